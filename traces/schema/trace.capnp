@@ -1,0 +1,158 @@
+# The corehop trace format: what a server touched while it served requests.
+#
+# A trace file is a plain stream of Cap'n Proto messages, so anything that knows the format can read
+# it:  capnp decode traces/schema/trace.capnp Entry < bank.trace
+# What the columns mean, and why they are as they are, is told in docs/trace-format.md.
+#
+# Every message has one segment, and its root struct directly follows the root pointer. The bytes of
+# a message are therefore: 4 zero bytes, segment size in words (4), root pointer (8), sequence (4),
+# checksum (4), magic (8), and whatever the entry holds. This never changes, so that a reader of any
+# age can tell a trace from another file, a damaged one from a newer one, and find the next entry
+# after a damaged one.
+
+@0xc708c74f9441fc6e;
+
+const magic :UInt64 = 0xe50a5017ce0c0c1d;
+# In every entry, whatever the version.
+
+const version :UInt16 = 1;
+# The version that this schema describes. A reader refuses a larger one.
+
+struct Entry {
+  sequence @0 :UInt32;
+  # 0, 1, 2, ... in file order: a missing or repeated entry shows.
+
+  checksum @1 :UInt32;
+  # CRC-32C of all bytes of the message, the 8 bytes before the segment included, with these four
+  # taken as zero.
+
+  magic @2 :UInt64;
+  # Always the constant above.
+
+  union {
+    header @3 :Header;          # entry 0, and no other
+    module @4 :Module;
+    functions @5 :Functions;
+    codeBlocks @6 :CodeBlocks;
+    shapes @7 :Shapes;
+    thread @8 :Thread;
+    block @9 :Block;
+    end @10 :End;               # the last entry; a recording that was cut off has none
+  }
+  # Modules, functions, code blocks, shapes and threads are numbered from 0 in the order in which
+  # they stand in the file, each kind by itself, and stand before the first entry that names them.
+}
+
+struct Column {
+  # One value after another, little-endian and without padding, as one zstd frame.
+  bytes @0 :UInt32;
+  # Size once decompressed: the number of values times the size of one.
+  frame @1 :Data;
+}
+
+struct Header {
+  version @0 :UInt16;
+  createdBy @1 :Text;           # program and its version
+  command @2 :List(Text);       # the recorded command and its arguments
+  requestAt @3 :Text;           # where a request begins, as given to the recorder
+  qemuVersion @4 :Text;
+  architecture @5 :Text;        # x86_64
+}
+
+struct Module {
+  # A file mapped with executable pages.
+  path @0 :Text;
+  buildId @1 :Text;             # GNU build id in lower-case hexadecimal; empty when there is none
+  loadBias @2 :UInt64;          # guest address = loadBias + virtual address in the ELF file
+  start @3 :UInt64;             # guest addresses start .. end are the module's code
+  end @4 :UInt64;
+}
+
+struct Functions {
+  # Functions whose entry was executed while recording.
+  count @0 :UInt32;
+  modules @1 :Column;           # u32: module number
+  offsets @2 :Column;           # u64: virtual address of the entry in the ELF file
+  sizes @3 :Column;             # u64: size in bytes, 0 when unknown
+  texts @4 :Column;
+  # UTF-8, three texts a function, each ended by a zero byte: the linker symbol; the name for
+  # people, which is empty when equal to the symbol and else follows '='; why the entry cannot be
+  # patched, which is empty when it can and else follows '='.
+}
+
+struct CodeBlocks {
+  # Straight-line runs of instructions, entered at the top only.
+  count @0 :UInt32;
+  starts @1 :Column;            # u64: guest address of the first instruction
+  entries @2 :Column;           # u32: 1 + number of the function entered here, 0 when there is none
+  instructionCounts @3 :Column; # u16, at least 1
+  instructionSizes @4 :Column;  # u8: all blocks' instruction lengths in bytes, one after another
+}
+
+struct Shapes {
+  # A shape is a code block together with the data accesses of one execution of it, all but their
+  # addresses. A code block nearly always does the same, so it has one shape or a few.
+  count @0 :UInt32;
+  codeBlocks @1 :Column;        # u32: code block number
+  accessCounts @2 :Column;      # u16: number of data accesses, at most 65 000
+  accesses @3 :Column;
+  # u32: all shapes' data accesses, one after another, in program order: bits 0-15 size in bytes, at
+  # least 1; bit 16 set for a store; bits 17-31 the instruction's place in the code block, from 0.
+}
+
+struct Thread {
+  processId @0 :UInt32;
+  osThreadId @1 :UInt32;
+}
+
+struct Block {
+  # A stretch of one thread's executions. The blocks of a thread stand in the order of execution.
+  thread @0 :UInt32;
+  executions @1 :UInt32;
+  accesses @2 :UInt32;          # data accesses, the sum of the shapes' counts
+  requests @3 :List(UInt32);
+  # Places within the block, from 0, of the executions that begin a request; ascending. One that
+  # equals `executions` ends the request before it and begins none: no more of the thread follows.
+  runCount @4 :UInt32;
+  runStamps @5 :Column;
+  # u64: the first run's stamp, then each run's distance from the one before it, at least 1. A run
+  # is a number of executions between which nothing is known of other threads. The runs of all
+  # threads, sorted by stamp and then by thread, are the order of a replay. A block may begin with
+  # the stamp that the thread's block before it ended with: that is one run, in two blocks.
+  runLengths @6 :Column;        # u32: executions in the run, at least 1
+  shapeCount @7 :UInt32;
+  shapeNumbers @8 :Column;      # u32: the distinct shapes of the block, in order of first use
+  shapesLow @9 :Column;         # u8: per execution, place of its shape in shapeNumbers, low byte
+  shapesHigh @10 :Column;       # u8: and high byte
+
+  # Addresses are predicted. Each data access of each shape of the block is a slot, which remembers
+  # its last address, how far that was from its address before (the stride), and how far it was from
+  # the address of the data access that came `base` data accesses earlier in the block, whatever
+  # shape that was of. All begin at zero.
+  bases @11 :Column;
+  # u8: per slot, shapes in the order of shapeNumbers: its base, 1 to 15; or 0, for which the
+  # distance is taken from address zero, so that the address itself is remembered.
+  hows @12 :Column;
+  # u8: per data access, how its address follows: 0, as far from its base's address as last time;
+  # 1, last address + stride; 2, explicitly.
+  explicitCount @13 :UInt32;
+  regions @14 :Column;          # u64: distinct values of (address >> 16) among explicit addresses
+  regionsLow @15 :Column;       # u8: per explicit address, its region, by place, low byte
+  regionsHigh @16 :Column;      # u8: and high byte
+  offsets @17 :Column;
+  # u16: per explicit address, its low 16 bits less those of its slot's last address, modulo 2^16
+}
+
+struct End {
+  reason @0 :Reason;
+  message @1 :Text;             # what failed; empty otherwise
+  executions @2 :UInt64;        # totals over the whole trace
+  accesses @3 :UInt64;          # data accesses
+
+  enum Reason {
+    requestsReached @0;         # as many requests have ended as were asked for
+    serverExited @1;
+    interrupted @2;
+    failed @3;
+  }
+}

@@ -1,0 +1,241 @@
+//! Predicts data addresses, so that nine in ten need not be stored.
+//!
+//! The same instruction of the same shape touches the same address again, or goes on by a stride,
+//! or, most often, is as far as last time from an address touched just before: a field of the same
+//! object, a slot of the same stack frame. Which of the addresses before it is best for each such
+//! slot is found by trying all of them on the block, and stored. General compression alone, over
+//! fixed-width columns of addresses, needs twice the space (docs/trace-format.md has the figures).
+
+use crate::execution::Access;
+use std::collections::HashMap;
+
+/// How far back, in data accesses, an address may be predicted from, plus one.
+pub const BASES: usize = 16;
+/// The most regions of 64 KiB among the explicit addresses of one block.
+pub const MAX_REGIONS: usize = 1 << 16;
+
+/// How an address follows from what came before: as far from its base as last time.
+pub const FROM_BASE: u8 = 0;
+/// By the same stride as last time.
+pub const BY_STRIDE: u8 = 1;
+/// It does not follow, and is stored.
+pub const EXPLICIT: u8 = 2;
+
+/// What is remembered of one data access of one shape.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    from_base: u64,
+    last: u64,
+    last_but_one: u64,
+    /// How many accesses back the base is; it counts as zero under a mask of zeros.
+    back: u32,
+    mask: i32,
+}
+
+/// The state that coding and decoding a block's addresses share.
+#[derive(Default)]
+pub struct Predictor {
+    slots: Vec<Slot>,
+    recent: [u64; BASES],
+    position: usize,
+}
+
+impl Predictor {
+    /// Forgets everything; `bases` has the base of each slot, each below [`BASES`].
+    pub fn reset(&mut self, bases: &[u8]) {
+        let slot = |&base: &u8| Slot {
+            back: u32::from(base),
+            mask: -i32::from(base != 0),
+            ..Slot::default()
+        };
+        self.slots.clear();
+        self.slots.extend(bases.iter().map(slot));
+        self.recent = [0; BASES];
+        self.position = 0;
+    }
+
+    /// The addresses of one execution, whose data accesses are in the slots from `first_slot` on,
+    /// into the places `holes` of `accesses`.
+    ///
+    /// # Panics
+    /// When there are no such slots or places, or `explicit` has too few addresses.
+    #[inline(always)]
+    pub fn decode(
+        &mut self,
+        first_slot: usize,
+        hows: &[u8],
+        explicit: &mut &[Explicit],
+        holes: &[u16],
+        accesses: &mut [Access],
+    ) {
+        let slots = &mut self.slots[first_slot..first_slot + hows.len()];
+        let mut position = self.position;
+        for ((slot, &how), &hole) in slots.iter_mut().zip(hows).zip(holes) {
+            let base = slot.base(&self.recent, position);
+            let address = match how {
+                FROM_BASE => base.wrapping_add(slot.from_base),
+                BY_STRIDE => slot.next_by_stride(),
+                _ => {
+                    let (first, rest) = explicit.split_first().expect("as many as were counted");
+                    *explicit = rest;
+                    first.region | u64::from(first.offset.wrapping_add(slot.last as u16))
+                }
+            };
+            slot.update(base, address);
+            self.recent[position % BASES] = address;
+            position = position.wrapping_add(1);
+            accesses[usize::from(hole)].address = address;
+        }
+        self.position = position;
+    }
+
+    /// How `address`, the next one, follows, and the slot's last address.
+    fn encode(&mut self, slot: usize, address: u64) -> (u8, u64) {
+        let slot = &mut self.slots[slot];
+        let base = slot.base(&self.recent, self.position);
+        let last = slot.last;
+        let how = if base.wrapping_add(slot.from_base) == address {
+            FROM_BASE
+        } else if slot.next_by_stride() == address {
+            BY_STRIDE
+        } else {
+            EXPLICIT
+        };
+        slot.update(base, address);
+        self.recent[self.position % BASES] = address;
+        self.position = self.position.wrapping_add(1);
+        (how, last)
+    }
+}
+
+impl Slot {
+    #[inline(always)]
+    fn base(&self, recent: &[u64; BASES], position: usize) -> u64 {
+        recent[position.wrapping_sub(self.back as usize) % BASES] & i64::from(self.mask) as u64
+    }
+
+    #[inline(always)]
+    fn next_by_stride(&self) -> u64 {
+        let stride = self.last.wrapping_sub(self.last_but_one);
+        self.last.wrapping_add(stride)
+    }
+
+    #[inline(always)]
+    fn update(&mut self, base: u64, address: u64) {
+        self.from_base = address.wrapping_sub(base);
+        self.last_but_one = self.last;
+        self.last = address;
+    }
+}
+
+/// An address that is stored.
+#[derive(Clone, Copy)]
+pub struct Explicit {
+    /// Its high 48 bits, in place.
+    pub region: u64,
+    /// Its low 16 bits less those of its slot's last address.
+    pub offset: u16,
+}
+
+/// The addresses of a block as columns: see `schema/trace.capnp`.
+#[derive(Default)]
+pub struct Coded {
+    pub hows: Vec<u8>,
+    pub regions: Vec<u64>,
+    pub regions_low: Vec<u8>,
+    pub regions_high: Vec<u8>,
+    pub offsets: Vec<u16>,
+}
+
+/// Codes `addresses`, the access at each place being in the slot that `slots` has there. `None`
+/// when they are spread over too many regions for one block.
+pub fn code(slots: &[u32], bases: &[u8], addresses: &[u64]) -> Option<Coded> {
+    let mut coded = Coded::default();
+    coded.hows.reserve(addresses.len());
+    let mut numbers: HashMap<u64, usize> = HashMap::new();
+    let mut predictor = Predictor::default();
+    predictor.reset(bases);
+    for (&slot, &address) in slots.iter().zip(addresses) {
+        let (how, last) = predictor.encode(slot as usize, address);
+        coded.hows.push(how);
+        if how == EXPLICIT {
+            let region = address >> 16;
+            let number = *numbers.entry(region).or_insert_with(|| {
+                coded.regions.push(region);
+                coded.regions.len() - 1
+            });
+            coded.regions_low.push(number as u8);
+            coded.regions_high.push((number >> 8) as u8);
+            coded
+                .offsets
+                .push((address as u16).wrapping_sub(last as u16));
+            if coded.regions.len() > MAX_REGIONS {
+                return None;
+            }
+        }
+    }
+    Some(coded)
+}
+
+/// For each slot, the base that predicts most of its addresses.
+pub fn choose_bases(slots: &[u32], slot_count: usize, addresses: &[u64]) -> Vec<u8> {
+    /// Of a slot: the last distance from each base, and how often it was the same again.
+    #[derive(Clone, Copy, Default)]
+    struct Trial {
+        distances: [u32; BASES],
+        hits: [u32; BASES],
+    }
+    let mut trials = vec![Trial::default(); slot_count];
+    // The low halves decide as well as whole addresses would, and twice as many fit a register.
+    let mut recent = [0u32; BASES];
+    for (&slot, &address) in slots.iter().zip(addresses) {
+        let trial = &mut trials[slot as usize];
+        for (place, &before) in recent.iter().enumerate() {
+            let distance = (address as u32).wrapping_sub(before);
+            trial.hits[place] += u32::from(distance == trial.distances[place]);
+            trial.distances[place] = distance;
+        }
+        // Place 0 stays zero: a distance from it is the address itself.
+        recent.copy_within(1..BASES - 1, 2);
+        recent[1] = address as u32;
+    }
+    let best = |trial: &Trial| {
+        let most = trial.hits.iter().max();
+        let base = trial.hits.iter().position(|hits| Some(hits) == most);
+        base.map_or(0, |base| base as u8)
+    };
+    trials.iter().map(best).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_a_moving_object_follow_from_its_first_field() {
+        let objects = [0x1000u64, 0x7f00_0000, 0x2460, 0x9_0000_0000];
+        let addresses: Vec<u64> = objects.iter().flat_map(|o| [*o, o + 8, o + 24]).collect();
+        let slots = [0, 1, 2].repeat(objects.len());
+        let bases = choose_bases(&slots, 3, &addresses);
+        let coded = code(&slots, &bases, &addresses).unwrap();
+        assert_eq!(bases[1..], [1, 1]);
+        // The first object is explicit, of the others only where they begin.
+        assert_eq!(coded.hows, [2, 2, 2, 2, 0, 0, 2, 0, 0, 2, 0, 0]);
+    }
+
+    #[test]
+    fn an_array_walk_follows_by_its_stride() {
+        let addresses: Vec<u64> = (0..6).map(|n| 0x5000 + n * 24).collect();
+        let coded = code(&[0; 6], &[0], &addresses).unwrap();
+        assert_eq!(coded.hows, [2, 2, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn addresses_in_too_many_regions_do_not_fit_one_block() {
+        let addresses: Vec<u64> = (0..=MAX_REGIONS as u64 + 1)
+            .map(|n| (n * n) << 16)
+            .collect();
+        let slots = vec![0; addresses.len()];
+        assert!(code(&slots, &[0], &addresses).is_none());
+    }
+}

@@ -1,0 +1,173 @@
+//! Checks a trace against every rule of the format, and says how much of a damaged one is left.
+//!
+//! `Trace::open` stops at the first broken rule; this goes on: it decodes every block, and looks
+//! for intact entries after damage by the magic number that each of them carries.
+
+use crate::Error;
+use crate::block::{Block, Decoder};
+use crate::contents::Contents;
+use crate::entry::{self, Found};
+use crate::reading::{Reading, Stop, map, read};
+use crate::requests::Requests;
+use crate::rule::{Rule, Violation};
+use std::path::Path;
+
+/// A broken rule and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Number of the entry that breaks it, or that is missing.
+    pub entry: u32,
+    /// Byte of the file where that entry begins or should begin.
+    pub offset: u64,
+    /// Which rule, and in which way.
+    pub violation: Violation,
+}
+
+/// A stretch of intact entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Intact {
+    /// Number of the first entry.
+    pub first_entry: u32,
+    /// How many there are.
+    pub entries: u32,
+    /// Byte of the file where the first begins.
+    pub start: u64,
+    /// Byte of the file where the last ends.
+    pub end: u64,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Size of the file in bytes.
+    pub size_bytes: u64,
+    /// Broken rules, in file order; none for a sound trace.
+    pub findings: Vec<Finding>,
+    /// The entries before the first one that cannot be read.
+    pub readable: Intact,
+    /// Executions in the readable part.
+    pub executions: u64,
+    /// Loads and stores in the readable part.
+    pub data_accesses: u64,
+    /// Requests that begin in the readable part.
+    pub requests: u64,
+    /// Those of them whose end is there too.
+    pub complete_requests: u64,
+    /// Intact entries after damage. They are not read, since what they build on may be missing.
+    pub after_damage: Vec<Intact>,
+}
+
+impl Report {
+    /// Whether the trace keeps every rule.
+    pub fn sound(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// What is wrong as to `rule`.
+    pub fn of(&self, rule: Rule) -> impl Iterator<Item = &Finding> {
+        let findings = self.findings.iter();
+        findings.filter(move |finding| finding.violation.rule == rule)
+    }
+}
+
+/// Checks the trace at `path`.
+///
+/// # Errors
+/// When the file cannot be read, is no trace, or follows a newer version of the format.
+pub fn check(path: &Path) -> Result<Report, Error> {
+    let map = map(path)?;
+    let Reading {
+        contents,
+        entries,
+        bytes,
+        stop,
+    } = read(path, &map)?;
+    let offset = bytes as u64;
+    let violation = match stop {
+        Stop::End => None,
+        Stop::Broken(violation) => Some(violation),
+        Stop::Cut => Some(Rule::End.broken(match map.len() - bytes {
+            0 => "the file is cut off before this entry".into(),
+            there => format!("the file is cut off within this entry, after {there} bytes of it"),
+        })),
+    };
+    let finding = |violation| Finding {
+        entry: entries,
+        offset,
+        violation,
+    };
+    let mut findings: Vec<_> = violation.map(finding).into_iter().collect();
+    let failed = |source| Error::Read {
+        path: path.into(),
+        source,
+    };
+    let mut decoder = Decoder::new().map_err(failed)?;
+    findings.extend(check_blocks(&map, &contents, &mut decoder));
+    findings.sort_by_key(|finding| finding.offset);
+    let marks: Vec<_> = contents
+        .streams
+        .iter()
+        .map(|stream| &stream.marks[..])
+        .collect();
+    let requests = Requests::new(&marks).all;
+    let complete = requests.iter().filter(|request| request.complete);
+    Ok(Report {
+        size_bytes: map.len() as u64,
+        findings,
+        readable: Intact {
+            first_entry: 0,
+            entries,
+            start: 0,
+            end: offset,
+        },
+        executions: contents.executions,
+        data_accesses: contents.data_accesses,
+        complete_requests: complete.count() as u64,
+        requests: requests.len() as u64,
+        after_damage: intact_after(&map, bytes),
+    })
+}
+
+/// Decodes every block that was taken; what is wrong with each.
+fn check_blocks(file: &[u8], contents: &Contents, decoder: &mut Decoder) -> Vec<Finding> {
+    let mut block = Block::default();
+    let places = contents.streams.iter().flat_map(|stream| &stream.blocks);
+    let check = |place: &crate::contents::Place| {
+        let violation = contents.decode(file, *place, decoder, &mut block).err()?;
+        Some(Finding {
+            entry: place.entry,
+            offset: place.offset as u64,
+            violation,
+        })
+    };
+    places.filter_map(check).collect()
+}
+
+/// The stretches of intact entries after an entry at `damaged` that cannot be read.
+fn intact_after(file: &[u8], damaged: usize) -> Vec<Intact> {
+    let mut stretches: Vec<Intact> = Vec::new();
+    let mut from = damaged + 8;
+    while let Some((offset, number)) = entry::next_intact(file, from) {
+        let Found::Entry(bytes) = entry::look(file, offset, number) else {
+            unreachable!("an intact entry with its own number");
+        };
+        let end = offset + bytes.len();
+        match stretches.last_mut() {
+            Some(last)
+                if last.end == offset as u64
+                    && last.first_entry.checked_add(last.entries) == Some(number) =>
+            {
+                last.entries += 1;
+                last.end = end as u64;
+            }
+            _ => stretches.push(Intact {
+                first_entry: number,
+                entries: 1,
+                start: offset as u64,
+                end: end as u64,
+            }),
+        }
+        from = end;
+    }
+    stretches
+}

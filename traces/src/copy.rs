@@ -1,0 +1,85 @@
+//! Copies a trace, or some of its requests, into a new one: for samples that must be small, and for
+//! trying other ways to write the same executions.
+
+use crate::execution::Kind;
+use crate::program::CodeBlock;
+use crate::recording::{EndReason, Summary, WriterOptions};
+use crate::trace::Ending;
+use crate::{Error, Trace, Writer};
+use std::path::Path;
+
+/// Writes the executions of `requests`, or all of them for `None`, to a new trace at `path`.
+/// Everything that is numbered keeps its number, but for the requests, which close up.
+///
+/// # Errors
+/// Those of reading `trace` and of writing a trace; `path` is left alone if there are any.
+pub fn copy(
+    trace: &Trace,
+    requests: Option<&[u32]>,
+    path: &Path,
+    options: &WriterOptions,
+) -> Result<Summary, Error> {
+    let mut writer = Writer::create(path, trace.header(), options)?;
+    for module in trace.modules() {
+        writer.module(module)?;
+    }
+    for function in trace.functions() {
+        writer.function(function)?;
+    }
+    for (block, &entered) in trace.code_blocks().iter().zip(trace.entered_functions()) {
+        writer.code_block(block, entered)?;
+    }
+    for thread in trace.threads() {
+        writer.thread(thread.process_id, thread.os_thread_id)?;
+    }
+    let mut executions = match requests {
+        Some(requests) => trace.executions_of(requests),
+        None => trace.executions(),
+    };
+    let mut stamp = 0;
+    let mut latest_thread = None;
+    let mut serving: Vec<Option<u32>> = vec![None; trace.threads().len()];
+    while let Some(execution) = executions.next()? {
+        let thread = execution.thread;
+        if latest_thread.replace(thread) != Some(thread) {
+            stamp += 1;
+            writer.stamp(thread, stamp)?;
+        }
+        let before = std::mem::replace(&mut serving[thread as usize], execution.request);
+        if before != execution.request {
+            writer.request(thread)?;
+        }
+        writer.execution(thread, execution.code_block)?;
+        let block = &trace.code_blocks()[execution.code_block as usize];
+        for access in execution
+            .accesses
+            .iter()
+            .filter(|access| access.kind != Kind::Fetch)
+        {
+            let place = place_of(block, access.pc);
+            writer.data(
+                thread,
+                place,
+                access.kind,
+                access.size_bytes,
+                access.address,
+            )?;
+        }
+    }
+    for (thread, request) in serving.into_iter().enumerate() {
+        if request.is_some_and(|request| trace.requests()[request as usize].complete) {
+            writer.request(thread as u32)?;
+        }
+    }
+    writer.finish(match trace.ending() {
+        Ending::Finished(reason) => reason.clone(),
+        Ending::Cut { .. } => EndReason::Failed("copied from a recording that was cut off".into()),
+    })
+}
+
+/// Place of the instruction at `pc` in its block.
+fn place_of(block: &CodeBlock, pc: u64) -> u16 {
+    let offset = pc.wrapping_sub(block.start);
+    let before = |instruction: &crate::Instruction| u64::from(instruction.offset) < offset;
+    block.instructions.partition_point(before) as u16
+}

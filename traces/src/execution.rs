@@ -1,0 +1,56 @@
+//! What a replay sees: executions of code blocks, and the accesses each of them made.
+
+/// What an access does to the line it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    /// An instruction fetch: the bytes of one code block within one 64-byte line.
+    Fetch = 0,
+    /// A data load.
+    Load = 1,
+    /// A data store; an atomic read-modify-write is recorded as one store.
+    Store = 2,
+}
+
+/// One recorded access: bytes `address .. address + size_bytes`, touched by the instruction at
+/// `pc`. It may span two lines (a replay then counts it on both); a fetch never does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// Guest virtual address of the first byte.
+    pub address: u64,
+    /// Guest virtual address of the instruction; for a fetch, equal to `address`.
+    pub pc: u64,
+    /// Number of bytes, at least 1.
+    pub size_bytes: u16,
+    /// Fetch, load or store.
+    pub kind: Kind,
+}
+
+impl Access {
+    /// The lines this access touches, as line numbers (`address / 64`), first to last.
+    pub fn lines(&self) -> std::ops::RangeInclusive<u64> {
+        let last = self
+            .address
+            .saturating_add(u64::from(self.size_bytes.max(1)) - 1);
+        self.address >> LINE_SHIFT..=last >> LINE_SHIFT
+    }
+}
+
+/// log2 of the line size: corehop counts in lines of 64 bytes everywhere.
+pub const LINE_SHIFT: u32 = 6;
+
+/// One run of one code block by one thread, in replay order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Execution<'a> {
+    /// Index of the thread, dense from 0 in order of first appearance in the trace.
+    pub thread: u32,
+    /// Index into the trace's requests: the request this thread is serving, if any.
+    pub request: Option<u32>,
+    /// Index into the trace's code blocks.
+    pub code_block: u32,
+    /// Index into the trace's functions, when this block starts at that function's entry.
+    pub entry: Option<u32>,
+    /// Fetches, loads and stores in program order, the fetch of a line before the data accesses of
+    /// the instructions that begin on it.
+    pub accesses: &'a [Access],
+}

@@ -1,0 +1,190 @@
+//! Plays a trace: the executions of all threads, in the one order that their stamps give.
+//!
+//! Each thread's blocks are decoded one at a time as the merge comes to them, and the next run is
+//! always that with the smallest stamp, so no more than a block a thread is in memory.
+
+use crate::Error;
+use crate::block::{Block, Decoder};
+use crate::contents::Place;
+use crate::cursor::{Cursor, Played};
+use crate::execution::Execution;
+use crate::trace::Trace;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The executions of a trace, in replay order. Not an iterator, because an execution borrows room
+/// that the next one uses again.
+pub struct Executions<'t> {
+    trace: &'t Trace,
+    /// Which requests are wanted; `None` for everything.
+    wanted: Option<Vec<bool>>,
+    decoder: Option<Decoder>,
+    cursors: Vec<Cursor>,
+    /// Threads that have a run to play, by its stamp and then by number.
+    waiting: BinaryHeap<Reverse<(u64, u32)>>,
+    current: usize,
+    left_in_run: u32,
+    played: Played,
+    next_played: usize,
+    next_access: usize,
+}
+
+impl<'t> Executions<'t> {
+    pub(crate) fn new(trace: &'t Trace, wanted: Option<Vec<bool>>) -> Executions<'t> {
+        let mut executions = Executions {
+            trace,
+            wanted,
+            decoder: None,
+            cursors: Vec::new(),
+            waiting: BinaryHeap::new(),
+            current: 0,
+            left_in_run: 0,
+            played: Played::new(&trace.contents.templates),
+            next_played: 0,
+            next_access: 0,
+        };
+        for thread in 0..trace.threads().len() {
+            executions.cursors.push(Cursor::default());
+            executions.queue_block(thread);
+        }
+        executions
+    }
+
+    /// The next execution; `None` after the last.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when a block contradicts itself. Nothing more can then be read.
+    #[allow(clippy::should_implement_trait)] // An iterator's items cannot borrow from it.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Execution<'_>>, Error> {
+        while self.next_played == self.played.executions.len() {
+            if !self.play_more()? {
+                return Ok(None);
+            }
+        }
+        let played = &self.played.executions[self.next_played];
+        let accesses = self.next_access..played.end as usize;
+        self.next_played += 1;
+        self.next_access = accesses.end;
+        Ok(Some(Execution {
+            thread: self.current as u32,
+            request: self.cursors[self.current].request,
+            code_block: played.code_block,
+            entry: played.entry.checked_sub(1),
+            accesses: &self.played.accesses[accesses],
+        }))
+    }
+
+    /// Plays some more of the current run, or of the next one; false at the end.
+    fn play_more(&mut self) -> Result<bool, Error> {
+        while self.left_in_run == 0 {
+            if !self.next_run()? {
+                return Ok(false);
+            }
+        }
+        let cursor = &mut self.cursors[self.current];
+        if cursor.passes_mark() {
+            let thread = self.current as u32;
+            cursor.request = self.trace.requests.after(thread, cursor.marks_passed);
+        }
+        self.left_in_run -= cursor.play(
+            self.left_in_run,
+            &self.trace.contents.templates,
+            &mut self.played,
+        );
+        self.next_played = 0;
+        self.next_access = 0;
+        if let Some(wanted) = &self.wanted
+            && !cursor
+                .request
+                .is_some_and(|request| wanted[request as usize])
+        {
+            self.played.executions.clear();
+        }
+        Ok(true)
+    }
+
+    /// Goes to the run with the smallest stamp; false when there is none left.
+    fn next_run(&mut self) -> Result<bool, Error> {
+        // The thread whose run has just ended waits with its next one like all others.
+        if let Some(cursor) = self.cursors.get_mut(self.current)
+            && cursor.run < cursor.block.outline.runs.len()
+        {
+            cursor.run += 1;
+            match cursor.block.outline.runs.get(cursor.run) {
+                Some(run) => self.waiting.push(Reverse((run.stamp, self.current as u32))),
+                None => {
+                    cursor.block = Block::default();
+                    self.queue_block(self.current);
+                }
+            }
+        }
+        let Some(Reverse((_, thread))) = self.waiting.pop() else {
+            // Nothing is current any more, however often the caller asks.
+            self.current = self.cursors.len();
+            return Ok(false);
+        };
+        self.current = thread as usize;
+        if self.cursors[self.current].block.outline.runs.is_empty() {
+            self.load(self.current)?;
+        }
+        let cursor = &self.cursors[self.current];
+        self.left_in_run = cursor.block.outline.runs[cursor.run].executions;
+        Ok(true)
+    }
+
+    /// Lets a thread wait with the first run of its next block that is wanted.
+    fn queue_block(&mut self, thread: usize) {
+        let blocks = &self.trace.contents.streams[thread].blocks;
+        let cursor = &mut self.cursors[thread];
+        while let Some(place) = blocks.get(cursor.next_block) {
+            if is_wanted(self.trace, self.wanted.as_deref(), thread as u32, place) {
+                self.waiting
+                    .push(Reverse((place.first_stamp, thread as u32)));
+                return;
+            }
+            cursor.next_block += 1;
+        }
+    }
+
+    /// Decodes a thread's next block.
+    fn load(&mut self, thread: usize) -> Result<(), Error> {
+        let trace = self.trace;
+        let cursor = &mut self.cursors[thread];
+        let place = trace.contents.streams[thread].blocks[cursor.next_block];
+        let decoder = match &mut self.decoder {
+            Some(decoder) => decoder,
+            none => none.insert(Decoder::new().map_err(|source| {
+                let path = trace.path.clone();
+                Error::Read { path, source }
+            })?),
+        };
+        let decoded = trace
+            .contents
+            .decode(&trace.map, place, decoder, &mut cursor.block);
+        if let Err(violation) = decoded {
+            self.waiting.clear();
+            return Err(Error::Damaged {
+                path: trace.path.clone(),
+                entry: place.entry,
+                offset: place.offset as u64,
+                problem: violation.detail,
+            });
+        }
+        cursor.begin_block(&trace.contents.templates);
+        cursor.marks_passed = place.marks_before;
+        cursor.request = trace.requests.after(thread as u32, place.marks_before);
+        Ok(())
+    }
+}
+
+fn is_wanted(trace: &Trace, wanted: Option<&[bool]>, thread: u32, place: &Place) -> bool {
+    let Some(wanted) = wanted else {
+        return true;
+    };
+    let mut passed = place.marks_before..=place.marks_before + place.marks;
+    passed.any(|marks| {
+        let request = trace.requests.after(thread, marks);
+        request.is_some_and(|request| wanted[request as usize])
+    })
+}

@@ -1,0 +1,86 @@
+//! The corehop trace: everything a server touched while it served requests, in one order.
+//!
+//! A trace is what stands between recording and replay. It holds *executions*: one run of one
+//! straight-line code block by one thread, with the loads and stores it made. Which instructions a
+//! block holds is written once, when the block is first seen, so an execution costs its block's
+//! number and its data addresses and nothing else; fetches, program counters and function entries
+//! follow from the block. Of the addresses most are predicted, and cost next to nothing.
+//!
+//! A recorder drives a [`Writer`], a replay takes [`Executions`] from a [`Trace`], and [`check`]
+//! says what is wrong with a file. The format is described in `docs/trace-format.md`, and for
+//! other programs in `traces/schema/trace.capnp`.
+//!
+//! ```
+//! use corehop_traces::{CodeBlock, EndReason, Header, Instruction, Kind};
+//! use corehop_traces::{Trace, Writer, WriterOptions};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("bank.trace");
+//! let header = Header {
+//!     created_by: "an example".into(),
+//!     command: vec!["bank-server".into()],
+//!     request_at: "dispatch".into(),
+//!     qemu_version: "7.2.0".into(),
+//!     architecture: "x86_64".into(),
+//! };
+//! let mut writer = Writer::create(&path, &header, &WriterOptions::default())?;
+//! let instruction = Instruction { offset: 0, size_bytes: 4 };
+//! let block = CodeBlock { start: 0x401000, instructions: vec![instruction] };
+//! let block = writer.code_block(&block, None)?;
+//! let thread = writer.thread(1000, 1001)?;
+//! writer.stamp(thread, 1)?;
+//! writer.request(thread)?;
+//! writer.execution(thread, block)?;
+//! writer.data(thread, 0, Kind::Load, 8, 0x7fff_0010)?;
+//! writer.finish(EndReason::ServerExited)?;
+//!
+//! let trace = Trace::open(&path)?;
+//! let mut executions = trace.executions();
+//! let execution = executions.next()?.expect("there is one");
+//! assert_eq!(execution.request, Some(0));
+//! let kinds: Vec<Kind> = execution.accesses.iter().map(|access| access.kind).collect();
+//! assert_eq!(kinds, [Kind::Fetch, Kind::Load]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod address;
+mod block;
+mod check;
+mod column;
+mod contents;
+mod copy;
+mod cursor;
+mod definition;
+mod entry;
+mod error;
+pub mod execution;
+mod executions;
+pub mod program;
+mod reading;
+mod recording;
+mod requests;
+mod rule;
+mod shape;
+mod sink;
+mod sizes;
+mod stream;
+mod stretch;
+mod trace;
+// Made from `schema/trace.capnp`, and kept current by a test.
+#[allow(clippy::all, clippy::too_many_lines, clippy::undocumented_unsafe_blocks)]
+#[allow(unused, unreachable_pub)]
+#[rustfmt::skip]
+mod trace_capnp;
+mod writer;
+
+pub use check::{Finding, Intact, Report, check};
+pub use copy::copy;
+pub use error::Error;
+pub use execution::{Access, Execution, Kind};
+pub use executions::Executions;
+pub use program::{CodeBlock, Function, Instruction, Module, Request};
+pub use recording::{EndReason, Header, Summary, WriterOptions, partial_path};
+pub use rule::{Rule, Violation};
+pub use sizes::ColumnSize;
+pub use trace::{Ending, Thread, Trace};
+pub use writer::Writer;

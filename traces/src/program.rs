@@ -1,0 +1,60 @@
+//! What the recorded program consists of: modules, functions, code blocks, and its requests.
+
+/// A file mapped with executable pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Resolved path of the file.
+    pub path: String,
+    /// GNU build id in lower-case hexadecimal; empty where the file has none.
+    pub build_id: String,
+    /// Guest address = `load_bias` + virtual address in the ELF file.
+    pub load_bias: u64,
+    /// Guest addresses `start .. end` covered by the module's executable mappings.
+    pub start: u64,
+    /// End of the range, exclusive.
+    pub end: u64,
+}
+
+/// A function whose entry was executed at least once while recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Index into the trace's modules.
+    pub module: u32,
+    /// Virtual address of the entry in the ELF file (what `nm` prints).
+    pub offset: u64,
+    /// Size in bytes; 0 when unknown.
+    pub size_bytes: u64,
+    /// Linker symbol, or a made-up stable name such as `fn_1a2b3c` in a stripped file.
+    pub symbol: String,
+    /// The name as people read it (demangled); equal to `symbol` if there is nothing to demangle.
+    pub name: String,
+    /// Why the entry cannot be patched; `None` when it can, or when nobody has looked.
+    pub unpatchable: Option<String>,
+}
+
+/// One instruction of a code block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Distance from the block's first byte.
+    pub offset: u16,
+    /// Length in bytes, 1 to 15.
+    pub size_bytes: u8,
+}
+
+/// A straight-line run of instructions, entered at the top only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeBlock {
+    /// Guest address of the first instruction.
+    pub start: u64,
+    /// The instructions in order, without gaps.
+    pub instructions: Vec<Instruction>,
+}
+
+/// A request: from one request marker to the next on the same thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Index of the thread that served it.
+    pub thread: u32,
+    /// False for a request that the end of the recording cut short.
+    pub complete: bool,
+}

@@ -1,0 +1,103 @@
+//! The rules that a trace file keeps, by name: what a reader relies on and `corehop check` reports.
+
+/// One rule of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rule {
+    /// Magic number, length, checksum and sequence number of every entry.
+    Entries,
+    /// The header comes first, and once.
+    Header,
+    /// Columns decompress to what their entry promises.
+    Columns,
+    /// Whatever is named by number stands earlier in the file.
+    References,
+    /// Modules, functions and code blocks are well-formed.
+    Program,
+    /// Shapes fit their code blocks.
+    Shapes,
+    /// Runs add up and their stamps ascend.
+    Runs,
+    /// Request marks ascend.
+    Requests,
+    /// The block's numbers of executions and data accesses are those of its columns.
+    Counts,
+    /// The recording was ended in order, and its totals agree.
+    End,
+}
+
+impl Rule {
+    /// All rules, in the order in which they are reported.
+    pub const ALL: [Rule; 10] = [
+        Rule::Entries,
+        Rule::Header,
+        Rule::Columns,
+        Rule::References,
+        Rule::Program,
+        Rule::Shapes,
+        Rule::Runs,
+        Rule::Requests,
+        Rule::Counts,
+        Rule::End,
+    ];
+
+    /// A short name that scripts can rely on.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::Entries => "entries",
+            Rule::Header => "header",
+            Rule::Columns => "columns",
+            Rule::References => "references",
+            Rule::Program => "program",
+            Rule::Shapes => "shapes",
+            Rule::Runs => "runs",
+            Rule::Requests => "requests",
+            Rule::Counts => "counts",
+            Rule::End => "end",
+        }
+    }
+
+    /// The rule as a sentence.
+    pub fn statement(self) -> &'static str {
+        match self {
+            Rule::Entries => "every entry has its magic number, length, checksum and place",
+            Rule::Header => "the first entry is the header, and no other is",
+            Rule::Columns => "every column decompresses to exactly the values it promises",
+            Rule::References => "whatever an entry names by number is defined before it",
+            Rule::Program => "modules have a range, code blocks 1 to 512 adjacent instructions",
+            Rule::Shapes => "the data accesses of a shape are in the program order of its block",
+            Rule::Runs => "the runs of a thread ascend by stamp and add up to its executions",
+            Rule::Requests => "request marks ascend, and one that begins none ends its thread",
+            Rule::Counts => "a block has as many executions and data accesses as it says",
+            Rule::End => "the recording was ended in order, and its totals are right",
+        }
+    }
+
+    /// The rule, broken in this way.
+    pub(crate) fn broken(self, detail: impl Into<String>) -> Violation {
+        Violation {
+            rule: self,
+            detail: detail.into(),
+        }
+    }
+}
+
+/// A broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which rule.
+    pub rule: Rule,
+    /// In which way.
+    pub detail: String,
+}
+
+impl From<capnp::Error> for Violation {
+    fn from(error: capnp::Error) -> Violation {
+        Rule::Entries.broken(format!("not a valid Cap'n Proto message: {error}"))
+    }
+}
+
+impl From<std::str::Utf8Error> for Violation {
+    fn from(error: std::str::Utf8Error) -> Violation {
+        Rule::Program.broken(format!("a text is not UTF-8: {error}"))
+    }
+}

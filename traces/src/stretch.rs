@@ -1,0 +1,117 @@
+//! A stretch of one thread's executions, as a writer gathers it.
+
+/// Executions between which no other thread is known to have done anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// When the run began: a value of a counter that all threads share.
+    pub stamp: u64,
+    /// Number of executions.
+    pub executions: u32,
+}
+
+/// Executions of one thread, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// Index of the thread.
+    pub thread: u32,
+    /// Shape number of each execution.
+    pub shapes: Vec<u32>,
+    /// Addresses of all data accesses, execution by execution.
+    pub addresses: Vec<u64>,
+    /// Runs, by ascending stamp.
+    pub runs: Vec<Run>,
+    /// Places of the executions that begin a request, ascending.
+    pub requests: Vec<u32>,
+}
+
+impl Stretch {
+    /// Takes the first half of the executions off. `data_counts` has the number of data accesses
+    /// of each shape.
+    pub fn split_half(&mut self, data_counts: &[u16]) -> Stretch {
+        let half = self.shapes.len() / 2;
+        let later_shapes = self.shapes.split_off(half);
+        let count_of = |&shape: &u32| usize::from(data_counts[shape as usize]);
+        let accesses = self.shapes.iter().map(count_of).sum();
+        let mut later = Stretch {
+            thread: self.thread,
+            shapes: later_shapes,
+            addresses: self.addresses.split_off(accesses),
+            ..Stretch::default()
+        };
+        let mut room = half as u32;
+        for run in std::mem::take(&mut self.runs) {
+            let stamp = run.stamp;
+            let executions = run.executions.min(room);
+            room -= executions;
+            let rest = run.executions - executions;
+            if executions > 0 {
+                self.runs.push(Run { stamp, executions });
+            }
+            if rest > 0 {
+                later.runs.push(Run {
+                    stamp,
+                    executions: rest,
+                });
+            }
+        }
+        let half = half as u32;
+        let first_later = self.requests.partition_point(|&place| place < half);
+        let places = self.requests.split_off(first_later);
+        later.requests = places.into_iter().map(|place| place - half).collect();
+        std::mem::replace(self, later)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_hold_what_the_whole_held() {
+        let mut later = Stretch {
+            thread: 3,
+            shapes: vec![0, 1, 0, 1, 1],
+            addresses: vec![10, 11, 12],
+            runs: vec![
+                Run {
+                    stamp: 5,
+                    executions: 1,
+                },
+                Run {
+                    stamp: 7,
+                    executions: 4,
+                },
+            ],
+            requests: vec![1, 2, 5],
+        };
+        let earlier = later.split_half(&[0, 1]);
+        let expected = Stretch {
+            thread: 3,
+            shapes: vec![0, 1],
+            addresses: vec![10],
+            runs: vec![
+                Run {
+                    stamp: 5,
+                    executions: 1,
+                },
+                Run {
+                    stamp: 7,
+                    executions: 1,
+                },
+            ],
+            requests: vec![1],
+        };
+        assert_eq!(earlier, expected);
+        let expected = Stretch {
+            thread: 3,
+            shapes: vec![0, 1, 1],
+            addresses: vec![11, 12],
+            runs: vec![Run {
+                stamp: 7,
+                executions: 3,
+            }],
+            requests: vec![0, 3],
+        };
+        assert_eq!(later, expected);
+    }
+}

@@ -1,0 +1,262 @@
+//! A writer keeps the rules of the format by refusing what would break them, and loses nothing that
+//! it cannot write.
+
+use corehop_traces::{
+    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Module, Trace, Writer,
+    WriterOptions, check, partial_path,
+};
+use std::path::Path;
+
+fn header() -> Header {
+    Header {
+        created_by: "test".into(),
+        command: vec![],
+        request_at: String::new(),
+        qemu_version: String::new(),
+        architecture: "x86_64".into(),
+    }
+}
+
+fn writer(path: &Path) -> Writer {
+    Writer::create(path, &header(), &WriterOptions::default()).unwrap()
+}
+
+fn block(start: u64, sizes: &[(u16, u8)]) -> CodeBlock {
+    let instruction = |&(offset, size_bytes): &(u16, u8)| Instruction { offset, size_bytes };
+    CodeBlock {
+        start,
+        instructions: sizes.iter().map(instruction).collect(),
+    }
+}
+
+fn refused<T>(result: Result<T, Error>, part: &str) {
+    match result {
+        Err(Error::Unrecordable { problem }) => assert!(problem.contains(part), "{problem}"),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("taken, though {part}"),
+    }
+}
+
+#[test]
+fn definitions_must_be_well_formed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(&folder.path().join("t"));
+    let function = Function {
+        module: 0,
+        offset: 0,
+        size_bytes: 0,
+        symbol: "f".into(),
+        name: "f".into(),
+        unpatchable: None,
+    };
+    refused(writer.function(&function), "no known module");
+    let module = Module {
+        path: "/m".into(),
+        build_id: String::new(),
+        load_bias: 0,
+        start: 2,
+        end: 1,
+    };
+    refused(writer.module(&module), "ends before it starts");
+    writer.module(&Module { end: 3, ..module }).unwrap();
+    refused(
+        writer.function(&Function {
+            name: "a\0b".into(),
+            ..function.clone()
+        }),
+        "zero byte",
+    );
+    writer.function(&function).unwrap();
+    refused(writer.code_block(&block(0, &[]), None), "0 instructions");
+    refused(
+        writer.code_block(&block(0, &[(0, 16)]), None),
+        "instruction of 16 bytes",
+    );
+    refused(writer.code_block(&block(0, &[(0, 4), (5, 4)]), None), "gap");
+    refused(
+        writer.code_block(&block(u64::MAX - 9, &[(0, 4)]), None),
+        "beyond the last address",
+    );
+    refused(
+        writer.code_block(&block(0, &[(0, 4)]), Some(1)),
+        "no function 1",
+    );
+    let long: Vec<_> = (0..513).map(|place| (place, 1)).collect();
+    refused(
+        writer.code_block(&block(0, &long), None),
+        "513 instructions",
+    );
+    writer.code_block(&block(0, &long[..512]), Some(0)).unwrap();
+}
+
+#[test]
+fn more_definitions_than_fit_one_entry_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    let mut writer = writer(&path);
+    let module = Module {
+        path: "/m".into(),
+        build_id: String::new(),
+        load_bias: 0,
+        start: 0,
+        end: 1 << 40,
+    };
+    writer.module(&module).unwrap();
+    let function = |offset: u64| Function {
+        module: 0,
+        offset,
+        size_bytes: 1,
+        symbol: "long".repeat(if offset < 10 { 100_000 } else { 2 }),
+        name: format!("f{offset}"),
+        unpatchable: offset.is_multiple_of(2).then(|| "odd".into()),
+    };
+    for offset in 0..70_000 {
+        writer.function(&function(offset)).unwrap();
+        writer
+            .code_block(&block(offset * 64, &[(0, 2)]), Some(offset as u32))
+            .unwrap();
+    }
+    let long = Function {
+        symbol: "x".repeat(1 << 22),
+        ..function(0)
+    };
+    refused(writer.function(&long), "name of 4194314 bytes");
+    writer.thread(1, 1).unwrap();
+    writer.stamp(0, 1).unwrap();
+    // Shapes of all sizes, and as many as there are code blocks.
+    for number in 0..70_000 {
+        writer.execution(0, number).unwrap();
+        for _ in 0..if number % 1000 == 0 {
+            60_000
+        } else {
+            number % 3
+        } {
+            writer.data(0, 0, Kind::Load, 1, 0).unwrap();
+        }
+    }
+    writer.finish(EndReason::ServerExited).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    assert!(check(&path).unwrap().sound());
+    assert_eq!(trace.functions().len(), 70_000);
+    for (offset, read) in trace.functions().iter().enumerate().step_by(9) {
+        assert_eq!(read, &function(offset as u64));
+    }
+    let mut executions = trace.executions();
+    for number in 0..70_000 {
+        let execution = executions.next().unwrap().unwrap();
+        assert_eq!(
+            (execution.code_block, execution.entry),
+            (number, Some(number))
+        );
+    }
+}
+
+#[test]
+fn executions_must_have_a_place_in_the_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    let mut writer = writer(&path);
+    writer
+        .code_block(&block(0x1000, &[(0, 4), (4, 4)]), None)
+        .unwrap();
+    refused(writer.execution(0, 0), "no thread 0");
+    writer.thread(1, 1).unwrap();
+    refused(writer.execution(0, 0), "no stamp");
+    writer.stamp(0, 5).unwrap();
+    refused(writer.stamp(0, 5), "stamp 5 after 5");
+    refused(writer.data(0, 0, Kind::Load, 8, 0), "executed nothing");
+    refused(writer.execution(0, 1), "no code block 1");
+    writer.execution(0, 0).unwrap();
+    refused(writer.data(0, 2, Kind::Load, 8, 0), "no instruction 2");
+    refused(writer.data(0, 0, Kind::Load, 0, 0), "0 bytes");
+    refused(writer.data(0, 0, Kind::Fetch, 8, 0), "Fetch");
+    writer.data(0, 1, Kind::Load, 8, 0).unwrap();
+    refused(writer.data(0, 0, Kind::Load, 8, 0), "out of program order");
+    // What was refused has left nothing behind.
+    writer.finish(EndReason::ServerExited).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    assert_eq!((trace.execution_count(), trace.data_access_count()), (1, 1));
+}
+
+#[test]
+fn more_data_accesses_than_an_execution_can_hold_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    let mut writer = writer(&path);
+    writer.code_block(&block(0x1000, &[(0, 2)]), None).unwrap();
+    writer.thread(1, 1).unwrap();
+    writer.stamp(0, 1).unwrap();
+    writer.execution(0, 0).unwrap();
+    // Each in a region of its own: the most that one execution can ask of one block.
+    for access in 0..65_000 {
+        writer
+            .data(0, 0, Kind::Store, 8, (access * access) << 16)
+            .unwrap();
+    }
+    refused(writer.data(0, 0, Kind::Store, 8, 0), "65 000");
+    writer.finish(EndReason::ServerExited).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let mut executions = trace.executions();
+    let execution = executions.next().unwrap().unwrap();
+    assert_eq!(execution.accesses.len(), 65_001);
+    assert_eq!(execution.accesses[65_000].address, (64_999 * 64_999) << 16);
+}
+
+#[test]
+fn a_stretch_that_touches_too_much_for_one_block_becomes_several() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    let mut writer = writer(&path);
+    writer.code_block(&block(0x1000, &[(0, 2)]), None).unwrap();
+    writer.thread(1, 1).unwrap();
+    let address = |step: u64| (step * step) << 16;
+    for step in 0..100_000 {
+        if step % 1000 == 0 {
+            writer.stamp(0, step).unwrap();
+        }
+        if step % 30_000 == 0 {
+            writer.request(0).unwrap();
+        }
+        writer.execution(0, 0).unwrap();
+        writer.data(0, 0, Kind::Load, 1, address(step)).unwrap();
+    }
+    writer.finish(EndReason::ServerExited).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let mut executions = trace.executions();
+    for step in 0..100_000 {
+        let execution = executions.next().unwrap().unwrap();
+        assert_eq!(execution.accesses[1].address, address(step));
+        assert_eq!(execution.request, Some((step / 30_000) as u32));
+    }
+    assert!(executions.next().unwrap().is_none());
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_the_name_free() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    std::os::unix::fs::symlink("/dev/full", partial_path(&path)).unwrap();
+    let mut writer = writer(&path);
+    writer.thread(1, 1).unwrap();
+    let flushed = writer.flush();
+    assert!(matches!(flushed, Err(Error::Write { .. })), "{flushed:?}");
+    let finished = writer.finish(EndReason::ServerExited);
+    assert!(matches!(finished, Err(Error::Write { .. })), "{finished:?}");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_folder_that_does_not_exist_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("no/t");
+    let created = Writer::create(&path, &header(), &WriterOptions::default());
+    assert!(matches!(created, Err(Error::Write { .. })));
+    let options = WriterOptions {
+        compression_level: 99,
+        ..WriterOptions::default()
+    };
+    refused(
+        Writer::create(&folder.path().join("t"), &header(), &options),
+        "level 99",
+    );
+}
