@@ -1,0 +1,97 @@
+//! A plan survives writing and reading, and a broken one is refused with the rule it breaks.
+
+use corehop_plans::{Comparison, Expected, Mode, Plan, PlannedFunction, parse, render};
+use proptest::prelude::*;
+use std::path::Path;
+
+fn example() -> Plan {
+    Plan {
+        version: 1,
+        machine: "xeon-e5-2620-v4".into(),
+        trace: "bank.trace".into(),
+        cores: 2,
+        seed: 7,
+        expected: Some(Expected {
+            hops_per_request: 2.5,
+            searched: comparison(10),
+            held_out: comparison(20),
+        }),
+        functions: vec![function(0x5f_3a10, 0), function(0x60_0000, 1)],
+    }
+}
+
+fn comparison(requests: u64) -> Comparison {
+    Comparison {
+        requests,
+        baseline_fetch_misses: 600,
+        baseline_data_misses: 400,
+        split_fetch_misses: 300,
+        split_data_misses: 200,
+    }
+}
+
+fn function(offset: u64, core: u32) -> PlannedFunction {
+    PlannedFunction {
+        module: "/usr/sbin/mariadbd".into(),
+        build_id: "0a1b".into(),
+        offset,
+        symbol: format!("f{offset:x}"),
+        core,
+        mode: Mode::Enter,
+    }
+}
+
+fn refusal(text: &str) -> String {
+    parse(text, Path::new("p.toml")).unwrap_err().to_string()
+}
+
+#[test]
+fn a_person_can_read_it() {
+    insta::assert_snapshot!(render(&example()));
+}
+
+#[test]
+fn a_core_beyond_the_last_is_refused() {
+    let text = render(&example()).replace("core = 1", "core = 2");
+    let expected = "p.toml: function f600000 in /usr/sbin/mariadbd: \
+                    core 2, but cores run from 0 to 1";
+    assert_eq!(refusal(&text), expected);
+}
+
+#[test]
+fn a_function_listed_twice_is_refused() {
+    let text = render(&example()).replace("0x600000", "0x5f3a10");
+    let expected = "p.toml: function f600000 in /usr/sbin/mariadbd: \
+                    listed twice: keep one of the entries";
+    assert_eq!(refusal(&text), expected);
+}
+
+#[test]
+fn a_newer_version_is_named_as_such() {
+    let text = render(&example()).replace("version = 1", "version = 2\nnews = true");
+    let expected = "p.toml: plan version 2, but this corehop reads version 1: \
+                    use the corehop that wrote it, or search again";
+    assert_eq!(refusal(&text), expected);
+}
+
+#[test]
+fn a_missing_key_is_named_with_its_place() {
+    let text = render(&example()).replace("machine = ", "engine = ");
+    let said = refusal(&text);
+    assert!(said.contains("unknown field `engine`"), "{said}");
+    assert!(said.contains("line 6"), "{said}");
+}
+
+proptest! {
+    #[test]
+    fn every_plan_survives(
+        offsets in proptest::collection::btree_set(0u64..1 << 47, 0..9),
+        cores in 1u32..9,
+        seed in 0..=i64::MAX as u64,
+        machine in "\\PC*",
+    ) {
+        let functions = offsets.iter().map(|&o| function(o, o as u32 % cores)).collect();
+        let plan = Plan { cores, seed, machine, functions, ..example() };
+        prop_assert_eq!(parse(&render(&plan), Path::new("p.toml")).unwrap(), plan);
+    }
+}

@@ -1,0 +1,111 @@
+//! Which function entries of a trace move a thread, and to which core.
+//!
+//! A plan names functions by build id and offset, a trace by index. The match is made once, before
+//! a replay, and fails rather than leave out a function: counts for half a plan would mislead.
+
+use crate::Error;
+use corehop_plans::{Plan, PlannedFunction};
+use corehop_traces::{Function, Module};
+
+/// A split of a traced program over cores; the default one leaves everything on core 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// By function index of the trace; functions beyond its end move nothing.
+    cores_of_functions: Vec<Option<u32>>,
+    cores: u32,
+}
+
+impl Default for Split {
+    fn default() -> Self {
+        Split::new([])
+    }
+}
+
+impl Split {
+    /// The split of these functions (index into the trace's functions, and core). It uses the
+    /// cores up to the highest named.
+    pub fn new(functions: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let mut split = Split {
+            cores_of_functions: Vec::new(),
+            cores: 1,
+        };
+        for (function, core) in functions {
+            split.cores = split.cores.max(core + 1);
+            split.place(function as usize, core);
+        }
+        split
+    }
+
+    fn place(&mut self, function: usize, core: u32) {
+        if self.cores_of_functions.len() <= function {
+            self.cores_of_functions.resize(function + 1, None);
+        }
+        self.cores_of_functions[function] = Some(core);
+    }
+
+    /// The split that `plan` makes of a trace with these modules and functions. It uses all the
+    /// plan's cores.
+    ///
+    /// # Errors
+    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for a function the trace does not know.
+    pub fn from_plan(
+        plan: &Plan,
+        modules: &[Module],
+        functions: &[Function],
+    ) -> Result<Self, Error> {
+        let mut split = Split {
+            cores_of_functions: vec![None; functions.len()],
+            cores: plan.cores,
+        };
+        for planned in &plan.functions {
+            let mut found = false;
+            for (index, function) in functions.iter().enumerate() {
+                let module = &modules[function.module as usize];
+                if function.offset == planned.offset && is_of_build(module, planned) {
+                    split.place(index, planned.core);
+                    found = true;
+                }
+            }
+            if !found {
+                return Err(unknown(planned, modules));
+            }
+        }
+        Ok(split)
+    }
+
+    /// The core that entering `function` moves a thread to.
+    #[inline]
+    pub fn core_of(&self, function: u32) -> Option<u32> {
+        *self.cores_of_functions.get(function as usize)?
+    }
+
+    /// Number of cores used, at least 1.
+    pub fn cores(&self) -> u32 {
+        self.cores
+    }
+}
+
+fn is_of_build(module: &Module, planned: &PlannedFunction) -> bool {
+    module.build_id.eq_ignore_ascii_case(&planned.build_id)
+}
+
+fn unknown(planned: &PlannedFunction, modules: &[Module]) -> Error {
+    let (symbol, module) = (planned.symbol.clone(), planned.module.clone());
+    if modules.iter().any(|module| is_of_build(module, planned)) {
+        return Error::NotInTrace {
+            symbol,
+            module,
+            offset: planned.offset,
+        };
+    }
+    let recorded = modules.iter().find(|recorded| recorded.path == module);
+    Error::OtherBuild {
+        symbol,
+        module,
+        planned: planned.build_id.clone(),
+        recorded: match recorded {
+            Some(recorded) => format!("holds build '{}' of it", recorded.build_id),
+            None => "does not hold that file".into(),
+        },
+    }
+}

@@ -1,0 +1,88 @@
+//! A plan applies to the trace of the same build, whole or not at all.
+
+use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_simulator::Split;
+use corehop_traces::{Function, Module};
+
+fn module(path: &str, build_id: &str) -> Module {
+    Module {
+        path: path.into(),
+        build_id: build_id.into(),
+        load_bias: 0,
+        start: 0,
+        end: 4096,
+    }
+}
+
+fn function(module: u32, offset: u64) -> Function {
+    Function {
+        module,
+        offset,
+        size_bytes: 0,
+        symbol: format!("f{offset:x}"),
+        name: format!("f{offset:x}"),
+        unpatchable: None,
+    }
+}
+
+fn plan(functions: &[(&str, u64, u32)]) -> Plan {
+    let planned = |&(build_id, offset, core): &(&str, u64, u32)| PlannedFunction {
+        module: "/usr/bin/server".into(),
+        build_id: build_id.into(),
+        offset,
+        symbol: format!("f{offset:x}"),
+        core,
+        mode: Mode::Enter,
+    };
+    Plan {
+        version: corehop_plans::VERSION,
+        machine: "tiny".into(),
+        trace: "server.trace".into(),
+        cores: 3,
+        seed: 1,
+        expected: None,
+        functions: functions.iter().map(planned).collect(),
+    }
+}
+
+/// A server and a library whose functions lie at the same offsets.
+fn split(functions: &[(&str, u64, u32)]) -> Result<Split, String> {
+    let modules = [
+        module("/lib/library.so", "cafe"),
+        module("/usr/bin/server", "0a1b"),
+    ];
+    let recorded = [function(0, 0x40), function(1, 0x40), function(1, 0x80)];
+    Split::from_plan(&plan(functions), &modules, &recorded).map_err(|error| error.to_string())
+}
+
+#[test]
+fn functions_are_matched_by_build_and_offset() {
+    let split = split(&[("0a1b", 0x40, 2), ("0a1b", 0x80, 0)]).unwrap();
+    assert_eq!(split.cores(), 3);
+    let cores: Vec<_> = (0..4).map(|function| split.core_of(function)).collect();
+    assert_eq!(cores, [None, Some(2), Some(0), None]);
+}
+
+#[test]
+fn a_plan_for_another_build_is_refused() {
+    assert_eq!(
+        split(&[("0a1b", 0x40, 2), ("beef", 0x80, 0)]).unwrap_err(),
+        "function f80 is planned for build beef of /usr/bin/server, but the trace holds build \
+         '0a1b' of it: replay the trace of that build, or search this one"
+    );
+}
+
+#[test]
+fn a_planned_function_that_was_never_entered_is_refused() {
+    assert_eq!(
+        split(&[("0a1b", 0xc0, 2)]).unwrap_err(),
+        "function fc0 at offset 0xc0 of /usr/bin/server was never entered in the trace: remove it \
+         from the plan, or correct its offset"
+    );
+}
+
+#[test]
+fn a_split_without_functions_leaves_everything_on_one_core() {
+    assert_eq!(Split::default().cores(), 1);
+    assert_eq!(Split::default().core_of(0), None);
+}

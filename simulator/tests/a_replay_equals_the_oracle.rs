@@ -1,0 +1,287 @@
+//! Traces written and read back: the replay counts what the oracle counts when it is told, step by
+//! step, which core each thread is on.
+
+mod oracle;
+
+use corehop_simulator::{Counters, Error, Machine, ReplayOptions, Split, replay};
+use corehop_traces::{
+    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
+};
+use oracle::Oracle;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::subsequence;
+use std::path::Path;
+
+/// One execution of the recorded program.
+#[derive(Clone, Debug)]
+struct Step {
+    thread: u32,
+    begins_request: bool,
+    /// The function entered; its one code block is one instruction on a line of its own.
+    function: u32,
+    /// Address and whether it is a store; all of 8 bytes.
+    data: Vec<(u64, bool)>,
+}
+
+const FUNCTIONS: u32 = 6;
+const CODE: u64 = 0x10_000;
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let data = vec((0u64..1200, any::<bool>()), 0..4);
+    let step = (0u32..2, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
+    let step = step.prop_map(|(thread, begins_request, function, data)| Step {
+        thread,
+        begins_request,
+        function,
+        data,
+    });
+    vec(step, 1..80)
+}
+
+fn code_address(function: u32) -> u64 {
+    CODE + u64::from(function) * 64
+}
+
+/// Writes the steps as a trace, each at its own stamp.
+fn record(steps: &[Step], path: &Path) -> Result<(), corehop_traces::Error> {
+    let header = Header {
+        created_by: "test".into(),
+        command: vec!["server".into()],
+        request_at: "f0".into(),
+        qemu_version: "7.2".into(),
+        architecture: "x86_64".into(),
+    };
+    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
+    let module = writer.module(&Module {
+        path: "/usr/bin/server".into(),
+        build_id: "0a1b".into(),
+        load_bias: CODE,
+        start: CODE,
+        end: CODE + 4096,
+    })?;
+    for number in 0..FUNCTIONS {
+        let function = writer.function(&Function {
+            module,
+            offset: u64::from(number) * 64,
+            size_bytes: 4,
+            symbol: format!("f{number}"),
+            name: format!("f{number}"),
+            unpatchable: None,
+        })?;
+        let instruction = Instruction {
+            offset: 0,
+            size_bytes: 4,
+        };
+        let block = CodeBlock {
+            start: code_address(number),
+            instructions: vec![instruction],
+        };
+        writer.code_block(&block, Some(function))?;
+    }
+    for thread in 0..2 {
+        writer.thread(1, thread)?;
+    }
+    for (stamp, step) in (1..).zip(steps) {
+        writer.stamp(step.thread, stamp)?;
+        if step.begins_request {
+            writer.request(step.thread)?;
+        }
+        writer.execution(step.thread, step.function)?;
+        for &(address, store) in &step.data {
+            let kind = if store { Kind::Store } else { Kind::Load };
+            writer.data(step.thread, 0, kind, 8, address)?;
+        }
+    }
+    writer.finish(EndReason::Interrupted)?;
+    Ok(())
+}
+
+/// The request each step belongs to: they count in the order in which they begin.
+fn requests_of(steps: &[Step]) -> Vec<Option<u32>> {
+    let (mut begun, mut current) = (0, [None; 2]);
+    let of_step = |step: &Step| {
+        let current = &mut current[step.thread as usize];
+        if step.begins_request {
+            *current = Some(begun);
+            begun += 1;
+        }
+        *current
+    };
+    steps.iter().map(of_step).collect()
+}
+
+/// Counters and hops as the oracle has them.
+fn naive(
+    steps: &[Step],
+    machine: &Machine,
+    split: &[(u32, u32)],
+    chosen: Option<&[u32]>,
+    warm_up: usize,
+) -> (Vec<Counters>, u64) {
+    let cores = split.iter().map(|(_, core)| core + 1).max().unwrap_or(1);
+    let mut oracle = Oracle::new(machine, cores);
+    let requests = requests_of(steps);
+    let mut order: Vec<u32> = requests.iter().flatten().copied().collect();
+    order.sort();
+    order.dedup();
+    order.retain(|request| chosen.is_none_or(|chosen| chosen.contains(request)));
+    let (mut core_of, mut hops, mut counting) = ([0; 2], 0, warm_up == 0);
+    for (step, request) in steps.iter().zip(requests) {
+        if chosen.is_some() && !request.is_some_and(|request| order.contains(&request)) {
+            continue;
+        }
+        if !counting && request.is_some_and(|request| request >= order[warm_up]) {
+            counting = true;
+            hops = 0;
+            oracle.start_counting();
+        }
+        let core = &mut core_of[step.thread as usize];
+        for &(function, target) in split {
+            if function == step.function && *core != target as usize {
+                *core = target as usize;
+                hops += 1;
+                oracle.charge(*core, machine.hop_cost_cycles);
+            }
+        }
+        oracle.touch(*core, Kind::Fetch, code_address(step.function), 4);
+        for &(address, store) in &step.data {
+            let kind = if store { Kind::Store } else { Kind::Load };
+            oracle.touch(*core, kind, address, 8);
+        }
+    }
+    (oracle.counters(), hops)
+}
+
+fn machine() -> Machine {
+    let text = "\
+name = \"tiny\"
+cores = 4
+line_size_bytes = 64
+memory_latency_cycles = 199
+hop_cost_cycles = 1009
+l1i = { size_bytes = 128, ways = 1, latency_cycles = 2 }
+l1d = { size_bytes = 128, ways = 2, latency_cycles = 3 }
+l2 = { size_bytes = 512, ways = 4, latency_cycles = 11 }
+l3 = { size_bytes = 960, ways = 5, latency_cycles = 41 }
+";
+    Machine::from_toml(text, Path::new("tiny.toml")).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn counters_and_hops_are_equal(
+        steps in steps(),
+        functions in subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..4),
+        every_other in any::<bool>(),
+        warm_up in 0usize..4,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("random.trace");
+        record(&steps, &path).unwrap();
+        let trace = Trace::open(&path).unwrap();
+        let requests = trace.requests().len() as u32;
+        let chosen: Option<Vec<u32>> =
+            (every_other && requests > 0).then(|| (0..requests).step_by(2).collect());
+        let available = chosen.as_ref().map_or(requests as usize, Vec::len);
+        let warm_up = warm_up.min(available.saturating_sub(1));
+
+        let split: Vec<(u32, u32)> = functions.into_iter().zip(0..).collect();
+        let options = ReplayOptions {
+            requests: chosen.clone(),
+            warm_up_requests: warm_up,
+            ..ReplayOptions::default()
+        };
+        let machine = machine();
+        let fast = replay(&trace, &machine, &Split::new(split.clone()), &options).unwrap();
+        let (per_core, hops) = naive(&steps, &machine, &split, chosen.as_deref(), warm_up);
+        prop_assert_eq!(fast.counters, per_core.iter().copied().sum::<Counters>());
+        prop_assert_eq!(fast.per_core, per_core);
+        prop_assert_eq!(fast.hops, hops);
+        prop_assert_eq!(fast.accesses, fast.counters.accesses());
+        prop_assert_eq!(fast.requests as usize, available - warm_up);
+    }
+}
+
+/// What a replay of these steps with these options is refused with.
+fn refusal(begins: [bool; 3], requests: Option<Vec<u32>>, warm_up: usize, split: Split) -> String {
+    let step = |begins_request| Step {
+        thread: 0,
+        begins_request,
+        function: 0,
+        data: Vec::new(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("short.trace");
+    record(&begins.map(step), &path).unwrap();
+    let options = ReplayOptions {
+        requests,
+        warm_up_requests: warm_up,
+        ..ReplayOptions::default()
+    };
+    let trace = Trace::open(&path).unwrap();
+    let refused: Error = replay(&trace, &machine(), &split, &options).unwrap_err();
+    refused.to_string()
+}
+
+#[test]
+fn choosing_requests_of_a_trace_without_any_is_refused() {
+    let expected = "the trace has no requests, so none can be chosen or used to warm up: replay \
+                    all of it, or record with --request-at";
+    assert_eq!(
+        refusal([false; 3], Some(vec![0]), 0, Split::default()),
+        expected
+    );
+    assert_eq!(refusal([false; 3], None, 1, Split::default()), expected);
+}
+
+#[test]
+fn a_request_beyond_the_last_is_refused() {
+    assert_eq!(
+        refusal([true; 3], Some(vec![3, 1]), 0, Split::default()),
+        "request 3 was chosen, but the trace's 3 requests count from 0"
+    );
+}
+
+#[test]
+fn a_warm_up_that_leaves_nothing_to_count_is_refused() {
+    assert_eq!(
+        refusal([true; 3], Some(vec![1]), 1, Split::default()),
+        "1 of 1 requests to warm up leave none to count: warm up with fewer"
+    );
+}
+
+#[test]
+fn a_split_over_more_cores_than_the_machine_has_is_refused() {
+    assert_eq!(
+        refusal([true; 3], None, 0, Split::new([(0, 4)])),
+        "the split uses 5 cores, but machine tiny has 4: choose a larger machine, or search for \
+         fewer cores"
+    );
+}
+
+#[test]
+fn progress_is_told_of_every_execution() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.trace");
+    let step = Step {
+        thread: 0,
+        begins_request: false,
+        function: 0,
+        data: Vec::new(),
+    };
+    record(&vec![step; 100_000], &path).unwrap();
+    let told = std::sync::atomic::AtomicU64::new(0);
+    let tell = |executions| {
+        told.fetch_add(executions, std::sync::atomic::Ordering::Relaxed);
+    };
+    let options = ReplayOptions {
+        progress: Some(&tell),
+        ..ReplayOptions::default()
+    };
+    let trace = Trace::open(&path).unwrap();
+    replay(&trace, &machine(), &Split::default(), &options).unwrap();
+    assert_eq!(told.into_inner(), 100_000);
+}

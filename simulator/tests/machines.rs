@@ -1,0 +1,268 @@
+//! Machine files: the bundled ones are what they say, and an impossible one is refused with the
+//! reason and the place.
+
+use corehop_simulator::{Error, Level, Machine, host};
+use std::path::Path;
+
+const TINY: &str = "\
+name = \"tiny\"
+cores = 2
+line_size_bytes = 64
+memory_latency_cycles = 200
+hop_cost_cycles = 1000
+l1i = { size_bytes = 1024, ways = 2, latency_cycles = 4 }
+l1d = { size_bytes = 1024, ways = 2, latency_cycles = 4 }
+l2 = { size_bytes = 4096, ways = 4, latency_cycles = 12 }
+l3 = { size_bytes = 12288, ways = 4, latency_cycles = 40 }
+";
+
+fn read(text: &str) -> Result<Machine, Error> {
+    Machine::from_toml(text, Path::new("tiny.toml"))
+}
+
+#[track_caller]
+fn refusal(from: &str, to: &str) -> String {
+    let text = TINY.replace(from, to);
+    assert_ne!(text, TINY);
+    read(&text).unwrap_err().to_string()
+}
+
+fn level(size_bytes: u64, ways: u32, latency_cycles: u32) -> Level {
+    Level {
+        size_bytes,
+        ways,
+        latency_cycles,
+    }
+}
+
+#[test]
+fn the_xeon_e5_2620_v4_has_8_cores_and_20_mib_of_l3() {
+    let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
+    let expected = Machine {
+        name: "xeon-e5-2620-v4".into(),
+        cores: 8,
+        l1i: level(32 << 10, 8, 4),
+        l1d: level(32 << 10, 8, 4),
+        l2: level(256 << 10, 8, 12),
+        l3: level(20 << 20, 20, 45),
+        memory_latency_cycles: 200,
+        hop_cost_cycles: 24_150,
+    };
+    assert_eq!(machine, expected);
+    assert_eq!(machine.l3.sets(), 16_384);
+}
+
+#[test]
+fn the_xeon_d_1540_has_8_cores_and_12_mib_of_l3() {
+    let machine = Machine::named_or_path("xeon-d-1540").unwrap();
+    let expected = Machine {
+        name: "xeon-d-1540".into(),
+        cores: 8,
+        l1i: level(32 << 10, 8, 4),
+        l1d: level(32 << 10, 8, 4),
+        l2: level(256 << 10, 8, 12),
+        l3: level(12 << 20, 12, 45),
+        memory_latency_cycles: 190,
+        hop_cost_cycles: 23_000,
+    };
+    assert_eq!(machine, expected);
+}
+
+#[test]
+fn every_bundled_machine_is_called_what_its_file_is() {
+    for name in Machine::bundled() {
+        assert_eq!(Machine::named_or_path(name).unwrap().name, name);
+    }
+}
+
+#[test]
+fn an_unknown_machine_is_told_the_bundled_ones() {
+    let said = Machine::named_or_path("cray-1").unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "no machine is called 'cray-1' and no file is there: use one of xeon-e5-2620-v4, \
+         xeon-d-1540, `host` for this machine, or the path of a machine file"
+    );
+}
+
+#[test]
+fn a_machine_file_is_read_by_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tiny.toml");
+    std::fs::write(&path, TINY).unwrap();
+    let machine = Machine::named_or_path(path.to_str().unwrap()).unwrap();
+    assert_eq!(machine.l3.sets(), 48);
+}
+
+#[test]
+fn a_folder_is_no_machine_file() {
+    let said = Machine::named_or_path("/").unwrap_err().to_string();
+    assert!(said.starts_with("/: cannot read the machine: "), "{said}");
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_line() {
+    let said = refusal("cores = 2", "cores = 2\nsockets = 1");
+    assert!(said.contains("line 3"), "{said}");
+    assert!(said.contains("unknown field `sockets`"), "{said}");
+}
+
+#[test]
+fn a_missing_key_is_named_with_the_line_of_its_table() {
+    let said = refusal("ways = 4, latency_cycles = 12", "ways = 4");
+    assert!(said.contains("line 8"), "{said}");
+    assert!(said.contains("missing field `latency_cycles`"), "{said}");
+}
+
+#[test]
+fn a_machine_without_cores_is_refused() {
+    assert_eq!(
+        refusal("cores = 2", "cores = 0"),
+        "tiny.toml: cores = 0: give the machine 1 to 64"
+    );
+    assert_eq!(
+        refusal("cores = 2", "cores = 65"),
+        "tiny.toml: cores = 65: give the machine 1 to 64"
+    );
+}
+
+#[test]
+fn lines_of_other_than_64_bytes_are_refused() {
+    assert_eq!(
+        refusal("= 64", "= 128"),
+        "tiny.toml: line_size_bytes = 128: traces are recorded and counted in lines of 64 bytes \
+         only"
+    );
+}
+
+#[test]
+fn a_cache_without_lines_is_refused() {
+    assert_eq!(
+        refusal("4096, ways = 4", "0, ways = 4"),
+        "tiny.toml: l2: size_bytes = 0, ways = 4: a cache has at least one line"
+    );
+    assert_eq!(
+        refusal("4096, ways = 4", "4096, ways = 0"),
+        "tiny.toml: l2: size_bytes = 4096, ways = 0: a cache has at least one line"
+    );
+}
+
+#[test]
+fn a_size_that_does_not_divide_into_ways_is_refused() {
+    assert_eq!(
+        refusal("12288, ways = 4", "12288, ways = 5"),
+        "tiny.toml: l3: 12288 bytes do not divide into 5 ways of 64-byte lines: change \
+         size_bytes or ways"
+    );
+}
+
+#[test]
+fn a_private_cache_without_a_power_of_two_of_sets_is_refused() {
+    assert_eq!(
+        refusal("4096, ways = 4", "6144, ways = 4"),
+        "tiny.toml: l2: 6144 bytes in 4 ways of 64 bytes make 24 sets, which is no power of two: \
+         change size_bytes or ways"
+    );
+}
+
+#[test]
+fn an_inclusive_cache_smaller_than_what_it_includes_is_refused() {
+    assert_eq!(
+        refusal("12288, ways = 4", "2048, ways = 4"),
+        "tiny.toml: l3: 2048 bytes are fewer than the 4096 of l2, which an inclusive l3 must \
+         hold: make it larger"
+    );
+    assert_eq!(
+        refusal("4096, ways = 4", "512, ways = 4"),
+        "tiny.toml: l2: 512 bytes are fewer than the 1024 of l1i, which an inclusive l2 must \
+         hold: make it larger"
+    );
+}
+
+#[test]
+fn a_cache_too_large_to_simulate_is_refused() {
+    assert_eq!(
+        refusal("12288, ways = 4", "1099511627776, ways = 4"),
+        "tiny.toml: l3: 1099511627776 bytes: more than 8589934592 cannot be simulated"
+    );
+}
+
+/// One cache as the kernel describes it below `cpu*/cache/`.
+fn describe(root: &Path, cpu: u32, index: u32, [level, kind, size, ways, shared]: [&str; 5]) {
+    let folder = root.join(format!("cpu{cpu}/cache/index{index}"));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (file, text) in [
+        ("level", level),
+        ("type", kind),
+        ("size", size),
+        ("ways_of_associativity", ways),
+        ("coherency_line_size", "64"),
+        ("shared_cpu_list", shared),
+    ] {
+        std::fs::write(folder.join(file), format!("{text}\n")).unwrap();
+    }
+}
+
+/// Four CPUs of two threads a core below one L3 whose sets are no power of two.
+fn sysfs() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (cpu, siblings) in [(0, "0,2"), (1, "1,3"), (2, "0,2"), (3, "1,3")] {
+        describe(root.path(), cpu, 0, ["1", "Data", "48K", "12", siblings]);
+        describe(
+            root.path(),
+            cpu,
+            1,
+            ["1", "Instruction", "32K", "8", siblings],
+        );
+        describe(
+            root.path(),
+            cpu,
+            2,
+            ["2", "Unified", "2048K", "16", siblings],
+        );
+        describe(
+            root.path(),
+            cpu,
+            3,
+            ["3", "Unified", "266240K", "20", "0-3"],
+        );
+    }
+    root
+}
+
+#[test]
+fn the_host_has_the_caches_that_the_kernel_describes() {
+    let root = sysfs();
+    let machine = host::read(root.path()).unwrap();
+    assert_eq!(machine.cores, 2);
+    assert_eq!(machine.l1d, level(48 << 10, 12, 4));
+    assert_eq!(machine.l1i, level(32 << 10, 8, 4));
+    assert_eq!(machine.l2, level(2 << 20, 16, 12));
+    assert_eq!(machine.l3, level(260 << 20, 20, 45));
+    assert_eq!(machine.l3.sets(), 212_992);
+}
+
+#[test]
+fn a_host_whose_kernel_describes_no_l3_is_refused() {
+    let root = sysfs();
+    std::fs::remove_dir_all(root.path().join("cpu0/cache/index3")).unwrap();
+    let said = host::read(root.path()).unwrap_err().to_string();
+    let said = said.replace(root.path().to_str().unwrap(), "[sysfs]");
+    assert_eq!(
+        said,
+        "[sysfs]/cpu0/cache: cannot tell this machine's caches: no level 3 cache of type Unified \
+         is described: name a machine file instead"
+    );
+}
+
+#[test]
+fn a_host_whose_kernel_describes_no_caches_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let said = host::read(root.path()).unwrap_err().to_string();
+    let said = said.replace(root.path().to_str().unwrap(), "[sysfs]");
+    assert_eq!(
+        said,
+        "[sysfs]/cpu0/cache: cannot tell this machine's caches: no level 1 cache of type \
+         Instruction is described: name a machine file instead"
+    );
+}
