@@ -1,0 +1,169 @@
+//! Which functions a thread could change core at.
+//!
+//! The rule is that of Gottschlag et al., "Automatic staged computation", section 3.1: a function
+//! called often signals no change of phase and would only cause hops, one called rarely splits
+//! few requests. So a candidate is called at most `max_calls` times in any request and at least
+//! once in `min_share` of them. Leaf functions count too: they can change the working set as well.
+//! What cannot be patched is left out here, before the search, with the reason.
+
+use corehop_traces::{Error, Trace};
+use std::collections::HashMap;
+
+/// The rule that makes a function a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Most calls in any one request; the paper's 1.
+    pub max_calls: u32,
+    /// Least share of requests with a call, 0 to 1; the paper's 0.8.
+    pub min_share: f64,
+    /// Candidates whose calls always come within this many accesses of each other are one group:
+    /// hopping at either makes the same split.
+    pub group_within: u64,
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Rule {
+            max_calls: 1,
+            min_share: 0.8,
+            group_within: 300,
+        }
+    }
+}
+
+/// A function that the rule admits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Index into the trace's functions.
+    pub function: u32,
+    /// Share of the counted requests with a call.
+    pub share: f64,
+    /// Mean number of accesses between the request's start and the call.
+    pub position: f64,
+    /// Index of the group it belongs to.
+    pub group: u32,
+}
+
+/// The candidates of a trace, in order of position, and why others are not.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    /// Admitted and patchable, in order of their mean position in a request.
+    pub chosen: Vec<Candidate>,
+    /// Number of groups among them.
+    pub groups: u32,
+    /// Admitted by the rule but not patchable: function and reason.
+    pub unpatchable: Vec<(u32, String)>,
+}
+
+/// What was seen of one function in one request: calls, and accesses before the first of them.
+#[derive(Clone, Copy)]
+struct Calls {
+    count: u32,
+    position: u64,
+}
+
+/// Calls by function, then by request.
+type CallsByFunction = HashMap<u32, HashMap<u32, Calls>>;
+
+impl Candidates {
+    /// Counts calls over `requests` and applies `rule`.
+    ///
+    /// # Errors
+    /// What reading the trace says.
+    pub fn of(trace: &Trace, requests: &[u32], rule: &Rule) -> Result<Candidates, Error> {
+        let calls = count_calls(trace, requests)?;
+        let mut candidates = Candidates::default();
+        for (&function, seen) in &calls {
+            let share = seen.len() as f64 / requests.len() as f64;
+            if share < rule.min_share || seen.values().any(|c| c.count > rule.max_calls) {
+                continue;
+            }
+            if let Some(reason) = &trace.functions()[function as usize].unpatchable {
+                candidates.unpatchable.push((function, reason.clone()));
+                continue;
+            }
+            let total: u64 = seen.values().map(|c| c.position).sum();
+            let position = total as f64 / seen.len() as f64;
+            candidates.chosen.push(Candidate {
+                function,
+                share,
+                position,
+                group: 0,
+            });
+        }
+        candidates.unpatchable.sort_unstable();
+        let order = |c: &Candidate| (c.position, c.function);
+        candidates
+            .chosen
+            .sort_unstable_by(|a, b| order(a).partial_cmp(&order(b)).expect("finite"));
+        candidates.group(&calls, rule.group_within);
+        Ok(candidates)
+    }
+
+    /// The first candidate of each group stands for it.
+    pub fn representatives(&self) -> Vec<u32> {
+        let mut functions = vec![None; self.groups as usize];
+        for candidate in &self.chosen {
+            functions[candidate.group as usize].get_or_insert(candidate.function);
+        }
+        functions.into_iter().flatten().collect()
+    }
+
+    /// A candidate joins the group of the one before it when the two are called in the same
+    /// requests, always in this order, and always within `within` accesses.
+    fn group(&mut self, calls: &CallsByFunction, within: u64) {
+        let mut group = 0;
+        for index in 1..self.chosen.len() {
+            let first = &calls[&self.first_of_group(index - 1).function];
+            let this = &calls[&self.chosen[index].function];
+            let close = |request: &u32, calls: &Calls| {
+                first.get(request).is_some_and(|f| {
+                    calls
+                        .position
+                        .checked_sub(f.position)
+                        .is_some_and(|gap| gap <= within)
+                })
+            };
+            let same = first.len() == this.len() && this.iter().all(|(r, c)| close(r, c));
+            group += u32::from(!same);
+            self.chosen[index].group = group;
+        }
+        self.groups = if self.chosen.is_empty() { 0 } else { group + 1 };
+    }
+
+    fn first_of_group(&self, index: usize) -> &Candidate {
+        let group = self.chosen[index].group;
+        let before = self.chosen[..index]
+            .iter()
+            .rev()
+            .take_while(|c| c.group == group)
+            .count();
+        &self.chosen[index - before]
+    }
+}
+
+fn count_calls(trace: &Trace, requests: &[u32]) -> Result<CallsByFunction, Error> {
+    let mut calls = CallsByFunction::new();
+    let mut accesses_before = vec![0; trace.requests().len()];
+    let mut executions = trace.executions_of(requests);
+    while let Some(execution) = executions.next()? {
+        let Some(request) = execution.request else {
+            continue;
+        };
+        let position = &mut accesses_before[request as usize];
+        if let Some(function) = execution.entry {
+            let first = Calls {
+                count: 0,
+                position: *position,
+            };
+            let seen = calls
+                .entry(function)
+                .or_default()
+                .entry(request)
+                .or_insert(first);
+            seen.count += 1;
+        }
+        *position += execution.accesses.len() as u64;
+    }
+    Ok(calls)
+}

@@ -1,0 +1,44 @@
+//! Why a search could not be done.
+
+/// What stands between a trace and a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The trace could not be read.
+    #[error(transparent)]
+    Trace(#[from] corehop_traces::Error),
+    /// The replay refused.
+    #[error(transparent)]
+    Replay(#[from] corehop_simulator::Error),
+    /// The trace holds no complete request to search on.
+    #[error(
+        "the trace holds no complete request: record again, with --request-at naming a \
+         function that every request enters"
+    )]
+    NoRequests,
+    /// Fewer requests than were asked for.
+    #[error(
+        "{wanted} requests wanted, but the trace holds {complete} complete ones: ask for \
+         fewer, or record more"
+    )]
+    TooFewRequests {
+        /// Requests asked for.
+        wanted: usize,
+        /// Complete requests in the trace.
+        complete: usize,
+    },
+    /// Too few functions at which a thread could change core.
+    #[error(
+        "{found} groups of candidate functions for {cores} cores: use fewer cores, or widen the \
+         choice with --min-share (now {min_share}) or --max-calls (now {max_calls})"
+    )]
+    TooFewCandidates {
+        /// Candidates, or groups of them, that the rule leaves.
+        found: usize,
+        /// Cores asked for.
+        cores: u32,
+        /// The rule's least share of requests.
+        min_share: f64,
+        /// The rule's most calls in one request.
+        max_calls: u32,
+    },
+}

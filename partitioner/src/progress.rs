@@ -1,0 +1,20 @@
+//! How a search tells whoever watches how far it is.
+
+/// Told of a search's progress, from any thread.
+pub trait Progress: Sync {
+    /// A stage begins, of `total` steps if that is known.
+    fn begin(&self, stage: &str, total: Option<u64>);
+    /// `steps` more steps are done.
+    fn advance(&self, steps: u64);
+    /// The stage is over.
+    fn end(&self);
+}
+
+/// Nobody watches.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _: &str, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+    fn end(&self) {}
+}

@@ -1,0 +1,141 @@
+//! Which requests the search may look at, and which judge it.
+//!
+//! A split fitted to ten requests flatters itself on those ten. So the trace's complete requests
+//! fall into three parts: *searched*, drawn by a seed; *warm-up*, the first half of the rest; and
+//! *judging*, its second half, which nothing before the final verdict looks at.
+
+use crate::Error;
+use corehop_traces::Request;
+use rand::SeedableRng;
+use rand::seq::index::sample;
+use rand_chacha::ChaCha8Rng;
+
+/// How many requests to search on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Searched {
+    /// This many, drawn at random by the seed.
+    Sample(usize),
+    /// Every complete request: none is left to judge the result.
+    All,
+}
+
+/// The trace's complete requests in three parts, each in replay order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The search replays these.
+    pub searched: Vec<u32>,
+    /// Replayed before the judging ones, uncounted, so that those find warm caches.
+    pub warm_up: Vec<u32>,
+    /// Counted for the verdict.
+    pub judging: Vec<u32>,
+}
+
+impl Parts {
+    /// Divides `requests` by `seed`.
+    ///
+    /// # Errors
+    /// [`Error::NoRequests`] or [`Error::TooFewRequests`].
+    pub fn of(requests: &[Request], searched: Searched, seed: u64) -> Result<Parts, Error> {
+        let complete: Vec<u32> = (0..)
+            .zip(requests)
+            .filter(|(_, r)| r.complete)
+            .map(|(i, _)| i)
+            .collect();
+        let wanted = match searched {
+            _ if complete.is_empty() => return Err(Error::NoRequests),
+            Searched::All => complete.len(),
+            Searched::Sample(wanted) => wanted,
+        };
+        if wanted > complete.len() {
+            return Err(Error::TooFewRequests {
+                wanted,
+                complete: complete.len(),
+            });
+        }
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let drawn = sample(&mut random, complete.len(), wanted).into_vec();
+        let mut is_drawn = vec![false; complete.len()];
+        for index in drawn {
+            is_drawn[index] = true;
+        }
+        let part = |wanted: bool| -> Vec<u32> {
+            let chosen = complete
+                .iter()
+                .zip(&is_drawn)
+                .filter(|&(_, &drawn)| drawn == wanted);
+            chosen.map(|(&request, _)| request).collect()
+        };
+        let mut warm_up = part(false);
+        let judging = warm_up.split_off(warm_up.len() / 2);
+        Ok(Parts {
+            searched: part(true),
+            warm_up,
+            judging,
+        })
+    }
+
+    /// The requests that candidates may be counted over: all but the judging ones.
+    pub fn learning(&self) -> impl Iterator<Item = u32> {
+        self.searched.iter().chain(&self.warm_up).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests(count: usize) -> Vec<Request> {
+        (0..count)
+            .map(|i| Request {
+                thread: 0,
+                complete: i + 1 < count,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_complete_request_is_in_exactly_one_part() {
+        let parts = Parts::of(&requests(31), Searched::Sample(10), 1).unwrap();
+        let mut all = [
+            parts.searched.clone(),
+            parts.warm_up.clone(),
+            parts.judging.clone(),
+        ]
+        .concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..30).collect::<Vec<u32>>());
+        assert_eq!(
+            (
+                parts.searched.len(),
+                parts.warm_up.len(),
+                parts.judging.len()
+            ),
+            (10, 10, 10)
+        );
+    }
+
+    #[test]
+    fn the_seed_alone_decides() {
+        let of = |seed| Parts::of(&requests(101), Searched::Sample(10), seed).unwrap();
+        assert_eq!(of(7), of(7));
+        assert_ne!(of(7).searched, of(8).searched);
+    }
+
+    #[test]
+    fn searching_all_leaves_none_to_judge() {
+        let parts = Parts::of(&requests(5), Searched::All, 1).unwrap();
+        assert_eq!(parts.searched, [0, 1, 2, 3]);
+        assert!(parts.warm_up.is_empty() && parts.judging.is_empty());
+    }
+
+    #[test]
+    fn too_few_requests_are_named_as_such() {
+        let said = |count| {
+            Parts::of(&requests(count), Searched::Sample(3), 1)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(said(1).starts_with("the trace holds no complete request"));
+        assert!(said(3).starts_with("3 requests wanted, but the trace holds 2 complete ones"));
+    }
+}

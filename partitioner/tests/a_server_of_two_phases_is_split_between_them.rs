@@ -1,0 +1,181 @@
+//! The whole search on a trace whose best split is known: two phases that each fill an L2.
+//!
+//! Every request enters `parse`, touches one half of the data, enters `execute`, touches the other.
+//! On one core each half evicts the other; on two, both stay. Between the two functions that begin
+//! the phases lie others that the rule must leave out, each for its own reason.
+
+use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::progress::Silent;
+use corehop_partitioner::requests::Searched;
+use corehop_partitioner::{Error, Outcome, Settings, partition};
+use corehop_simulator::Machine;
+use corehop_traces::{
+    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
+};
+use std::path::Path;
+
+const REQUESTS: u64 = 30;
+/// Lines of data a phase touches: with the lines of code, just within an L2 of 4096 lines.
+const PHASE_LINES: u64 = 3000;
+
+/// `parse` and `execute` begin the phases; the others must not be chosen.
+const FUNCTIONS: [&str; 5] = [
+    "parse",
+    "execute",
+    "called_twice",
+    "called_rarely",
+    "unpatchable",
+];
+
+fn code_address(function: usize) -> u64 {
+    0x40_0000 + function as u64 * 0x1000
+}
+
+fn write_definitions(writer: &mut Writer) -> (u32, Vec<u32>) {
+    let module = Module {
+        path: "/usr/sbin/served".into(),
+        build_id: "00ff".into(),
+        load_bias: 0,
+        start: 0x40_0000,
+        end: 0x50_0000,
+    };
+    let module = writer.module(&module).unwrap();
+    let code_block = |(index, name): (usize, &&str)| {
+        let function = Function {
+            module,
+            offset: code_address(index),
+            size_bytes: 64,
+            symbol: (*name).into(),
+            name: (*name).into(),
+            unpatchable: (*name == "unpatchable").then(|| "something jumps into it".into()),
+        };
+        let entry = writer.function(&function).unwrap();
+        let instructions = vec![Instruction {
+            offset: 0,
+            size_bytes: 4,
+        }];
+        let block = CodeBlock {
+            start: code_address(index),
+            instructions,
+        };
+        writer.code_block(&block, Some(entry)).unwrap()
+    };
+    let blocks = FUNCTIONS.iter().enumerate().map(code_block).collect();
+    (writer.thread(1, 1).unwrap(), blocks)
+}
+
+fn trace(folder: &Path) -> Trace {
+    let path = folder.join("two-phases.trace");
+    let header = Header {
+        created_by: "test".into(),
+        command: vec!["served".into()],
+        request_at: "parse".into(),
+        qemu_version: "none".into(),
+        architecture: "x86_64".into(),
+    };
+    let mut writer = Writer::create(&path, &header, &WriterOptions::default()).unwrap();
+    let (thread, blocks) = write_definitions(&mut writer);
+    let touch = |writer: &mut Writer, first: u64| {
+        for line in first..first + PHASE_LINES {
+            writer
+                .data(thread, 0, Kind::Load, 8, 0x1000_0000 + line * 64)
+                .unwrap();
+        }
+    };
+    for request in 0..REQUESTS {
+        writer.stamp(thread, request).unwrap();
+        writer.request(thread).unwrap();
+        writer.execution(thread, blocks[0]).unwrap();
+        touch(&mut writer, 0);
+        let others = [2, 2, 4];
+        for index in others
+            .iter()
+            .chain(if request % 2 == 0 { &[3] } else { &[][..] })
+        {
+            writer.execution(thread, blocks[*index]).unwrap();
+        }
+        writer.execution(thread, blocks[1]).unwrap();
+        touch(&mut writer, PHASE_LINES);
+    }
+    writer.finish(EndReason::RequestsReached).unwrap();
+    Trace::open(&path).unwrap()
+}
+
+fn search(settings: &Settings) -> Result<Outcome, Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
+    partition(&trace(folder.path()), &machine, settings, &Silent)
+}
+
+fn settings() -> Settings {
+    let rule = Rule::default();
+    Settings {
+        cores: 2,
+        searched: Searched::Sample(10),
+        rule,
+        seed: 1,
+    }
+}
+
+#[test]
+fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
+    let outcome = search(&settings()).unwrap();
+    assert_eq!(outcome.split, [0, 1]);
+    assert_eq!(outcome.candidates.chosen.len(), 2);
+    assert_eq!(
+        outcome.candidates.unpatchable,
+        [(4, "something jumps into it".to_owned())]
+    );
+    assert_eq!(outcome.splits_evaluated, 1);
+    let held_out = outcome.judged.held_out.unwrap();
+    assert_eq!(held_out.requests, 10);
+    assert_eq!(held_out.split.l2.misses, 0);
+    // The sets that hold more lines than ways miss on every access to them, ten times over.
+    assert!(
+        held_out.baseline.l2.misses > 10 * PHASE_LINES,
+        "{:?}",
+        held_out.baseline.l2
+    );
+    assert_eq!(held_out.hops, 20);
+}
+
+#[test]
+fn more_cores_than_candidates_are_refused_with_the_counts() {
+    let refused = search(&Settings {
+        cores: 3,
+        ..settings()
+    })
+    .unwrap_err()
+    .to_string();
+    assert!(
+        refused.starts_with("2 groups of candidate functions for 3 cores"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_outcome_on_any_number_of_threads() {
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        format!("{:?}", pool.install(|| search(&settings()).unwrap()))
+    };
+    assert_eq!(on(1), on(3));
+}
+
+#[test]
+fn candidates_close_to_each_other_are_one_group() {
+    let rule = Rule {
+        group_within: 2 * PHASE_LINES,
+        ..Rule::default()
+    };
+    let refused = search(&Settings { rule, ..settings() })
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.starts_with("1 groups of candidate functions for 2 cores"),
+        "{refused}"
+    );
+}
