@@ -1,0 +1,126 @@
+//! What patching needs to know about a binary before it touches a byte.
+//!
+//! The search asks first: a function that cannot be hooked must not be in a plan. So the analysis
+//! stands alone, is made once per file, and answers per entry with a reason a person can read.
+
+use crate::functions::{Function, Layout, layout};
+use crate::image::{Image, PF_X, PT_DYNAMIC, PT_INTERP};
+use crate::note;
+use crate::steal::{Stolen, steal};
+use crate::targets::{self, Target, collect, pointers};
+use crate::{Error, JUMP_SIZE};
+use std::path::Path;
+
+/// A binary's functions, and which of their entries may be patched.
+///
+/// ```no_run
+/// let analysis = corehop_patcher::Analysis::of("/usr/sbin/mariadbd".as_ref())?;
+/// for function in analysis.functions() {
+///     if let Some(reason) = analysis.unsafe_reason(function.offset) {
+///         println!("{:#x}: {reason}", function.offset);
+///     }
+/// }
+/// # Ok::<(), corehop_patcher::Error>(())
+/// ```
+pub struct Analysis {
+    pub(crate) image: Image,
+    layout: Layout,
+    targets: Vec<Target>,
+    /// Places in executable segments that the loader changes, in order.
+    relocated: Vec<u64>,
+    refusal: Option<String>,
+}
+
+impl Analysis {
+    /// Reads and analyses the file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::Read`] when it cannot be read, [`Error::Input`] when it is not a whole x86-64 ELF
+    /// program or library.
+    pub fn of(path: &Path) -> Result<Analysis, Error> {
+        let bytes = std::fs::read(path).map_err(|source| Error::Read {
+            path: path.into(),
+            source,
+        })?;
+        Analysis::from_bytes(bytes, path)
+    }
+
+    /// Analyses `bytes`; `path` only names the file in errors.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when they are not a whole x86-64 ELF program or library.
+    pub fn from_bytes(bytes: Vec<u8>, path: &Path) -> Result<Analysis, Error> {
+        let image = Image::new(bytes, path)?;
+        let layout = layout(&image);
+        let targets = collect(&image, &layout);
+        let code = |place: &u64| image.segment_at(*place).is_some_and(|s| s.is_loaded(PF_X));
+        let mut relocated: Vec<u64> = pointers(&image).iter().map(|p| p.0).filter(code).collect();
+        relocated.sort_unstable();
+        let refusal = refusal(&image, &layout);
+        Ok(Analysis {
+            image,
+            layout,
+            targets,
+            relocated,
+            refusal,
+        })
+    }
+
+    /// Functions in order of offset; cold fragments are not among them.
+    pub fn functions(&self) -> &[Function] {
+        &self.layout.functions
+    }
+
+    /// GNU build id in lower-case hexadecimal.
+    pub fn build_id(&self) -> Option<&str> {
+        self.image.build_id.as_deref()
+    }
+
+    /// Why no function of this file can be patched, if that is so.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// Why the function at virtual address `offset` cannot be patched; `None` when it can.
+    pub fn unsafe_reason(&self, offset: u64) -> Option<String> {
+        match &self.refusal {
+            Some(reason) => Some(reason.clone()),
+            None => self.stolen(offset).err(),
+        }
+    }
+
+    /// The instructions that a hook at `offset` displaces, or why there can be none.
+    pub(crate) fn stolen(&self, offset: u64) -> Result<Stolen, String> {
+        let stolen = steal(&self.image, &self.layout, &self.targets, offset)?;
+        // A relocated word may begin up to seven bytes before what it changes.
+        let first = stolen.site.saturating_sub(7);
+        let next = self.relocated.partition_point(|&place| place < first);
+        match self.relocated.get(next) {
+            Some(place) if *place < stolen.site + JUMP_SIZE + 14 => {
+                Err(format!("the loader changes its code at {place:#x}"))
+            }
+            _ => Ok(stolen),
+        }
+    }
+}
+
+/// Why the file as a whole cannot be patched.
+fn refusal(image: &Image, layout: &Layout) -> Option<String> {
+    let head = &image.bytes[..image.bytes.len().min(4096)];
+    let reason = if note::is_patched(image) {
+        "already patched by corehop: patch the original instead"
+    } else if head.windows(4).any(|w| w == b"UPX!") {
+        "packed with UPX: unpack it first (upx -d)"
+    } else if image.segment(PT_DYNAMIC).is_none() {
+        "statically linked: there is no loader to bring in the runtime"
+    } else if image.segment(PT_INTERP).is_none() {
+        "a shared library (or static-pie program): corehop patches dynamically linked programs only"
+    } else if targets::code_span(image).1 > targets::SPAN_LIMIT {
+        "its code spans more than 2 GiB, which no jump can cross"
+    } else if layout.functions.is_empty() {
+        "neither symbols nor unwind tables say where its functions begin"
+    } else {
+        return None;
+    };
+    Some(reason.into())
+}

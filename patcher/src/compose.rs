@@ -1,0 +1,391 @@
+//! Composes the patched file: the original's bytes, a few changed in place, and three new segments.
+//!
+//! Behind everything the original loads come RW (the runtime's pointer slot, and the dynamic
+//! section where it had no room to grow), RX (stub and trampolines) and R (program headers, notes,
+//! hook table, string table). Linkers leave no room for more program headers, so the table moves.
+//! New data stands at file offset = address - load base: kernels before 5.18 tell the loader where
+//! the program headers are by assuming just that. The gap this can leave in the file is a hole.
+//!
+//! Rejected: extending the last segment, which zero-fills its tail; and a code cave in padding,
+//! which is rarely large enough.
+
+use crate::analysis::Analysis;
+use crate::image::{
+    DT_NEEDED, DT_NULL, DT_STRSZ, DT_STRTAB, DYN_SIZE, Image, PF_R, PF_W, PF_X, PHDR_SIZE,
+    PT_DYNAMIC, PT_LOAD, PT_NOTE, PT_PHDR, Section, Segment,
+};
+use crate::note::{self, Change, Manifest, Original, PatchedHook, RuntimeNote};
+use crate::trampoline;
+use std::collections::BTreeMap;
+
+/// What the manifest calls this corehop.
+pub(crate) const TOOL: &str = concat!("corehop ", env!("CARGO_PKG_VERSION"));
+
+const PAGE: u64 = 4096;
+const SLOT_SIZE: u64 = 16;
+const HOOK_SIZE: u64 = 16;
+const TRAMPOLINE_ALIGNMENT: usize = 16;
+
+/// What the loader is asked to bring in: the runtime in the patched file's own folder.
+pub(crate) fn needed() -> String {
+    format!("$ORIGIN/{}", corehop_runtime::NAME)
+}
+
+/// A function to hook.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Hook {
+    /// Virtual address of its entry.
+    pub offset: u64,
+    /// Linker symbol, for statistics.
+    pub symbol: String,
+    /// Plan core it moves the thread to.
+    pub core: u32,
+}
+
+/// A file as pieces: the original's bytes with changes, a hole, and a tail.
+pub(crate) struct Composed {
+    pub head: Vec<u8>,
+    /// File offset of the tail; between the head's end and here lie zeros.
+    pub tail_offset: u64,
+    pub tail: Vec<u8>,
+}
+
+/// The file under construction.
+struct Composer<'a> {
+    analysis: &'a Analysis,
+    image: &'a Image,
+    base: u64,
+    head: Vec<u8>,
+    /// File offset and original bytes of everything changed in the head.
+    changes: BTreeMap<u64, Vec<u8>>,
+    tail_offset: u64,
+    tail: Vec<u8>,
+    new_segments: Vec<Segment>,
+}
+
+/// Hooks `hooks`, each of which the analysis has found safe, for a plan of `cores` cores.
+///
+/// # Errors
+/// A sentence about what in the file leaves no room for the change.
+pub(crate) fn compose(analysis: &Analysis, hooks: &[Hook], cores: u32) -> Result<Composed, String> {
+    let mut composer = Composer::new(analysis)?;
+    let slot = composer.address();
+    composer.tail.resize(SLOT_SIZE as usize, 0);
+    let moved_dynamic = composer.reserve_dynamic();
+    composer.finish_segment(PF_R | PF_W);
+    let (stub, patched) = composer.trampolines(hooks, slot)?;
+    composer.finish_segment(PF_R | PF_X);
+    let strings = composer.strings()?;
+    composer.dynamic(moved_dynamic, &strings)?;
+    let (table, names) = composer.hook_table(hooks);
+    let headers = composer.reserve_headers();
+    composer.describe_sections(&strings)?;
+    composer.file_header(headers)?;
+    let runtime = RuntimeNote {
+        abi: corehop_runtime::ABI,
+        cores,
+        hooks: hooks.len() as u32,
+        slot,
+        table,
+        names,
+    };
+    let manifest = Manifest {
+        version: note::VERSION,
+        tool: TOOL.into(),
+        original: Original {
+            build_id: analysis.build_id().unwrap_or_default().into(),
+            size_bytes: composer.image.bytes.len() as u64,
+            crc32c: crc32c::crc32c(&composer.image.bytes),
+        },
+        runtime: corehop_runtime::NAME.into(),
+        abi: corehop_runtime::ABI,
+        cores,
+        slot,
+        stub,
+        hooks: patched,
+        changes: composer.changes(),
+    };
+    let note = composer.append(&note::render(&runtime, &manifest), 8);
+    composer.finish_segment(PF_R);
+    composer.program_headers(headers, note, moved_dynamic)?;
+    Ok(Composed {
+        head: composer.head,
+        tail_offset: composer.tail_offset,
+        tail: composer.tail,
+    })
+}
+
+/// Where a piece of the tail lies.
+#[derive(Clone, Copy)]
+struct Piece {
+    address: u64,
+    size: u64,
+}
+
+/// The longer copy of the dynamic strings, and where in it the runtime's name begins.
+struct Strings {
+    piece: Piece,
+    needed: u64,
+}
+
+impl<'a> Composer<'a> {
+    fn new(analysis: &'a Analysis) -> Result<Self, String> {
+        let image = &analysis.image;
+        let mut loaded = image.segments.iter().filter(|s| s.kind == PT_LOAD);
+        let first = loaded.next().ok_or("it loads nothing")?;
+        let base = first.address.checked_sub(first.offset);
+        let base = base.filter(|base| base % PAGE == 0);
+        let base = base.ok_or("its first segment lies at an odd place")?;
+        let last = loaded.next_back().unwrap_or(first);
+        let end = (last.address + last.memory_size.max(last.file_size) - base)
+            .max(image.bytes.len() as u64);
+        Ok(Composer {
+            analysis,
+            image,
+            base,
+            head: image.bytes.clone(),
+            changes: BTreeMap::new(),
+            tail_offset: end.next_multiple_of(PAGE),
+            tail: Vec::new(),
+            new_segments: Vec::new(),
+        })
+    }
+
+    /// The address of the next byte appended.
+    fn address(&self) -> u64 {
+        self.base + self.tail_offset + self.tail.len() as u64
+    }
+
+    fn append(&mut self, bytes: &[u8], alignment: usize) -> Piece {
+        self.tail
+            .resize(self.tail.len().next_multiple_of(alignment), 0);
+        let piece = Piece {
+            address: self.address(),
+            size: bytes.len() as u64,
+        };
+        self.tail.extend(bytes);
+        piece
+    }
+
+    /// Ends a segment that began where the one before it ended, and fills its last page.
+    fn finish_segment(&mut self, flags: u32) {
+        let start = self
+            .new_segments
+            .last()
+            .map_or(self.tail_offset, |s| s.file_end().next_multiple_of(PAGE));
+        let size = self.tail_offset + self.tail.len() as u64 - start;
+        self.new_segments.push(Segment {
+            kind: PT_LOAD,
+            flags,
+            offset: start,
+            address: self.base + start,
+            file_size: size,
+            memory_size: size,
+            alignment: PAGE,
+        });
+        self.tail
+            .resize(self.tail.len().next_multiple_of(PAGE as usize), 0);
+    }
+
+    /// Overwrites bytes of the original and remembers what they were.
+    fn change(&mut self, at: u64, bytes: &[u8]) -> Result<(), String> {
+        let start = at as usize;
+        let place = self.head.get_mut(start..start + bytes.len());
+        let place = place.ok_or_else(|| format!("offset {at:#x} lies beyond its end"))?;
+        place.copy_from_slice(bytes);
+        let was = &self.image.bytes[start..start + bytes.len()];
+        self.changes.insert(at, was.into());
+        Ok(())
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        let changes = self.changes.iter();
+        changes.map(|(at, was)| Change::new(*at, was)).collect()
+    }
+
+    /// Room for the dynamic section and one more entry, where its own place has none left.
+    fn reserve_dynamic(&mut self) -> Option<Piece> {
+        let segment = self.image.segment(PT_DYNAMIC)?;
+        let used = (self.image.dynamic.len() as u64 + 2) * DYN_SIZE;
+        if used <= segment.file_size {
+            return None;
+        }
+        Some(self.append(&vec![0; used as usize], DYN_SIZE as usize))
+    }
+
+    /// Stub and trampolines, and the jumps to them; gives the stub's address.
+    fn trampolines(
+        &mut self,
+        hooks: &[Hook],
+        slot: u64,
+    ) -> Result<(u64, Vec<PatchedHook>), String> {
+        let stub = self.address();
+        let code = trampoline::stub(stub, slot)?;
+        self.append(&code, 1);
+        let mut patched = Vec::new();
+        for (index, hook) in hooks.iter().enumerate() {
+            let stolen = self.analysis.stolen(hook.offset)?;
+            let address = self.append(&[], TRAMPOLINE_ALIGNMENT).address;
+            let code = trampoline::trampoline(address, index as u32, stub, &stolen)?;
+            self.append(&code, 1);
+            let place = self.image.file_offset(stolen.site);
+            let place = place.ok_or_else(|| format!("{:#x} is not in it", stolen.site))?;
+            self.change(place, &trampoline::entry_jump(stolen.site, address)?)?;
+            patched.push(PatchedHook {
+                offset: hook.offset,
+                core: hook.core,
+                symbol: hook.symbol.clone(),
+                site: stolen.site,
+                trampoline: address,
+            });
+        }
+        Ok((stub, patched))
+    }
+
+    fn strings(&mut self) -> Result<Strings, String> {
+        let value = |tag| self.image.dynamic_value(tag);
+        let found = value(DT_STRTAB)
+            .zip(value(DT_STRSZ))
+            .and_then(|(at, size)| self.image.bytes_at(at)?.get(..usize::try_from(size).ok()?));
+        let mut strings = found
+            .ok_or("its dynamic string table lies outside it")?
+            .to_vec();
+        let place = strings.len() as u64;
+        strings.extend(needed().bytes());
+        strings.push(0);
+        Ok(Strings {
+            piece: self.append(&strings, 8),
+            needed: place,
+        })
+    }
+
+    /// The dynamic section with the runtime as the first library needed: the first one loaded is
+    /// the first one asked for a symbol, so the runtime may stand before libc's functions.
+    fn dynamic(&mut self, moved: Option<Piece>, strings: &Strings) -> Result<(), String> {
+        let segment = self.image.segment(PT_DYNAMIC).ok_or("it is static")?;
+        let mut entries = vec![(DT_NEEDED, strings.needed)];
+        entries.extend(self.image.dynamic.iter().map(|&(tag, value)| match tag {
+            DT_STRTAB => (tag, strings.piece.address),
+            DT_STRSZ => (tag, strings.piece.size),
+            _ => (tag, value),
+        }));
+        entries.push((DT_NULL, 0));
+        let fields = entries.iter().flat_map(|&(tag, value)| [tag, value]);
+        let bytes: Vec<u8> = fields.flat_map(u64::to_le_bytes).collect();
+        match moved {
+            None => self.change(segment.offset, &bytes),
+            Some(piece) => {
+                let start = (piece.address - self.base - self.tail_offset) as usize;
+                self.tail[start..start + bytes.len()].copy_from_slice(&bytes);
+                self.describe_section(".dynamic", piece)
+            }
+        }
+    }
+
+    /// Table and names, as `struct hook` of the runtime has them; gives their addresses.
+    fn hook_table(&mut self, hooks: &[Hook]) -> (u64, u64) {
+        let mut names = Vec::new();
+        let mut table = Vec::with_capacity(hooks.len() * HOOK_SIZE as usize);
+        for hook in hooks {
+            table.extend(hook.offset.to_le_bytes());
+            table.extend(hook.core.to_le_bytes());
+            table.extend((names.len() as u32).to_le_bytes());
+            names.extend(hook.symbol.bytes().filter(|&byte| byte != 0));
+            names.push(0);
+        }
+        let table = self.append(&table, 8);
+        (table.address, self.append(&names, 1).address)
+    }
+
+    /// Room for the program headers: the original's, three segments and a note.
+    fn reserve_headers(&mut self) -> Piece {
+        let count = self.image.segments.len() + 4;
+        self.append(&vec![0; count * PHDR_SIZE as usize], 8)
+    }
+
+    fn describe_sections(&mut self, strings: &Strings) -> Result<(), String> {
+        self.describe_section(".dynstr", strings.piece)
+    }
+
+    /// Tells the section header, if there is one, where its contents are now: the loader does not
+    /// care, but readelf and gdb do.
+    fn describe_section(&mut self, name: &str, piece: Piece) -> Result<(), String> {
+        let Some(Section { header_offset, .. }) = self.image.section(name) else {
+            return Ok(());
+        };
+        let fields = [piece.address, piece.address - self.base, piece.size];
+        let bytes: Vec<u8> = fields.into_iter().flat_map(u64::to_le_bytes).collect();
+        self.change(header_offset + 16, &bytes)
+    }
+
+    fn file_header(&mut self, headers: Piece) -> Result<(), String> {
+        let offset = headers.address - self.base;
+        self.change(32, &offset.to_le_bytes())?;
+        let count = headers.size / PHDR_SIZE;
+        self.change(56, &(count as u16).to_le_bytes())
+    }
+
+    /// The original's program headers, with what moved, and the new ones behind them: segments to
+    /// load must stay in order of address.
+    fn program_headers(
+        &mut self,
+        headers: Piece,
+        note: Piece,
+        dynamic: Option<Piece>,
+    ) -> Result<(), String> {
+        let (base, tail_offset) = (self.base, self.tail_offset);
+        let place = |segment: &mut Segment, piece: Piece| {
+            segment.address = piece.address;
+            segment.offset = piece.address - base;
+            segment.file_size = piece.size;
+            segment.memory_size = piece.size;
+        };
+        let mut segments = self.image.segments.clone();
+        for segment in &mut segments {
+            match segment.kind {
+                PT_PHDR => place(segment, headers),
+                PT_DYNAMIC => {
+                    if let Some(piece) = dynamic {
+                        place(segment, piece);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let last = segments
+            .iter()
+            .rposition(|s| s.kind == PT_LOAD)
+            .unwrap_or(0);
+        segments.splice(last + 1..last + 1, self.new_segments.iter().cloned());
+        let mut note_segment = self.new_segments[0].clone();
+        (
+            note_segment.kind,
+            note_segment.flags,
+            note_segment.alignment,
+        ) = (PT_NOTE, PF_R, 4);
+        place(&mut note_segment, note);
+        segments.push(note_segment);
+        let start = (headers.address - base - tail_offset) as usize;
+        let bytes: Vec<u8> = segments.iter().flat_map(header_bytes).collect();
+        let room = self.tail.get_mut(start..start + bytes.len());
+        room.ok_or("its program headers outgrew their place")?
+            .copy_from_slice(&bytes);
+        Ok(())
+    }
+}
+
+fn header_bytes(segment: &Segment) -> Vec<u8> {
+    let mut bytes = Vec::from(segment.kind.to_le_bytes());
+    bytes.extend(segment.flags.to_le_bytes());
+    for field in [
+        segment.offset,
+        segment.address,
+        segment.address,
+        segment.file_size,
+        segment.memory_size,
+        segment.alignment,
+    ] {
+        bytes.extend(field.to_le_bytes());
+    }
+    bytes
+}

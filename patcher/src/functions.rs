@@ -1,0 +1,165 @@
+//! Where functions begin and end, from symbols and unwind tables.
+//!
+//! A stripped file has lost its symbols but not its unwind tables, which also tell a function from
+//! a cold fragment of one: at a function's entry the canonical frame address is rsp + 8, just above
+//! the return address. A fragment is jumped to, not called, so its entry is no place for a hook.
+
+use crate::image::{Image, PT_GNU_EH_FRAME, SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE, text_at, u64_at};
+use gimli::{
+    BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, Pointer, UnwindContext,
+    UnwindSection, X86_64,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A function of a binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Virtual address of the entry in the ELF file.
+    pub offset: u64,
+    /// Size in bytes; up to the next known start where the file does not say.
+    pub size_bytes: u64,
+    /// Linker symbol, where the file still has one.
+    pub symbol: Option<String>,
+}
+
+/// Functions in order of offset, and every address where code is known to begin afresh.
+pub(crate) struct Layout {
+    pub functions: Vec<Function>,
+    /// Entries of functions and of fragments, in order.
+    pub starts: Vec<u64>,
+}
+
+const STT_FUNC: u8 = 2;
+const STT_GNU_IFUNC: u8 = 10;
+
+#[derive(Default)]
+struct Found {
+    size_bytes: u64,
+    symbol: Option<String>,
+}
+
+/// Finds the functions of `image`.
+pub(crate) fn layout(image: &Image) -> Layout {
+    let mut found = BTreeMap::<u64, Found>::new();
+    let mut fragments = BTreeSet::new();
+    read_frames(image, |start, size_bytes, is_entry| {
+        if is_entry {
+            found.entry(start).or_default().size_bytes = size_bytes;
+        } else {
+            fragments.insert(start);
+        }
+    });
+    for kind in [SHT_SYMTAB, SHT_DYNSYM] {
+        read_symbols(image, kind, |start, size_bytes, name| {
+            if fragments.contains(&start) || name.ends_with(".cold") {
+                fragments.insert(start);
+                return;
+            }
+            let function = found.entry(start).or_default();
+            if function.size_bytes == 0 {
+                function.size_bytes = size_bytes;
+            }
+            function.symbol.get_or_insert_with(|| name.into());
+        });
+    }
+    found.retain(|start, _| !fragments.contains(start));
+    let starts: BTreeSet<u64> = found.keys().copied().chain(fragments).collect();
+    let functions = found.into_iter().map(|(offset, found)| Function {
+        offset,
+        size_bytes: match found.size_bytes {
+            0 => room(image, offset, starts.range(offset + 1..).next().copied()),
+            known => known,
+        },
+        symbol: found.symbol,
+    });
+    Layout {
+        functions: functions.collect(),
+        starts: starts.iter().copied().collect(),
+    }
+}
+
+/// Bytes from `start` to the next start or the end of the segment.
+fn room(image: &Image, start: u64, next: Option<u64>) -> u64 {
+    let left = image.bytes_at(start).map_or(0, |b| b.len() as u64);
+    next.map_or(left, |next| left.min(next - start))
+}
+
+fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str)) {
+    let Some(section) = image.sections.iter().find(|s| s.kind == kind) else {
+        return;
+    };
+    let names = image.sections.get(section.link as usize);
+    let names = names.and_then(|s| image.contents(s)).unwrap_or_default();
+    let symbols = image.contents(section).unwrap_or_default();
+    for at in (0..symbols.len() as u64 / SYMBOL_SIZE).map(|i| i * SYMBOL_SIZE) {
+        let (Some(head), Some(start), Some(size)) = (
+            u64_at(symbols, at),
+            u64_at(symbols, at + 8),
+            u64_at(symbols, at + 16),
+        ) else {
+            return;
+        };
+        let (kind, section_index) = ((head >> 32) as u8 & 15, head >> 48);
+        let defined = section_index != 0 && image.segment_at(start).is_some();
+        if matches!(kind, STT_FUNC | STT_GNU_IFUNC) && defined {
+            each(
+                start,
+                size,
+                text_at(names, head & 0xffff_ffff).unwrap_or(""),
+            );
+        }
+    }
+}
+
+/// Calls `each` with start, size and whether it is an entry, for every frame description.
+fn read_frames(image: &Image, mut each: impl FnMut(u64, u64, bool)) {
+    let Some((address, bytes)) = frames(image) else {
+        return;
+    };
+    let section = EhFrame::new(bytes, LittleEndian);
+    let mut bases = BaseAddresses::default().set_eh_frame(address);
+    if let Some(text) = image.section(".text") {
+        bases = bases.set_text(text.address);
+    }
+    let mut context = UnwindContext::new();
+    let mut entries = section.entries(&bases);
+    while let Ok(Some(entry)) = entries.next() {
+        let CieOrFde::Fde(partial) = entry else {
+            continue;
+        };
+        let Ok(fde) = partial.parse(EhFrame::cie_from_offset) else {
+            continue;
+        };
+        let start = fde.initial_address();
+        if fde.is_signal_trampoline() || fde.len() == 0 || image.segment_at(start).is_none() {
+            continue;
+        }
+        let mut is_entry = false;
+        if let Ok(mut rows) = fde.rows(&section, &bases, &mut context)
+            && let Ok(Some(row)) = rows.next_row()
+        {
+            let at_entry = CfaRule::RegisterAndOffset {
+                register: X86_64::RSP,
+                offset: 8,
+            };
+            is_entry = *row.cfa() == at_entry;
+        }
+        each(start, fde.len(), is_entry);
+    }
+}
+
+/// Address and bytes of .eh_frame: by the search table that every loader needs, else by section.
+fn frames(image: &Image) -> Option<(u64, &[u8])> {
+    let by_table = image.segment(PT_GNU_EH_FRAME).and_then(|segment| {
+        let bases = BaseAddresses::default().set_eh_frame_hdr(segment.address);
+        let table = EhFrameHdr::new(image.bytes_at(segment.address)?, LittleEndian);
+        match table.parse(&bases, 8).ok()?.eh_frame_ptr() {
+            Pointer::Direct(address) => Some((address, image.bytes_at(address)?)),
+            Pointer::Indirect(_) => None,
+        }
+    });
+    by_table.or_else(|| {
+        let section = image.section(".eh_frame")?;
+        Some((section.address, image.contents(section)?))
+    })
+}

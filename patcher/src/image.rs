@@ -1,0 +1,365 @@
+//! An ELF file as patching sees it: segments, sections, dynamic entries, bytes by virtual address.
+//!
+//! Read by hand rather than through a library's file object because stripped, sectionless and
+//! damaged files must all give what they still hold: every access is checked and yields `None`
+//! beyond the end. Constants are those of the System V gABI and its x86-64 supplement.
+
+use crate::Error;
+use std::path::{Path, PathBuf};
+
+pub(crate) const PT_LOAD: u32 = 1;
+pub(crate) const PT_DYNAMIC: u32 = 2;
+pub(crate) const PT_INTERP: u32 = 3;
+pub(crate) const PT_NOTE: u32 = 4;
+pub(crate) const PT_PHDR: u32 = 6;
+pub(crate) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+pub(crate) const PF_X: u32 = 1;
+pub(crate) const PF_W: u32 = 2;
+pub(crate) const PF_R: u32 = 4;
+pub(crate) const SHT_SYMTAB: u32 = 2;
+pub(crate) const SHT_DYNSYM: u32 = 11;
+pub(crate) const SHT_NOBITS: u32 = 8;
+pub(crate) const DT_NULL: u64 = 0;
+pub(crate) const DT_NEEDED: u64 = 1;
+pub(crate) const DT_STRTAB: u64 = 5;
+pub(crate) const DT_STRSZ: u64 = 10;
+const ET_EXEC: u16 = 2;
+const ET_DYN: u16 = 3;
+const EM_X86_64: u16 = 62;
+const NT_GNU_BUILD_ID: u32 = 3;
+
+/// Far beyond any linker's number, and low enough that reading each is no work.
+const MOST_SEGMENTS: u16 = 256;
+
+/// Sizes of the file header, a program header, a section header, a dynamic entry and a symbol.
+pub(crate) const EHDR_SIZE: u64 = 64;
+pub(crate) const PHDR_SIZE: u64 = 56;
+pub(crate) const SHDR_SIZE: u64 = 64;
+pub(crate) const DYN_SIZE: u64 = 16;
+pub(crate) const SYMBOL_SIZE: u64 = 24;
+
+/// A program header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub kind: u32,
+    pub flags: u32,
+    pub offset: u64,
+    pub address: u64,
+    pub file_size: u64,
+    pub memory_size: u64,
+    pub alignment: u64,
+}
+
+impl Segment {
+    pub fn is_loaded(&self, flags: u32) -> bool {
+        self.kind == PT_LOAD && self.flags & flags == flags
+    }
+
+    pub fn file_end(&self) -> u64 {
+        self.offset + self.file_size
+    }
+}
+
+/// A section header, with the place it was read from.
+#[derive(Clone, Debug)]
+pub(crate) struct Section {
+    pub name: String,
+    pub header_offset: u64,
+    pub kind: u32,
+    pub address: u64,
+    pub offset: u64,
+    pub size: u64,
+    pub link: u32,
+}
+
+/// A whole file, read and checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Image {
+    pub path: PathBuf,
+    pub bytes: Vec<u8>,
+    /// Linked for a fixed address (`ET_EXEC`).
+    pub fixed: bool,
+    pub entry: u64,
+    pub header_table: u64,
+    pub segments: Vec<Segment>,
+    pub sections: Vec<Section>,
+    /// Tag and value of every dynamic entry before the first `DT_NULL`.
+    pub dynamic: Vec<(u64, u64)>,
+    pub build_id: Option<String>,
+}
+
+/// The `N` bytes at `offset`, if they are there.
+pub(crate) fn array<const N: usize>(bytes: &[u8], offset: u64) -> Option<[u8; N]> {
+    let start = usize::try_from(offset).ok()?;
+    bytes.get(start..start.checked_add(N)?)?.try_into().ok()
+}
+
+pub(crate) fn u32_at(bytes: &[u8], offset: u64) -> Option<u32> {
+    array(bytes, offset).map(u32::from_le_bytes)
+}
+
+pub(crate) fn u64_at(bytes: &[u8], offset: u64) -> Option<u64> {
+    array(bytes, offset).map(u64::from_le_bytes)
+}
+
+fn u16_at(bytes: &[u8], offset: u64) -> Option<u16> {
+    array(bytes, offset).map(u16::from_le_bytes)
+}
+
+fn slice(bytes: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    bytes.get(start..start.checked_add(usize::try_from(size).ok()?)?)
+}
+
+/// The zero-terminated text at `offset`.
+pub(crate) fn text_at(bytes: &[u8], offset: u64) -> Option<&str> {
+    let rest = bytes.get(usize::try_from(offset).ok()?..)?;
+    let end = rest.iter().position(|&b| b == 0)?;
+    std::str::from_utf8(&rest[..end]).ok()
+}
+
+impl Image {
+    /// Reads `bytes`; `path` only names the file in errors.
+    pub fn new(bytes: Vec<u8>, path: &Path) -> Result<Image, Error> {
+        let wrong = |problem: String| Error::Input {
+            path: path.into(),
+            problem,
+        };
+        check_header(&bytes).map_err(wrong)?;
+        let field = |offset| u64_at(&bytes, offset).unwrap_or(0);
+        let (entry, header_table) = (field(24), field(32));
+        let segments = read_segments(&bytes, header_table).map_err(wrong)?;
+        let sections = read_sections(&bytes).map_err(wrong)?;
+        let mut image = Image {
+            path: path.into(),
+            fixed: u16_at(&bytes, 16) == Some(ET_EXEC),
+            bytes,
+            entry,
+            header_table,
+            segments,
+            sections,
+            dynamic: Vec::new(),
+            build_id: None,
+        };
+        image.dynamic = image.read_dynamic();
+        let id = image.note(b"GNU\0", NT_GNU_BUILD_ID);
+        image.build_id = id.map(|id| id.iter().map(|b| format!("{b:02x}")).collect());
+        Ok(image)
+    }
+
+    pub fn segment(&self, kind: u32) -> Option<&Segment> {
+        self.segments.iter().find(|s| s.kind == kind)
+    }
+
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|s| s.name == name)
+    }
+
+    pub fn contents(&self, section: &Section) -> Option<&[u8]> {
+        if section.kind == SHT_NOBITS {
+            return None;
+        }
+        slice(&self.bytes, section.offset, section.size)
+    }
+
+    /// The loaded segment whose file part holds `address`.
+    pub fn segment_at(&self, address: u64) -> Option<&Segment> {
+        self.segments.iter().find(|s| {
+            s.kind == PT_LOAD
+                && address
+                    .checked_sub(s.address)
+                    .is_some_and(|d| d < s.file_size)
+        })
+    }
+
+    /// Bytes from `address` to the end of its segment's file part.
+    pub fn bytes_at(&self, address: u64) -> Option<&[u8]> {
+        let segment = self.segment_at(address)?;
+        let skipped = address - segment.address;
+        slice(
+            &self.bytes,
+            segment.offset + skipped,
+            segment.file_size - skipped,
+        )
+    }
+
+    /// Where `address` lies in the file.
+    pub fn file_offset(&self, address: u64) -> Option<u64> {
+        let segment = self.segment_at(address)?;
+        Some(segment.offset + (address - segment.address))
+    }
+
+    /// The value of a dynamic entry.
+    pub fn dynamic_value(&self, tag: u64) -> Option<u64> {
+        self.dynamic.iter().find(|d| d.0 == tag).map(|d| d.1)
+    }
+
+    /// The address of an exported symbol, by the dynamic symbol table's section.
+    pub fn dynamic_symbol(&self, name: &str) -> Option<u64> {
+        let section = self.sections.iter().find(|s| s.kind == SHT_DYNSYM)?;
+        let names = self.contents(self.sections.get(section.link as usize)?)?;
+        let symbols = self.contents(section)?;
+        let count = symbols.len() as u64 / SYMBOL_SIZE;
+        let mut places = (0..count).map(|index| index * SYMBOL_SIZE);
+        let found = places.find(|&at| {
+            let place = u32_at(symbols, at).unwrap_or(0);
+            text_at(names, place.into()) == Some(name)
+        })?;
+        u64_at(symbols, found + 8)
+    }
+
+    /// The descriptor of the first note with this owner (terminating zero included) and type.
+    pub fn note(&self, owner: &[u8], kind: u32) -> Option<&[u8]> {
+        let segments = self.segments.iter().filter(|s| s.kind == PT_NOTE);
+        segments
+            .filter_map(|s| Some((slice(&self.bytes, s.offset, s.file_size)?, s.alignment)))
+            .find_map(|(notes, alignment)| find_note(notes, alignment, owner, kind))
+    }
+
+    fn read_dynamic(&self) -> Vec<(u64, u64)> {
+        let Some(segment) = self.segment(PT_DYNAMIC) else {
+            return Vec::new();
+        };
+        let entries = slice(&self.bytes, segment.offset, segment.file_size).unwrap_or_default();
+        (0..entries.len() as u64 / DYN_SIZE)
+            .filter_map(|i| Some((u64_at(entries, i * 16)?, u64_at(entries, i * 16 + 8)?)))
+            .take_while(|entry| entry.0 != DT_NULL)
+            .collect()
+    }
+}
+
+fn check_header(bytes: &[u8]) -> Result<(), String> {
+    if !bytes.starts_with(b"\x7fELF") {
+        return Err("not an ELF file".into());
+    }
+    if (bytes.len() as u64) < EHDR_SIZE {
+        return Err("cut short within the ELF header: copy the file again".into());
+    }
+    match (bytes[4], bytes[5]) {
+        (2, 1) => {}
+        (1, _) => return Err("a 32-bit file: corehop patches 64-bit x86 only".into()),
+        _ => return Err("not little-endian 64-bit: corehop patches 64-bit x86 only".into()),
+    }
+    let machine = u16_at(bytes, 18).unwrap_or(0);
+    if machine != EM_X86_64 {
+        return Err(format!(
+            "built for another processor (ELF machine {machine}): corehop patches 64-bit x86 only"
+        ));
+    }
+    match u16_at(bytes, 16) {
+        Some(ET_EXEC | ET_DYN) => Ok(()),
+        _ => Err("neither a program nor a shared library".into()),
+    }
+}
+
+fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, String> {
+    let (size, count) = (
+        u16_at(bytes, 54).unwrap_or(0),
+        u16_at(bytes, 56).unwrap_or(0),
+    );
+    if !(1..=MOST_SEGMENTS).contains(&count) || u64::from(size) != PHDR_SIZE {
+        return Err(format!(
+            "{count} program headers of {size} bytes: not a loadable file"
+        ));
+    }
+    let mut segments = Vec::new();
+    let mut loaded_end = 0;
+    for index in 0..u64::from(count) {
+        let read = |field| {
+            u64_at(
+                bytes,
+                table.checked_add(index * PHDR_SIZE)?.checked_add(field)?,
+            )
+        };
+        let parse = || {
+            let kind_and_flags = read(0)?;
+            Some(Segment {
+                kind: kind_and_flags as u32,
+                flags: (kind_and_flags >> 32) as u32,
+                offset: read(8)?,
+                address: read(16)?,
+                file_size: read(32)?,
+                memory_size: read(40)?,
+                alignment: read(48)?,
+            })
+        };
+        let segment = parse().ok_or("cut short within the program headers: copy the file again")?;
+        let end = segment.offset.checked_add(segment.file_size);
+        if end.is_none_or(|end| end > bytes.len() as u64) {
+            return Err(format!(
+                "cut short: segment {index} reaches beyond the {} bytes there are: \
+                 copy the file again",
+                bytes.len()
+            ));
+        }
+        let memory = segment.memory_size.max(segment.file_size);
+        if segment
+            .address
+            .checked_add(memory)
+            .is_none_or(|end| end > 1 << 56)
+        {
+            return Err(format!(
+                "segment {index} lies beyond the address space: a damaged file"
+            ));
+        }
+        if segment.kind == PT_LOAD {
+            if segment.address < loaded_end {
+                return Err(format!(
+                    "segment {index} overlaps one before it: a damaged file"
+                ));
+            }
+            loaded_end = segment.address + memory;
+        }
+        segments.push(segment);
+    }
+    Ok(segments)
+}
+
+fn read_sections(bytes: &[u8]) -> Result<Vec<Section>, String> {
+    let table = u64_at(bytes, 40).unwrap_or(0);
+    let field = |offset| u64::from(u16_at(bytes, offset).unwrap_or(0));
+    let (size, count, names) = (field(58), field(60), field(62));
+    if table == 0 || count == 0 {
+        return Ok(Vec::new());
+    }
+    let end = table.checked_add(count * SHDR_SIZE);
+    if size != SHDR_SIZE || end.is_none_or(|end| end > bytes.len() as u64) {
+        return Err(
+            "cut short: the section headers lie beyond its end: copy the file again".into(),
+        );
+    }
+    let read = |index: u64, field| u64_at(bytes, table + index * SHDR_SIZE + field).unwrap_or(0);
+    let names = slice(bytes, read(names, 24), read(names, 32)).unwrap_or_default();
+    let section = |index| {
+        let name_and_kind = read(index, 0);
+        Section {
+            name: text_at(names, name_and_kind & 0xffff_ffff)
+                .unwrap_or("")
+                .into(),
+            header_offset: table + index * SHDR_SIZE,
+            kind: (name_and_kind >> 32) as u32,
+            address: read(index, 16),
+            offset: read(index, 24),
+            size: read(index, 32),
+            link: read(index, 40) as u32,
+        }
+    };
+    Ok((0..count).map(section).collect())
+}
+
+/// Walks notes; names and descriptors are padded to the segment's alignment (4, or 8 where it says
+/// so), as readers of GNU property notes do.
+fn find_note<'a>(notes: &'a [u8], alignment: u64, owner: &[u8], kind: u32) -> Option<&'a [u8]> {
+    let alignment = if alignment == 8 { 8 } else { 4 };
+    let mut at = 0u64;
+    loop {
+        let name_size = u64::from(u32_at(notes, at)?);
+        let size = u64::from(u32_at(notes, at + 4)?);
+        let name = slice(notes, at + 12, name_size)?;
+        let start = (at + 12 + name_size).next_multiple_of(alignment);
+        if name == owner && u32_at(notes, at + 8)? == kind {
+            return slice(notes, start, size);
+        }
+        at = (start + size).next_multiple_of(alignment);
+    }
+}

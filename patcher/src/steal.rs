@@ -1,0 +1,227 @@
+//! Which instructions make room for a hook's jump, and whether they may be moved.
+//!
+//! A five-byte jump goes over the entry (behind an `endbr64`, which indirect calls need). The whole
+//! instructions it touches are stolen: the trampoline runs copies of them. A short function's
+//! padding may be used too, if it is nothing but filler.
+
+use crate::functions::Layout;
+use crate::image::{Image, PF_X};
+use crate::targets::Target;
+use iced_x86::{
+    BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction,
+    InstructionBlock, Mnemonic, OpKind, Register,
+};
+
+/// Size of the `jmp rel32` at a patched entry.
+pub(crate) const JUMP_SIZE: u64 = 5;
+
+const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+
+/// The instructions a hook displaces.
+#[derive(Clone, Debug)]
+pub(crate) struct Stolen {
+    /// Where the jump goes: the entry, or behind its `endbr64`.
+    pub site: u64,
+    /// The displaced instructions, decoded at their original addresses; filler is left out.
+    pub instructions: Vec<Instruction>,
+    /// Their bytes.
+    pub bytes: Vec<u8>,
+    /// Where the function goes on; nothing does where the last instruction never falls through.
+    pub resume: Option<u64>,
+}
+
+impl Stolen {
+    /// Each instruction with its original bytes.
+    pub fn parts(&self) -> impl Iterator<Item = (&Instruction, &[u8])> {
+        self.instructions.iter().map(|instruction| {
+            let start = (instruction.ip() - self.site) as usize;
+            (instruction, &self.bytes[start..start + instruction.len()])
+        })
+    }
+}
+
+/// Chooses the instructions to steal at `entry`, or says why that would not be safe.
+pub(crate) fn steal(
+    image: &Image,
+    layout: &Layout,
+    targets: &[Target],
+    entry: u64,
+) -> Result<Stolen, String> {
+    let functions = &layout.functions;
+    let index = functions
+        .binary_search_by_key(&entry, |f| f.offset)
+        .map_err(|_| "not the entry of a function in this file".to_string())?;
+    let segment = image.segment_at(entry);
+    if !segment.is_some_and(|s| s.is_loaded(PF_X)) {
+        return Err("not in an executable segment".into());
+    }
+    let code = image.bytes_at(entry).unwrap_or_default();
+    let skipped = if code.starts_with(&ENDBR64) { 4 } else { 0 };
+    let site = entry + skipped;
+    let end = entry.saturating_add(functions[index].size_bytes);
+    let stolen = read_stolen(&code[skipped as usize..], site, end)?;
+    let free = site + JUMP_SIZE;
+    let following = layout.starts[layout.starts.partition_point(|&s| s <= entry)..].first();
+    if let Some(next) = following.filter(|&&next| next < free) {
+        return Err(format!("too short: the next function begins at {next:#x}"));
+    }
+    let first = targets.partition_point(|t| t.address <= site);
+    if let Some(target) = targets[first..].first().filter(|t| t.address < free) {
+        return Err(target.describe());
+    }
+    for (instruction, original) in stolen.parts() {
+        movable(instruction, original, free)?;
+    }
+    Ok(stolen)
+}
+
+/// Decodes whole instructions from `site` until they cover the jump. Beyond the function's `end`,
+/// or behind an instruction that never falls through, only filler may follow.
+pub(crate) fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, String> {
+    let mut decoder = Decoder::with_ip(64, code, site, DecoderOptions::NONE);
+    let mut instructions = Vec::<Instruction>::new();
+    let mut falls_through = true;
+    while decoder.ip() < site + JUMP_SIZE {
+        let at = decoder.ip();
+        if !decoder.can_decode() {
+            return Err(format!("too short: its segment ends at {at:#x}"));
+        }
+        let instruction = decoder.decode();
+        if instruction.code() == Code::INVALID {
+            return Err(format!("the bytes at {at:#x} are no instruction"));
+        }
+        if falls_through && at < end {
+            if instruction.next_ip() > end {
+                return Err(format!(
+                    "the instruction at {at:#x} crosses the function's end"
+                ));
+            }
+            falls_through = may_fall_through(&instruction);
+            instructions.push(instruction);
+        } else if falls_through {
+            return Err(format!(
+                "too short: it runs on into what follows it at {at:#x}"
+            ));
+        } else if !is_filler(&instruction) {
+            return Err(format!("too short: other code begins at {at:#x}"));
+        }
+    }
+    let last = instructions.last().map(|i| i.next_ip());
+    let size = last.map_or(0, |end| (end - site) as usize);
+    Ok(Stolen {
+        site,
+        instructions,
+        bytes: code[..size].into(),
+        resume: last.filter(|_| falls_through),
+    })
+}
+
+fn may_fall_through(instruction: &Instruction) -> bool {
+    !matches!(
+        instruction.flow_control(),
+        FlowControl::UnconditionalBranch
+            | FlowControl::IndirectBranch
+            | FlowControl::Return
+            | FlowControl::Exception
+    )
+}
+
+fn is_filler(instruction: &Instruction) -> bool {
+    let mnemonic = instruction.mnemonic();
+    matches!(mnemonic, Mnemonic::Nop | Mnemonic::Int3)
+}
+
+/// Whether a copy elsewhere does what the instruction does in its place. `free` is the first
+/// address behind the jump.
+fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), String> {
+    let at = instruction.ip();
+    let returns_early = is_call(instruction) && instruction.next_ip() < free;
+    if returns_early {
+        return Err(format!("the call at {at:#x} returns into the jump"));
+    }
+    if is_call(instruction) && !is_plain_call(instruction) {
+        return Err(format!(
+            "the call at {at:#x} depends on the stack pointer or crosses segments"
+        ));
+    }
+    let depends_on_place = matches!(
+        instruction.flow_control(),
+        FlowControl::Interrupt | FlowControl::XbeginXabortXend
+    );
+    // A far-reaching copy of these two would take several instructions; compilers use neither.
+    if depends_on_place
+        || instruction.is_jcx_short()
+        || instruction.is_loop()
+        || instruction.is_loopcc()
+    {
+        return Err(format!("the instruction at {at:#x} cannot be moved"));
+    }
+    let moved = if is_call(instruction) {
+        as_jump(instruction)
+    } else {
+        *instruction
+    };
+    // Trampolines lie just behind the last segment: a gibibyte on stands for any such place.
+    let address = at + (1 << 30);
+    let code = encode(&moved, original, address)?;
+    let copy = Decoder::with_ip(64, &code, address, DecoderOptions::NONE).decode();
+    if code != original && !is_same(&moved, &copy) {
+        return Err(format!("the instruction at {at:#x} changes when moved"));
+    }
+    Ok(())
+}
+
+/// Whether an instruction is a call of any kind.
+pub(crate) fn is_call(instruction: &Instruction) -> bool {
+    let flow = instruction.flow_control();
+    matches!(flow, FlowControl::Call | FlowControl::IndirectCall)
+        && instruction.mnemonic() == Mnemonic::Call
+}
+
+fn is_plain_call(call: &Instruction) -> bool {
+    let uses_stack = (0..call.op_count()).any(|operand| match call.op_kind(operand) {
+        OpKind::Register => call.op_register(operand).full_register() == Register::RSP,
+        OpKind::Memory => call.memory_base().full_register() == Register::RSP,
+        _ => false,
+    });
+    matches!(call.code(), Code::Call_rel32_64 | Code::Call_rm64) && !uses_stack
+}
+
+/// A call as the jump that does the rest of its work once the return address is pushed.
+pub(crate) fn as_jump(call: &Instruction) -> Instruction {
+    let mut jump = *call;
+    jump.set_code(match call.code() {
+        Code::Call_rm64 => Code::Jmp_rm64,
+        _ => Code::Jmp_rel32_64,
+    });
+    jump
+}
+
+/// The bytes of `instruction` when it stands at `address` instead: the `original` ones unless what
+/// they mean depends on where they stand.
+pub(crate) fn encode(
+    instruction: &Instruction,
+    original: &[u8],
+    address: u64,
+) -> Result<Vec<u8>, String> {
+    let is_branch = instruction.op0_kind() == OpKind::NearBranch64;
+    if !original.is_empty() && !is_branch && !instruction.is_ip_rel_memory_operand() {
+        return Ok(original.into());
+    }
+    let alone = [*instruction];
+    let block = InstructionBlock::new(&alone, address);
+    BlockEncoder::encode(64, block, BlockEncoderOptions::NONE)
+        .map(|encoded| encoded.code_buffer)
+        .map_err(|error| format!("the instruction at {:#x}: {error}", instruction.ip()))
+}
+
+/// Whether a moved instruction does what the original did: equal but for the width of a branch.
+/// Targets and addresses relative to the instruction compare by where they lead.
+pub(crate) fn is_same(original: &Instruction, copy: &Instruction) -> bool {
+    let near = |instruction: &Instruction| {
+        let mut near = *instruction;
+        near.as_near_branch();
+        near
+    };
+    near(original) == near(copy)
+}

@@ -1,0 +1,303 @@
+//! Everything that may send control, or a pointer, into the first bytes of a function.
+//!
+//! A jump written over those bytes is safe only if nothing enters them behind the first. One linear
+//! sweep over all executable bytes, restarted at every known start, collects direct branches, code
+//! addresses taken, and jump tables; relocations and, in files linked for a fixed address, data
+//! words give the pointers. Data between functions decodes to nonsense, which can only add
+//! targets: a function is then refused without need, never patched wrongly.
+
+use crate::functions::Layout;
+use crate::image::{Image, PF_W, PF_X, PT_LOAD, u32_at, u64_at};
+use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+
+/// Furthest byte of a function that stealing can reach: endbr64, four bytes, a long instruction.
+const WINDOW: u64 = 4 + 4 + 15;
+
+/// How a target came to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum How {
+    Branch,
+    Table,
+    Reference,
+    Relocation,
+    Word,
+    Loader,
+}
+
+/// An address in a function's first bytes, not its entry, that something refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Target {
+    pub address: u64,
+    /// The instruction, table entry, or relocated word that refers to it.
+    pub from: u64,
+    pub how: How,
+}
+
+impl Target {
+    pub fn describe(&self) -> String {
+        let (address, from) = (self.address, self.from);
+        match self.how {
+            How::Branch => format!("the instruction at {from:#x} branches to {address:#x}"),
+            How::Table => format!("the jump table entry at {from:#x} leads to {address:#x}"),
+            How::Reference => format!("the instruction at {from:#x} takes address {address:#x}"),
+            How::Relocation => format!("the relocation of {from:#x} points to {address:#x}"),
+            How::Loader => format!("the loader starts the program's code at {address:#x}"),
+            How::Word => format!("the data word at {from:#x} may point to {address:#x}"),
+        }
+    }
+}
+
+/// A file whose code spans more bytes than this is not analysed, and not patched.
+pub(crate) const SPAN_LIMIT: u64 = 1 << 31;
+
+/// The first executable address and the distance to the last.
+pub(crate) fn code_span(image: &Image) -> (u64, u64) {
+    let code = || image.segments.iter().filter(|s| s.is_loaded(PF_X));
+    let base = code().map(|s| s.address).min().unwrap_or(0);
+    let end = code().map(|s| s.address + s.file_size).max();
+    (base, end.unwrap_or(0).saturating_sub(base))
+}
+
+/// One bit per executable address that is worth remembering.
+struct Watched {
+    base: u64,
+    bits: Vec<u64>,
+}
+
+impl Watched {
+    fn new(image: &Image, layout: &Layout) -> Watched {
+        let (base, span) = code_span(image);
+        let span = span.min(SPAN_LIMIT);
+        let mut watched = Watched {
+            base,
+            bits: vec![0; (span / 64 + 1) as usize],
+        };
+        for function in &layout.functions {
+            for address in function.offset + 1..function.offset + WINDOW {
+                watched.put(address, true);
+            }
+        }
+        for &start in &layout.starts {
+            watched.put(start, false);
+        }
+        watched
+    }
+
+    fn put(&mut self, address: u64, value: bool) {
+        let Some(distance) = address.checked_sub(self.base) else {
+            return;
+        };
+        if let Some(word) = self.bits.get_mut((distance / 64) as usize) {
+            let bit = 1 << (distance % 64);
+            *word = if value { *word | bit } else { *word & !bit };
+        }
+    }
+
+    fn has(&self, address: u64) -> bool {
+        address.checked_sub(self.base).is_some_and(|distance| {
+            let word = self.bits.get((distance / 64) as usize);
+            word.is_some_and(|word| word >> (distance % 64) & 1 == 1)
+        })
+    }
+}
+
+/// The collector: what the sweep has seen so far.
+struct Sweep<'a> {
+    image: &'a Image,
+    watched: Watched,
+    targets: Vec<Target>,
+    /// Read-only addresses that some instruction takes: each may be a jump table.
+    tables: Vec<u64>,
+}
+
+/// All targets in the watched windows, in order of address.
+pub(crate) fn collect(image: &Image, layout: &Layout) -> Vec<Target> {
+    let mut sweep = Sweep {
+        image,
+        watched: Watched::new(image, layout),
+        targets: Vec::new(),
+        tables: Vec::new(),
+    };
+    for segment in image.segments.iter().filter(|s| s.is_loaded(PF_X)) {
+        let end = segment.address + segment.file_size;
+        let mut start = segment.address;
+        let first = layout.starts.partition_point(|&s| s <= start);
+        for &next in layout.starts[first..].iter().take_while(|&&s| s < end) {
+            sweep.code(start, next);
+            start = next;
+        }
+        sweep.code(start, end);
+    }
+    sweep.jump_tables();
+    for (place, pointer) in pointers(image) {
+        sweep.note(pointer, place, How::Relocation);
+    }
+    let started = [DT_INIT, DT_FINI].map(|tag| image.dynamic_value(tag));
+    for address in started.into_iter().flatten().chain([image.entry]) {
+        sweep.note(address, 0, How::Loader);
+    }
+    if image.fixed {
+        sweep.words();
+    }
+    sweep.targets.sort_unstable();
+    sweep.targets.dedup_by_key(|t| t.address);
+    sweep.targets
+}
+
+impl Sweep<'_> {
+    fn note(&mut self, address: u64, from: u64, how: How) {
+        if self.watched.has(address) {
+            self.targets.push(Target { address, from, how });
+        }
+    }
+
+    /// Decodes `start..end` in one line.
+    fn code(&mut self, start: u64, end: u64) {
+        let Some(bytes) = self.image.bytes_at(start) else {
+            return;
+        };
+        let size = bytes.len().min((end - start) as usize);
+        let mut decoder = Decoder::with_ip(64, &bytes[..size], start, DecoderOptions::NONE);
+        let mut instruction = Instruction::default();
+        while decoder.can_decode() {
+            decoder.decode_out(&mut instruction);
+            self.instruction(&instruction);
+        }
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) {
+        let from = instruction.ip();
+        if instruction.code() == Code::INVALID {
+            return;
+        }
+        match instruction.op0_kind() {
+            OpKind::NearBranch64 => {
+                return self.note(instruction.near_branch64(), from, How::Branch);
+            }
+            OpKind::FarBranch16 | OpKind::FarBranch32 => return,
+            _ => {}
+        }
+        if instruction.is_ip_rel_memory_operand() {
+            let address = instruction.ip_rel_memory_address();
+            self.note(address, from, How::Reference);
+            if instruction.mnemonic() == Mnemonic::Lea && self.is_constant(address) {
+                self.tables.push(address);
+            }
+        } else if self.image.fixed {
+            self.absolute(instruction);
+        }
+    }
+
+    /// Addresses that code linked for a fixed place holds in immediates and displacements.
+    fn absolute(&mut self, instruction: &Instruction) {
+        let from = instruction.ip();
+        for operand in 0..instruction.op_count() {
+            match instruction.op_kind(operand) {
+                OpKind::Memory if instruction.memory_base() == Register::None => {
+                    self.note(instruction.memory_displacement64(), from, How::Reference);
+                }
+                OpKind::Immediate32 | OpKind::Immediate32to64 | OpKind::Immediate64 => {
+                    self.note(instruction.immediate(operand), from, How::Reference);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_constant(&self, address: u64) -> bool {
+        let segment = self.image.segment_at(address);
+        segment.is_some_and(|s| s.flags & PF_W == 0)
+    }
+
+    /// Position-independent jump tables: 32-bit distances from the table to its targets. Where a
+    /// table ends is not written down: it is read until the next address that code takes, or the
+    /// first entry that does not lead into code.
+    fn jump_tables(&mut self) {
+        let mut tables = std::mem::take(&mut self.tables);
+        tables.sort_unstable();
+        tables.dedup();
+        let ends = tables.iter().copied().skip(1).chain([u64::MAX]);
+        for (table, end) in tables.iter().copied().zip(ends) {
+            let bytes = self.image.bytes_at(table).unwrap_or_default();
+            for place in (table..end).step_by(4) {
+                let Some(distance) = u32_at(bytes, place - table) else {
+                    break;
+                };
+                let target = table.wrapping_add_signed(i64::from(distance as i32));
+                let segment = self.image.segment_at(target);
+                if !segment.is_some_and(|s| s.is_loaded(PF_X)) {
+                    break;
+                }
+                self.note(target, place, How::Table);
+            }
+        }
+    }
+
+    /// Aligned words of a file linked for a fixed address: its pointers need no relocation.
+    fn words(&mut self) {
+        for segment in self.image.segments.iter().filter(|s| s.kind == PT_LOAD) {
+            let aligned = segment.address.next_multiple_of(8);
+            let bytes = self.image.bytes_at(aligned).unwrap_or_default();
+            for (index, word) in bytes.chunks_exact(8).enumerate() {
+                let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
+                self.note(word, aligned + index as u64 * 8, How::Word);
+            }
+        }
+    }
+}
+
+const DT_INIT: u64 = 12;
+const DT_FINI: u64 = 13;
+const DT_RELA: u64 = 7;
+const DT_RELASZ: u64 = 8;
+const DT_JMPREL: u64 = 23;
+const DT_PLTRELSZ: u64 = 2;
+const DT_RELR: u64 = 36;
+const DT_RELRSZ: u64 = 35;
+const DT_SYMTAB: u64 = 6;
+const RELA_SIZE: u64 = 24;
+
+/// Every dynamic relocation, as the word it changes and the address it puts there. Where the value
+/// depends on a symbol it is the symbol's, plus the addend.
+pub(crate) fn pointers(image: &Image) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let symbols = image
+        .dynamic_value(DT_SYMTAB)
+        .and_then(|a| image.bytes_at(a));
+    for (table, size) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
+        for entry in table_of(image, table, size).chunks_exact(RELA_SIZE as usize) {
+            let field = |at| u64_at(entry, at).unwrap_or(0);
+            let symbol = field(8) >> 32;
+            let value = symbols
+                .filter(|_| symbol != 0)
+                .and_then(|symbols| u64_at(symbols, symbol * 24 + 8))
+                .unwrap_or(0);
+            found.push((field(0), value.wrapping_add(field(16))));
+        }
+    }
+    let mut next = 0u64;
+    for word in table_of(image, DT_RELR, DT_RELRSZ).chunks_exact(8) {
+        let word = u64_at(word, 0).unwrap_or(0);
+        let mut put = |place: u64| {
+            let held = image.bytes_at(place).and_then(|b| u64_at(b, 0));
+            found.extend(held.map(|held| (place, held)));
+        };
+        if word & 1 == 0 {
+            put(word);
+            next = word.wrapping_add(8);
+        } else {
+            for bit in (0..63).filter(|bit| word >> (bit + 1) & 1 == 1) {
+                put(next.wrapping_add(bit * 8));
+            }
+            next = next.wrapping_add(63 * 8);
+        }
+    }
+    found
+}
+
+fn table_of(image: &Image, table: u64, size: u64) -> &[u8] {
+    let start = image.dynamic_value(table).and_then(|a| image.bytes_at(a));
+    let size = image.dynamic_value(size).unwrap_or(0);
+    let start = start.unwrap_or_default();
+    &start[..start.len().min(usize::try_from(size).unwrap_or(usize::MAX))]
+}

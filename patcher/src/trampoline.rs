@@ -1,0 +1,219 @@
+//! The code a hook runs, and the reverse: reading it back.
+//!
+//! A patched entry jumps to its trampoline, which steps over the red zone (an entry may also be
+//! jumped to, from a function that keeps data there), names the hook, calls one shared stub, runs
+//! the stolen instructions and jumps back. The stub saves all general registers and the flags,
+//! because GCC's -fipa-ra lets a caller keep any register its callee was seen not to touch; vector
+//! state stays because the runtime is compiled without. While the runtime's slot is zero the stub
+//! returns at once: `jrcxz` tests it and leaves the flags alone.
+//!
+//! A stolen call pushes the original return address and jumps. Were the callee to return into the
+//! trampoline, an exception passing through would find no unwind information and end the program.
+//! A shadow stack would object; the loader turns those off because the runtime is not marked for
+//! them.
+
+use crate::steal::{JUMP_SIZE, Stolen, as_jump, encode, is_call, is_same};
+use iced_x86::code_asm::{CodeAssembler, dword_ptr, qword_ptr, rbp, rcx, rsp};
+use iced_x86::code_asm::{al, edi, r8, r9, r10, r11, rax, rdi, rdx, rsi};
+use iced_x86::{Code, Decoder, DecoderOptions, IcedError, Instruction, MemoryOperand, Register};
+
+/// `lea rsp, [rsp - 128]`: the red zone is below.
+const STEP_DOWN: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 0x80];
+/// `push imm32`, without its operand.
+const PUSH: u8 = 0x68;
+const CALL: u8 = 0xe8;
+const JUMP: u8 = 0xe9;
+/// `lea rsp, [rsp + 136]`: red zone and hook number.
+const STEP_UP: [u8; 8] = [0x48, 0x8d, 0xa4, 0x24, 0x88, 0, 0, 0];
+
+/// The stub at `address`, for the pointer slot at `slot`.
+pub(crate) fn stub(address: u64, slot: u64) -> Result<Vec<u8>, String> {
+    assemble_stub(address, slot).map_err(|error| format!("the hook stub: {error}"))
+}
+
+fn assemble_stub(address: u64, slot: u64) -> Result<Vec<u8>, IcedError> {
+    let saved = [rdx, rsi, rdi, r8, r9, r10, r11, rbp];
+    let mut a = CodeAssembler::new(64)?;
+    let mut done = a.create_label();
+    a.push(rcx)?;
+    a.add_instruction(relative(Code::Mov_r64_rm64, Register::RCX, slot)?)?;
+    a.jrcxz(done)?;
+    // The flags, without pushfq and its popfq of twenty cycles: AH takes five, AL the overflow.
+    a.push(rax)?;
+    a.lahf()?;
+    a.seto(al)?;
+    a.push(rax)?;
+    for register in saved {
+        a.push(register)?;
+    }
+    a.mov(rbp, rsp)?;
+    a.and(rsp, -16)?;
+    // Above the saved registers, flags, rax and rcx lie the return address and the hook's number.
+    a.mov(edi, dword_ptr(rbp + 8 * (saved.len() as i32 + 4)))?;
+    a.call(rcx)?;
+    a.mov(rsp, rbp)?;
+    for register in saved.into_iter().rev() {
+        a.pop(register)?;
+    }
+    a.pop(rax)?;
+    a.add(al, 0x7f)?;
+    a.sahf()?;
+    a.pop(rax)?;
+    a.set_label(&mut done)?;
+    a.pop(rcx)?;
+    a.ret()?;
+    a.assemble(address)
+}
+
+/// An instruction whose memory operand is `address`, wherever the program was loaded.
+fn relative(code: Code, register: Register, address: u64) -> Result<Instruction, IcedError> {
+    let operand = MemoryOperand::with_base_displ(Register::RIP, address as i64);
+    Instruction::with2(code, register, operand)
+}
+
+/// A relative branch at `from` to `to`.
+pub(crate) fn branch(opcode: u8, from: u64, to: u64) -> Result<[u8; JUMP_SIZE as usize], String> {
+    let distance = to.wrapping_sub(from + JUMP_SIZE) as i64;
+    let distance = i32::try_from(distance)
+        .map_err(|_| format!("{to:#x} is further than 2 GiB from {from:#x}"))?;
+    let [a, b, c, d] = distance.to_le_bytes();
+    Ok([opcode, a, b, c, d])
+}
+
+/// The jump from a patched entry to its trampoline.
+pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], String> {
+    branch(JUMP, site, trampoline)
+}
+
+/// The trampoline at `address` of hook number `index`.
+pub(crate) fn trampoline(
+    address: u64,
+    index: u32,
+    stub: u64,
+    stolen: &Stolen,
+) -> Result<Vec<u8>, String> {
+    let mut code = Vec::from(STEP_DOWN);
+    code.push(PUSH);
+    code.extend(index.to_le_bytes());
+    code.extend(branch(CALL, address + code.len() as u64, stub)?);
+    code.extend(STEP_UP);
+    for (instruction, original) in stolen.parts() {
+        let at = address + code.len() as u64;
+        if is_call(instruction) {
+            code.extend(push_address(at, instruction.next_ip())?);
+            let at = address + code.len() as u64;
+            code.extend(encode(&as_jump(instruction), &[], at)?);
+        } else {
+            code.extend(encode(instruction, original, at)?);
+        }
+    }
+    if let Some(resume) = stolen.resume {
+        code.extend(branch(JUMP, address + code.len() as u64, resume)?);
+    }
+    Ok(code)
+}
+
+/// Pushes an address of the program wherever it was loaded; registers and flags stay.
+fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, String> {
+    let assemble = || {
+        let mut a = CodeAssembler::new(64)?;
+        a.push(rax)?;
+        a.push(rax)?;
+        a.add_instruction(relative(Code::Lea_r64_m, Register::RAX, pushed)?)?;
+        a.mov(qword_ptr(rsp + 8), rax)?;
+        a.pop(rax)?;
+        a.assemble(at)
+    };
+    assemble().map_err(|error: IcedError| format!("pushing {pushed:#x} at {at:#x}: {error}"))
+}
+
+/// Reads a trampoline back and says how it differs from what hook `index` and its stolen
+/// instructions call for. The prologue and calls are compared byte by byte, moved instructions by
+/// what they decode to.
+pub(crate) fn check(
+    code: &[u8],
+    address: u64,
+    index: u32,
+    stub: u64,
+    stolen: &Stolen,
+) -> Result<(), String> {
+    let mut rest = Reader { code, address };
+    rest.bytes(&STEP_DOWN, "does not step over the red zone")?;
+    rest.bytes(&[PUSH], "does not push its hook number")?;
+    rest.bytes(&index.to_le_bytes(), "pushes another hook's number")?;
+    let call = branch(CALL, rest.address, stub)?;
+    rest.bytes(&call, "does not call the stub")?;
+    rest.bytes(&STEP_UP, "does not restore the stack")?;
+    for (instruction, original) in stolen.parts() {
+        let at = instruction.ip();
+        if is_call(instruction) {
+            let pushed = push_address(rest.address, instruction.next_ip())?;
+            rest.bytes(&pushed, "does not push the call's own return address")?;
+            rest.instruction(&as_jump(instruction), None, at)?;
+        } else {
+            rest.instruction(instruction, Some(original), at)?;
+        }
+    }
+    if let Some(resume) = stolen.resume {
+        let jump = branch(JUMP, rest.address, resume)?;
+        rest.bytes(&jump, "does not jump back behind the stolen instructions")?;
+    }
+    Ok(())
+}
+
+/// Reads the stub back: it must be the stub, and test the very slot the runtime will fill.
+pub(crate) fn check_stub(code: &[u8], address: u64, slot: u64) -> Result<(), String> {
+    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    let load = decoder.iter().nth(1).unwrap_or_default();
+    if !load.is_ip_rel_memory_operand() || load.ip_rel_memory_address() != slot {
+        return Err(format!(
+            "the hook stub at {address:#x} does not test the slot {slot:#x}"
+        ));
+    }
+    if !code.starts_with(&stub(address, slot)?) {
+        return Err(format!("the hook stub is not at {address:#x}"));
+    }
+    Ok(())
+}
+
+struct Reader<'a> {
+    code: &'a [u8],
+    address: u64,
+}
+
+impl Reader<'_> {
+    fn skip(&mut self, count: usize) {
+        self.code = &self.code[count..];
+        self.address += count as u64;
+    }
+
+    fn bytes(&mut self, expected: &[u8], otherwise: &str) -> Result<(), String> {
+        if !self.code.starts_with(expected) {
+            return Err(format!("at {:#x} it {otherwise}", self.address));
+        }
+        self.skip(expected.len());
+        Ok(())
+    }
+
+    fn instruction(
+        &mut self,
+        expected: &Instruction,
+        bytes: Option<&[u8]>,
+        from: u64,
+    ) -> Result<(), String> {
+        let mut decoder = Decoder::with_ip(64, self.code, self.address, DecoderOptions::NONE);
+        let found = decoder.decode();
+        let same = match bytes {
+            Some(bytes) if self.code.starts_with(bytes) => true,
+            _ => is_same(expected, &found),
+        };
+        if !same {
+            let address = self.address;
+            return Err(format!(
+                "at {address:#x} it has not what was at {from:#x}: {found}"
+            ));
+        }
+        self.skip(found.len());
+        Ok(())
+    }
+}

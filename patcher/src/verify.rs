@@ -1,0 +1,309 @@
+//! Re-reads a patched file and checks every promise the patcher makes.
+//!
+//! It starts from the file and its manifest alone: the manifest's changes are undone, and the
+//! result must be the original down to its checksum. What the patched file should then hold
+//! follows from that original: each jump, each moved instruction, the loader's tables. Only then,
+//! where this same corehop wrote the file, is the writer run again and every byte compared.
+
+use crate::image::{
+    DT_NEEDED, DT_STRSZ, DT_STRTAB, Image, PF_R, PF_W, PF_X, PT_DYNAMIC, PT_LOAD, PT_PHDR, text_at,
+    u32_at, u64_at,
+};
+use crate::note::{self, Manifest, PatchedHook, RuntimeNote};
+use crate::{Analysis, Error, Hook, compose, trampoline};
+use std::path::Path;
+
+/// What a verification looked at and found.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Verification {
+    /// Number of hooks in the file.
+    pub hooks: usize,
+    /// Cores of its plan.
+    pub cores: u32,
+    /// Broken promises, one sentence each; none in a sound file.
+    pub findings: Vec<String>,
+}
+
+/// Checks the patched file at `path` and the runtime beside it; with `original`, also that the
+/// file was made from that one.
+///
+/// # Errors
+/// [`Error::Read`] and [`Error::Input`] for a file that cannot be read or carries no manifest.
+pub fn verify(path: &Path, original: Option<&Path>) -> Result<Verification, Error> {
+    let read = |path: &Path| {
+        std::fs::read(path).map_err(|source| Error::Read {
+            path: path.into(),
+            source,
+        })
+    };
+    let original = original.map(read).transpose()?;
+    let bytes = read(path)?;
+    let image = Image::new(bytes.clone(), path)?;
+    let manifest = manifest(&image)?;
+    let mut findings = check(bytes, path, original.as_deref())?;
+    if findings.is_empty() && manifest.tool == compose::TOOL {
+        findings.extend(check_every_byte(&image, &manifest).err());
+    }
+    let runtime = corehop_plans::folder_of(path).join(corehop_runtime::NAME);
+    findings.extend(check_runtime(&runtime, manifest.abi).err());
+    Ok(Verification {
+        hooks: manifest.hooks.len(),
+        cores: manifest.cores,
+        findings,
+    })
+}
+
+fn manifest(image: &Image) -> Result<Manifest, Error> {
+    note::manifest(image).map_err(|problem| Error::Input {
+        path: image.path.clone(),
+        problem,
+    })
+}
+
+/// Checks a patched file's bytes; the runtime beside it is not looked at.
+pub(crate) fn check(
+    bytes: Vec<u8>,
+    path: &Path,
+    original: Option<&[u8]>,
+) -> Result<Vec<String>, Error> {
+    let image = Image::new(bytes, path)?;
+    let manifest = manifest(&image)?;
+    let before = match undo(&image, &manifest) {
+        Ok(before) => before,
+        Err(finding) => return Ok(vec![finding]),
+    };
+    let mut findings = Vec::new();
+    if original.is_some_and(|original| original != before) {
+        findings.push("undoing its changes does not give the original named".into());
+    }
+    let before = match Analysis::from_bytes(before, path) {
+        Ok(analysis) => analysis,
+        Err(error) => return Ok(vec![format!("undone, it is no program: {error}")]),
+    };
+    if before.build_id() != Some(&manifest.original.build_id) {
+        findings.push("undone, it has not the build id its manifest names".into());
+    }
+    findings.extend(check_segments(&image, &before.image).err());
+    findings.extend(check_dynamic(&image, &before.image).err());
+    findings.extend(check_note(&image, &manifest).err());
+    let stub = image.bytes_at(manifest.stub).unwrap_or_default();
+    findings.extend(trampoline::check_stub(stub, manifest.stub, manifest.slot).err());
+    for (index, hook) in manifest.hooks.iter().enumerate() {
+        let result = check_hook(&image, &before, &manifest, index, hook);
+        findings.extend(
+            result
+                .err()
+                .map(|problem| format!("hook {} at {:#x}: {problem}", hook.symbol, hook.offset)),
+        );
+    }
+    Ok(findings)
+}
+
+/// The original, from the patched file and what its manifest says was changed.
+fn undo(image: &Image, manifest: &Manifest) -> Result<Vec<u8>, String> {
+    let size = usize::try_from(manifest.original.size_bytes).unwrap_or(usize::MAX);
+    let head = image.bytes.get(..size);
+    let mut bytes = head.ok_or("it is shorter than its original was")?.to_vec();
+    for change in &manifest.changes {
+        let was = change.bytes();
+        let place = was
+            .zip(usize::try_from(change.at).ok())
+            .and_then(|(was, at)| {
+                let place = bytes.get_mut(at..at.checked_add(was.len())?)?;
+                place.copy_from_slice(&was);
+                Some(())
+            });
+        place.ok_or_else(|| format!("its manifest's change at {:#x} makes no sense", change.at))?;
+    }
+    if crc32c::crc32c(&bytes) != manifest.original.crc32c {
+        return Err(
+            "bytes differ from the original where nothing was patched: the checksum of \
+                    the undone file is not the original's"
+                .into(),
+        );
+    }
+    Ok(bytes)
+}
+
+/// Writes the file again from its own manifest and compares.
+fn check_every_byte(image: &Image, manifest: &Manifest) -> Result<(), String> {
+    let before = Analysis::from_bytes(undo(image, manifest)?, &image.path);
+    let before = before.map_err(|error| error.to_string())?;
+    let hooks = manifest.hooks.iter().map(|hook| Hook {
+        offset: hook.offset,
+        symbol: hook.symbol.clone(),
+        core: hook.core,
+    });
+    let hooks: Vec<Hook> = hooks.collect();
+    let again = compose::compose(&before, &hooks, manifest.cores)?.to_bytes();
+    let same = again.iter().zip(&image.bytes).take_while(|(a, b)| a == b);
+    let same = same.count();
+    if same < again.len().max(image.bytes.len()) {
+        return Err(format!(
+            "byte {same:#x} is not what {} writes",
+            compose::TOOL
+        ));
+    }
+    Ok(())
+}
+
+/// Program headers: in order, within the file, congruent, reachable where the loader looks.
+fn check_segments(image: &Image, before: &Image) -> Result<(), String> {
+    let loaded: Vec<_> = image
+        .segments
+        .iter()
+        .filter(|s| s.kind == PT_LOAD)
+        .collect();
+    let first = loaded.first().ok_or("it loads nothing")?;
+    let base = first.address.wrapping_sub(first.offset);
+    let old = before.segments.iter().filter(|s| s.kind == PT_LOAD);
+    let old_count = old.clone().count();
+    if !loaded.iter().copied().zip(old).all(|(new, old)| new == old) {
+        return Err("a segment of the original was changed".into());
+    }
+    let new = loaded.get(old_count..).unwrap_or_default();
+    let flags: Vec<u32> = new.iter().map(|s| s.flags).collect();
+    if flags != [PF_R | PF_W, PF_R | PF_X, PF_R] {
+        return Err("its new segments are not one each of RW, RX and R".into());
+    }
+    if let Some(segment) = new
+        .iter()
+        .find(|s| s.address.wrapping_sub(s.offset) != base)
+    {
+        let address = segment.address;
+        return Err(format!(
+            "the segment at {address:#x} is not where old kernels expect it"
+        ));
+    }
+    let table = base.wrapping_add(image.header_table);
+    let size = image.segments.len() as u64 * crate::image::PHDR_SIZE;
+    if image
+        .bytes_at(table)
+        .is_none_or(|bytes| (bytes.len() as u64) < size)
+    {
+        return Err("its program headers are not loaded".into());
+    }
+    match image.segment(PT_PHDR) {
+        Some(headers) if headers.address != table || headers.file_size != size => {
+            Err("PT_PHDR does not name the program headers' place".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The dynamic section: the runtime first, then what the original had, by the same strings.
+fn check_dynamic(image: &Image, before: &Image) -> Result<(), String> {
+    let strings = |image: &Image| {
+        let start = image.bytes_at(image.dynamic_value(DT_STRTAB)?)?;
+        let size = usize::try_from(image.dynamic_value(DT_STRSZ)?).ok()?;
+        start.get(..size).map(<[u8]>::to_vec)
+    };
+    let (new, old) = strings(image)
+        .zip(strings(before))
+        .ok_or("no dynamic string table")?;
+    if !new.starts_with(&old) {
+        return Err("the dynamic strings are not the original's and one more".into());
+    }
+    let needed = match image.dynamic.first() {
+        Some(&(DT_NEEDED, place)) => text_at(&new, place),
+        _ => None,
+    };
+    if needed != Some(&compose::needed()) {
+        return Err("the runtime is not the first library needed".into());
+    }
+    let moved = |entry: &&(u64, u64)| !matches!(entry.0, DT_STRTAB | DT_STRSZ);
+    let rest = image.dynamic[1..].iter().filter(moved);
+    if !rest.eq(before.dynamic.iter().filter(moved)) {
+        return Err("the dynamic section is not the original's and one more entry".into());
+    }
+    let place = image
+        .segment(PT_DYNAMIC)
+        .and_then(|s| image.segment_at(s.address));
+    match place {
+        Some(segment) if segment.flags & PF_W != 0 => Ok(()),
+        _ => Err("the dynamic section is not writable, as the loader needs it".into()),
+    }
+}
+
+/// What the runtime will read agrees with the manifest.
+fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
+    let note = RuntimeNote::of(image).ok_or("the runtime's note is missing")?;
+    let says = (note.abi, note.cores, note.hooks as usize, note.slot);
+    if says
+        != (
+            manifest.abi,
+            manifest.cores,
+            manifest.hooks.len(),
+            manifest.slot,
+        )
+    {
+        return Err("the runtime's note and the manifest contradict each other".into());
+    }
+    let slot = image
+        .segment_at(note.slot)
+        .filter(|s| s.is_loaded(PF_R | PF_W));
+    let is_empty = image.bytes_at(note.slot).and_then(|b| u64_at(b, 0)) == Some(0);
+    if slot.is_none() || !is_empty {
+        return Err("the runtime's slot is not an empty word it can write".into());
+    }
+    let table = image.bytes_at(note.table).unwrap_or_default();
+    let names = image.bytes_at(note.names).unwrap_or_default();
+    for (index, hook) in manifest.hooks.iter().enumerate() {
+        let at = index as u64 * 16;
+        let name = u32_at(table, at + 12).and_then(|at| text_at(names, at.into()));
+        let core = u32_at(table, at + 8);
+        let expected = hook.symbol.replace('\0', "");
+        let is_right = u64_at(table, at) == Some(hook.offset) && core == Some(hook.core);
+        if !is_right || name != Some(&expected) || hook.core >= manifest.cores {
+            return Err(format!(
+                "entry {index} of the hook table is not {expected}'s"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_hook(
+    image: &Image,
+    before: &Analysis,
+    manifest: &Manifest,
+    index: usize,
+    hook: &PatchedHook,
+) -> Result<(), String> {
+    let stolen = before.stolen(hook.offset)?;
+    if stolen.site != hook.site {
+        return Err(format!("its jump belongs to {:#x}", stolen.site));
+    }
+    let jump = trampoline::entry_jump(hook.site, hook.trampoline)?;
+    let place = image.bytes_at(hook.site).unwrap_or_default();
+    if !place.starts_with(&jump) {
+        return Err("its entry does not jump to its trampoline".into());
+    }
+    let segment = image.segment_at(hook.trampoline);
+    if !segment.is_some_and(|s| s.is_loaded(PF_R | PF_X)) {
+        return Err("its trampoline is not in an executable segment".into());
+    }
+    let code = image.bytes_at(hook.trampoline).unwrap_or_default();
+    trampoline::check(code, hook.trampoline, index as u32, manifest.stub, &stolen)
+}
+
+/// Whether the runtime beside a patched file is there and speaks its interface.
+fn check_runtime(path: &Path, abi: u32) -> Result<(), String> {
+    let name = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|error| format!("{name}: the runtime cannot be read ({error})"))?;
+    if bytes == corehop_runtime::LIBRARY && abi == corehop_runtime::ABI {
+        return Ok(());
+    }
+    let image = Image::new(bytes, path).map_err(|error| error.to_string())?;
+    let found = image.dynamic_symbol(corehop_runtime::ABI_SYMBOL);
+    let found = found.and_then(|address| u32_at(image.bytes_at(address)?, 0));
+    match found {
+        Some(found) if found == abi => Ok(()),
+        Some(found) => Err(format!(
+            "{name}: speaks runtime interface {found}, but the program was patched for {abi}: \
+             patch the original again"
+        )),
+        None => Err(format!("{name}: not a corehop runtime")),
+    }
+}

@@ -1,0 +1,137 @@
+//! Which entries may be patched: each rule on a function made for it, and whole servers' shares.
+
+use corehop_patcher::Analysis;
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+/// The fixture, built once: its bytes.
+static ENTRIES: LazyLock<Vec<u8>> = LazyLock::new(|| build(&["-pie"]));
+
+fn build(flags: &[&str]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("entries");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/entries.s");
+    let status = Command::new("cc")
+        .args(flags)
+        .args(["-o"])
+        .arg(&output)
+        .arg(source)
+        .status();
+    assert!(status.unwrap().success());
+    std::fs::read(output).unwrap()
+}
+
+fn reason(analysis: &Analysis, symbol: &str) -> Option<String> {
+    let named = |f: &&corehop_patcher::Function| f.symbol.as_deref() == Some(symbol);
+    let function = analysis.functions().iter().find(named).expect(symbol);
+    analysis.unsafe_reason(function.offset)
+}
+
+#[test]
+fn each_entry_is_judged_by_what_leads_into_it() {
+    let packed = "-Wl,-z,pack-relative-relocs";
+    let shapes: [(&[&str], &str); 3] = [
+        (&["-pie"], "relocation"),
+        (&["-pie", packed], "relocation"),
+        (&["-no-pie"], "data word"),
+    ];
+    for (flags, how_pointed) in shapes {
+        let analysis = Analysis::from_bytes(build(flags), Path::new("entries")).unwrap();
+        let safe = |symbol| assert_eq!(reason(&analysis, symbol), None, "{symbol}");
+        safe("plain");
+        safe("behind_endbr");
+        safe("short_and_padded");
+        safe("neighbour");
+        safe("loops_to_entry");
+        safe("calls_last");
+        let refused = |symbol, part: &str| {
+            let reason = reason(&analysis, symbol).unwrap_or_else(|| panic!("{symbol} is safe"));
+            assert!(reason.contains(part), "{symbol}: {reason}");
+        };
+        refused("short_and_crowded", "other code begins");
+        refused("runs_on", "runs on into what follows");
+        refused("loops_behind_entry", "branches to");
+        refused("calls_too_early", "returns into the jump");
+        refused("calls_by_stack", "depends on the stack pointer");
+        refused("has_a_table", "jump table entry");
+        refused("is_pointed_into", how_pointed);
+        refused("has_its_label_taken", "takes address");
+    }
+}
+
+#[test]
+fn an_address_that_is_no_entry_is_refused() {
+    let analysis = Analysis::from_bytes(ENTRIES.clone(), Path::new("entries")).unwrap();
+    let plain = analysis
+        .functions()
+        .iter()
+        .find(|f| f.symbol.as_deref() == Some("plain"));
+    let inside = plain.unwrap().offset + 1;
+    assert_eq!(
+        analysis.unsafe_reason(inside).as_deref(),
+        Some("not the entry of a function in this file")
+    );
+    assert!(analysis.unsafe_reason(u64::MAX).is_some());
+}
+
+#[test]
+fn a_static_program_and_a_library_are_refused_as_a_whole() {
+    let analysis = |flags: &[&str]| Analysis::from_bytes(build(flags), Path::new("x")).unwrap();
+    assert!(
+        analysis(&["-static"])
+            .refusal()
+            .unwrap()
+            .contains("statically linked")
+    );
+    let library = analysis(&["-shared", "-Wl,-z,notext"]);
+    assert!(library.refusal().unwrap().contains("shared library"));
+}
+
+#[test]
+fn nearly_every_function_of_real_servers_may_be_patched() {
+    for (server, share) in [
+        ("/usr/bin/redis-server", 0.992),
+        ("/usr/bin/memcached", 0.992),
+        ("/usr/sbin/nginx", 0.986),
+        ("/usr/sbin/mariadbd", 0.996),
+    ] {
+        let analysis = Analysis::of(&PathBuf::from(server)).unwrap();
+        let functions = analysis.functions();
+        let safe = functions
+            .iter()
+            .filter(|f| analysis.unsafe_reason(f.offset).is_none());
+        let found = safe.count() as f64 / functions.len() as f64;
+        assert!(found >= share, "{server}: {found}");
+        assert!(functions.len() > 300, "{server}: {}", functions.len());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn damage_is_an_error_or_a_refusal_but_never_a_panic(
+        cut in any::<prop::sample::Index>(),
+        flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20),
+        header_flips in proptest::collection::vec((0usize..1024, any::<u8>()), 0..4),
+        whole in any::<bool>(),
+    ) {
+        let mut bytes = ENTRIES.clone();
+        for (place, value) in flips {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        for (place, value) in header_flips {
+            bytes[place] = value;
+        }
+        if !whole {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        if let Ok(analysis) = Analysis::from_bytes(bytes, Path::new("damaged")) {
+            for function in analysis.functions() {
+                analysis.unsafe_reason(function.offset);
+            }
+        }
+    }
+}

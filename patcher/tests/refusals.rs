@@ -1,0 +1,296 @@
+//! What is refused, with which words, and that a refusal leaves nothing behind.
+
+mod workshop;
+
+use corehop_patcher::{Error, patch, verify};
+use corehop_plans::Plan;
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use workshop::{build, patched, plan_of, plan_of_all};
+
+struct Bench {
+    folder: tempfile::TempDir,
+    binary: PathBuf,
+    plan: Plan,
+}
+
+fn bench() -> Bench {
+    let folder = tempfile::tempdir().unwrap();
+    let binary = build(folder.path(), "entries", &["-pie"], &["entries.s"]);
+    let plan = plan_of(&binary, 2, &[("plain", 0), ("calls_last", 1)]);
+    Bench {
+        folder,
+        binary,
+        plan,
+    }
+}
+
+impl Bench {
+    fn files(&self) -> BTreeSet<PathBuf> {
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// Tries to patch, expects an error, and that no file came or went.
+    fn refused(&self, binary: &Path, plan: &Plan, output: &Path) -> Error {
+        let before = self.files();
+        let error = patch(binary, plan, output, false).expect_err("it was patched");
+        assert_eq!(before, self.files());
+        error
+    }
+
+    /// The reason for which the plan is refused.
+    fn reason(&self, binary: &Path, plan: &Plan) -> String {
+        match self.refused(binary, plan, &self.folder.path().join("out")) {
+            Error::Refused { reason, .. } => reason,
+            other => panic!("not a refusal: {other}"),
+        }
+    }
+
+    /// What is wrong with the binary once `change` has been at it.
+    fn problem(&self, change: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut bytes = std::fs::read(&self.binary).unwrap();
+        change(&mut bytes);
+        let changed = self.folder.path().join("changed");
+        std::fs::write(&changed, bytes).unwrap();
+        match self.refused(&changed, &self.plan, &self.folder.path().join("out")) {
+            Error::Input { problem, .. }
+            | Error::Refused {
+                reason: problem, ..
+            } => problem,
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn a_plan_for_another_build_is_refused() {
+    let bench = bench();
+    let mut plan = bench.plan.clone();
+    plan.functions[1].build_id = "0123".into();
+    let reason = bench.reason(&bench.binary, &plan);
+    assert!(
+        reason.contains("made for build id 0123, but this file's is "),
+        "{reason}"
+    );
+    for function in &mut plan.functions {
+        function.module = "/usr/sbin/other".into();
+        function.build_id = "0123".into();
+    }
+    let reason = bench.reason(&bench.binary, &plan);
+    assert!(
+        reason.contains("the plan has no function of this file"),
+        "{reason}"
+    );
+    plan.functions.clear();
+    assert_eq!(bench.reason(&bench.binary, &plan), reason);
+}
+
+#[test]
+fn functions_of_other_modules_are_left_to_them() {
+    let bench = bench();
+    let mut plan = bench.plan.clone();
+    plan.functions[1].module = "/usr/lib/other.so".into();
+    plan.functions[1].build_id = "0123".into();
+    let done = patch(
+        &bench.binary,
+        &plan,
+        &bench.folder.path().join("out"),
+        false,
+    )
+    .unwrap();
+    assert_eq!((done.hooks.len(), done.elsewhere), (1, 1));
+}
+
+#[test]
+fn an_offset_that_is_no_entry_is_refused() {
+    let bench = bench();
+    let mut plan = bench.plan.clone();
+    plan.functions[0].offset += 1;
+    let reason = bench.reason(&bench.binary, &plan);
+    assert!(reason.contains("cannot hook plain at 0x"), "{reason}");
+    assert!(reason.contains("not the entry of a function"), "{reason}");
+}
+
+#[test]
+fn an_unsafe_entry_is_refused_with_its_reason() {
+    let bench = bench();
+    let plan = plan_of(&bench.binary, 1, &[("plain", 0), ("loops_behind_entry", 0)]);
+    let reason = bench.reason(&bench.binary, &plan);
+    assert!(
+        reason.contains("cannot hook loops_behind_entry at 0x"),
+        "{reason}"
+    );
+    assert!(reason.contains("branches to"), "{reason}");
+}
+
+#[test]
+fn a_patched_file_is_not_patched_again() {
+    let bench = bench();
+    let output = patched(&bench.binary, &bench.plan, bench.folder.path()).output;
+    let reason = bench.reason(&output, &bench.plan);
+    assert!(reason.contains("already patched"), "{reason}");
+}
+
+#[test]
+fn a_static_program_is_refused() {
+    let bench = bench();
+    for (name, flag) in [("static", "-static"), ("static-pie", "-static-pie")] {
+        let binary = build(bench.folder.path(), name, &[flag], &["entries.s"]);
+        let plan = plan_of(&binary, 1, &[("plain", 0)]);
+        let reason = bench.reason(&binary, &plan);
+        assert!(reason.contains("static"), "{reason}");
+    }
+}
+
+#[test]
+fn a_program_without_build_id_is_refused() {
+    let bench = bench();
+    let flags = ["-Wl,--build-id=none"];
+    let binary = build(bench.folder.path(), "nameless", &flags, &["entries.s"]);
+    let reason = bench.reason(&binary, &bench.plan);
+    assert!(reason.contains("it has no build id"), "{reason}");
+}
+
+#[test]
+fn a_set_user_id_program_is_refused() {
+    let bench = bench();
+    let mode = std::fs::Permissions::from_mode(0o4755);
+    std::fs::set_permissions(&bench.binary, mode).unwrap();
+    let reason = bench.reason(&bench.binary, &bench.plan);
+    assert!(reason.contains("set-user-id"), "{reason}");
+}
+
+#[test]
+fn a_foreign_or_damaged_file_is_named_as_such() {
+    let bench = bench();
+    let says = |change: fn(&mut Vec<u8>), part: &str| {
+        let problem = bench.problem(change);
+        assert!(problem.contains(part), "{part}: {problem}");
+    };
+    says(|bytes| bytes.clear(), "not an ELF file");
+    says(|bytes| bytes[0] = b'#', "not an ELF file");
+    says(|bytes| bytes[4] = 1, "32-bit");
+    says(|bytes| bytes[18] = 183, "another processor");
+    says(
+        |bytes| bytes[16] = 1,
+        "neither a program nor a shared library",
+    );
+    says(
+        |bytes| bytes[8..12].copy_from_slice(b"UPX!"),
+        "packed with UPX",
+    );
+    says(
+        |bytes| bytes.truncate(40),
+        "cut short within the ELF header",
+    );
+    says(
+        |bytes| bytes.truncate(100),
+        "cut short within the program headers",
+    );
+    says(|bytes| bytes.truncate(5000), "cut short");
+    says(|bytes| bytes.truncate(bytes.len() - 1), "cut short");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let bench = bench();
+    let nowhere = bench.folder.path().join("nowhere");
+    let output = bench.folder.path().join("out");
+    let error = bench.refused(&nowhere, &bench.plan, &output);
+    assert!(
+        matches!(&error, Error::Read { path, .. } if *path == nowhere),
+        "{error}"
+    );
+    let error = bench.refused(bench.folder.path(), &bench.plan, &output);
+    assert!(matches!(error, Error::Read { .. }), "{error}");
+}
+
+#[test]
+fn an_existing_output_is_kept_without_force() {
+    let bench = bench();
+    let output = bench.folder.path().join("out");
+    std::fs::write(&output, "precious").unwrap();
+    let error = bench.refused(&bench.binary, &bench.plan, &output);
+    assert!(
+        matches!(&error, Error::Exists { path } if *path == output),
+        "{error}"
+    );
+    assert_eq!(std::fs::read_to_string(&output).unwrap(), "precious");
+    patch(&bench.binary, &bench.plan, &output, true).unwrap();
+    assert_eq!(
+        verify(&output, Some(&bench.binary)).unwrap().findings,
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn a_different_runtime_in_the_folder_is_kept_without_force() {
+    let bench = bench();
+    let runtime = bench.folder.path().join(corehop_runtime::NAME);
+    std::fs::write(&runtime, "of another build").unwrap();
+    let output = bench.folder.path().join("out");
+    let error = bench.refused(&bench.binary, &bench.plan, &output);
+    assert!(
+        matches!(&error, Error::Exists { path } if *path == runtime),
+        "{error}"
+    );
+    patch(&bench.binary, &bench.plan, &output, true).unwrap();
+    assert_eq!(std::fs::read(&runtime).unwrap(), corehop_runtime::LIBRARY);
+}
+
+#[test]
+fn the_original_is_never_the_output() {
+    let bench = bench();
+    let before = std::fs::read(&bench.binary).unwrap();
+    let error = patch(&bench.binary, &bench.plan, &bench.binary, true).unwrap_err();
+    assert!(
+        error.to_string().contains("the output is the original"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&bench.binary).unwrap(), before);
+}
+
+#[test]
+fn an_output_folder_that_is_not_there_is_an_output_error() {
+    let bench = bench();
+    let output = bench.folder.path().join("missing/out");
+    let error = bench.refused(&bench.binary, &bench.plan, &output);
+    assert!(matches!(error, Error::Write { .. }), "{error}");
+}
+
+#[test]
+fn mode_bits_are_kept_and_the_original_is_only_read() {
+    let bench = bench();
+    let before = std::fs::read(&bench.binary).unwrap();
+    std::fs::set_permissions(&bench.binary, std::fs::Permissions::from_mode(0o750)).unwrap();
+    let done = patched(
+        &bench.binary,
+        &plan_of_all(&bench.binary, 2),
+        bench.folder.path(),
+    );
+    let mode = std::fs::metadata(&done.output)
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o7777, 0o750);
+    assert_eq!(std::fs::read(&bench.binary).unwrap(), before);
+}
+
+#[test]
+fn verify_tells_a_wrong_original_and_an_unpatched_file() {
+    let bench = bench();
+    let output = patched(&bench.binary, &bench.plan, bench.folder.path()).output;
+    let other = build(bench.folder.path(), "other", &[], &["places.cpp"]);
+    let findings = verify(&output, Some(&other)).unwrap().findings;
+    assert!(
+        findings[0].contains("does not give the original named"),
+        "{findings:?}"
+    );
+    let error = verify(&bench.binary, None).unwrap_err();
+    assert!(
+        error.to_string().contains("it carries no manifest"),
+        "{error}"
+    );
+}

@@ -1,0 +1,95 @@
+//! Whatever is patched verifies, and whatever was damaged afterwards does not.
+
+mod workshop;
+
+use corehop_patcher::{Analysis, patch, verify};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use workshop::{build, patched, plan, plan_of_all};
+
+const BINARIES: [&str; 3] = [
+    "/usr/bin/redis-server",
+    "/usr/bin/memcached",
+    "/usr/sbin/nginx",
+];
+
+static SAFE: LazyLock<Vec<Vec<bool>>> = LazyLock::new(|| {
+    let safe = |binary: &&str| {
+        let analysis = Analysis::of(Path::new(binary)).unwrap();
+        let functions = analysis.functions().iter();
+        let safe = functions.map(|f| analysis.unsafe_reason(f.offset).is_none());
+        safe.collect()
+    };
+    BINARIES.iter().map(safe).collect()
+});
+
+/// A patched program with all its functions hooked, and the folder that holds it.
+static PATCHED: LazyLock<(tempfile::TempDir, PathBuf, Vec<u8>)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let binary = build(folder.path(), "places", &[], &["places.cpp"]);
+    let output = patched(&binary, &plan_of_all(&binary, 3), folder.path()).output;
+    let bytes = std::fs::read(&output).unwrap();
+    (folder, output, bytes)
+});
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_plan_over_safe_functions_gives_a_file_that_verifies(
+        which in 0..BINARIES.len(),
+        cores in 1u32..6,
+        chosen in proptest::collection::vec((any::<prop::sample::Index>(), 0u32..6), 1..60),
+    ) {
+        let binary = Path::new(BINARIES[which]);
+        let safe = &SAFE[which];
+        let chosen: std::collections::BTreeMap<usize, u32> =
+            chosen.iter().map(|(i, core)| (i.index(safe.len()), core % cores)).collect();
+        let plan = plan(binary, cores, |index, _| {
+            chosen.get(&index).copied().filter(|_| safe[index])
+        });
+        prop_assume!(!plan.functions.is_empty());
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("patched");
+        let before = std::fs::read(binary).unwrap();
+        let done = patch(binary, &plan, &output, false).unwrap();
+        prop_assert_eq!(done.hooks.len(), plan.functions.len());
+        let found = verify(&output, Some(binary)).unwrap();
+        prop_assert_eq!(found.findings, Vec::<String>::new());
+        prop_assert_eq!(before, std::fs::read(binary).unwrap());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn a_patched_file_with_any_bit_changed_does_not_verify(
+        place in any::<prop::sample::Index>(),
+        bit in 0u8..8,
+    ) {
+        let (_, output, bytes) = &*PATCHED;
+        let mut bytes = bytes.clone();
+        let place = place.index(bytes.len());
+        bytes[place] ^= 1 << bit;
+        let folder = tempfile::tempdir().unwrap();
+        let damaged = folder.path().join("damaged");
+        std::fs::write(&damaged, bytes).unwrap();
+        let runtime = output.with_file_name(corehop_runtime::NAME);
+        std::fs::copy(runtime, folder.path().join(corehop_runtime::NAME)).unwrap();
+        // An error is as good as a finding: either way it does not pass.
+        if let Ok(found) = verify(&damaged, None) {
+            prop_assert!(!found.findings.is_empty(), "byte {:#x}", place);
+        }
+    }
+
+    #[test]
+    fn a_patched_file_cut_anywhere_does_not_verify(cut in any::<prop::sample::Index>()) {
+        let (_, _, bytes) = &*PATCHED;
+        let folder = tempfile::tempdir().unwrap();
+        let damaged = folder.path().join("damaged");
+        std::fs::write(&damaged, &bytes[..cut.index(bytes.len())]).unwrap();
+        if let Ok(found) = verify(&damaged, None) {
+            prop_assert!(!found.findings.is_empty());
+        }
+    }
+}

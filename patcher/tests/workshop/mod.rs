@@ -1,0 +1,231 @@
+//! What the tests of patched programs share: building fixtures, plans that hook everything, and
+//! running programs so that none outlives its test.
+
+#![allow(dead_code)] // each test file is a crate of its own and uses a part of this
+
+use corehop_patcher::{Analysis, Function, Patched, patch};
+use corehop_plans::{Mode, Plan, PlannedFunction};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// No program here runs for longer: beyond it, it hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Compiles fixtures (by file name) into `folder` and gives the program's path.
+pub fn build(folder: &Path, name: &str, flags: &[&str], sources: &[&str]) -> PathBuf {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let output = folder.join(name);
+    let status = Command::new("c++")
+        .args(["-O2", "-pthread", "-Wl,--build-id=sha1"])
+        .args(flags)
+        .arg("-o")
+        .arg(&output)
+        .args(sources.iter().map(|source| fixtures.join(source)))
+        .status();
+    assert!(status.unwrap().success(), "{name} does not compile");
+    output
+}
+
+/// A plan that hooks the functions for which `core_of` names a core.
+pub fn plan(
+    binary: &Path,
+    cores: u32,
+    mut core_of: impl FnMut(usize, &Function) -> Option<u32>,
+) -> Plan {
+    let analysis = Analysis::of(binary).unwrap();
+    let hooked = analysis.functions().iter().enumerate();
+    let functions = hooked.filter_map(|(index, function)| {
+        let core = core_of(index, function)?;
+        let made_up = || format!("fn_{:x}", function.offset);
+        Some(PlannedFunction {
+            module: binary.to_str().unwrap().into(),
+            build_id: analysis.build_id().unwrap().into(),
+            offset: function.offset,
+            symbol: function.symbol.clone().unwrap_or_else(made_up),
+            core,
+            mode: Mode::Enter,
+        })
+    });
+    Plan {
+        version: 1,
+        machine: "any".into(),
+        trace: "none".into(),
+        cores,
+        seed: 1,
+        expected: None,
+        functions: functions.collect(),
+    }
+}
+
+/// A plan that hooks every function that may be hooked, on alternating cores.
+pub fn plan_of_all(binary: &Path, cores: u32) -> Plan {
+    let analysis = Analysis::of(binary).unwrap();
+    plan(binary, cores, |index, function| {
+        let is_safe = analysis.unsafe_reason(function.offset).is_none();
+        is_safe.then_some(index as u32 % cores)
+    })
+}
+
+/// A plan that hooks the functions named, each on its core.
+pub fn plan_of(binary: &Path, cores: u32, named: &[(&str, u32)]) -> Plan {
+    let plan = plan(binary, cores, |_, function| {
+        let symbol = function.symbol.as_deref()?;
+        named.iter().find(|(name, _)| *name == symbol).map(|n| n.1)
+    });
+    assert_eq!(plan.functions.len(), named.len(), "{named:?}");
+    plan
+}
+
+/// Patches `binary` into `folder` and has the result verified against it.
+pub fn patched(binary: &Path, plan: &Plan, folder: &Path) -> Patched {
+    let name = format!("{}.hop", binary.file_name().unwrap().to_str().unwrap());
+    let patched = patch(binary, plan, &folder.join(name), false).unwrap();
+    let verified = corehop_patcher::verify(&patched.output, Some(binary)).unwrap();
+    assert_eq!(verified.findings, Vec::<String>::new());
+    assert_eq!(verified.hooks, plan.functions.len());
+    patched
+}
+
+/// What a finished program left.
+pub struct Finished {
+    pub status: ExitStatus,
+    pub output: String,
+    pub errors: String,
+}
+
+/// A running program, killed with everything it started if the test fails.
+pub struct Running {
+    child: Child,
+    outputs: [PathBuf; 2],
+    _outputs: tempfile::TempDir,
+}
+
+/// Starts `command` in a process group of its own.
+pub fn start(command: &mut Command) -> Running {
+    start_reading(command, Stdio::null())
+}
+
+/// Starts `command` with `input` as its standard input.
+pub fn start_reading(command: &mut Command, input: Stdio) -> Running {
+    let folder = tempfile::tempdir().unwrap();
+    let outputs = ["out", "err"].map(|name| folder.path().join(name));
+    let child = command
+        .process_group(0)
+        .stdin(input)
+        .stdout(File::create(&outputs[0]).unwrap())
+        .stderr(File::create(&outputs[1]).unwrap())
+        .spawn()
+        .unwrap();
+    Running {
+        child,
+        outputs,
+        _outputs: folder,
+    }
+}
+
+/// Runs `command` to its end.
+pub fn run(command: &mut Command) -> Finished {
+    start(command).finish()
+}
+
+impl Running {
+    fn id(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    fn text(&self, index: usize) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.outputs[index]).unwrap()).into_owned()
+    }
+
+    /// Waits for the program to end by itself.
+    pub fn finish(mut self) -> Finished {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < LIMIT, "it hangs: {}", self.text(1));
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        Finished {
+            status,
+            output: self.text(0),
+            errors: self.text(1),
+        }
+    }
+
+    /// Asks the program to end and waits.
+    pub fn stop(self) -> Finished {
+        kill_process(self.id(), Signal::TERM).unwrap();
+        self.finish()
+    }
+
+    /// Waits until `ready` gives something; fails if the program ends first.
+    pub fn until<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> T {
+        let began = Instant::now();
+        loop {
+            if let Some(found) = ready() {
+                return found;
+            }
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended: {ended:?} {}", self.text(1));
+            assert!(
+                began.elapsed() < LIMIT,
+                "it is never ready: {}",
+                self.text(1)
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Whatever is left of the group; nothing is, when all went well.
+        let _ = kill_process_group(self.id(), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Statistics as the runtime wrote them.
+pub struct Statistics(pub serde_json::Value);
+
+impl Statistics {
+    pub fn read(path: &Path) -> Statistics {
+        let text = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        Statistics(serde_json::from_slice(&text).unwrap())
+    }
+
+    pub fn total(&self, key: &str) -> u64 {
+        self.0[key].as_u64().unwrap()
+    }
+
+    /// Calls and hops of a function.
+    pub fn of(&self, symbol: &str) -> (u64, u64) {
+        let functions = self.0["functions"].as_array().unwrap();
+        let found = functions.iter().find(|f| f["symbol"] == symbol);
+        let found = found.unwrap_or_else(|| panic!("no {symbol} in the statistics"));
+        let number = |key: &str| found[key].as_u64().unwrap();
+        (number("calls"), number("hops"))
+    }
+
+    /// Number of functions that were called at all.
+    pub fn called(&self) -> usize {
+        let functions = self.0["functions"].as_array().unwrap();
+        functions.iter().filter(|f| f["calls"] != 0).count()
+    }
+}
+
+/// Number of CPUs this process may run on.
+pub fn processors() -> usize {
+    rustix::thread::sched_getaffinity(None).unwrap().count() as usize
+}
+
+/// CPUs to name for two plan cores on a machine that has only one.
+pub fn two_processors() -> Option<&'static str> {
+    (processors() == 1).then_some("0,0")
+}

@@ -1,0 +1,133 @@
+/*
+ * The affinity backend: a hop is one sched_setaffinity of the calling thread.
+ *
+ * The kernel moves the thread, and everything the program may rely on (thread id, signal mask,
+ * thread-local storage, errno) stays as it was. The price is tens of microseconds a hop, so it
+ * pays only for phases that are longer. The core a thread was last put on is remembered, which
+ * makes a hook on the right core cost a few nanoseconds and no system call.
+ *
+ * A signal handler may run hooked functions in the midst of a hop and move the thread too. Whoever
+ * finishes last must leave the remembered core and the real one the same: so the core is
+ * remembered first, and the call repeated if a handler has changed it meanwhile.
+ *
+ * What follows from pinning: a thread or process made by a hopped thread would inherit its single
+ * CPU. pthread_create and fork are therefore given the program's own mask; posix_spawn and vfork
+ * are not. A program that sets its own affinity and hops undoes the one with the other.
+ */
+#define _GNU_SOURCE
+#include "corehop.h"
+
+#include <asm/unistd.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* One mask per plan core. */
+static struct mask *masks;
+
+static long set_mask(const struct mask *mask)
+{
+    return system_call(__NR_sched_setaffinity, 0, (long)mask_size, (long)mask, 0, 0, 0);
+}
+
+/* Moves the thread to `core`; true if it is there. */
+static bool move(int32_t core)
+{
+    int32_t before = place.core;
+    do {
+        __atomic_store_n(&place.core, core, __ATOMIC_RELAXED);
+        if (UNLIKELY(set_mask(&masks[core]) < 0)) {
+            place.stopped = true;
+            place.core = before;
+            return false;
+        }
+    } while (UNLIKELY(__atomic_load_n(&place.core, __ATOMIC_RELAXED) != core));
+    return true;
+}
+
+static __attribute__((noinline)) void hop(uint32_t hook, int32_t core)
+{
+    bool counts = (place.core < 0 ? 0 : place.core) != core;
+    if (place.stopped)
+        return;
+    if (!move(core))
+        bump(&place.block->failed_hops);
+    else if (counts)
+        bump(&place.tallies[hook].hops);
+}
+
+static void enter(uint32_t hook)
+{
+    struct tally *tallies = place.tallies;
+    if (UNLIKELY(tallies == NULL))
+        tallies = first_hook();
+    bump(&tallies[hook].calls);
+    int32_t core = (int32_t)program.hooks[hook].core;
+    if (UNLIKELY(place.core != core))
+        hop(hook, core);
+}
+
+static bool prepare(void)
+{
+    const uint32_t *processors = choose_processors();
+    if (processors == NULL)
+        return false;
+    masks = calloc(program.cores, sizeof *masks);
+    if (masks == NULL) {
+        complain("no memory for the masks of %u cores: running without hops", program.cores);
+        return false;
+    }
+    for (uint32_t core = 0; core < program.cores; core++)
+        masks[core].words[processors[core] / 64] = 1ul << processors[core] % 64;
+    return true;
+}
+
+/* Between these two the calling thread may run anywhere the program may. */
+void affinity_suspend(void)
+{
+    if (place.core >= 0)
+        set_mask(&own_mask);
+}
+
+void affinity_resume(void)
+{
+    if (place.core >= 0)
+        move(place.core);
+}
+
+static void forked(void)
+{
+    set_mask(&own_mask);
+}
+
+const struct backend affinity_backend = {
+    .name = "affinity",
+    .enter = enter,
+    .prepare = prepare,
+    .forked = forked,
+};
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+/* Stands before libc's, which is why this library is the first one needed. */
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
+                                                          const pthread_attr_t *attributes,
+                                                          void *(*run)(void *), void *argument)
+{
+    static create_function *next;
+    create_function *create = __atomic_load_n(&next, __ATOMIC_RELAXED);
+    if (create == NULL) {
+        create = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
+        if (create == NULL)
+            return EAGAIN;
+        __atomic_store_n(&next, create, __ATOMIC_RELAXED);
+    }
+    bool pinned = program.backend == &affinity_backend && place.core >= 0;
+    if (pinned)
+        affinity_suspend();
+    int result = create(thread, attributes, run, argument);
+    if (pinned)
+        affinity_resume();
+    return result;
+}

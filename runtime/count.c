@@ -1,0 +1,33 @@
+/*
+ * The count backend: counts calls, and the hops there would be, and moves nobody.
+ *
+ * A thread starts on plan core 0 and is where its last hook put it, exactly as in the replay, so
+ * the hops counted here are the hops the plan predicts.
+ */
+#include "corehop.h"
+
+static void enter(uint32_t hook)
+{
+    struct tally *tallies = place.tallies;
+    if (UNLIKELY(tallies == NULL)) {
+        tallies = first_hook();
+        place.core = 0;
+    }
+    bump(&tallies[hook].calls);
+    int32_t core = (int32_t)program.hooks[hook].core;
+    if (LIKELY(place.core == core))
+        return;
+    bump(&tallies[hook].hops);
+    place.core = core;
+}
+
+static bool prepare(void)
+{
+    return true;
+}
+
+const struct backend count_backend = {
+    .name = "count",
+    .enter = enter,
+    .prepare = prepare,
+};

@@ -1,0 +1,145 @@
+/*
+ * Which CPU each plan core is.
+ *
+ * COREHOP_CPUS=2,0,1 names them in order of plan core, and may name one twice, for a trial on a
+ * small machine. Otherwise the first CPUs of the process's own mask are taken, one per physical
+ * core before any second hardware thread, since two hardware threads share the private caches that
+ * a plan splits its work over. Fewer CPUs than plan cores, or a name that makes no sense, means
+ * running without hops: a plan squeezed onto fewer caches would only cost.
+ */
+#define _GNU_SOURCE
+#include "corehop.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CPUS (MASK_WORDS * 64)
+
+struct mask own_mask;
+size_t mask_size;
+
+static bool has(const struct mask *mask, uint32_t cpu)
+{
+    return cpu < CPUS && (mask->words[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
+static void put(struct mask *mask, uint32_t cpu)
+{
+    mask->words[cpu / 64] |= 1ul << cpu % 64;
+}
+
+static uint32_t size_of(const struct mask *mask)
+{
+    uint32_t count = 0;
+    for (uint32_t cpu = 0; cpu < CPUS; cpu++)
+        count += has(mask, cpu);
+    return count;
+}
+
+/* The CPUs that share `cpu`'s physical core, itself included, from a list such as "0,4" or "0-1".
+ * A machine that does not say has none that share. */
+static struct mask siblings(uint32_t cpu)
+{
+    struct mask mask = {{0}};
+    char path[96], text[4096];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", cpu);
+    put(&mask, cpu);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return mask;
+    ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    text[length > 0 ? length : 0] = '\0';
+    for (char *at = text; *at >= '0' && *at <= '9';) {
+        unsigned long first = strtoul(at, &at, 10), last = first;
+        if (*at == '-')
+            last = strtoul(at + 1, &at, 10);
+        for (; first <= last && first < CPUS; first++)
+            put(&mask, (uint32_t)first);
+        if (*at == ',')
+            at++;
+    }
+    return mask;
+}
+
+/* Fills `chosen` from the process's own mask; false when it is too small. */
+static bool choose_own(uint32_t *chosen)
+{
+    struct mask taken = {{0}}, shares = {{0}};
+    uint32_t count = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t cpu = 0; cpu < CPUS && count < program.cores; cpu++) {
+            if (!has(&own_mask, cpu) || has(&taken, cpu) || (pass == 0 && has(&shares, cpu)))
+                continue;
+            struct mask same_core = siblings(cpu);
+            for (size_t i = 0; i < MASK_WORDS; i++)
+                shares.words[i] |= same_core.words[i];
+            put(&taken, cpu);
+            chosen[count++] = cpu;
+        }
+    if (count == program.cores)
+        return true;
+    complain("the plan needs %u cores, but this process may run on %u CPUs: widen its mask "
+             "(taskset), name CPUs in COREHOP_CPUS (one may repeat), or search a plan for %u "
+             "cores; running without hops",
+             program.cores, size_of(&own_mask), size_of(&own_mask));
+    return false;
+}
+
+/* Fills `chosen` from COREHOP_CPUS; false when it does not name a CPU for every core. */
+static bool choose_named(const char *names, uint32_t *chosen)
+{
+    uint32_t count = 0;
+    const char *at = names;
+    for (;;) {
+        char *end;
+        unsigned long cpu = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : CPUS;
+        if (cpu >= CPUS || (*end != ',' && *end != '\0')) {
+            complain("COREHOP_CPUS=%s is not a list of CPU numbers such as 0,2,1: running without "
+                     "hops",
+                     names);
+            return false;
+        }
+        if (!has(&own_mask, (uint32_t)cpu)) {
+            complain("COREHOP_CPUS=%s names CPU %lu, where this process may not run: running "
+                     "without hops",
+                     names, cpu);
+            return false;
+        }
+        if (count < program.cores)
+            chosen[count++] = (uint32_t)cpu;
+        if (*end == '\0')
+            break;
+        at = end + 1;
+    }
+    if (count == program.cores)
+        return true;
+    complain("COREHOP_CPUS=%s names %u CPUs, but the plan needs %u: name one for every core; "
+             "running without hops",
+             names, count, program.cores);
+    return false;
+}
+
+const uint32_t *choose_processors(void)
+{
+    long size = system_call(__NR_sched_getaffinity, 0, sizeof own_mask, (long)&own_mask, 0, 0, 0);
+    uint32_t *chosen = calloc(program.cores, sizeof *chosen);
+    if (size <= 0 || chosen == NULL) {
+        complain("cannot tell which CPUs this process may run on (%s): running without hops",
+                 size < 0 ? strerror((int)-size) : "no memory");
+        free(chosen);
+        return NULL;
+    }
+    mask_size = (size_t)size;
+    const char *names = secure_getenv("COREHOP_CPUS");
+    bool done = names != NULL && *names != '\0' ? choose_named(names, chosen) : choose_own(chosen);
+    if (done)
+        return chosen;
+    free(chosen);
+    return NULL;
+}
