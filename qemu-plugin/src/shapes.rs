@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The size and kind of an access, from QEMU's opaque description of it.
+//!
+//! QEMU answers in two calls into itself, a sixth of all a recorded server does. The description is
+//! a number with few values, and the answers depend on nothing else, so they are asked for once.
+
+use corehop_ring::word;
+use qemu_plugin_sys::{
+    qemu_plugin_mem_is_store, qemu_plugin_mem_size_shift, qemu_plugin_meminfo_t,
+};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// QEMU 7.2 makes it of 16 bits of operation and index and 2 bits of kind; a larger one is asked
+/// about each time.
+const VALUES: usize = 1 << 18;
+
+/// 0 where nobody has asked; else the shape, with [`KNOWN`] set.
+static SHAPES: [AtomicU64; VALUES] = [const { AtomicU64::new(0) }; VALUES];
+const KNOWN: u64 = 1;
+
+/// The part of a data word that says size and kind.
+#[inline(always)]
+pub(crate) fn of(info: qemu_plugin_meminfo_t) -> u64 {
+    let known = SHAPES
+        .get(info as usize)
+        .map_or(0, |shape| shape.load(Ordering::Relaxed));
+    if known == 0 {
+        ask(info)
+    } else {
+        known & !KNOWN
+    }
+}
+
+#[cold]
+fn ask(info: qemu_plugin_meminfo_t) -> u64 {
+    // SAFETY: both only take the number apart.
+    let shape = unsafe {
+        word::data_shape(
+            qemu_plugin_mem_size_shift(info),
+            qemu_plugin_mem_is_store(info),
+        )
+    };
+    if let Some(place) = SHAPES.get(info as usize) {
+        place.store(shape | KNOWN, Ordering::Relaxed);
+    }
+    shape
+}

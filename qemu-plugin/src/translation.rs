@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What happens when QEMU translates a block of guest code: defining it and asking for callbacks.
+//!
+//! QEMU's block is one code block of the trace, unless the request marker lies inside it, reached
+//! by falling through: then the marker starts a second one, so that a request always begins with a
+//! code block.
+
+use crate::{Phase, plugin, vcpu};
+use corehop_ring::{Message, word};
+use qemu_plugin_sys::{
+    qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
+    qemu_plugin_insn_data, qemu_plugin_insn_size, qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
+    qemu_plugin_register_vcpu_insn_exec_cb, qemu_plugin_register_vcpu_mem_cb,
+    qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb, qemu_plugin_tb_get_insn,
+    qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
+};
+use std::ffi::c_void;
+
+/// Called for every block before it runs for the first time.
+pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut qemu_plugin_tb) {
+    let phase = Phase::now();
+    if phase == Phase::Bare || plugin().memory.is_stopped() {
+        return;
+    }
+    let block = Block::of(tb);
+    let Ok(mut mappings) = plugin().mappings.lock() else {
+        return;
+    };
+    if let Some(message) = mappings.discover(block.start) {
+        let _ = plugin().memory.send(&message);
+    }
+    let marked = mappings.marker().and_then(|marker| block.place_of(marker));
+    match marked {
+        None if phase == Phase::Recording => block.instrument(0..block.len(), false),
+        None => {}
+        Some(0) => block.instrument(0..block.len(), true),
+        Some(place) => {
+            block.instrument(0..place, false);
+            block.instrument(place..block.len(), true);
+        }
+    }
+}
+
+/// A block being translated: QEMU's handles are valid until its callback returns.
+struct Block {
+    tb: *mut qemu_plugin_tb,
+    start: u64,
+    instructions: Vec<*mut qemu_plugin_insn>,
+    sizes: Vec<u8>,
+}
+
+impl Block {
+    fn of(tb: *mut qemu_plugin_tb) -> Block {
+        // SAFETY: QEMU passed `tb` to the callback that is running, and each place is below the
+        // number it gave. It ends a block after MOST_INSTRUCTIONS, so none is left out.
+        unsafe {
+            let count = qemu_plugin_tb_n_insns(tb).min(word::MOST_INSTRUCTIONS);
+            let instructions: Vec<_> = (0..count)
+                .map(|place| qemu_plugin_tb_get_insn(tb, place))
+                .collect();
+            let size = |&instruction: &*mut _| qemu_plugin_insn_size(instruction) as u8;
+            let sizes = instructions.iter().map(size).collect();
+            Block {
+                tb,
+                start: qemu_plugin_tb_vaddr(tb),
+                instructions,
+                sizes,
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.instructions.len()
+    }
+
+    fn address_of(&self, place: usize) -> u64 {
+        let before: u64 = self.sizes[..place]
+            .iter()
+            .map(|&size| u64::from(size))
+            .sum();
+        self.start.wrapping_add(before)
+    }
+
+    /// Place of the instruction that begins at `address`.
+    fn place_of(&self, address: u64) -> Option<usize> {
+        let distance = address.checked_sub(self.start)?;
+        if distance > 15 * self.len() as u64 {
+            return None;
+        }
+        (0..self.len()).find(|&place| self.address_of(place) == address)
+    }
+
+    /// Defines these instructions as one code block and has it recorded when it runs.
+    fn instrument(&self, places: std::ops::Range<usize>, marked: bool) {
+        if places.is_empty() {
+            return;
+        }
+        let memory = &plugin().memory;
+        let code_block = memory.next_block();
+        let definition = Message::Block {
+            code_block,
+            start: self.address_of(places.start),
+            instruction_sizes: self.sizes[places.clone()].to_vec(),
+        };
+        if memory.send(&definition).is_err() {
+            return;
+        }
+        let callback = match marked {
+            true => Some(vcpu::on_marked_execution as _),
+            false => Some(vcpu::on_execution as _),
+        };
+        let number = code_block as usize as *mut c_void;
+        let flags = QEMU_PLUGIN_CB_NO_REGS;
+        // SAFETY: the handles are QEMU's own and still valid; the callbacks match the types and
+        // treat the user data as the numbers they are.
+        unsafe {
+            match places.start {
+                0 => qemu_plugin_register_vcpu_tb_exec_cb(self.tb, callback, flags, number),
+                first => {
+                    let instruction = self.instructions[first];
+                    qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, number);
+                }
+            }
+            for (within, &instruction) in self.instructions[places].iter().enumerate() {
+                // QEMU 7.2 mistakes the kinds asked for (it tests `kinds & (kind + 1)`), so both
+                // are asked for and the callback sorts them.
+                let callback = match is_atomic(bytes_of(instruction)) {
+                    true => Some(vcpu::on_atomic_access as _),
+                    false => Some(vcpu::on_access as _),
+                };
+                let template = word::data_template(within) as usize as *mut c_void;
+                let kinds = QEMU_PLUGIN_MEM_RW;
+                qemu_plugin_register_vcpu_mem_cb(instruction, callback, flags, kinds, template);
+            }
+        }
+    }
+}
+
+fn bytes_of<'a>(instruction: *mut qemu_plugin_insn) -> &'a [u8] {
+    // SAFETY: QEMU gives as many bytes as it says, valid until the translation callback returns,
+    // which this borrow does not outlive.
+    unsafe {
+        let size_bytes = qemu_plugin_insn_size(instruction);
+        std::slice::from_raw_parts(qemu_plugin_insn_data(instruction).cast(), size_bytes)
+    }
+}
+
+/// True for an atomic read-modify-write, which is recorded as its store alone: the LOCK prefix, or
+/// XCHG with memory, which locks without it (Intel SDM volume 2, LOCK and XCHG).
+fn is_atomic(bytes: &[u8]) -> bool {
+    const LOCK: u8 = 0xf0;
+    let legacy = [
+        LOCK, 0xf2, 0xf3, 0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65,
+    ];
+    let opcode = bytes
+        .iter()
+        .position(|byte| !legacy.contains(byte) && byte & 0xf0 != 0x40)
+        .unwrap_or(bytes.len());
+    let (prefixes, rest) = bytes.split_at(opcode);
+    prefixes.contains(&LOCK) || matches!(rest, [0x86 | 0x87, modrm, ..] if modrm >> 6 != 3)
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What runs while the server runs: one callback for each code block, one for each access.
+//!
+//! In user mode a virtual CPU is a thread, and its number finds what that thread writes, with no
+//! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
+
+use crate::{Phase, begin_recording, end_recording, plugin, shapes, trouble};
+use corehop_ring::{Event, Stream, word};
+use qemu_plugin_sys::{qemu_plugin_id_t, qemu_plugin_meminfo_t};
+use std::cell::UnsafeCell;
+use std::ffi::{c_uint, c_void};
+use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const MOST_VCPUS: usize = 1 << 16;
+
+/// What one thread writes.
+#[repr(align(64))]
+struct Vcpu {
+    stream: Stream<'static>,
+    /// A request has begun on this thread and not ended.
+    in_request: bool,
+    /// This thread writes no more, whatever the others do.
+    off: bool,
+}
+
+impl Vcpu {
+    const fn new() -> Self {
+        Vcpu {
+            stream: Stream::idle(),
+            in_request: false,
+            off: false,
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, word: u64) {
+        if !self.stream.push(word) {
+            self.push_into_new_room(word);
+        }
+    }
+
+    #[cold]
+    fn push_into_new_room(&mut self, word: u64) {
+        if !self.stream.is_writing() {
+            return;
+        }
+        match self.stream.make_room(&plugin().memory) {
+            Ok(()) => drop(self.stream.push(word)),
+            Err(_) => self.turn_off(),
+        }
+    }
+
+    /// Starts this thread's stream.
+    #[cold]
+    fn begin(&mut self) {
+        if self.off {
+            return;
+        }
+        // SAFETY: gettid has no arguments and cannot fail.
+        let thread = unsafe { libc::gettid() }.cast_unsigned();
+        let process = std::process::id();
+        let begun = self.stream.begin(&plugin().memory, process, thread);
+        if begun.is_err() {
+            self.turn_off();
+        }
+    }
+
+    fn turn_off(&mut self) {
+        self.stream.end();
+        self.off = true;
+        if plugin().memory.is_stopped() {
+            end_recording();
+        }
+    }
+
+    /// A request begins, or one too many would.
+    fn mark(&mut self) {
+        let memory = &plugin().memory;
+        if memory.is_stopped() || self.off {
+            return self.turn_off();
+        }
+        let begins = memory.count_mark();
+        if begins && !self.stream.is_writing() {
+            self.begin();
+        }
+        self.end_request(if begins { None } else { Some(Event::End) });
+        if begins {
+            self.stream.stamp(memory);
+            self.push(Event::Request.encode());
+            self.in_request = true;
+        } else {
+            self.turn_off();
+        }
+    }
+
+    /// Ends the request this thread is serving, saying so with `last` where nothing else does.
+    fn end_request(&mut self, last: Option<Event>) {
+        if !std::mem::take(&mut self.in_request) {
+            return;
+        }
+        if let Some(event) = last {
+            self.push(event.encode());
+            self.stream.publish();
+        }
+        if plugin().memory.count_end() {
+            plugin().memory.stop();
+        }
+    }
+}
+
+struct Vcpus([UnsafeCell<Vcpu>; MOST_VCPUS]);
+
+// SAFETY: each cell is used by one thread at a time: the one that runs this virtual CPU.
+unsafe impl Sync for Vcpus {}
+
+static VCPUS: Vcpus = Vcpus([const { UnsafeCell::new(Vcpu::new()) }; MOST_VCPUS]);
+static VCPUS_SEEN: AtomicUsize = AtomicUsize::new(0);
+
+/// What the thread that runs virtual CPU `index` writes; only that thread may ask.
+#[inline(always)]
+fn vcpu(index: c_uint) -> Option<&'static mut Vcpu> {
+    let cell = VCPUS.0.get(index as usize)?;
+    // SAFETY: QEMU calls back on the thread that runs this virtual CPU, and no callback calls
+    // another, so this is the only reference.
+    Some(unsafe { &mut *cell.get() })
+}
+
+/// In a forked child: whatever chunk a thread was writing belongs to the parent.
+pub(crate) fn forget_all() {
+    let seen = VCPUS_SEEN.load(Ordering::Relaxed).min(MOST_VCPUS);
+    for cell in &VCPUS.0[..seen] {
+        // SAFETY: a forked child has one thread, which is in fork and in no other callback.
+        let vcpu = unsafe { &mut *cell.get() };
+        vcpu.stream.forget();
+        *vcpu = Vcpu::new();
+    }
+}
+
+/// A code block runs: `number` is the one it was defined with.
+pub(crate) unsafe extern "C" fn on_execution(index: c_uint, number: *mut c_void) {
+    let Some(vcpu) = vcpu(index) else {
+        return report_too_many();
+    };
+    if !vcpu.stream.is_writing() && !vcpu.off && Phase::now() == Phase::Recording {
+        VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
+        vcpu.begin();
+    }
+    let code_block = number as usize as u32;
+    vcpu.push(Event::Execution { code_block }.encode());
+    vcpu.stream.publish();
+}
+
+/// The code block at the request marker runs.
+pub(crate) unsafe extern "C" fn on_marked_execution(index: c_uint, number: *mut c_void) {
+    let Some(vcpu) = vcpu(index) else {
+        return report_too_many();
+    };
+    let counts = match Phase::now() {
+        Phase::Waiting => !plugin().memory.is_stopped() && begin_recording(),
+        // Only the thread that armed is recorded so far. What another has begun would lack its
+        // first accesses, so its next request is its first.
+        Phase::Arming => vcpu.stream.is_writing(),
+        Phase::Recording => true,
+        Phase::Bare => false,
+    };
+    if counts {
+        VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
+        vcpu.mark();
+        // SAFETY: the same callback contract, with the arguments QEMU passed.
+        unsafe { on_execution(index, number) };
+    }
+}
+
+/// An access: `template` is the part of its word that the translation knew.
+pub(crate) unsafe extern "C" fn on_access(
+    index: c_uint,
+    info: qemu_plugin_meminfo_t,
+    address: u64,
+    template: *mut c_void,
+) {
+    let Some(vcpu) = vcpu(index) else { return };
+    let shape = shapes::of(info);
+    vcpu.push(word::data(template as usize as u64, shape, address));
+}
+
+/// An access of an atomic read-modify-write, which is one store in the trace. QEMU reports a load
+/// and a store while the server has one thread, and then both in one.
+pub(crate) unsafe extern "C" fn on_atomic_access(
+    index: c_uint,
+    info: qemu_plugin_meminfo_t,
+    address: u64,
+    template: *mut c_void,
+) {
+    if word::is_store(shapes::of(info)) {
+        // SAFETY: the same callback contract, with the arguments QEMU passed.
+        unsafe { on_access(index, info, address, template) };
+    }
+}
+
+/// A system call begins: this thread may sleep in it, or end by it.
+#[allow(clippy::too_many_arguments)]
+pub(crate) unsafe extern "C" fn on_system_call(
+    _id: qemu_plugin_id_t,
+    index: c_uint,
+    number: i64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+) {
+    let Some(vcpu) = vcpu(index) else { return };
+    if number == libc::SYS_exit {
+        vcpu.end_request(Some(Event::End));
+        vcpu.stream.end();
+        *vcpu = Vcpu::new();
+    } else if vcpu.stream.pause(&plugin().memory).is_err() {
+        vcpu.turn_off();
+    }
+    if plugin().memory.is_stopped() {
+        end_recording();
+    }
+}
+
+/// A system call returns: what this thread does next comes after whatever it was waiting for.
+pub(crate) unsafe extern "C" fn on_system_call_return(
+    _id: qemu_plugin_id_t,
+    index: c_uint,
+    _number: i64,
+    _result: i64,
+) {
+    if let Some(vcpu) = vcpu(index) {
+        vcpu.stream.stamp(&plugin().memory);
+    }
+}
+
+#[cold]
+fn report_too_many() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        trouble("more than 65536 threads; those beyond are not recorded");
+    });
+}

@@ -1,0 +1,92 @@
+//! The control ring: whole messages, one writer at a time, one reader.
+//!
+//! The lock names its owner's process. A process of the server that was killed while it held the
+//! lock would otherwise stop all others; what it had not finished was never published.
+
+use crate::memory::{Memory, process_is_gone};
+use crate::message::{MOST_WORDS, Message};
+use crate::stream::Off;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+impl Memory {
+    /// Sends a message, waiting for room. Fails when recording has ended.
+    pub fn send(&self, message: &Message) -> Result<(), Off> {
+        let words = message.encode();
+        assert!(words.len() <= MOST_WORDS);
+        let control = &self.header().control.0;
+        self.lock_control()?;
+        let outcome = self.wait_for_room(words.len() as u64);
+        if outcome.is_ok() {
+            let written = control.written.load(Ordering::Relaxed);
+            let ring = self.control_data();
+            for (place, &word) in (written..).zip(&words) {
+                ring[(place % ring.len() as u64) as usize].store(word, Ordering::Relaxed);
+            }
+            let after = written + words.len() as u64;
+            control.written.store(after, Ordering::Release);
+        }
+        control.owner.store(0, Ordering::Release);
+        outcome
+    }
+
+    /// Receives every message sent so far, oldest first.
+    pub(crate) fn receive<E>(
+        &self,
+        mut each: impl FnMut(Message) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let control = &self.header().control.0;
+        let ring = self.control_data();
+        let at = |place: u64| ring[(place % ring.len() as u64) as usize].load(Ordering::Relaxed);
+        let written = control.written.load(Ordering::Acquire);
+        let mut read = control.read.load(Ordering::Relaxed);
+        while read < written {
+            let first = at(read);
+            let end = read + 1 + Message::payload_words(first) as u64;
+            if end > written {
+                break;
+            }
+            let payload: Vec<u64> = (read + 1..end).map(at).collect();
+            read = end;
+            control.read.store(read, Ordering::Release);
+            if let Some(message) = Message::decode(first, &payload) {
+                each(message)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lock_control(&self) -> Result<(), Off> {
+        let owner = &self.header().control.0.owner;
+        let us = std::process::id();
+        loop {
+            let taken = owner.compare_exchange(0, us, Ordering::Acquire, Ordering::Relaxed);
+            let Err(holder) = taken else { return Ok(()) };
+            if holder != us && process_is_gone(holder) {
+                let _ = owner.compare_exchange(holder, 0, Ordering::Relaxed, Ordering::Relaxed);
+            }
+            self.wait(Duration::from_micros(20))?;
+        }
+    }
+
+    fn wait_for_room(&self, words: u64) -> Result<(), Off> {
+        let control = &self.header().control.0;
+        let capacity = u64::from(self.settings().control_words);
+        let written = control.written.load(Ordering::Relaxed);
+        while written + words - control.read.load(Ordering::Acquire) > capacity {
+            self.wait(Duration::from_micros(100))?;
+        }
+        Ok(())
+    }
+
+    fn wait(&self, pause: Duration) -> Result<(), Off> {
+        if self.recorder_is_gone() {
+            self.stop();
+        }
+        if self.is_stopped() {
+            return Err(Off);
+        }
+        std::thread::sleep(pause);
+        Ok(())
+    }
+}

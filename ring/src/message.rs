@@ -1,0 +1,140 @@
+//! Messages of the control stream, as words.
+
+use crate::word::MOST_INSTRUCTIONS;
+
+const BLOCK: u64 = 1;
+const MAPPING: u64 = 2;
+const TROUBLE: u64 = 3;
+
+/// The most words a message takes, its first one included.
+pub(crate) const MOST_WORDS: usize = 3 + 4096 / 8 + 4;
+
+const LENGTHS_PER_WORD: usize = 16;
+const MOST_TEXT_BYTES: usize = 4096;
+
+/// Something that data words refer to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// A code block, sent before its first execution.
+    Block {
+        /// The number that executions of it carry; never given twice.
+        code_block: u32,
+        /// Guest address of its first byte.
+        start: u64,
+        /// Length in bytes of each instruction, 1 to 15; at most 512 of them.
+        instruction_sizes: Vec<u8>,
+    },
+    /// A mapping that code was found in, sent before the first block in it.
+    Mapping {
+        /// Process it was seen in.
+        process: u32,
+        /// First guest address.
+        start: u64,
+        /// End, exclusive.
+        end: u64,
+        /// Offset in the file of `start`.
+        file_offset: u64,
+        /// The mapped file; empty for memory that no file is behind.
+        path: String,
+    },
+    /// Something the plugin could not do, for people to read.
+    Trouble(String),
+}
+
+impl Message {
+    /// As words: `payload words << 8 | kind`, then the payload.
+    pub(crate) fn encode(&self) -> Vec<u64> {
+        let mut words = vec![0];
+        let kind = match self {
+            Message::Block {
+                code_block,
+                start,
+                instruction_sizes,
+            } => {
+                let sizes = &instruction_sizes[..instruction_sizes.len().min(MOST_INSTRUCTIONS)];
+                words.push(*start);
+                words.push(u64::from(*code_block) << 32 | sizes.len() as u64);
+                words.extend(sizes.chunks(LENGTHS_PER_WORD).map(|chunk| {
+                    let nibbles = chunk.iter().enumerate();
+                    nibbles.fold(0, |word, (place, &size)| {
+                        word | u64::from(size & 15) << (4 * place)
+                    })
+                }));
+                BLOCK
+            }
+            Message::Mapping {
+                process,
+                start,
+                end,
+                file_offset,
+                path,
+            } => {
+                words.extend([*start, *end, *file_offset]);
+                push_text(&mut words, *process, path);
+                MAPPING
+            }
+            Message::Trouble(text) => {
+                push_text(&mut words, 0, text);
+                TROUBLE
+            }
+        };
+        words[0] = (words.len() as u64 - 1) << 8 | kind;
+        words
+    }
+
+    /// How many words follow a message's first one.
+    pub(crate) fn payload_words(first: u64) -> usize {
+        (first >> 8) as usize
+    }
+
+    /// Takes a message apart; `None` when nobody writes such words.
+    pub(crate) fn decode(first: u64, payload: &[u64]) -> Option<Message> {
+        match (first & 0xff, payload) {
+            (BLOCK, [start, counts, sizes @ ..]) => {
+                let count = (counts & 0xffff_ffff) as usize;
+                let nibble = |place: usize| {
+                    let word = sizes.get(place / LENGTHS_PER_WORD)?;
+                    Some((word >> (4 * (place % LENGTHS_PER_WORD)) & 15) as u8)
+                };
+                Some(Message::Block {
+                    code_block: (counts >> 32) as u32,
+                    start: *start,
+                    instruction_sizes: (0..count.min(MOST_INSTRUCTIONS))
+                        .map(nibble)
+                        .collect::<Option<_>>()?,
+                })
+            }
+            (MAPPING, [start, end, file_offset, text @ ..]) => {
+                let (process, path) = text_of(text)?;
+                Some(Message::Mapping {
+                    process,
+                    start: *start,
+                    end: *end,
+                    file_offset: *file_offset,
+                    path,
+                })
+            }
+            (TROUBLE, text) => Some(Message::Trouble(text_of(text)?.1)),
+            _ => None,
+        }
+    }
+}
+
+/// A text, after a word with a number and its length in bytes. A longer one is cut.
+fn push_text(words: &mut Vec<u64>, number: u32, text: &str) {
+    let bytes = &text.as_bytes()[..text.len().min(MOST_TEXT_BYTES)];
+    words.push(u64::from(number) << 32 | bytes.len() as u64);
+    words.extend(bytes.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    }));
+}
+
+fn text_of(words: &[u64]) -> Option<(u32, String)> {
+    let (counts, words) = words.split_first()?;
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let text = bytes.get(..(counts & 0xffff_ffff) as usize)?;
+    let number = (counts >> 32) as u32;
+    Some((number, String::from_utf8_lossy(text).into_owned()))
+}

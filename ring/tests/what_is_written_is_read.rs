@@ -1,0 +1,334 @@
+//! Whatever threads write at the same time, a reader gets each one's words in its order, and every
+//! definition before the first word that needs it.
+
+use corehop_ring::{
+    Drain, Error, Event, Memory, Message, Off, Piece, STAMP_EVERY, Settings, Sink, Stream,
+};
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Keeps everything, and notes whether each execution was defined when it came.
+#[derive(Default)]
+struct Collect {
+    streams: Vec<Vec<Event>>,
+    messages: Vec<Message>,
+    defined: HashSet<u32>,
+    undefined: Vec<u32>,
+}
+
+impl Sink for Collect {
+    type Error = Infallible;
+
+    fn message(&mut self, message: Message) -> Result<(), Infallible> {
+        if let Message::Block { code_block, .. } = message {
+            self.defined.insert(code_block);
+        }
+        self.messages.push(message);
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: Piece<'_>) -> Result<(), Infallible> {
+        let stream = piece.stream as usize;
+        if stream >= self.streams.len() {
+            self.streams.resize(stream + 1, Vec::new());
+        }
+        for event in piece.events() {
+            if let Event::Execution { code_block } = event
+                && !self.defined.contains(&code_block)
+            {
+                self.undefined.push(code_block);
+            }
+            self.streams[stream].push(event);
+        }
+        Ok(())
+    }
+}
+
+impl Collect {
+    fn pass(&mut self, drain: &mut Drain<'_>) -> u64 {
+        match drain.pass(self) {
+            Ok(words) => words,
+        }
+    }
+}
+
+fn small(chunks: u32, chunk_words: u32) -> Settings {
+    Settings {
+        chunks,
+        chunk_words,
+        ..Settings::default()
+    }
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let address = prop_oneof![0..1u64 << 47, 0xffff_8000_0000_0000..=u64::MAX];
+    prop_oneof![
+        (address, 0..512u16, 0..8u8, any::<bool>()).prop_map(
+            |(address, instruction, size_shift, store)| Event::Data {
+                address,
+                instruction,
+                size_shift,
+                store
+            }
+        ),
+        any::<u32>().prop_map(|code_block| Event::Execution { code_block }),
+        (0..1u64 << 61).prop_map(Event::Stamp),
+        Just(Event::Request),
+        Just(Event::End),
+    ]
+}
+
+fn messages() -> impl Strategy<Value = Message> {
+    let sizes = proptest::collection::vec(1..16u8, 1..513);
+    prop_oneof![
+        (any::<u32>(), any::<u64>(), sizes).prop_map(|(code_block, start, instruction_sizes)| {
+            Message::Block {
+                code_block,
+                start,
+                instruction_sizes,
+            }
+        }),
+        (any::<u32>(), any::<[u64; 3]>(), ".{0,100}").prop_map(
+            |(process, [start, end, file_offset], path)| Message::Mapping {
+                process,
+                start,
+                end,
+                file_offset,
+                path
+            }
+        ),
+        ".{0,100}".prop_map(Message::Trouble),
+    ]
+}
+
+fn without_stamps(events: &[Event]) -> Vec<Event> {
+    let kept = events.iter().filter(|e| !matches!(e, Event::Stamp(_)));
+    kept.copied().collect()
+}
+
+/// Pushes as the plugin does.
+fn write<'m>(memory: &'m Memory, stream: &mut Stream<'m>, event: Event) {
+    while !stream.push(event.encode()) {
+        stream.make_room(memory).expect("recording goes on");
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_event_survives_its_word(event in events()) {
+        prop_assert_eq!(Event::decode(event.encode()), Some(event));
+    }
+
+    #[test]
+    fn messages_arrive_whole_and_in_order(sent in proptest::collection::vec(messages(), 1..60)) {
+        let (memory, _file) = Memory::create(&small(1, 16)).unwrap();
+        let mut drain = Drain::new(&memory);
+        let mut collect = Collect::default();
+        for message in &sent {
+            memory.send(message).unwrap();
+            collect.pass(&mut drain);
+        }
+        prop_assert_eq!(collect.messages, sent);
+    }
+
+    #[test]
+    fn threads_that_race_for_few_chunks_lose_nothing(
+        chunks in 1..6u32,
+        chunk_words in 16..2000u32,
+        written in proptest::collection::vec(proptest::collection::vec(events(), 1..3000), 1..5),
+    ) {
+        let (memory, _file) = Memory::create(&small(chunks, chunk_words)).unwrap();
+        let mut collect = Collect::default();
+        let left = AtomicUsize::new(written.len());
+        std::thread::scope(|scope| {
+            for (number, events) in written.iter().enumerate() {
+                let (memory, left) = (&memory, &left);
+                scope.spawn(move || {
+                    let mut stream = Stream::idle();
+                    stream.begin(memory, 1, number as u32).unwrap();
+                    write(memory, &mut stream, Event::Execution { code_block: number as u32 });
+                    for (place, event) in without_stamps(events).into_iter().enumerate() {
+                        write(memory, &mut stream, event);
+                        if place % 7 == 0 {
+                            stream.publish();
+                        }
+                        if place % 501 == 0 {
+                            stream.pause(memory).unwrap();
+                            stream.stamp(memory);
+                        }
+                    }
+                    stream.end();
+                    left.fetch_sub(1, Ordering::Release);
+                });
+            }
+            let mut drain = Drain::new(&memory);
+            while left.load(Ordering::Acquire) > 0 || collect.pass(&mut drain) > 0 {
+                collect.pass(&mut drain);
+            }
+        });
+        prop_assert_eq!(collect.streams.len(), written.len());
+        let mut stamps = HashSet::new();
+        for stream in &collect.streams {
+            prop_assert!(matches!(stream[0], Event::Stamp(_)));
+            let own = without_stamps(stream);
+            let Event::Execution { code_block } = own[0] else {
+                return Err(TestCaseError::fail("a stream lost its first word"));
+            };
+            prop_assert_eq!(&own[1..], &without_stamps(&written[code_block as usize]));
+            for stamp in stream.iter().filter(|event| matches!(event, Event::Stamp(_))) {
+                prop_assert!(stamps.insert(stamp.encode()), "two threads have one stamp");
+            }
+        }
+    }
+}
+
+#[test]
+fn stamps_rise_and_are_never_more_than_1024_words_apart() {
+    let (memory, _file) = Memory::create(&small(64, 3000)).unwrap();
+    let mut stream = Stream::idle();
+    stream.begin(&memory, 1, 1).unwrap();
+    for _ in 0..100_000 {
+        write(&memory, &mut stream, Event::Request);
+    }
+    stream.end();
+    let mut collect = Collect::default();
+    let mut drain = Drain::new(&memory);
+    while collect.pass(&mut drain) > 0 {}
+    let (mut since, mut last) = (0, 0);
+    for event in &collect.streams[0] {
+        since += 1;
+        if let Event::Stamp(stamp) = event {
+            assert!(*stamp > last);
+            (since, last) = (0, *stamp);
+        }
+        assert!(since < STAMP_EVERY);
+    }
+    assert_eq!(without_stamps(&collect.streams[0]).len(), 100_000);
+}
+
+#[test]
+fn a_definition_comes_before_an_execution_by_another_thread() {
+    let (memory, _file) = Memory::create(&small(3, 64)).unwrap();
+    let newest = AtomicUsize::new(0);
+    let done = AtomicBool::new(false);
+    let mut collect = Collect::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for code_block in 1..2000 {
+                let definition = Message::Block {
+                    code_block,
+                    start: 0,
+                    instruction_sizes: vec![1; 40],
+                };
+                memory.send(&definition).unwrap();
+                newest.store(code_block as usize, Ordering::Release);
+            }
+            done.store(true, Ordering::Release);
+        });
+        scope.spawn(|| {
+            let mut stream = Stream::idle();
+            stream.begin(&memory, 1, 1).unwrap();
+            while !done.load(Ordering::Acquire) {
+                let code_block = newest.load(Ordering::Acquire) as u32;
+                if code_block > 0 {
+                    write(&memory, &mut stream, Event::Execution { code_block });
+                    stream.publish();
+                }
+            }
+            stream.end();
+            memory.stop();
+        });
+        let mut drain = Drain::new(&memory);
+        while !memory.is_stopped() || collect.pass(&mut drain) > 0 {
+            collect.pass(&mut drain);
+        }
+    });
+    assert_eq!(collect.undefined, []);
+    assert_eq!(collect.defined.len(), 1999);
+}
+
+#[test]
+fn what_was_published_is_read_though_its_thread_never_ends() {
+    let (memory, _file) = Memory::create(&Settings::default()).unwrap();
+    let mut stream = Stream::idle();
+    stream.begin(&memory, 1, 1).unwrap();
+    stream.push(Event::Request.encode());
+    stream.publish();
+    stream.push(Event::End.encode());
+    let mut collect = Collect::default();
+    let mut drain = Drain::new(&memory);
+    assert_eq!(collect.pass(&mut drain), 2);
+    assert_eq!(collect.streams, [[Event::Stamp(1), Event::Request]]);
+    stream.publish();
+    assert_eq!(collect.pass(&mut drain), 1);
+    assert_eq!(collect.streams[0][2], Event::End);
+}
+
+#[test]
+fn a_thread_without_a_chunk_waits_until_recording_is_stopped() {
+    let (memory, _file) = Memory::create(&small(1, 64)).unwrap();
+    let mut holder = Stream::idle();
+    holder.begin(&memory, 1, 1).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| Stream::idle().begin(&memory, 1, 2));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(!waiting.is_finished());
+        memory.stop();
+        assert_eq!(waiting.join().unwrap(), Err(Off));
+    });
+}
+
+#[test]
+fn a_sleeper_gives_its_chunk_back_when_chunks_run_short() {
+    let (memory, _file) = Memory::create(&small(2, 64)).unwrap();
+    let mut sleepers = [Stream::idle(), Stream::idle()];
+    for sleeper in &mut sleepers {
+        sleeper.begin(&memory, 1, 1).unwrap();
+    }
+    sleepers[0].pause(&memory).unwrap();
+    let mut collect = Collect::default();
+    collect.pass(&mut Drain::new(&memory));
+    let mut third = Stream::idle();
+    third.begin(&memory, 1, 3).unwrap();
+    assert!(third.is_writing());
+}
+
+#[test]
+fn requests_are_counted_up_to_the_limit() {
+    let settings = Settings {
+        request_limit: 2,
+        ..Settings::default()
+    };
+    let (memory, _file) = Memory::create(&settings).unwrap();
+    assert_eq!([(); 3].map(|()| memory.count_mark()), [true, true, false]);
+    assert_eq!([(); 2].map(|()| memory.count_end()), [false, true]);
+    assert_eq!(memory.requests(), (2, 2));
+}
+
+#[test]
+fn the_other_side_opens_what_one_side_made() {
+    let (memory, file) = Memory::create(&small(3, 100)).unwrap();
+    memory.set_marker("/usr/bin/server, really", 0x1234);
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let other = Memory::open(&path).unwrap();
+    assert_eq!(other.marker(), ("/usr/bin/server, really".into(), 0x1234));
+    assert_eq!(other.settings().chunk_words, 100);
+    other.set_loaded();
+    assert!(memory.is_loaded() && !memory.recorder_is_gone());
+}
+
+#[test]
+fn a_file_that_no_recorder_made_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory");
+    for bytes in [0, 100, 1 << 20] {
+        std::fs::write(&path, vec![7; bytes]).unwrap();
+        assert!(matches!(Memory::open(&path), Err(Error::Foreign)));
+    }
+    let missing = Memory::open(&folder.path().join("nothing"));
+    assert!(matches!(missing, Err(Error::System { .. })));
+}

@@ -1,0 +1,71 @@
+"""What was read once, kept by build id.
+
+The same build has the same functions, so an entry never grows old; but `strip` keeps the build id
+and takes the names away, so the sizes of the three tables are part of the key. A file without a
+build id is known by a hash of its contents. An entry that does not match its own checksum, or
+that a crash cut short, counts as absent and is written again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from corehop_symbolizer import FORMAT_VERSION
+from corehop_symbolizer.functions import Function
+from corehop_symbolizer.image import Image
+from corehop_symbolizer.replace import write_beside
+
+TABLES = (".symtab", ".dynsym", ".eh_frame")
+
+
+def directory() -> Path:
+    """Give the folder of this format version's entries."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    # The base directory specification has relative paths ignored.
+    base = Path(named) if named.startswith("/") else Path.home() / ".cache"
+    return base / "corehop" / "symbols" / f"v{FORMAT_VERSION}"
+
+
+def key(image: Image) -> str:
+    """Give the name under which the file's functions are kept."""
+    if not image.build_id:
+        with open(image.path, "rb") as stream:  # noqa: PTH123 (as `opened` does)
+            return f"sha256-{hashlib.file_digest(stream, 'sha256').hexdigest()}"
+    sections = (image.elf.get_section_by_name(name) for name in TABLES)
+    sizes = "-".join(f"{section['sh_size'] if section else 0:x}" for section in sections)
+    return f"{image.build_id}-{sizes}"
+
+
+def load(entry_key: str) -> list[Function] | None:
+    """Give the functions kept under the key, or None where none are, or none that are whole."""
+    try:
+        header, _, body = (directory() / f"{entry_key}.json").read_bytes().partition(b"\n")
+        if json.loads(header) != description(entry_key, body):
+            return None
+        functions: list[Function] = json.loads(body)
+        return functions
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def store(entry_key: str, functions: list[Function]) -> None:
+    """Keep the functions; a cache that cannot be written costs time and nothing else."""
+    body = json.dumps(functions, separators=(",", ":")).encode()
+    header = json.dumps(description(entry_key, body)).encode()
+    with contextlib.suppress(OSError, RuntimeError):
+        folder = directory()
+        folder.mkdir(parents=True, exist_ok=True)
+        write_beside(folder / f"{entry_key}.json", header + b"\n" + body)
+
+
+def description(entry_key: str, body: bytes) -> dict[str, object]:
+    """Give the first line of an entry, which says what the rest must be."""
+    return {
+        "format": FORMAT_VERSION,
+        "key": entry_key,
+        "sha256": hashlib.sha256(body).hexdigest(),
+    }

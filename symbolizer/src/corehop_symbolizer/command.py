@@ -1,0 +1,118 @@
+"""`corehop-symbolizer FILE`: the command line, and the only place where errors are printed."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from corehop_symbolizer import FORMAT_VERSION, cache
+from corehop_symbolizer.errors import (
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    OutputError,
+    SymbolizerError,
+)
+from corehop_symbolizer.functions import Function, read_functions
+from corehop_symbolizer.image import opened
+from corehop_symbolizer.replace import write_beside
+
+PROGRAM = "corehop-symbolizer"
+
+EXIT_CODES = """\
+exit codes:
+  0    done
+  2    the command line makes no sense
+  3    the file is missing, damaged, or not an x86-64 ELF program or library
+  4    the output cannot be written, or exists and --force was not given
+  70   a mistake of the symbolizer's own
+  130  interrupted
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Describe the command line."""
+    description = "Print the functions of an x86-64 ELF file as JSON, sorted by entry address."
+    result = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description=description,
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument("file", metavar="FILE", help="program or shared library")
+    result.add_argument("-o", "--output", default="-", metavar="OUT", help="default: - (stdout)")
+    result.add_argument("--force", action="store_true", help="replace OUT where it exists")
+    result.add_argument("--no-cache", action="store_true", help="read FILE whatever is cached")
+    result.add_argument("--version", action="version", version=f"%(prog)s format {FORMAT_VERSION}")
+    return result
+
+
+def symbolize(path: str, *, use_cache: bool = True) -> dict[str, object]:
+    """Give what is printed for the file at `path`."""
+    with opened(path) as image:
+        functions: list[Function] | None = None
+        entry_key = cache.key(image) if use_cache else ""
+        if use_cache:
+            functions = cache.load(entry_key)
+        if functions is None:
+            functions = read_functions(image)
+            if use_cache:
+                cache.store(entry_key, functions)
+        return {"path": path, "build_id": image.build_id, "functions": functions}
+
+
+def write_output(output: str, text: str, *, force: bool) -> None:
+    """Print the text, or put it in a file that did not exist."""
+    if output == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    target = Path(output)
+    if target.exists() and not force:
+        raise OutputError(output, "the file exists", "add --force to replace it")
+    try:
+        write_beside(target, text.encode())
+    except OSError as error:
+        raise OutputError(
+            output, f"cannot be written: {error.strerror}", "name another place with -o"
+        ) from error
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the command line asks and give the exit code."""
+    try:
+        result = symbolize(arguments.file, use_cache=not arguments.no_cache)
+        text = json.dumps(result, separators=(",", ":")) + "\n"
+        write_output(arguments.output, text, force=arguments.force)
+    except SymbolizerError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader has seen enough; Python would complain again when it flushes at exit.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        print(f"{PROGRAM}: {error}; free some space or name a file with -o", file=sys.stderr)
+        return OutputError.exit_code
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; nothing that goes wrong shows a traceback."""
+    parsed = parser().parse_args(arguments)
+    try:
+        return run(parsed)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        kind = type(error).__name__
+        print(
+            f"{PROGRAM}: {parsed.file}: a mistake of ours ({kind}: {error}); please report it",
+            file=sys.stderr,
+        )
+        return EXIT_INTERNAL

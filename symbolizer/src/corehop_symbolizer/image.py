@@ -1,0 +1,172 @@
+"""Opening an ELF file and refusing every one whose functions could not be told rightly.
+
+pyelftools parses what it is given and fails wherever the bytes stop making sense. The checks here
+come first, so that a wrong file gets a sentence about the file and not one about a parser; what
+is damaged deeper inside is caught around each part that is read (`reading`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import NoteSegment
+
+from corehop_symbolizer.errors import InputError
+
+MACHINE_X86_64 = 62
+"""EM_X86_64 of the System V gABI, chapter 4."""
+
+SIXTY_FOUR_BIT = 2
+LITTLE_ENDIAN = 1
+HEADER_SIZE_BYTES = 64
+SECTION_HEADER_SIZE_BYTES = 64
+TYPES_WITH_ADDRESSES = {2: "executable", 3: "shared object"}
+
+
+@dataclass(frozen=True)
+class Image:
+    """An ELF file known to be whole, 64-bit and for x86-64."""
+
+    path: str
+    elf: ELFFile
+    build_id: str
+    code: tuple[range, ...]
+    """Virtual addresses that are mapped executable."""
+
+    def is_code(self, address: int) -> bool:
+        """Tell whether an instruction could stand at the virtual address."""
+        return any(address in addresses for addresses in self.code)
+
+
+@contextlib.contextmanager
+def reading(path: str, place: str) -> Iterator[None]:
+    """Turn whatever a parser raises on damaged bytes into one sentence naming file and place.
+
+    Parsers of foreign bytes raise anything from KeyError to RecursionError, so no list of
+    exceptions would be complete.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            path, f"its {place} is damaged ({reason})", "install the file anew"
+        ) from error
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[Image]:
+    """Open the file at `path`; it stays open for as long as its sections are read."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stream = stack.enter_context(open(path, "rb"))  # noqa: PTH123 (keeps odd names)
+        except FileNotFoundError as error:
+            raise InputError(path, "there is no such file", "check the path") from error
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise InputError(
+                path, f"cannot be read: {reason}", "name a readable ELF file"
+            ) from error
+        check_header(path, stream)
+        with reading(path, "ELF header"):
+            elf = ELFFile(stream)
+        check_extents(path, elf, os.fstat(stream.fileno()).st_size)
+        with reading(path, "program header"):
+            code = tuple(code_ranges(elf))
+            build_id = read_build_id(elf)
+        yield Image(path, elf, build_id, code)
+
+
+def check_header(path: str, stream: IO[bytes]) -> None:
+    """Refuse what is not a 64-bit little-endian x86-64 program or library."""
+    header = stream.read(HEADER_SIZE_BYTES)
+    stream.seek(0)
+    if not header:
+        raise InputError(path, "the file is empty", "name an ELF file")
+    if header[:4] != b"\x7fELF"[: len(header)]:
+        raise InputError(path, "not an ELF file", "name a program or a shared library")
+    if len(header) < HEADER_SIZE_BYTES:
+        raise InputError(path, "truncated inside the ELF header", "install the file anew")
+    if header[4] != SIXTY_FOUR_BIT:
+        raise InputError(path, "not a 64-bit ELF file", "corehop handles x86-64 programs only")
+    machine = int.from_bytes(header[18:20], "little" if header[5] == LITTLE_ENDIAN else "big")
+    if header[5] != LITTLE_ENDIAN or machine != MACHINE_X86_64:
+        raise InputError(
+            path,
+            f"built for another architecture (ELF machine {machine})",
+            "corehop handles x86-64 programs only",
+        )
+    kind = int.from_bytes(header[16:18], "little")
+    if kind not in TYPES_WITH_ADDRESSES:
+        raise InputError(
+            path,
+            f"neither a program nor a shared library (ELF type {kind})",
+            "name the linked file",
+        )
+
+
+def check_extents(path: str, elf: ELFFile, size_bytes: int) -> None:
+    """Refuse a file whose headers promise more bytes than it has, or that has no sections."""
+    remedy = "install the file anew"
+    table_start, section_count = elf["e_shoff"], elf["e_shnum"]
+    if table_start == 0:
+        raise InputError(
+            path,
+            "has no section headers, so its functions cannot be told",
+            "use the file as the distribution ships it",
+        )
+    if table_start + section_count * SECTION_HEADER_SIZE_BYTES > size_bytes:
+        raise InputError(
+            path,
+            f"truncated: its section headers begin at byte {table_start} of {size_bytes}",
+            remedy,
+        )
+    with reading(path, "section header table"):
+        for section in elf.iter_sections():
+            end = section["sh_offset"] + section["sh_size"]
+            if section["sh_type"] != "SHT_NOBITS" and end > size_bytes:
+                raise InputError(
+                    path,
+                    f"truncated: section {section.name} ends at byte {end} of {size_bytes}",
+                    remedy,
+                )
+
+
+def code_ranges(elf: ELFFile) -> Iterator[range]:
+    """Give the virtual addresses of every executable load segment, linkage stubs left out.
+
+    The stubs of the procedure linkage table have frame descriptions of their own, each covering
+    all stubs at once: taken for a function, the first import would stand for every one.
+    """
+    stubs = sorted(
+        (section["sh_addr"], section["sh_addr"] + section["sh_size"])
+        for section in elf.iter_sections()
+        if section.name.startswith(".plt")
+    )
+    for segment in elf.iter_segments("PT_LOAD"):
+        if not segment["p_flags"] & 1:
+            continue
+        start, end = segment["p_vaddr"], segment["p_vaddr"] + segment["p_memsz"]
+        for stub_start, stub_end in stubs:
+            if start <= stub_start < end:
+                yield range(start, stub_start)
+                start = stub_end
+        yield range(start, end)
+
+
+def read_build_id(elf: ELFFile) -> str:
+    """Give the GNU build id in lower-case hexadecimal, empty where the file has none."""
+    for segment in elf.iter_segments("PT_NOTE"):
+        if not isinstance(segment, NoteSegment):
+            continue
+        for note in segment.iter_notes():
+            if note["n_type"] == "NT_GNU_BUILD_ID" and note["n_name"] == "GNU":
+                return str(note["n_desc"])
+    return ""
