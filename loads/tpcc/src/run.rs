@@ -1,0 +1,166 @@
+//! `run`: terminals at work, one connection and one thread each.
+//!
+//! With one connection everything is the seed's doing, down to the last byte of the tables. With
+//! several, what each asks is, but which of two comes first is the server's choice, so order
+//! numbers, stock and balances differ between runs and only `check` can judge the result.
+
+use crate::connection::Server;
+use crate::error::Error;
+use crate::population::loaded_size;
+use crate::progress;
+use crate::report::{Report, Tally};
+use crate::session::{Refusal, Session};
+use crate::size::Size;
+use crate::terminal::Terminal;
+use crate::transactions::{Outcome, Transaction};
+use clap::Args;
+use indicatif::ProgressBar;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a transaction is tried that others keep in the way of.
+const ATTEMPTS: u32 = 50;
+
+/// The command line of `run`.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    server: Server,
+    /// Number of connections; only with one are two runs' tables comparable
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    connections: u32,
+    /// Number of transactions, shared out evenly over the connections
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    transactions: u64,
+    /// Seed of all input
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Seconds after which to stop, done or not
+    #[arg(long, value_name = "S", default_value_t = 600)]
+    max_seconds: u64,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Set by Ctrl-C and SIGTERM; every terminal looks at it between transactions.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Runs the transactions and prints the report.
+///
+/// # Errors
+/// Where the server fails, or time runs out; the report of what was done is printed before.
+pub fn run(arguments: &Arguments) -> Result<(), Error> {
+    // A second handler cannot be set, and there is none yet.
+    let _ = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
+    let patience = Duration::from_secs(arguments.max_seconds.max(1));
+    let database = Some(arguments.server.database.as_str());
+    let mut sessions = Vec::new();
+    for _ in 0..arguments.connections {
+        sessions.push(arguments.server.connect(database, patience)?);
+    }
+    let size = loaded_size(&mut sessions[0], &arguments.server)?;
+
+    let start = Instant::now();
+    let bar = progress::bar("transactions", arguments.transactions);
+    let results = work_all(arguments, sessions, size, start + patience, &bar);
+    bar.finish_and_clear();
+
+    let mut tallies = Vec::new();
+    let mut failure = None;
+    for (tally, error) in results {
+        tallies.push(tally);
+        failure = failure.or(error);
+    }
+    let report = Report::new(arguments.seed, tallies, start.elapsed());
+    report.print(arguments.json);
+    match failure {
+        Some(error) => Err(error),
+        None if INTERRUPTED.load(Ordering::Relaxed) => Err(Error::Interrupted),
+        None if report.done() < arguments.transactions => Err(Error::TimeLimit {
+            done: report.done(),
+            wanted: arguments.transactions,
+            seconds: arguments.max_seconds,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Runs every terminal in a thread of its own and collects what each did.
+fn work_all(
+    arguments: &Arguments,
+    sessions: Vec<Session>,
+    size: Size,
+    end: Instant,
+    bar: &ProgressBar,
+) -> Vec<(Tally, Option<Error>)> {
+    let connections = u64::from(arguments.connections);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..arguments.connections)
+            .zip(sessions)
+            .map(|(connection, session)| {
+                let place = u64::from(connection);
+                let extra = u64::from(place < arguments.transactions % connections);
+                let share = arguments.transactions / connections + extra;
+                let terminal = Terminal::new(arguments.seed, connection, size);
+                scope.spawn(move || work(terminal, session, share, end, bar))
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a terminal does not panic"))
+            .collect()
+    })
+}
+
+/// Runs `count` transactions of one terminal; a failure comes with what was done before it.
+fn work(
+    mut terminal: Terminal,
+    mut session: Session,
+    count: u64,
+    end: Instant,
+    bar: &ProgressBar,
+) -> (Tally, Option<Error>) {
+    let mut tally = Tally::default();
+    let mut failure = session
+        .execute("set autocommit = 0", &[])
+        .err()
+        .map(Error::from);
+    for _ in 0..count {
+        if failure.is_some() || INTERRUPTED.load(Ordering::Relaxed) || Instant::now() >= end {
+            break;
+        }
+        let transaction = terminal.next_transaction();
+        match perform(&transaction, &mut session, &mut tally) {
+            Ok(outcome) => tally.add(transaction.kind(), outcome),
+            Err(error) => failure = Some(error),
+        }
+        bar.inc(1);
+    }
+    tally.statements = session.statements();
+    (tally, failure)
+}
+
+/// Executes a transaction, again where another was in its way.
+fn perform(
+    transaction: &Transaction,
+    session: &mut Session,
+    tally: &mut Tally,
+) -> Result<Outcome, Error> {
+    for _ in 0..ATTEMPTS {
+        match transaction.execute(session) {
+            Ok(outcome) => return Ok(outcome),
+            Err(Refusal::Final(error)) => return Err(error),
+            Err(Refusal::Contention) => {
+                tally.retries += 1;
+                // A lock timeout rolls back the statement only.
+                session.execute("rollback", &[])?;
+            }
+        }
+    }
+    Err(Error::Contention {
+        kind: transaction.kind().name(),
+        attempts: ATTEMPTS,
+    })
+}

@@ -1,0 +1,110 @@
+//! One connection that counts what it asks of the server.
+
+use crate::error::Error;
+use crate::sql;
+use mysql::prelude::{FromRow, Queryable};
+use mysql::{Conn, Value};
+
+/// ER_LOCK_DEADLOCK and ER_LOCK_WAIT_TIMEOUT of MariaDB's error codes.
+const CONTENTION: [u16; 2] = [1213, 1205];
+
+/// A connection and the statements sent over it.
+pub struct Session {
+    connection: Conn,
+    statements: u64,
+}
+
+/// Why a statement failed: another transaction stood in the way, or anything else.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The transaction was rolled back, or must be, and may be tried again.
+    Contention,
+    /// Trying again would not help.
+    Final(Error),
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Contention => Error::Contention {
+                kind: "single-statement",
+                attempts: 1,
+            },
+            Refusal::Final(error) => error,
+        }
+    }
+}
+
+impl Session {
+    /// Starts counting on a fresh connection.
+    pub fn new(connection: Conn) -> Self {
+        Session {
+            connection,
+            statements: 0,
+        }
+    }
+
+    /// Statements sent so far; each is one COM_QUERY request.
+    pub fn statements(&self) -> u64 {
+        self.statements
+    }
+
+    /// Sends a statement whose rows, if any, do not matter.
+    pub fn execute(&mut self, template: &str, values: &[Value]) -> Result<(), Refusal> {
+        self.statements += 1;
+        self.connection
+            .query_drop(sql::fill(template, values))
+            .map_err(|error| refusal(template, &error))
+    }
+
+    /// Sends a query and gives all its rows.
+    pub fn rows<T: FromRow>(
+        &mut self,
+        template: &str,
+        values: &[Value],
+    ) -> Result<Vec<T>, Refusal> {
+        self.statements += 1;
+        let rows: Vec<mysql::Row> = self
+            .connection
+            .query(sql::fill(template, values))
+            .map_err(|error| refusal(template, &error))?;
+        rows.into_iter()
+            .map(|row| {
+                T::from_row_opt(row).map_err(|error| {
+                    Refusal::Final(Error::Statement {
+                        statement: sql::excerpt(template),
+                        reason: error.to_string(),
+                    })
+                })
+            })
+            .collect()
+    }
+
+    /// Sends a query that may give no row.
+    pub fn optional<T: FromRow>(
+        &mut self,
+        template: &str,
+        values: &[Value],
+    ) -> Result<Option<T>, Refusal> {
+        Ok(self.rows(template, values)?.into_iter().next())
+    }
+
+    /// Sends a query that must give a row.
+    pub fn one<T: FromRow>(&mut self, template: &str, values: &[Value]) -> Result<T, Refusal> {
+        self.optional(template, values)?.ok_or_else(|| {
+            Refusal::Final(Error::NoRow {
+                statement: sql::excerpt(template),
+            })
+        })
+    }
+}
+
+fn refusal(template: &str, error: &mysql::Error) -> Refusal {
+    match error {
+        mysql::Error::MySqlError(error) if CONTENTION.contains(&error.code) => Refusal::Contention,
+        _ => Refusal::Final(Error::Statement {
+            statement: sql::excerpt(template),
+            reason: error.to_string(),
+        }),
+    }
+}

@@ -1,0 +1,88 @@
+//! What one connection knows: its home warehouse, its random stream, its deck and its clock.
+//!
+//! TPC-C's terminal (2.8.1.1, 4.2.2) without the screen and without the person in front of it.
+
+use crate::date;
+use crate::deck::Deck;
+use crate::random::Random;
+use crate::size::{DISTRICTS, Size};
+use crate::transactions::{Kind, Transaction};
+use mysql::Value;
+
+/// A source of transactions.
+pub struct Terminal {
+    pub random: Random,
+    pub size: Size,
+    /// The warehouse this terminal belongs to, for good (2.4.1.1).
+    pub warehouse: u32,
+    /// The district of its Stock-Level transactions, for good (2.8.1.1).
+    pub district: u32,
+    deck: Deck,
+    seconds: u64,
+}
+
+impl Terminal {
+    /// The terminal of a connection; terminals are dealt over warehouses, then over districts.
+    pub fn new(seed: u64, connection: u32, size: Size) -> Self {
+        Terminal {
+            random: Random::for_run(seed, connection, size),
+            size,
+            warehouse: connection % size.warehouses + 1,
+            district: connection / size.warehouses % DISTRICTS + 1,
+            deck: Deck::default(),
+            seconds: 0,
+        }
+    }
+
+    /// The next transaction with all its input, whatever the server answers.
+    pub fn next_transaction(&mut self) -> Transaction {
+        let kind = self.deck.draw(&mut self.random);
+        self.transaction(kind)
+    }
+
+    /// A transaction of the given kind.
+    pub fn transaction(&mut self, kind: Kind) -> Transaction {
+        self.seconds += 1;
+        Transaction::generate(kind, self)
+    }
+
+    /// The date and time of the transaction: one second after that of the one before.
+    pub fn now(&self) -> Value {
+        date::at(self.seconds)
+    }
+
+    /// Any district, each equally likely.
+    pub fn any_district(&mut self) -> u32 {
+        self.random.uniform(1..=DISTRICTS)
+    }
+
+    /// A warehouse other than the terminal's, or the same one where there is no other.
+    pub fn other_warehouse(&mut self) -> u32 {
+        if self.size.warehouses == 1 {
+            return self.warehouse;
+        }
+        let drawn = self.random.uniform(1..=self.size.warehouses - 1);
+        drawn + u32::from(drawn >= self.warehouse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn another_warehouse_is_never_the_own(
+            seed: u64, connection in 0_u32..20, warehouses in 2_u32..9
+        ) {
+            let size = Size { warehouses, scale: 100 };
+            let mut terminal = Terminal::new(seed, connection, size);
+            for _ in 0..20 {
+                let other = terminal.other_warehouse();
+                prop_assert!((1..=warehouses).contains(&other));
+                prop_assert_ne!(other, terminal.warehouse);
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `corehop check`: every rule of the trace format, and how much of a damaged trace is left.
+
+use crate::failure::{Exit, Failure};
+use crate::number::{counted, grouped};
+use clap::Args;
+use corehop_traces::{Finding, Intact, Report, Rule, check};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Check every rule of the trace format
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop check bank.trace
+A damaged or cut-off trace ends with exit code 1, a file that is no trace at all with 3.")]
+pub struct Arguments {
+    /// The trace, finished or not
+    trace: PathBuf,
+    /// Print one JSON object instead
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let report = check(&arguments.trace)?;
+    if arguments.json {
+        println!("{}", as_json(arguments, &report));
+    } else {
+        print!("{}", as_text(&report));
+    }
+    let Some(first) = report.findings.first() else {
+        return Ok(());
+    };
+    let path = arguments.trace.display();
+    let (rule, offset) = (first.violation.rule.name(), first.offset);
+    let failure = Failure::new(
+        Exit::Findings,
+        format!("{path}: breaks the rule `{rule}` at byte {offset}"),
+    );
+    let only_cut = report
+        .findings
+        .iter()
+        .all(|f| f.violation.rule == Rule::End);
+    Err(
+        failure.remedy(match only_cut && report.after_damage.is_empty() {
+            true => "use it as it is, up to its last whole block, or record it again",
+            false => "copy it again from where it was whole, or record it again",
+        }),
+    )
+}
+
+fn as_json(arguments: &Arguments, report: &Report) -> Value {
+    let finding = |finding: &Finding| {
+        json!({
+            "entry": finding.entry,
+            "offset": finding.offset,
+            "problem": finding.violation.detail,
+        })
+    };
+    let rule = |rule: Rule| {
+        json!({
+            "name": rule.name(),
+            "statement": rule.statement(),
+            "ok": report.of(rule).next().is_none(),
+            "violations": report.of(rule).map(finding).collect::<Value>(),
+        })
+    };
+    let intact = |intact: &Intact| {
+        json!({
+            "first_entry": intact.first_entry,
+            "entries": intact.entries,
+            "start": intact.start,
+            "end": intact.end,
+        })
+    };
+    json!({
+        "trace": arguments.trace,
+        "size_bytes": report.size_bytes,
+        "ok": report.sound(),
+        "rules": Rule::ALL.map(rule),
+        "readable": intact(&report.readable),
+        "executions": report.executions,
+        "data_accesses": report.data_accesses,
+        "requests": report.requests,
+        "complete_requests": report.complete_requests,
+        "intact_after_damage": report.after_damage.iter().map(intact).collect::<Value>(),
+    })
+}
+
+fn as_text(report: &Report) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        writeln!(text, "{name:<12}{value}").expect("writing to a string");
+    };
+    let readable = &report.readable;
+    let kept = match readable.end == report.size_bytes {
+        true => "ok",
+        // What follows damage has not been read, so nothing can be said of it.
+        false => "ok so far",
+    };
+    for rule in Rule::ALL {
+        let broken = report.of(rule).next().is_some();
+        let verdict = if broken { "VIOLATED" } else { kept };
+        line(rule.name(), &format!("{verdict:<11}{}", rule.statement()));
+        for finding in report.of(rule) {
+            let (entry, offset) = (finding.entry, finding.offset);
+            let detail = &finding.violation.detail;
+            line("", &format!("  entry {entry}, byte {offset}: {detail}"));
+        }
+    }
+    let entries = |count: u32| counted(count.into(), "entry", "entries");
+    let end = grouped(readable.end);
+    let whole = grouped(report.size_bytes);
+    line(
+        "readable",
+        &format!("{end} of {whole} bytes, {}", entries(readable.entries)),
+    );
+    let executions = counted(report.executions, "execution", "executions");
+    let data_accesses = counted(report.data_accesses, "data access", "data accesses");
+    line("", &format!("{executions}, {data_accesses}"));
+    let requests = counted(report.requests, "request", "requests");
+    line(
+        "",
+        &format!("{requests}, {} of them complete", report.complete_requests),
+    );
+    if report.sound() {
+        return text;
+    }
+    match report.after_damage[..] {
+        [] => line(
+            "missing",
+            &format!("whatever was recorded after byte {end}"),
+        ),
+        [first, ..] => {
+            let lost = entries(first.first_entry.saturating_sub(readable.entries));
+            let to = grouped(first.start);
+            line("missing", &format!("{lost}, at bytes {end} to {to}"));
+        }
+    }
+    for intact in &report.after_damage {
+        let (from, to) = (grouped(intact.start), grouped(intact.end));
+        let entries = entries(intact.entries);
+        line(
+            "intact",
+            &format!("{entries} after that, at bytes {from} to {to}, which need it"),
+        );
+    }
+    text
+}

@@ -1,0 +1,276 @@
+//! `corehop info`: what is in a trace.
+//!
+//! Everything but the executions is read when a trace is opened; they are gone through once, to say
+//! how much each request did.
+
+use crate::failure::Failure;
+use crate::number::grouped;
+use crate::progress::Bar;
+use clap::Args;
+use corehop_partitioner::progress::Progress;
+use corehop_traces::{EndReason, Ending, Kind, Trace};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Say what is in a trace
+#[derive(Args)]
+#[command(after_help = "Example: corehop info bank.trace")]
+pub struct Arguments {
+    /// The trace, finished or not
+    trace: PathBuf,
+    /// Say what each column of the file costs as well
+    #[arg(long)]
+    columns: bool,
+    /// Print one JSON object instead, columns included
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let trace = Trace::open(&arguments.trace)?;
+    let activity = Activity::of(&trace)?;
+    if arguments.json {
+        println!("{}", as_json(arguments, &trace, &activity));
+    } else {
+        print!("{}", as_text(arguments, &trace, &activity));
+        if arguments.columns {
+            print!("\n{}", columns_as_text(&trace, &activity));
+        }
+    }
+    Ok(())
+}
+
+/// How often the progress bar moves: some tens of times a second.
+const EXECUTIONS_PER_REPORT: u64 = 1 << 20;
+
+/// What the executions of a trace add up to.
+struct Activity {
+    fetches: u64,
+    loads: u64,
+    stores: u64,
+    /// Accesses of each complete request, ascending.
+    per_request: Vec<u64>,
+}
+
+impl Activity {
+    fn of(trace: &Trace) -> Result<Activity, corehop_traces::Error> {
+        let bar = Bar::new();
+        bar.begin("reading", Some(trace.execution_count()));
+        let mut by_kind = [0; 3];
+        let mut by_request = vec![0; trace.requests().len()];
+        let mut executions = trace.executions();
+        let mut passed: u64 = 0;
+        while let Some(execution) = executions.next()? {
+            for access in execution.accesses {
+                by_kind[access.kind as usize] += 1;
+            }
+            if let Some(request) = execution.request {
+                by_request[request as usize] += execution.accesses.len() as u64;
+            }
+            passed += 1;
+            if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
+                bar.advance(EXECUTIONS_PER_REPORT);
+            }
+        }
+        bar.end();
+        let requests = trace.requests().iter().zip(by_request);
+        let complete = requests.filter(|(request, _)| request.complete);
+        let mut per_request: Vec<u64> = complete.map(|(_, accesses)| accesses).collect();
+        per_request.sort_unstable();
+        let of = |kind: Kind| by_kind[kind as usize];
+        Ok(Activity {
+            fetches: of(Kind::Fetch),
+            loads: of(Kind::Load),
+            stores: of(Kind::Store),
+            per_request,
+        })
+    }
+
+    fn accesses(&self) -> u64 {
+        self.fetches + self.loads + self.stores
+    }
+
+    /// The least, middle and most accesses of a complete request; the upper of two in the middle.
+    fn spread(&self) -> Option<[u64; 3]> {
+        let middle = self.per_request.len() / 2;
+        let [least, .., most] = self.per_request[..] else {
+            return self.per_request.first().map(|&only| [only; 3]);
+        };
+        Some([least, self.per_request[middle], most])
+    }
+
+    fn bytes_per_access(&self, trace: &Trace) -> Option<f64> {
+        (self.accesses() > 0).then(|| trace.size_bytes() as f64 / self.accesses() as f64)
+    }
+}
+
+fn process_count(trace: &Trace) -> usize {
+    let mut processes: Vec<u32> = trace.threads().iter().map(|t| t.process_id).collect();
+    processes.sort_unstable();
+    processes.dedup();
+    processes.len()
+}
+
+fn complete_count(trace: &Trace) -> usize {
+    trace.requests().iter().filter(|r| r.complete).count()
+}
+
+/// How the recording ended: a word for scripts and a sentence for people.
+fn ending(trace: &Trace) -> (&'static str, String) {
+    match trace.ending() {
+        Ending::Finished(EndReason::RequestsReached) => (
+            "requests-reached",
+            "complete: as many requests as were asked for".into(),
+        ),
+        Ending::Finished(EndReason::ServerExited) => {
+            ("server-exited", "complete: the server exited".into())
+        }
+        Ending::Finished(EndReason::Interrupted) => {
+            ("interrupted", "complete: the recording was stopped".into())
+        }
+        Ending::Finished(EndReason::Failed(problem)) => {
+            ("failed", format!("the recording failed: {problem}"))
+        }
+        Ending::Cut { offset, .. } => {
+            let offset = grouped(*offset);
+            (
+                "cut",
+                format!("cut off: readable up to byte {offset}; `corehop check` says more"),
+            )
+        }
+    }
+}
+
+fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
+    let header = trace.header();
+    let modules = trace.modules().iter().map(|module| {
+        json!({
+            "path": module.path,
+            "build_id": module.build_id,
+            "load_bias": module.load_bias,
+            "start": module.start,
+            "end": module.end,
+        })
+    });
+    let columns = trace.column_sizes().into_iter().map(|column| {
+        json!({
+            "entry": column.entry,
+            "column": column.column,
+            "size_bytes": column.size_bytes,
+            "values_bytes": column.values_bytes,
+        })
+    });
+    let spread = activity.spread();
+    let spread = spread.map(|[min, median, max]| json!({"min": min, "median": median, "max": max}));
+    json!({
+        "trace": arguments.trace,
+        "size_bytes": trace.size_bytes(),
+        "bytes_per_access": activity.bytes_per_access(trace),
+        "complete": trace.complete(),
+        "ending": ending(trace).0,
+        "created_by": header.created_by,
+        "command": header.command,
+        "request_at": header.request_at,
+        "qemu_version": header.qemu_version,
+        "architecture": header.architecture,
+        "processes": process_count(trace),
+        "threads": trace.threads().len(),
+        "modules": modules.collect::<Value>(),
+        "functions": trace.functions().len(),
+        "code_blocks": trace.code_blocks().len(),
+        "requests": trace.requests().len(),
+        "complete_requests": complete_count(trace),
+        "accesses_per_request": spread,
+        "executions": trace.execution_count(),
+        "accesses": activity.accesses(),
+        "fetches": activity.fetches,
+        "loads": activity.loads,
+        "stores": activity.stores,
+        "columns": columns.collect::<Value>(),
+    })
+}
+
+/// A line for each column, the dearest first.
+fn columns_as_text(trace: &Trace, activity: &Activity) -> String {
+    let mut columns = trace.column_sizes();
+    columns.sort_by_key(|column| std::cmp::Reverse(column.size_bytes));
+    let accesses = activity.accesses().max(1) as f64;
+    let mut text = format!(
+        "{:<30}{:>14}{:>14}{:>12}\n",
+        "column", "in the file", "values", "an access"
+    );
+    for column in columns {
+        let name = match column.column {
+            "" => format!("{}, all else", column.entry),
+            name => format!("{}.{name}", column.entry),
+        };
+        let [bytes, values] = [column.size_bytes, column.values_bytes].map(grouped);
+        let share = column.size_bytes as f64 / accesses;
+        writeln!(text, "{name:<30}{bytes:>14}{values:>14}{share:>12.4}").expect("a string");
+    }
+    text
+}
+
+fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String {
+    let header = trace.header();
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        writeln!(text, "{name:<14}{value}").expect("writing to a string");
+    };
+    line("trace", &arguments.trace.display().to_string());
+    line("ending", &ending(trace).1);
+    line("command", &header.command.join(" "));
+    line("request at", &header.request_at);
+    let made_by = format!(
+        "{}, QEMU {}, {}",
+        header.created_by, header.qemu_version, header.architecture
+    );
+    line("recorded by", &made_by);
+    let bytes = grouped(trace.size_bytes());
+    match activity.bytes_per_access(trace) {
+        Some(share) => line("size", &format!("{bytes} bytes, {share:.3} an access")),
+        None => line("size", &format!("{bytes} bytes")),
+    }
+    line("processes", &process_count(trace).to_string());
+    line("threads", &trace.threads().len().to_string());
+    line(
+        "functions",
+        &format!("{} entered", grouped(trace.functions().len() as u64)),
+    );
+    line("code blocks", &grouped(trace.code_blocks().len() as u64));
+    let all = grouped(trace.requests().len() as u64);
+    let complete = complete_count(trace);
+    match activity.spread() {
+        Some([least, middle, most]) => {
+            let spread = [least, middle, most].map(grouped).join(" / ");
+            line("requests", &format!("{all}, {complete} of them complete"));
+            line(
+                "",
+                &format!("{spread} accesses each (least / median / most)"),
+            );
+        }
+        None if trace.requests().is_empty() => {
+            let marker = &header.request_at;
+            line("requests", &format!("none: `{marker}` was never reached"));
+        }
+        None => line("requests", &format!("{all}, none of them complete")),
+    }
+    line("executions", &grouped(trace.execution_count()));
+    let [fetches, loads, stores] = [activity.fetches, activity.loads, activity.stores].map(grouped);
+    let accesses = grouped(activity.accesses());
+    line(
+        "accesses",
+        &format!("{accesses}: {fetches} fetches, {loads} loads, {stores} stores"),
+    );
+    for (place, module) in trace.modules().iter().enumerate() {
+        let name = if place == 0 { "modules" } else { "" };
+        let build_id = match module.build_id.as_str() {
+            "" => "no build id",
+            build_id => build_id,
+        };
+        line(name, &format!("{} ({build_id})", module.path));
+    }
+    text
+}

@@ -1,0 +1,186 @@
+//! `corehop partition`: finds the split of a trace and writes it as a plan.
+//!
+//! The search itself is the crate `corehop-partitioner`; this file is its command line, and the
+//! folder beside it says the result in words, in JSON and as a plan.
+
+mod json;
+mod plan;
+mod sample;
+mod text;
+
+use crate::failure::{Exit, Failure};
+use crate::open::open;
+use crate::progress::Bar;
+use clap::Args;
+use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::requests::Searched;
+use corehop_partitioner::{Outcome, Settings};
+use corehop_simulator::Machine;
+use corehop_traces::Trace;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Find the best split of a server over cores.
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop partition --cores 4 bank.trace -o split.toml
+Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop")]
+pub struct Arguments {
+    /// The trace to search; the bundled sample (MariaDB under TPC-C) when none is named.
+    trace: Option<PathBuf>,
+    /// Number of cores to split over, and of functions to hop at.
+    #[arg(long)]
+    cores: u32,
+    /// Where to write the plan; `-` for standard output (the report then goes to standard error).
+    #[arg(short, long, value_name = "PLAN")]
+    output: Option<PathBuf>,
+    /// Replace an existing plan.
+    #[arg(long)]
+    force: bool,
+    /// The machine to simulate: a bundled name, `host`, or a TOML file.
+    #[arg(long, default_value = "xeon-e5-2620-v4")]
+    machine: String,
+    /// How many requests to search on, drawn at random; the others judge the result.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    requests: u32,
+    /// Search on every request; none is left to judge the result.
+    #[arg(long, conflicts_with = "requests")]
+    all_requests: bool,
+    /// Decides which requests are drawn.
+    #[arg(long, default_value_t = 1, value_parser = seeds())]
+    seed: u64,
+    /// Leave out functions called more often than this in any request.
+    #[arg(long, value_name = "CALLS", default_value_t = Rule::default().max_calls)]
+    max_calls: u32,
+    /// Leave out functions called in a smaller share of the requests than this.
+    #[arg(long, value_name = "SHARE", default_value_t = Rule::default().min_share,
+          value_parser = share)]
+    min_share: f64,
+    /// Treat functions always called within this many accesses of each other as one.
+    #[arg(long, value_name = "ACCESSES", default_value_t = Rule::default().group_within)]
+    group_within: u64,
+    /// Number of host threads; the result does not depend on it. Default: all.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Print one JSON object instead of the table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Seeds are kept in plans, and TOML integers are signed.
+fn seeds() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(..=i64::MAX as u64)
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a share lies between 0 and 1".into()),
+    }
+}
+
+/// A finished search with what it was asked.
+struct Report<'a> {
+    machine: &'a Machine,
+    trace_name: &'a str,
+    trace: &'a Trace,
+    settings: &'a Settings,
+    outcome: &'a Outcome,
+    seconds: f64,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let machine = Machine::named_or_path(&arguments.machine)?;
+    check_cores(arguments.cores, &machine)?;
+    if let Some(path) = &arguments.output {
+        check_output(path, arguments.force)?;
+    }
+    if let Some(threads) = arguments.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
+        pool.build_global()
+            .map_err(|error| Failure::new(Exit::Missing, error))?;
+    }
+    let (trace, trace_name) = match &arguments.trace {
+        Some(path) => (open(path)?, path.display().to_string()),
+        None => (sample::open()?, sample::NAME.into()),
+    };
+    let settings = settings(arguments);
+    let started = Instant::now();
+    let outcome = corehop_partitioner::partition(&trace, &machine, &settings, &Bar::new())?;
+    let report = Report {
+        machine: &machine,
+        trace_name: &trace_name,
+        trace: &trace,
+        settings: &settings,
+        outcome: &outcome,
+        seconds: started.elapsed().as_secs_f64(),
+    };
+    deliver(&report, arguments)
+}
+
+fn settings(arguments: &Arguments) -> Settings {
+    Settings {
+        cores: arguments.cores,
+        searched: match arguments.all_requests {
+            true => Searched::All,
+            false => Searched::Sample(arguments.requests as usize),
+        },
+        rule: Rule {
+            max_calls: arguments.max_calls,
+            min_share: arguments.min_share,
+            group_within: arguments.group_within,
+        },
+        seed: arguments.seed,
+    }
+}
+
+fn deliver(report: &Report<'_>, arguments: &Arguments) -> Result<(), Failure> {
+    let plan = plan::of(report);
+    let to_stdout = arguments.output.as_deref() == Some(Path::new("-"));
+    match &arguments.output {
+        Some(path) if !to_stdout => corehop_plans::write(&plan, path)?,
+        _ => {}
+    }
+    let said = match arguments.json {
+        true => json::render(report, &plan),
+        false => text::render(report, &plan, arguments.output.as_deref()),
+    };
+    if to_stdout {
+        eprint!("{said}");
+        print!("{}", corehop_plans::render(&plan));
+    } else {
+        print!("{said}");
+    }
+    Ok(())
+}
+
+fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    match cores {
+        0 | 1 => Err(usage(format!(
+            "--cores {cores}: a split needs at least 2 cores"
+        ))),
+        _ if cores > machine.cores => Err(usage(format!(
+            "--cores {cores}: machine {} has {} cores",
+            machine.name, machine.cores
+        ))
+        .remedy("ask for fewer cores, or name a larger --machine")),
+        _ => Ok(()),
+    }
+}
+
+/// Finds out before the search that its result could not be kept.
+fn check_output(path: &Path, force: bool) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    let failure = |what: String| Failure::new(Exit::Output, format!("{}: {what}", path.display()));
+    if path.exists() && !force {
+        return Err(failure("the plan exists".into()).remedy("name another -o, or add --force"));
+    }
+    let probe = tempfile::tempfile_in(corehop_plans::folder_of(path));
+    probe
+        .map(drop)
+        .map_err(|error| failure(format!("cannot write here: {error}")))
+}

@@ -1,0 +1,42 @@
+//! The search's outcome as one JSON object.
+
+use super::{Report, text};
+use corehop_partitioner::Comparison;
+use corehop_plans::Plan;
+use serde_json::{Value, json};
+
+/// One object on one line, with a newline.
+pub fn render(report: &Report<'_>, plan: &Plan) -> String {
+    let outcome = report.outcome;
+    let candidates = &outcome.candidates;
+    let held_out = outcome.judged.held_out.as_ref();
+    let hops = held_out.unwrap_or(&outcome.judged.searched);
+    let object = json!({
+        "machine": plan.machine,
+        "trace": plan.trace,
+        "cores": plan.cores,
+        "seed": plan.seed,
+        "candidates": candidates.chosen.len(),
+        "groups": candidates.groups,
+        "unpatchable": candidates.unpatchable.len(),
+        "strategy": outcome.strategy,
+        "splits_evaluated": outcome.splits_evaluated,
+        "sets_replayed": outcome.sets_replayed,
+        "seconds": report.seconds,
+        "verdict": text::verdict(&outcome.judged),
+        "searched": comparison(&outcome.judged.searched),
+        "held_out": held_out.map(comparison),
+        "hops_per_request": hops.hops as f64 / hops.requests as f64,
+        "shared_cache_changed_rank": outcome.judged.shared_cache_changed_rank,
+        "plan": plan.functions,
+    });
+    format!("{object}\n")
+}
+
+fn comparison(comparison: &Comparison) -> Value {
+    json!({
+        "requests": comparison.requests,
+        "baseline": comparison.baseline,
+        "split": comparison.split,
+    })
+}

@@ -1,0 +1,167 @@
+//! The search's outcome in words, for a terminal.
+
+use super::Report;
+use corehop_partitioner::search::Strategy;
+use corehop_partitioner::{Comparison, Judged};
+use corehop_plans::Plan;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The whole report.
+pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> String {
+    let mut text = String::new();
+    let outcome = report.outcome;
+    let parts = &outcome.parts;
+    say(
+        &mut text,
+        "trace",
+        &format!("{}, machine {}", plan.trace, plan.machine),
+    );
+    let drawn = format!(
+        "{} requests searched (seed {}), {} warm up, {} judge",
+        parts.searched.len(),
+        plan.seed,
+        parts.warm_up.len(),
+        parts.judging.len()
+    );
+    say(&mut text, "requests", &drawn);
+    say(&mut text, "candidates", &candidates(report));
+    let how = match outcome.strategy {
+        Strategy::Exhaustive => "every one",
+        Strategy::LocalSearch => "local search with restarts; the best of these, not proven best",
+    };
+    let searched = format!(
+        "{} ({how}) in {:.1} s",
+        outcome.splits_evaluated, report.seconds
+    );
+    say(&mut text, "splits", &searched);
+    if outcome.judged.shared_cache_changed_rank {
+        say(
+            &mut text,
+            "",
+            "the shared L3 changed the order of the best splits",
+        );
+    }
+    text.push('\n');
+    comparison(
+        &mut text,
+        "on the requests searched",
+        &outcome.judged.searched,
+        plan.cores,
+    );
+    if let Some(held_out) = &outcome.judged.held_out {
+        comparison(&mut text, "on requests not searched", held_out, plan.cores);
+    }
+    functions(&mut text, report, plan);
+    say(&mut text, "verdict", &verdict(&outcome.judged));
+    let kept = match written {
+        Some(path) if path == Path::new("-") => "standard output".into(),
+        Some(path) => path.display().to_string(),
+        None => "not kept: name a file with -o".into(),
+    };
+    say(&mut text, "plan", &kept);
+    text
+}
+
+/// One sentence: whether the split pays on requests that were not searched.
+pub fn verdict(judged: &Judged) -> String {
+    let Some(held_out) = &judged.held_out else {
+        return "not judged: every request was searched".into();
+    };
+    match held_out.l2_ratio() {
+        None => "nothing to gain: no L2 misses on one core".into(),
+        Some(ratio) if ratio >= 1.0 => {
+            format!("splitting does not pay here: {} L2 misses", percent(ratio))
+        }
+        Some(ratio) => format!("{} L2 misses on requests not searched", percent(ratio)),
+    }
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+fn say(text: &mut String, label: &str, what: &str) {
+    writeln!(text, "{label:<11} {what}").expect("writing to a string");
+}
+
+fn candidates(report: &Report<'_>) -> String {
+    let candidates = &report.outcome.candidates;
+    let (rule, left_out) = (&report.settings.rule, candidates.unpatchable.len());
+    let mut said = format!(
+        "{} functions in {} groups, called at most {} in a request and in {:.0} % of them",
+        candidates.chosen.len(),
+        candidates.groups,
+        if rule.max_calls == 1 {
+            "once".into()
+        } else {
+            format!("{} times", rule.max_calls)
+        },
+        rule.min_share * 100.0,
+    );
+    if left_out > 0 {
+        write!(said, "; {left_out} more cannot be patched").expect("writing to a string");
+    }
+    said
+}
+
+fn comparison(text: &mut String, title: &str, comparison: &Comparison, cores: u32) {
+    let (before, after) = (&comparison.baseline, &comparison.split);
+    let title = format!("{} {title}", comparison.requests);
+    let split = format!("{cores} cores");
+    writeln!(text, "{title:<28}{:>12}{split:>12}", "one core").expect("writing to a string");
+    let mut line = |name: &str, before: u64, after: u64| {
+        let change = match before {
+            0 => String::new(),
+            _ => percent(after as f64 / before as f64),
+        };
+        writeln!(text, "  {name:<26}{before:>12}{after:>12}{change:>11}").expect("a string");
+    };
+    line("L2 misses", before.l2.misses, after.l2.misses);
+    line(
+        "  of fetches",
+        before.l2.fetch_misses,
+        after.l2.fetch_misses,
+    );
+    line(
+        "  of loads and stores",
+        before.l2.data_misses,
+        after.l2.data_misses,
+    );
+    line(
+        "  by other cores' stores",
+        before.l2.coherence_misses,
+        after.l2.coherence_misses,
+    );
+    line("L1I misses", before.l1i.misses, after.l1i.misses);
+    line("L1D misses", before.l1d.misses, after.l1d.misses);
+    line("L3 misses", before.l3.misses, after.l3.misses);
+    line("cycles", before.cycles, after.cycles);
+    let hops = comparison.hops as f64 / comparison.requests as f64;
+    writeln!(text, "  {:<26}{:>12}{hops:>12.1}\n", "hops per request", 0).expect("a string");
+}
+
+fn functions(text: &mut String, report: &Report<'_>, plan: &Plan) {
+    writeln!(text, "core  entering").expect("writing to a string");
+    for (function, planned) in report.outcome.split.iter().zip(&plan.functions) {
+        let chosen = &report.outcome.candidates.chosen;
+        let candidate = chosen
+            .iter()
+            .find(|c| c.function == *function)
+            .expect("chosen from these");
+        let group = chosen.iter().filter(|c| c.group == candidate.group).count();
+        let name = &report.trace.functions()[*function as usize].name;
+        let alike = match group {
+            1 => String::new(),
+            _ => format!(" (or one of {} called with it)", group - 1),
+        };
+        let share = candidate.share * 100.0;
+        writeln!(
+            text,
+            "{:>4}  {name}, in {share:.0} % of requests{alike}",
+            planned.core
+        )
+        .expect("writing to a string");
+    }
+    text.push('\n');
+}

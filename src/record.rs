@@ -1,0 +1,273 @@
+//! `corehop record`: runs a server under QEMU with the plugin and writes the trace.
+//!
+//! The plugin writes into memory that this process shares; this process, on another core, builds
+//! the trace's columns, compresses and writes. Reading order: `session` is the loop, `transcript`
+//! turns words into a trace, `marker` and `modules` know the binaries, `server` the process.
+
+mod binary;
+mod command;
+mod marker;
+mod modules;
+mod progress;
+mod server;
+mod session;
+mod tools;
+mod transcript;
+
+use crate::failure::{Exit, Failure};
+use clap::Args;
+use corehop_ring::{Memory, Settings};
+use corehop_traces::{EndReason, Header, Summary, Writer, WriterOptions, partial_path};
+use modules::Modules;
+use server::Server;
+use session::{INTERRUPTS, Over, Session};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use transcript::Transcript;
+
+const MIB: u64 = 1 << 20;
+
+/// Record what a server touches while it serves requests
+#[derive(Args)]
+#[command(after_help = "\
+A request is what one thread does from one entry of FUNCTION to its next. Nothing is recorded before
+the first. With --requests, requests 1 to N are recorded to their end, each by the next one on its
+thread, the thread's end, or the server falling idle; send at least one more than N on each
+connection, so that none is cut short. Keep the server in the foreground.")]
+pub struct Arguments {
+    /// Where to write the trace
+    #[arg(short, long, value_name = "TRACE")]
+    output: PathBuf,
+
+    /// The function at whose entry a request begins: NAME, MODULE:NAME or MODULE+0xOFFSET
+    #[arg(long, value_name = "FUNCTION")]
+    request_at: String,
+
+    /// Stop after this many requests; without it, record until the server ends
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+
+    /// End the recording, and the server, when the server's resident memory exceeds this
+    #[arg(long, value_name = "MIB", default_value_t = 4096)]
+    memory_limit: u64,
+
+    /// Compression level of zstd, 1 (fast) to 19 (small)
+    #[arg(long, value_name = "LEVEL", default_value_t = 3,
+          value_parser = clap::value_parser!(i32).range(1..=19))]
+    level: i32,
+
+    /// Let the server run on, unrecorded, when enough requests are recorded
+    #[arg(long)]
+    keep_running: bool,
+
+    /// Replace the trace where it exists
+    #[arg(long)]
+    force: bool,
+
+    /// The server and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    check_output(arguments)?;
+    let tools = tools::find()?;
+    let program = command::find(&arguments.command[0])?;
+    let marker = marker::resolve(&arguments.request_at, &program.resolved)?;
+    let (memory, file) = share_memory(arguments, &marker)?;
+    let writer = create_trace(arguments, &tools)?;
+    let mut transcript = Transcript::new(writer, Modules::new(&program.resolved));
+    let listening = ctrlc::set_handler(|| {
+        INTERRUPTS.fetch_add(1, Ordering::Relaxed);
+    });
+    listening.map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
+
+    let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    let server_arguments = &arguments.command[1..];
+    let started = Server::start(&tools, &program, server_arguments, Path::new(&shared));
+    let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
+    let over = Session {
+        memory: &memory,
+        server: &mut server,
+        memory_limit_bytes: arguments.memory_limit.saturating_mul(MIB),
+        request_limit: memory.settings().request_limit,
+    }
+    .run(&mut transcript);
+    let finished = finish_trace(arguments, &memory, transcript, &over);
+    finish_server(arguments, &mut server, &over);
+    finished
+}
+
+fn check_output(arguments: &Arguments) -> Result<(), Failure> {
+    let path = &arguments.output;
+    if path.as_os_str() == "-" {
+        let message = "a trace cannot be written to standard output";
+        return Err(Failure::new(Exit::Usage, message).remedy("name a file with -o"));
+    }
+    if path.is_dir() {
+        let message = format!("{} is a folder", path.display());
+        return Err(Failure::new(Exit::Output, message).remedy("name a file with -o"));
+    }
+    if path.exists() && !arguments.force {
+        let message = format!("{} exists already", path.display());
+        return Err(Failure::new(Exit::Output, message)
+            .remedy("name another file with -o, or add --force to replace it"));
+    }
+    Ok(())
+}
+
+fn share_memory(
+    arguments: &Arguments,
+    marker: &marker::Marker,
+) -> Result<(Memory, OwnedFd), Failure> {
+    let settings = Settings {
+        request_limit: arguments.requests.unwrap_or(u64::MAX),
+        ..Settings::default()
+    };
+    let shared = Memory::create(&settings);
+    let (memory, file) = shared.map_err(|error| Failure::new(Exit::Missing, error))?;
+    memory.set_marker(&marker.path.to_string_lossy(), marker.file_offset);
+    Ok((memory, file))
+}
+
+fn create_trace(arguments: &Arguments, tools: &tools::Tools) -> Result<Writer, Failure> {
+    let header = Header {
+        created_by: concat!("corehop ", env!("CARGO_PKG_VERSION")).into(),
+        command: arguments.command.clone(),
+        request_at: arguments.request_at.clone(),
+        qemu_version: tools.qemu_version.clone(),
+        architecture: "x86_64".into(),
+    };
+    let options = WriterOptions {
+        compression_level: arguments.level,
+        ..WriterOptions::default()
+    };
+    let created = Writer::create(&arguments.output, &header, &options);
+    created.map_err(|error| {
+        Failure::new(Exit::Output, error).remedy("name a place that can be written to with -o")
+    })
+}
+
+fn remove_partial(output: &Path) {
+    let _ = std::fs::remove_file(partial_path(output));
+}
+
+/// Gives the trace its name, or says why there is none.
+fn finish_trace(
+    arguments: &Arguments,
+    memory: &Memory,
+    transcript: Transcript,
+    over: &Over,
+) -> Result<(), Failure> {
+    let output = &arguments.output;
+    let failed = |error: &corehop_traces::Error| {
+        let partial = partial_path(output);
+        let kept = format!("what was recorded until then is in {}", partial.display());
+        match error {
+            corehop_traces::Error::Write { .. } => Failure::new(Exit::Output, error)
+                .remedy(format!("make room or name another place with -o; {kept}")),
+            _ => Failure::new(Exit::Output, error).remedy(format!("please report this; {kept}")),
+        }
+    };
+    let reason = match over {
+        Over::Failed(error) => return Err(failed(error)),
+        Over::Requests => EndReason::RequestsReached,
+        Over::Server(_) => EndReason::ServerExited,
+        Over::Interrupted => EndReason::Interrupted,
+        Over::Memory(bytes) => EndReason::Failed(too_much(*bytes, arguments)),
+    };
+    let progress = transcript.progress();
+    if progress.requests == 0 {
+        drop(transcript);
+        remove_partial(output);
+        return Err(nothing_recorded(arguments, memory, over));
+    }
+    let summary = transcript.into_writer().finish(reason);
+    let summary = summary.map_err(|error| failed(&error))?;
+    say(output, &summary, over);
+    match over {
+        Over::Requests => Ok(()),
+        Over::Server(status) if status.success() => Ok(()),
+        Over::Server(status) => {
+            let message = format!("the server failed: {status}");
+            let remedy = "its own messages are above; the trace holds what came before";
+            Err(Failure::new(Exit::Server, message).remedy(remedy))
+        }
+        Over::Memory(bytes) => Err(memory_failure(*bytes, arguments)),
+        _ => Err(Failure::new(
+            Exit::Interrupted,
+            "interrupted; the trace holds what came before",
+        )),
+    }
+}
+
+fn say(output: &Path, summary: &Summary, over: &Over) {
+    let why = match over {
+        Over::Requests => "as asked",
+        Over::Server(_) => "until the server ended",
+        Over::Interrupted => "until interrupted",
+        Over::Memory(_) => "until the memory limit",
+        Over::Failed(_) => "until it failed",
+    };
+    eprintln!(
+        "{}: {} requests {why}, {} accesses, {}",
+        output.display(),
+        summary.requests,
+        progress::millions(summary.accesses),
+        indicatif::HumanBytes(summary.size_bytes),
+    );
+}
+
+fn nothing_recorded(arguments: &Arguments, memory: &Memory, over: &Over) -> Failure {
+    let ended = |status: &ExitStatus| format!("the server ended ({status})");
+    let failure = match over {
+        Over::Server(_) if !memory.is_loaded() => {
+            return Failure::new(Exit::Missing, "QEMU did not load the plugin").remedy(
+                "QEMU's own message is above; one of version 6 to 8 is needed (COREHOP_QEMU), and \
+                 the plugin built with this command (COREHOP_QEMU_PLUGIN)",
+            );
+        }
+        Over::Memory(bytes) => return memory_failure(*bytes, arguments),
+        Over::Server(status) => Failure::new(
+            Exit::Server,
+            format!("{} before any request", ended(status)),
+        ),
+        _ => Failure::new(Exit::Interrupted, "interrupted before any request"),
+    };
+    failure.remedy(format!(
+        "nothing was written; check that the server starts, stays in the foreground and was sent \
+         requests, and that they enter --request-at {:?}",
+        arguments.request_at
+    ))
+}
+
+fn too_much(bytes: u64, arguments: &Arguments) -> String {
+    format!(
+        "the server took {} MiB of memory, more than --memory-limit {}",
+        bytes / MIB,
+        arguments.memory_limit
+    )
+}
+
+fn memory_failure(bytes: u64, arguments: &Arguments) -> Failure {
+    Failure::new(Exit::Server, too_much(bytes, arguments)).remedy(
+        "raise the limit, or let the server reserve less: QEMU keeps flags for every page that is \
+         reserved (mariadbd: --innodb-buffer-pool-size=64M --innodb-buffer-pool-size-max=64M)",
+    )
+}
+
+/// Ends the server, unless it may run on: then waits until it has ended by itself.
+fn finish_server(arguments: &Arguments, server: &mut Server, over: &Over) {
+    let interrupts = || INTERRUPTS.load(Ordering::Relaxed);
+    if arguments.keep_running && matches!(over, Over::Requests | Over::Failed(_)) {
+        while server.ended().is_none() && interrupts() == 0 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let before = interrupts();
+    server.end(|| interrupts() > before);
+}

@@ -1,0 +1,101 @@
+//! What recording reads of an ELF file: where it may be mapped, which build it is.
+
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{LittleEndian, Object};
+use std::path::Path;
+
+/// The facts of one x86-64 ELF file.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    /// GNU build id in lower-case hexadecimal; empty when the file has none.
+    pub build_id: String,
+    segments: Vec<Segment>,
+}
+
+#[derive(Clone, Debug)]
+struct Segment {
+    file_offset: u64,
+    file_bytes: u64,
+    address: u64,
+    memory_bytes: u64,
+    executable: bool,
+}
+
+/// Why a file is not a server that can be recorded.
+#[derive(Debug)]
+pub enum Unfit {
+    /// It could not be read.
+    Unreadable(std::io::Error),
+    /// It begins with `#!`; the rest of that line.
+    Script(String),
+    /// It is something else.
+    Foreign,
+}
+
+impl Binary {
+    /// Reads the file at `path`.
+    pub fn read(path: &Path) -> Result<Binary, Unfit> {
+        let bytes = std::fs::read(path).map_err(Unfit::Unreadable)?;
+        if let Some(rest) = bytes.strip_prefix(b"#!") {
+            let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
+            return Err(Unfit::Script(String::from_utf8_lossy(line).trim().into()));
+        }
+        Binary::parse(&bytes).ok_or(Unfit::Foreign)
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Binary> {
+        let file = ElfFile64::<LittleEndian>::parse(bytes).ok()?;
+        let endian = LittleEndian;
+        if file.elf_header().e_machine(endian) != object::elf::EM_X86_64 {
+            return None;
+        }
+        let build_id = file.build_id().ok().flatten().unwrap_or_default();
+        let segments = file.elf_program_headers().iter();
+        Some(Binary {
+            build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            segments: segments
+                .filter(|header| header.p_type(endian) == object::elf::PT_LOAD)
+                .map(|header| Segment {
+                    file_offset: header.p_offset(endian),
+                    file_bytes: header.p_filesz(endian),
+                    address: header.p_vaddr(endian),
+                    memory_bytes: header.p_memsz(endian),
+                    executable: header.p_flags(endian).contains(object::elf::PF_X),
+                })
+                .collect(),
+        })
+    }
+
+    /// Offset in the file of the code at a virtual address.
+    pub fn file_offset(&self, address: u64) -> Option<u64> {
+        self.code().find_map(|segment| {
+            let within = address.checked_sub(segment.address)?;
+            (within < segment.file_bytes).then(|| segment.file_offset + within)
+        })
+    }
+
+    /// What is added to virtual addresses when this file's bytes from `file_offset` on, for
+    /// `size_bytes`, are mapped at guest address `start` and hold code.
+    pub fn load_bias(&self, start: u64, file_offset: u64, size_bytes: u64) -> Option<u64> {
+        let mapped = file_offset..file_offset.saturating_add(size_bytes);
+        self.code().find_map(|segment| {
+            let end = segment.file_offset + segment.file_bytes;
+            let overlap = segment.file_offset < mapped.end && mapped.start < end;
+            let address = segment.address.wrapping_sub(segment.file_offset);
+            overlap.then(|| start.wrapping_sub(file_offset).wrapping_sub(address))
+        })
+    }
+
+    /// Virtual addresses from the first byte of code to behind the last.
+    pub fn code_range(&self) -> Option<(u64, u64)> {
+        let start = self.code().map(|segment| segment.address).min()?;
+        let end = self
+            .code()
+            .map(|segment| segment.address + segment.memory_bytes);
+        Some((start, end.max()?))
+    }
+
+    fn code(&self) -> impl Iterator<Item = &Segment> {
+        self.segments.iter().filter(|segment| segment.executable)
+    }
+}

@@ -1,0 +1,63 @@
+//! The command to record: found and checked before anything is started.
+
+use super::binary::{Binary, Unfit};
+use crate::failure::{Exit, Failure};
+use rustix::fs::Access;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The server's program.
+pub struct Program {
+    /// As it is started: the name it was given by, looked up in PATH.
+    pub path: PathBuf,
+    /// The file itself, behind any links.
+    pub resolved: PathBuf,
+}
+
+/// Finds the program `name` the way a shell does.
+pub fn find(name: &str) -> Result<Program, Failure> {
+    let path = match name.contains('/') {
+        true => PathBuf::from(name),
+        false => in_path(name).ok_or_else(|| {
+            Failure::new(Exit::Input, format!("there is no command {name:?} in PATH"))
+                .remedy("name it with its path")
+        })?,
+    };
+    let input = |message: String| Failure::new(Exit::Input, message);
+    let resolved = path
+        .canonicalize()
+        .map_err(|error| input(format!("cannot start {}: {error}", path.display())))?;
+    if !is_executable(&path) {
+        let message = format!("{} is not an executable file", path.display());
+        return Err(input(message).remedy("name the server's program after --"));
+    }
+    match Binary::read(&resolved) {
+        Ok(_) => Ok(Program { path, resolved }),
+        Err(Unfit::Unreadable(error)) => {
+            Err(input(format!("cannot read {}: {error}", path.display())))
+        }
+        Err(Unfit::Script(interpreter)) => Err(input(format!(
+            "{} is a script, which recording cannot follow",
+            path.display()
+        ))
+        .remedy(format!(
+            "name the program that it starts, or its interpreter: -- {interpreter} {} ...",
+            path.display()
+        ))),
+        Err(Unfit::Foreign) => {
+            let message = format!("{} is not an x86-64 ELF program", path.display());
+            Err(input(message).remedy("corehop records x86-64 Linux servers only"))
+        }
+    }
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| OsStr::new("/usr/bin:/bin").into());
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|candidate| is_executable(candidate))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
+}

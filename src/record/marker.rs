@@ -1,0 +1,259 @@
+//! Where a request begins: from what the user typed to a place in a file.
+//!
+//! A name is looked for as the linker's symbol first, then as the whole demangled name, then as its
+//! last parts (`dispatch_command`, `Protocol::end_statement`). The first kind that matches counts,
+//! and a name that several functions bear is refused, because requests would be miscounted.
+
+use super::binary::Binary;
+use crate::failure::{Exit, Failure};
+use crate::symbols::{self, Symbol};
+use std::path::{Path, PathBuf};
+
+/// A request marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// Resolved path of the file it lies in.
+    pub path: PathBuf,
+    /// Offset in that file.
+    pub file_offset: u64,
+}
+
+/// Finds `text` (`NAME`, `MODULE:NAME` or `MODULE+0xOFFSET`) for the server `program`.
+pub fn resolve(text: &str, program: &Path) -> Result<Marker, Failure> {
+    if let Some((module, offset)) = text.rsplit_once("+0x")
+        && let Ok(offset) = u64::from_str_radix(offset, 16)
+    {
+        let path = module_path(module, program)?;
+        return at_offset(path, offset);
+    }
+    let (path, name) = match module_and_name(text) {
+        Some((module, name)) => (module_path(module, program)?, name),
+        None => (program.to_owned(), text),
+    };
+    let functions = symbols::of(&path)?;
+    let offset = offset_of(name, &functions).map_err(|problem| failure(name, &path, &problem))?;
+    at_offset(path, offset)
+}
+
+/// Splits at the colon of `module:name`, which is not one of a C++ `::`.
+fn module_and_name(text: &str) -> Option<(&str, &str)> {
+    let colon = text.find(':')?;
+    let name = text[colon + 1..].strip_prefix(':').is_none();
+    (name && colon > 0).then(|| (&text[..colon], &text[colon + 1..]))
+}
+
+fn at_offset(path: PathBuf, offset: u64) -> Result<Marker, Failure> {
+    let binary = Binary::read(&path).map_err(|_| {
+        let message = format!("--request-at: {} is not an x86-64 ELF file", path.display());
+        Failure::new(Exit::Input, message)
+    })?;
+    let Some(file_offset) = binary.file_offset(offset) else {
+        let message = format!(
+            "--request-at: {} has no code at {offset:#x}",
+            path.display()
+        );
+        let remedy = "offsets are virtual addresses in the ELF file, as `nm` prints them";
+        return Err(Failure::new(Exit::Input, message).remedy(remedy));
+    };
+    Ok(Marker { path, file_offset })
+}
+
+/// The file that `module` names: the program itself, a path, or a library where the loader looks.
+fn module_path(module: &str, program: &Path) -> Result<PathBuf, Failure> {
+    let named = |path: &Path| path.file_name().is_some_and(|name| name == module);
+    if named(program) {
+        return Ok(program.to_owned());
+    }
+    let folders = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    let standard = [
+        "/lib/x86_64-linux-gnu",
+        "/usr/lib/x86_64-linux-gnu",
+        "/lib64",
+        "/usr/lib64",
+        "/usr/local/lib",
+    ];
+    let candidates: Vec<PathBuf> = match module.contains('/') {
+        true => vec![module.into()],
+        false => folders
+            .split(':')
+            .filter(|folder| !folder.is_empty())
+            .chain(standard)
+            .map(|folder| Path::new(folder).join(module))
+            .collect(),
+    };
+    let found = candidates.iter().find_map(|path| path.canonicalize().ok());
+    found.ok_or_else(|| {
+        let message = format!("--request-at: there is no module {module:?}");
+        Failure::new(Exit::Input, message).remedy("name the module by its path")
+    })
+}
+
+#[derive(Debug)]
+enum Problem<'a> {
+    /// The closest names.
+    Unknown(Vec<&'a str>),
+    Ambiguous(Vec<&'a Symbol>),
+}
+
+fn failure(name: &str, path: &Path, problem: &Problem<'_>) -> Failure {
+    let file = path.display();
+    match problem {
+        Problem::Unknown(close) => {
+            let message = format!("--request-at: {file} has no function named {name:?}");
+            let remedy = match close.is_empty() {
+                true => "name it as MODULE+0xOFFSET".into(),
+                false => format!("did you mean {}?", close.join(", ")),
+            };
+            Failure::new(Exit::Input, message).remedy(remedy)
+        }
+        Problem::Ambiguous(choices) => {
+            let message = format!("--request-at: {name:?} is ambiguous in {file}");
+            let module = path.file_name().unwrap_or_default().to_string_lossy();
+            let lines = choices.iter().map(|function| {
+                let (offset, name) = (function.offset, &function.name);
+                format!("\n    {module}+{offset:#x}  {name}")
+            });
+            let lines: String = lines.collect();
+            Failure::new(Exit::Input, message).remedy(format!("name one of:{lines}"))
+        }
+    }
+}
+
+fn offset_of<'a>(name: &str, functions: &'a [Symbol]) -> Result<u64, Problem<'a>> {
+    let is_symbol = |f: &Symbol| f.symbol == name || f.aliases.iter().any(|alias| alias == name);
+    let is_name = |f: &Symbol| f.name == name;
+    let is_base = |f: &Symbol| {
+        let base = without_parameters(&f.name);
+        base == name
+            || base
+                .strip_suffix(name)
+                .is_some_and(|rest| rest.ends_with("::"))
+    };
+    let kinds: [&dyn Fn(&Symbol) -> bool; 3] = [&is_symbol, &is_name, &is_base];
+    for is_match in kinds {
+        let matches: Vec<&Symbol> = functions.iter().filter(|f| is_match(f)).collect();
+        match matches[..] {
+            [] => {}
+            [only] => return Ok(only.offset),
+            _ => return Err(Problem::Ambiguous(matches)),
+        }
+    }
+    Err(Problem::Unknown(closest(name, functions)))
+}
+
+/// `ns::f(int, g(*)(int)) const` without its parameters: what comes before the parenthesis that
+/// matches the last closing one.
+fn without_parameters(name: &str) -> &str {
+    let Some(close) = name.rfind(')') else {
+        return name;
+    };
+    let mut depth = 0;
+    for (place, byte) in name
+        .bytes()
+        .enumerate()
+        .take(close + 1)
+        .collect::<Vec<_>>()
+        .iter()
+        .rev()
+    {
+        match byte {
+            b')' => depth += 1,
+            b'(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return &name[..*place];
+        }
+    }
+    name
+}
+
+/// The three names that differ least, as long as they are close at all or begin the same.
+fn closest<'a>(name: &str, functions: &'a [Symbol]) -> Vec<&'a str> {
+    const FAR: usize = 4;
+    let last = |name: &'a str| {
+        let base = without_parameters(name);
+        base.rsplit("::").next().unwrap_or(base)
+    };
+    let distance = |base: &str| match strsim::levenshtein(name, base) {
+        distance if distance < FAR && distance < name.len() => Some(distance),
+        _ => base.starts_with(name).then_some(FAR),
+    };
+    let mut candidates: Vec<(usize, &str)> = functions
+        .iter()
+        .map(|function| last(&function.name))
+        .filter_map(|base| Some((distance(base)?, base)))
+        .collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates.iter().take(3).map(|(_, base)| *base).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(offset: u64, symbol: &str, name: &str) -> Symbol {
+        Symbol {
+            offset,
+            size: 16,
+            symbol: symbol.into(),
+            name: name.into(),
+            aliases: Vec::new(),
+        }
+    }
+
+    fn functions() -> Vec<Symbol> {
+        vec![
+            function(1, "_Z16dispatch_commandP3THD", "dispatch_command(THD*)"),
+            function(2, "_ZN2ns3runEPFviE", "ns::run(void (*)(int))"),
+            function(3, "_ZN2on3runEv", "on::run() const"),
+            function(4, "run", "run"),
+            function(5, "_ZN12_GLOBAL__N_13getEv", "(anonymous namespace)::get()"),
+        ]
+    }
+
+    #[test]
+    fn a_function_is_found_by_symbol_demangled_name_or_base_name() {
+        let functions = functions();
+        let found = |name| offset_of(name, &functions).ok();
+        assert_eq!(found("_Z16dispatch_commandP3THD"), Some(1));
+        assert_eq!(found("dispatch_command(THD*)"), Some(1));
+        assert_eq!(found("dispatch_command"), Some(1));
+        assert_eq!(found("ns::run"), Some(2));
+        assert_eq!(found("run"), Some(4));
+        assert_eq!(found("get"), Some(5));
+    }
+
+    #[test]
+    fn a_base_name_of_two_functions_is_ambiguous() {
+        let functions = &functions()[..3];
+        let Err(Problem::Ambiguous(choices)) = offset_of("run", functions) else {
+            panic!("found one");
+        };
+        assert_eq!(choices.iter().map(|f| f.offset).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn an_unknown_name_comes_with_close_ones() {
+        let functions = functions();
+        let Err(Problem::Unknown(close)) = offset_of("dispatch_comand", &functions) else {
+            panic!("found one");
+        };
+        assert_eq!(close, ["dispatch_command"]);
+        let Err(Problem::Unknown(close)) = offset_of("dispatch", &functions) else {
+            panic!("a beginning is not a name");
+        };
+        assert_eq!(close, ["dispatch_command"]);
+    }
+
+    #[test]
+    fn a_module_is_told_from_a_namespace() {
+        assert_eq!(
+            module_and_name("libc.so.6:read"),
+            Some(("libc.so.6", "read"))
+        );
+        assert_eq!(module_and_name("ns::run"), None);
+        assert_eq!(module_and_name("run"), None);
+    }
+}

@@ -1,0 +1,218 @@
+//! The modules code was found in, and their functions by address.
+//!
+//! A module is read when the plugin first meets code in it; its functions come from the
+//! symbolizer, which takes seconds for a large binary it has not seen before. A thread asks it,
+//! beginning while the server starts, so that the first request seldom waits for it.
+
+use super::binary::Binary;
+use crate::symbols;
+use corehop_patcher::Analysis;
+use corehop_traces::{Error, Function, Module, Writer};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// All modules of one recording.
+pub struct Modules {
+    loaded: Vec<Loaded>,
+    ranges: Vec<(std::ops::Range<u64>, Option<usize>)>,
+    /// Paths to the thread that reads functions, and functions from it, in the same order.
+    wanted: Sender<PathBuf>,
+    read: Receiver<Functions>,
+}
+
+struct Loaded {
+    path: String,
+    load_bias: u64,
+    number: u32,
+    functions: Option<Functions>,
+}
+
+#[derive(Default)]
+struct Functions {
+    /// Symbols by virtual address of the entry, and their number once it was executed.
+    by_offset: HashMap<u64, (symbols::Symbol, Option<u32>)>,
+    patching: Patching,
+}
+
+/// Whether a module's entries can be patched.
+#[derive(Default)]
+enum Patching {
+    /// The server's own file: the analysis says, entry by entry.
+    Analysed(Box<Analysis>),
+    /// No entry can be, for this reason.
+    Never(String),
+    /// The module could not be looked at.
+    #[default]
+    Unknown,
+}
+
+impl Patching {
+    /// What [`Function::unpatchable`] says of the entry at `offset`.
+    fn obstacle(&self, offset: u64) -> Option<String> {
+        match self {
+            Patching::Analysed(analysis) => analysis.unsafe_reason(offset),
+            Patching::Never(reason) => Some(reason.clone()),
+            Patching::Unknown => None,
+        }
+    }
+
+    fn of(path: &Path, program: &Path) -> Patching {
+        if path != program {
+            let reason = "it lies in a shared library, and only the server's own file is patched";
+            return Patching::Never(reason.into());
+        }
+        match Analysis::of(path) {
+            Ok(analysis) => Patching::Analysed(Box::new(analysis)),
+            Err(error) => Patching::Never(error.to_string()),
+        }
+    }
+}
+
+/// A mapping, as the plugin reports it.
+pub struct Mapping {
+    /// First guest address.
+    pub start: u64,
+    /// End, exclusive.
+    pub end: u64,
+    /// Offset of the start in the file.
+    pub file_offset: u64,
+    /// The file; empty where there is none.
+    pub path: String,
+}
+
+impl Modules {
+    /// Knows none yet. Only `program`, the server itself, can be patched.
+    pub fn new(program: &Path) -> Modules {
+        let program = program.to_owned();
+        let (wanted, paths) = channel::<PathBuf>();
+        let (send, read) = channel();
+        std::thread::spawn(move || {
+            for path in paths {
+                let functions = Functions {
+                    by_offset: symbols_of(&path),
+                    patching: Patching::of(&path, &program),
+                };
+                if send.send(functions).is_err() {
+                    return;
+                }
+            }
+        });
+        Modules {
+            loaded: Vec::new(),
+            ranges: Vec::new(),
+            wanted,
+            read,
+        }
+    }
+
+    /// Adds what is mapped, as a module of the trace if it is a new file. A later mapping of the
+    /// same addresses hides an earlier one.
+    pub fn map(&mut self, mapping: &Mapping, writer: &mut Writer) -> Result<(), Error> {
+        let range = mapping.start..mapping.end;
+        let module = match mapping.path.is_empty() {
+            true => None,
+            false => Some(self.module_of(mapping, writer)?),
+        };
+        self.ranges.push((range, module));
+        Ok(())
+    }
+
+    fn module_of(&mut self, mapping: &Mapping, writer: &mut Writer) -> Result<usize, Error> {
+        let size_bytes = mapping.end - mapping.start;
+        let binary = Binary::read(Path::new(&mapping.path)).ok();
+        let bias = binary
+            .as_ref()
+            .and_then(|binary| binary.load_bias(mapping.start, mapping.file_offset, size_bytes));
+        let load_bias = bias.unwrap_or(mapping.start.wrapping_sub(mapping.file_offset));
+        let known =
+            |module: &Loaded| (&module.path, module.load_bias) == (&mapping.path, load_bias);
+        if let Some(place) = self.loaded.iter().position(known) {
+            return Ok(place);
+        }
+        let code = binary.as_ref().and_then(Binary::code_range);
+        let (start, end) = match (bias, code) {
+            (Some(bias), Some((start, end))) => (bias.wrapping_add(start), bias.wrapping_add(end)),
+            _ => (mapping.start, mapping.end),
+        };
+        let number = writer.module(&Module {
+            path: mapping.path.clone(),
+            build_id: binary.map(|binary| binary.build_id).unwrap_or_default(),
+            load_bias,
+            start,
+            end,
+        })?;
+        // The thread outlives this sender.
+        let _ = self.wanted.send(mapping.path.clone().into());
+        self.loaded.push(Loaded {
+            path: mapping.path.clone(),
+            load_bias,
+            number,
+            functions: None,
+        });
+        Ok(self.loaded.len() - 1)
+    }
+
+    /// Number of the module, for this recording, that the code at `address` belongs to now.
+    pub fn at(&self, address: u64) -> Option<usize> {
+        let ranges = self.ranges.iter().rev();
+        ranges
+            .clone()
+            .find(|(range, _)| range.contains(&address))
+            .and_then(|(_, module)| *module)
+    }
+
+    /// The number in the trace of the function that is entered at `address`, if one is.
+    pub fn entry_at(
+        &mut self,
+        module: usize,
+        address: u64,
+        writer: &mut Writer,
+    ) -> Result<Option<u32>, Error> {
+        let Loaded {
+            load_bias, number, ..
+        } = self.loaded[module];
+        let offset = address.wrapping_sub(load_bias);
+        let functions = self.functions(module);
+        let Some((symbol, known)) = functions.by_offset.get_mut(&offset) else {
+            return Ok(None);
+        };
+        if known.is_none() {
+            *known = Some(writer.function(&Function {
+                module: number,
+                offset,
+                size_bytes: symbol.size,
+                symbol: symbol.symbol.clone(),
+                name: symbol.name.clone(),
+                unpatchable: functions.patching.obstacle(offset),
+            })?);
+        }
+        Ok(*known)
+    }
+
+    /// The functions of a module, waiting for them if they are still being read.
+    fn functions(&mut self, module: usize) -> &mut Functions {
+        while self.loaded[module].functions.is_none() {
+            let next = self
+                .loaded
+                .iter_mut()
+                .find(|module| module.functions.is_none());
+            if let Some(next) = next {
+                next.functions = Some(self.read.recv().unwrap_or_default());
+            }
+        }
+        self.loaded[module].functions.get_or_insert_default()
+    }
+}
+
+/// Without its symbols a library is recorded all the same; the user is told.
+fn symbols_of(path: &Path) -> HashMap<u64, (symbols::Symbol, Option<u32>)> {
+    let symbols = symbols::of(path).unwrap_or_else(|failure| {
+        eprintln!("corehop: {failure}; its functions will be missing in the trace");
+        Vec::new()
+    });
+    let entries = symbols.into_iter();
+    entries
+        .map(|symbol| (symbol.offset, (symbol, None)))
+        .collect()
+}

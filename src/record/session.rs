@@ -1,0 +1,126 @@
+//! One recording, from the first word to the last: drains, writes, and decides when it is over.
+//!
+//! A recording ends when enough requests have, when the server does, or when the user, the memory
+//! limit or a full disk say so. In each case what was published is written and the trace is whole.
+
+use super::progress::Line;
+use super::server::Server;
+use super::transcript::Transcript;
+use corehop_ring::{Drain, Memory};
+use corehop_traces::Error;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// The last of the requests asked for has no next one to end it when its client has gone. So a
+/// recording also ends when all have begun and the server has been idle for this long.
+const IDLE: Duration = Duration::from_secs(2);
+/// Fewer words in [`IDLE`] than this are timers and the like: one busy thread writes 20 M, an idle
+/// redis-server, which clears tables ten times a second, 2 to 4 M.
+const IDLE_WORDS: u64 = 8_000_000;
+const FEW_WORDS: u64 = 100_000;
+const PAUSE: Duration = Duration::from_millis(2);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+const FLUSH_EVERY: Duration = Duration::from_secs(5);
+
+/// Ctrl-C and SIGTERM received so far.
+pub static INTERRUPTS: AtomicUsize = AtomicUsize::new(0);
+
+/// Why a recording is over.
+#[derive(Debug)]
+pub enum Over {
+    /// As many requests as were asked for have ended.
+    Requests,
+    /// The server ended by itself.
+    Server(ExitStatus),
+    /// The user interrupted it.
+    Interrupted,
+    /// The server took more memory than it may: this many bytes.
+    Memory(u64),
+    /// The trace could not be written.
+    Failed(Error),
+}
+
+/// What a session needs to watch.
+pub struct Session<'a> {
+    /// Shared with the plugin.
+    pub memory: &'a Memory,
+    /// The server.
+    pub server: &'a mut Server,
+    /// Largest resident size in bytes that the server may have.
+    pub memory_limit_bytes: u64,
+    /// Number of requests to record.
+    pub request_limit: u64,
+}
+
+impl Session<'_> {
+    /// Records until it is over; afterwards nothing is recorded any more.
+    pub fn run(&mut self, transcript: &mut Transcript) -> Over {
+        let line = Line::start();
+        let mut drain = Drain::new(self.memory);
+        let over = self
+            .drain_until_over(&mut drain, transcript, &line)
+            .unwrap_or_else(Over::Failed);
+        self.memory.stop();
+        line.clear();
+        if matches!(over, Over::Failed(_)) {
+            return over;
+        }
+        // Threads stop at their next stamp at the latest, so this comes to an end.
+        loop {
+            match drain.pass(transcript) {
+                Ok(0) => return over,
+                Ok(_) => {}
+                Err(error) => return Over::Failed(error),
+            }
+        }
+    }
+
+    fn drain_until_over(
+        &mut self,
+        drain: &mut Drain<'_>,
+        transcript: &mut Transcript,
+        line: &Line,
+    ) -> Result<Over, Error> {
+        let mut lull = (Instant::now(), 0);
+        let mut last_look = Instant::now();
+        let mut last_flush = Instant::now();
+        loop {
+            // Asked before draining: what a server that has ended wrote is all there.
+            let status = self.server.ended();
+            let words = drain.pass(transcript)?;
+            if self.memory.is_stopped() {
+                return Ok(Over::Requests);
+            }
+            if INTERRUPTS.load(Ordering::Relaxed) > 0 {
+                return Ok(Over::Interrupted);
+            }
+            let now = Instant::now();
+            if let (0, Some(status)) = (words, status) {
+                return Ok(Over::Server(status));
+            }
+            // Passes that find little cost more than they bring, and the memory holds far more.
+            if words < FEW_WORDS {
+                std::thread::sleep(PAUSE);
+            }
+            lull.1 += words;
+            if self.memory.requests().0 < self.request_limit || lull.1 > IDLE_WORDS {
+                lull = (now, 0);
+            } else if now - lull.0 > IDLE {
+                return Ok(Over::Requests);
+            }
+            if now - last_look > LOOK_EVERY {
+                last_look = now;
+                let resident_bytes = self.server.resident_bytes();
+                if resident_bytes > self.memory_limit_bytes {
+                    return Ok(Over::Memory(resident_bytes));
+                }
+                line.show(&transcript.progress(), resident_bytes);
+            }
+            if now - last_flush > FLUSH_EVERY {
+                last_flush = now;
+                transcript.flush()?;
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What recording needs of the machine: a QEMU that takes plugins, and the plugin.
+//!
+//! Both are checked before the server is started, because QEMU's own complaints come late and say
+//! nothing of what to install.
+
+use crate::failure::{Exit, Failure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// QEMU and the plugin, found and checked.
+pub struct Tools {
+    /// The program, as it is to be run.
+    pub qemu: PathBuf,
+    /// What it calls its version, such as `7.2.22 (Debian ...)`.
+    pub qemu_version: String,
+    /// The plugin library.
+    pub plugin: PathBuf,
+}
+
+const REMEDY: &str = "install Debian 12's qemu-user (`apt-get install qemu-user`, version 7.2), \
+                      or name a qemu-x86_64 of version 6 to 8 in COREHOP_QEMU";
+
+/// Finds both. `$COREHOP_QEMU` and `$COREHOP_QEMU_PLUGIN` come first.
+pub fn find() -> Result<Tools, Failure> {
+    let qemu: PathBuf = std::env::var_os("COREHOP_QEMU")
+        .unwrap_or_else(|| "qemu-x86_64".into())
+        .into();
+    let qemu_version = version(&qemu)?;
+    if !said_by(&qemu, "--help")?.contains("-plugin") {
+        let message = format!(
+            "{} (version {qemu_version}) was built without plugins",
+            qemu.display()
+        );
+        return Err(missing(message));
+    }
+    Ok(Tools {
+        plugin: plugin()?,
+        qemu,
+        qemu_version,
+    })
+}
+
+fn missing(message: String) -> Failure {
+    Failure::new(Exit::Missing, message).remedy(REMEDY)
+}
+
+fn said_by(qemu: &Path, argument: &str) -> Result<String, Failure> {
+    let output = Command::new(qemu)
+        .arg(argument)
+        .output()
+        .map_err(|error| missing(format!("cannot run {}: {error}", qemu.display())))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn version(qemu: &Path) -> Result<String, Failure> {
+    let said = said_by(qemu, "--version")?;
+    let first = said.lines().next().unwrap_or_default();
+    let version = first.split_once("version ").map(|(_, version)| version);
+    let (Some(version), true) = (version, first.contains("qemu-x86_64")) else {
+        let message = format!("{} is not qemu-x86_64: it says {first:?}", qemu.display());
+        return Err(missing(message));
+    };
+    let major = version.split('.').next().and_then(|text| text.parse().ok());
+    match major {
+        Some(6..=8) => Ok(version.to_owned()),
+        _ => Err(missing(format!(
+            "{} is version {version}; the plugin needs plugin API 1, which versions 6 to 8 have",
+            qemu.display()
+        ))),
+    }
+}
+
+/// The plugin that was built with this command lies beside it, or, for a test, a folder above.
+fn plugin() -> Result<PathBuf, Failure> {
+    const FILE: &str = "libcorehop_qemu_plugin.so";
+    let remedy = "run `cargo build --release`, or name it in COREHOP_QEMU_PLUGIN";
+    if let Some(named) = std::env::var_os("COREHOP_QEMU_PLUGIN") {
+        let named = PathBuf::from(named);
+        return match named.is_file() {
+            true => Ok(named),
+            false => Err(Failure::new(
+                Exit::Missing,
+                format!(
+                    "COREHOP_QEMU_PLUGIN names {}, which is no file",
+                    named.display()
+                ),
+            )
+            .remedy(remedy)),
+        };
+    }
+    let executable = std::env::current_exe()
+        .and_then(|path| path.canonicalize())
+        .unwrap_or_default();
+    let folder = executable.parent().unwrap_or(Path::new("."));
+    let plugin = folder.join(FILE);
+    match plugin.is_file() {
+        true => Ok(plugin),
+        false => Err(Failure::new(
+            Exit::Missing,
+            format!("the QEMU plugin {} does not exist", plugin.display()),
+        )
+        .remedy(remedy)),
+    }
+}

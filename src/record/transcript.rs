@@ -1,0 +1,206 @@
+//! From the words of the shared memory to the calls of a trace's writer.
+//!
+//! QEMU translates the same code more than once (it drops translations, and several processes
+//! translate for themselves), so code blocks are told apart by their contents, and only those that
+//! are executed get into the trace.
+
+use super::modules::{Mapping, Modules};
+use corehop_ring::{Event, Message, Piece, Sink};
+use corehop_traces::{CodeBlock, Error, Instruction, Kind, Writer};
+use std::collections::HashMap;
+
+/// What has been recorded so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Requests begun.
+    pub requests: u64,
+    /// Loads and stores.
+    pub data_accesses: u64,
+    /// Runs of code blocks.
+    pub executions: u64,
+}
+
+/// Writes what it receives.
+pub struct Transcript {
+    writer: Writer,
+    modules: Modules,
+    /// By the plugin's number.
+    blocks: Vec<Block>,
+    written: HashMap<(Option<usize>, Definition), u32>,
+    /// The writer's thread for each stream.
+    threads: Vec<Option<u32>>,
+    progress: Progress,
+}
+
+type Definition = (u64, Vec<u8>);
+
+#[derive(Clone)]
+enum Block {
+    Unknown,
+    Defined(Definition),
+    Written(u32),
+}
+
+impl Transcript {
+    /// Writes to `writer`.
+    pub fn new(writer: Writer, modules: Modules) -> Transcript {
+        Transcript {
+            writer,
+            modules,
+            blocks: Vec::new(),
+            written: HashMap::new(),
+            threads: Vec::new(),
+            progress: Progress::default(),
+        }
+    }
+
+    /// What has been recorded so far.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// Makes what was recorded so far survive a kill of the recorder.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.writer.flush()
+    }
+
+    /// The writer, to finish the trace.
+    pub fn into_writer(self) -> Writer {
+        self.writer
+    }
+
+    fn thread(&mut self, piece: &Piece<'_>) -> Result<u32, Error> {
+        let stream = piece.stream as usize;
+        if stream >= self.threads.len() {
+            self.threads.resize(stream + 1, None);
+        }
+        if let Some(thread) = self.threads[stream] {
+            return Ok(thread);
+        }
+        let thread = self.writer.thread(piece.process, piece.thread)?;
+        self.threads[stream] = Some(thread);
+        Ok(thread)
+    }
+
+    /// The writer's number of a code block, which is written when it is first executed.
+    #[inline]
+    fn code_block(&mut self, number: u32) -> Result<u32, Error> {
+        match self.blocks.get(number as usize) {
+            Some(Block::Written(code_block)) => Ok(*code_block),
+            _ => self.write_code_block(number),
+        }
+    }
+
+    #[cold]
+    fn write_code_block(&mut self, number: u32) -> Result<u32, Error> {
+        let Some(Block::Defined(definition)) = self.blocks.get(number as usize).cloned() else {
+            return Err(Error::Unrecordable {
+                problem: format!("the plugin never defined code block {number}"),
+            });
+        };
+        let start = definition.0;
+        let module = self.modules.at(start);
+        let key = (module, definition);
+        let code_block = match self.written.get(&key) {
+            Some(&code_block) => code_block,
+            None => {
+                let entry = match module {
+                    Some(module) => self.modules.entry_at(module, start, &mut self.writer)?,
+                    None => None,
+                };
+                let code_block = self.writer.code_block(&block_of(&key.1), entry)?;
+                self.written.insert(key, code_block);
+                code_block
+            }
+        };
+        self.blocks[number as usize] = Block::Written(code_block);
+        Ok(code_block)
+    }
+}
+
+fn block_of((start, sizes): &Definition) -> CodeBlock {
+    let instructions = sizes.iter().scan(0, |offset, &size_bytes| {
+        let instruction = Instruction {
+            offset: *offset,
+            size_bytes,
+        };
+        *offset += u16::from(size_bytes);
+        Some(instruction)
+    });
+    CodeBlock {
+        start: *start,
+        instructions: instructions.collect(),
+    }
+}
+
+impl Sink for Transcript {
+    type Error = Error;
+
+    fn message(&mut self, message: Message) -> Result<(), Error> {
+        match message {
+            Message::Block {
+                code_block,
+                start,
+                instruction_sizes,
+            } => {
+                let place = code_block as usize;
+                if place >= self.blocks.len() {
+                    self.blocks.resize(place + 1, Block::Unknown);
+                }
+                self.blocks[place] = Block::Defined((start, instruction_sizes));
+                Ok(())
+            }
+            Message::Mapping {
+                process: _,
+                start,
+                end,
+                file_offset,
+                path,
+            } => {
+                let mapping = Mapping {
+                    start,
+                    end,
+                    file_offset,
+                    path,
+                };
+                self.modules.map(&mapping, &mut self.writer)
+            }
+            Message::Trouble(text) => {
+                eprintln!("corehop: recording: {text}");
+                Ok(())
+            }
+        }
+    }
+
+    fn piece(&mut self, piece: Piece<'_>) -> Result<(), Error> {
+        let thread = self.thread(&piece)?;
+        for event in piece.events() {
+            match event {
+                Event::Data {
+                    address,
+                    instruction,
+                    size_shift,
+                    store,
+                } => {
+                    let kind = if store { Kind::Store } else { Kind::Load };
+                    self.progress.data_accesses += 1;
+                    let size_bytes = 1 << size_shift;
+                    self.writer
+                        .data(thread, instruction, kind, size_bytes, address)?;
+                }
+                Event::Execution { code_block } => {
+                    let code_block = self.code_block(code_block)?;
+                    self.progress.executions += 1;
+                    self.writer.execution(thread, code_block)?;
+                }
+                Event::Stamp(stamp) => self.writer.stamp(thread, stamp)?,
+                Event::Request => {
+                    self.progress.requests += 1;
+                    self.writer.request(thread)?;
+                }
+                Event::End => self.writer.request(thread)?,
+            }
+        }
+        Ok(())
+    }
+}

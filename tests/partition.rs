@@ -1,0 +1,164 @@
+//! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn partition(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.arg("partition").args(arguments);
+    command.output().expect("the command starts")
+}
+
+/// The refusal's exit code and words.
+fn refused(arguments: &[&str]) -> (i32, String) {
+    let output = partition(arguments);
+    assert!(output.stdout.is_empty(), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), said)
+}
+
+/// Three requests keep these searches short.
+const SHORT: [&str; 4] = ["--cores", "2", "--requests", "3"];
+
+fn json(more: &[&str]) -> Value {
+    let output = partition(&[&SHORT[..], &["--json"], more].concat());
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+#[test]
+fn scripts_find_every_documented_key() {
+    let found = json(&[]);
+    let keys = [
+        "machine",
+        "trace",
+        "cores",
+        "seed",
+        "candidates",
+        "groups",
+        "splits_evaluated",
+        "seconds",
+        "verdict",
+        "searched",
+        "held_out",
+        "hops_per_request",
+        "plan",
+    ];
+    for key in keys {
+        assert!(!found[key].is_null(), "{key} is missing");
+    }
+    for part in ["searched", "held_out"] {
+        for side in ["baseline", "split"] {
+            let counters = &found[part][side];
+            let [l1i, l1d, l2] = ["l1i", "l1d", "l2"].map(|level| &counters[level]);
+            let missed = l1i["misses"].as_u64().unwrap() + l1d["misses"].as_u64().unwrap();
+            assert_eq!(l2["accesses"], missed);
+            assert_eq!(counters["l3"]["accesses"], l2["misses"]);
+            let kinds = ["fetch_misses", "data_misses"].map(|kind| l2[kind].as_u64().unwrap());
+            assert_eq!(l2["misses"], kinds.iter().sum::<u64>());
+        }
+    }
+    assert_eq!(found["searched"]["requests"], 3);
+    assert_eq!(found["plan"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_number_of_host_threads_changes_nothing_but_the_time() {
+    let on = |threads| {
+        let mut found = json(&["--threads", threads]);
+        found["seconds"].take();
+        found
+    };
+    assert_eq!(on("1"), on("3"));
+}
+
+#[test]
+fn a_split_found_on_three_requests_misses_less_on_others() {
+    let held_out = &json(&[])["held_out"];
+    let misses = |side: &str| held_out[side]["l2"]["misses"].as_u64().unwrap();
+    assert!(misses("split") < misses("baseline"), "{held_out}");
+}
+
+#[test]
+fn the_plan_is_kept_where_it_was_asked_for_and_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("split.toml");
+    let named = ["-o", path.to_str().unwrap()];
+    assert!(partition(&[&SHORT[..], &named].concat()).status.success());
+    let plan = corehop_plans::read(&path).unwrap();
+    assert_eq!((plan.cores, plan.functions.len()), (2, 2));
+    let (code, said) = refused(&[&SHORT[..], &named].concat());
+    assert_eq!(code, 4);
+    assert!(said.contains("the plan exists"), "{said}");
+    assert_eq!(corehop_plans::read(&path).unwrap(), plan);
+}
+
+#[test]
+fn a_plan_on_standard_output_stands_alone_there() {
+    let output = partition(&[&SHORT[..], &["-o", "-"]].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let plan = corehop_plans::parse(&text, Path::new("-")).unwrap();
+    assert_eq!(plan.functions.len(), 2);
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("verdict")
+    );
+}
+
+#[test]
+fn cores_that_make_no_split_are_refused() {
+    for (cores, why) in [
+        ("0", "at least 2 cores"),
+        ("1", "at least 2 cores"),
+        ("9", "has 8"),
+    ] {
+        let (code, said) = refused(&["--cores", cores]);
+        assert_eq!(code, 2);
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_before_anything_is_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.trace");
+    std::fs::write(&empty, "").unwrap();
+    let empty = empty.to_str().unwrap();
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["--cores", "2", "nowhere.trace"], 3, "nowhere.trace"),
+        (&["--cores", "2", empty], 3, "the file is empty"),
+        (
+            &["--cores", "2", "--machine", "abacus"],
+            3,
+            "no machine is called 'abacus'",
+        ),
+        (
+            &["--cores", "2", "-o", "/nowhere/split.toml"],
+            4,
+            "cannot write here",
+        ),
+        (
+            &["--cores", "2", "--requests", "100000"],
+            3,
+            "100000 requests wanted",
+        ),
+    ];
+    for (arguments, code, why) in cases {
+        let (found, said) = refused(arguments);
+        assert_eq!(found, code, "{said}");
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn more_cores_than_candidates_are_refused_with_a_way_out() {
+    let (code, said) = refused(&["--cores", "8", "--requests", "3", "--min-share", "1"]);
+    assert_eq!(code, 3);
+    assert!(
+        said.contains("groups of candidate functions for 8 cores"),
+        "{said}"
+    );
+    assert!(said.contains("--min-share"), "{said}");
+}

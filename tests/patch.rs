@@ -1,0 +1,175 @@
+//! `corehop patch` as scripts see it: exit codes, JSON keys, and nothing half-written.
+
+use corehop_patcher::Analysis;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const SERVER: &str = "/usr/bin/memcached";
+
+/// A folder with a plan that hooks memcached's first three safe functions.
+struct Bench {
+    folder: tempfile::TempDir,
+    plan: PathBuf,
+    offsets: Vec<u64>,
+}
+
+fn bench() -> Bench {
+    let analysis = Analysis::of(Path::new(SERVER)).unwrap();
+    let safe = analysis.functions().iter().map(|f| f.offset);
+    let safe = safe.filter(|&offset| analysis.unsafe_reason(offset).is_none());
+    let offsets: Vec<u64> = safe.take(3).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("split.toml");
+    let mut text = String::from("version = 1\nmachine = 'm'\ntrace = 't'\ncores = 2\nseed = 1\n");
+    for (index, offset) in offsets.iter().enumerate() {
+        let (id, core) = (analysis.build_id().unwrap(), index % 2);
+        text += &format!(
+            "[[function]]\nmodule = '{SERVER}'\nbuild_id = '{id}'\noffset = {offset}\n\
+             symbol = 'f{index}'\ncore = {core}\nmode = 'enter'\n"
+        );
+    }
+    std::fs::write(&plan, text).unwrap();
+    Bench {
+        folder,
+        plan,
+        offsets,
+    }
+}
+
+fn corehop(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.arg("patch").args(arguments).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+impl Bench {
+    fn patch(&self, more: &[&str]) -> Output {
+        let (plan, output) = (self.plan.to_str().unwrap(), self.output());
+        let arguments = [&["--plan", plan, SERVER, "-o", &output], more].concat();
+        corehop(&arguments)
+    }
+
+    fn output(&self) -> String {
+        self.folder.path().join("patched").to_str().unwrap().into()
+    }
+
+    fn files(&self) -> usize {
+        std::fs::read_dir(self.folder.path()).unwrap().count()
+    }
+}
+
+#[test]
+fn patching_reports_what_it_wrote() {
+    let bench = bench();
+    let done = bench.patch(&["--json"]);
+    assert_eq!(done.status.code(), Some(0));
+    let report = json(&done);
+    assert_eq!(report["output"], bench.output().as_str());
+    assert!(Path::new(report["runtime"].as_str().unwrap()).exists());
+    let hooks = report["hooks"].as_array().unwrap();
+    assert_eq!(hooks.len(), 3);
+    assert_eq!(hooks[1]["offset"], bench.offsets[1]);
+    assert_eq!(
+        (&hooks[1]["symbol"], &hooks[1]["core"]),
+        (&"f1".into(), &1.into())
+    );
+
+    let again = bench.patch(&[]);
+    assert_eq!(again.status.code(), Some(4), "it exists");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("--force"));
+    assert_eq!(bench.patch(&["--force"]).status.code(), Some(0));
+
+    let verified = corehop(&["--verify", &bench.output(), "--original", SERVER, "--json"]);
+    assert_eq!(verified.status.code(), Some(0));
+    assert_eq!(
+        (&json(&verified)["sound"], &json(&verified)["hooks"]),
+        (&true.into(), &3.into())
+    );
+    let mut bytes = std::fs::read(bench.output()).unwrap();
+    bytes[bench.offsets[0] as usize + 64] ^= 1;
+    std::fs::write(bench.output(), bytes).unwrap();
+    let damaged = corehop(&["--verify", &bench.output(), "--json"]);
+    assert_eq!(damaged.status.code(), Some(1));
+    assert_eq!(json(&damaged)["sound"], false);
+    assert_eq!(json(&damaged)["findings"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn every_way_to_fail_has_its_exit_code_and_leaves_nothing() {
+    let bench = bench();
+    let plan = bench.plan.to_str().unwrap();
+    let output = bench.output();
+    let code = |arguments: &[&str]| corehop(arguments).status.code();
+    assert_eq!(code(&[]), Some(2));
+    assert_eq!(code(&["--plan", plan, SERVER]), Some(2), "no output named");
+    assert_eq!(
+        code(&["--plan", "/nowhere", SERVER, "-o", &output]),
+        Some(3)
+    );
+    assert_eq!(code(&["--plan", plan, "/nowhere", "-o", &output]), Some(3));
+    assert_eq!(
+        code(&["--plan", plan, plan, "-o", &output]),
+        Some(3),
+        "not ELF"
+    );
+    assert_eq!(
+        code(&["--plan", plan, "/bin/sh", "-o", &output]),
+        Some(5),
+        "not its plan"
+    );
+    assert_eq!(
+        code(&["--plan", plan, SERVER, "-o", "/nowhere/out"]),
+        Some(4)
+    );
+    assert_eq!(code(&["--verify", SERVER]), Some(3), "not patched");
+    assert_eq!(code(&["--list-unsafe", plan]), Some(3));
+    let text = std::fs::read_to_string(plan).unwrap();
+    let next = format!("offset = {}", bench.offsets[0] + 1);
+    let moved = text.replacen(&format!("offset = {}", bench.offsets[0]), &next, 1);
+    std::fs::write(plan, moved).unwrap();
+    let refused = bench.patch(&[]);
+    assert_eq!(refused.status.code(), Some(5));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot hook f0 at 0x"));
+    assert_eq!(bench.files(), 1, "the plan alone");
+}
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let bench = bench();
+    let program = env!("CARGO_BIN_EXE_corehop");
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 100; exec {program} patch --plan '{}' {SERVER} -o '{}'",
+        bench.plan.display(),
+        bench.output()
+    );
+    let failed = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(failed.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("cannot write it"));
+    assert_eq!(bench.files(), 1, "the plan alone");
+}
+
+#[test]
+fn unsafe_entries_are_listed_with_their_share() {
+    let listed = json(&corehop(&["--list-unsafe", "/usr/sbin/nginx", "--json"]));
+    let (functions, safe) = (
+        listed["functions"].as_u64().unwrap(),
+        listed["safe"].as_u64(),
+    );
+    let unsafe_ones = listed["unsafe"].as_array().unwrap();
+    assert_eq!(functions - safe.unwrap(), unsafe_ones.len() as u64);
+    assert!(listed["safe_share"].as_f64().unwrap() > 0.98);
+    assert!(!unsafe_ones.is_empty());
+    assert!(
+        unsafe_ones
+            .iter()
+            .all(|f| f["reason"].is_string() && f["offset"].is_u64())
+    );
+    let text = corehop(&["--list-unsafe", "/usr/sbin/nginx"]).stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(text.lines().count(), unsafe_ones.len() + 1);
+    assert!(text.contains("functions can be patched ("));
+}

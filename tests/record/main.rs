@@ -1,0 +1,11 @@
+//! `corehop record` on real servers, under real QEMU, read back with the trace's own reader.
+//!
+//! These tests need `qemu-x86_64`, `redis-server`, a C compiler and the symbolizer, and fail
+//! without them: a recorder that was never run on a server is not tested.
+
+mod endings;
+mod forks_and_libraries;
+mod known_accesses;
+mod recording;
+mod redis;
+mod refusals;

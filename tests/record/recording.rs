@@ -1,0 +1,205 @@
+//! Starts recordings, and ends them whatever happens.
+
+use corehop_traces::Trace;
+use std::fs::File;
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The plugin of this checkout, as cargo builds it for tests.
+fn plugin() -> &'static Path {
+    static PLUGIN: OnceLock<PathBuf> = OnceLock::new();
+    PLUGIN.get_or_init(|| {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(built.expect("cargo runs").success());
+        let command = Path::new(env!("CARGO_BIN_EXE_corehop"));
+        command.with_file_name("libcorehop_qemu_plugin.so")
+    })
+}
+
+/// `corehop record`, ready for its arguments.
+pub fn record() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.arg("record").env("COREHOP_QEMU_PLUGIN", plugin());
+    command
+}
+
+/// A recording that runs, in a folder of its own. Dropping it ends it and its server.
+pub struct Recording {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Recording {
+    /// Starts `corehop record -o trace ARGUMENTS`.
+    pub fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Recording {
+        Recording::start_in(tempfile::tempdir().unwrap(), arguments)
+    }
+
+    /// The same, in a folder that was prepared.
+    pub fn start_in<'a>(
+        folder: TempDir,
+        arguments: impl IntoIterator<Item = &'a str>,
+    ) -> Recording {
+        let into = |name| File::create(folder.path().join(name)).unwrap();
+        let child = record()
+            .arg("-o")
+            .arg(folder.path().join("trace"))
+            .args(arguments)
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(into("stdout"))
+            .stderr(into("stderr"))
+            .spawn()
+            .expect("corehop runs");
+        Recording { child, folder }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("trace")
+    }
+
+    pub fn stdout(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("stdout")).unwrap()
+    }
+
+    pub fn stderr(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("stderr")).unwrap()
+    }
+
+    /// Process id of `corehop`.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Process id of the server, once it is started.
+    pub fn server(&self) -> u32 {
+        self.wait_for("the server to be started", || {
+            let id = self.id();
+            let children = format!("/proc/{id}/task/{id}/children");
+            let children = std::fs::read_to_string(children).unwrap_or_default();
+            let is_server = |id: &&str| {
+                let command = std::fs::read_to_string(format!("/proc/{id}/cmdline"));
+                command.unwrap_or_default().contains("-plugin")
+            };
+            children
+                .split_whitespace()
+                .find(is_server)
+                .map(|id| id.parse().unwrap())
+        })
+    }
+
+    /// Waits for `found` to find something.
+    pub fn wait_for<T>(&self, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = found() {
+                return found;
+            }
+            if Instant::now() > deadline {
+                panic!("waited in vain for {what}:\n{}", self.stderr());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until the recording is over.
+    pub fn finish(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the recording does not end:\n{}", self.stderr());
+    }
+
+    /// Waits until the recording is over, expects success and opens the trace.
+    pub fn trace(&mut self) -> Trace {
+        let status = self.finish();
+        assert!(status.success(), "{status}:\n{}", self.stderr());
+        Trace::open(&self.path()).unwrap()
+    }
+
+    pub fn signal(&self, signal: i32) {
+        send(self.id(), signal);
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        for signal in [libc::SIGTERM, libc::SIGINT] {
+            if self.child.try_wait().ok().flatten().is_none() {
+                self.signal(signal);
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal to one process.
+pub fn send(process: u32, signal: i32) {
+    // SAFETY: kill takes two numbers and touches no memory.
+    unsafe { libc::kill(process.cast_signed(), signal) };
+}
+
+pub fn is_running(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit(") ")
+        .next()
+        .and_then(|rest| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+/// A port that was free a moment ago.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Connects as soon as the server listens.
+pub fn connect(recording: &Recording, port: u16) -> TcpStream {
+    let stream = recording.wait_for("the server to listen", || {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()
+    });
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// Compiles a C program or, with `-shared` among the options, a library.
+pub fn compile(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
+    let program = folder.join(name);
+    let mut compiler = Command::new("cc")
+        .args(["-x", "c", "-O1", "-g0", "-fno-inline", "-Wl,--build-id"])
+        .args(options)
+        .arg("-o")
+        .arg(&program)
+        .args(["-", "-pthread", "-ldl"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("a C compiler");
+    compiler
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(source.as_bytes())
+        .unwrap();
+    assert!(compiler.wait().unwrap().success());
+    program
+}

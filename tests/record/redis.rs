@@ -1,0 +1,155 @@
+//! redis-server, as Debian builds it: its symbols are the dynamic ones only.
+
+use crate::recording::{Recording, connect, free_port};
+use corehop_traces::{EndReason, Ending, Trace};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+
+const SERVER: [&str; 7] = [
+    "--save",
+    "",
+    "--appendonly",
+    "no",
+    "--bind",
+    "127.0.0.1",
+    "--port",
+];
+
+pub fn start(arguments: &[&str], port: u16) -> Recording {
+    let port = port.to_string();
+    let server = ["--request-at", "processCommand"];
+    let mut all: Vec<&str> = server
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
+    all.extend(["--", "redis-server"]);
+    all.extend(SERVER);
+    all.push(&port);
+    Recording::start(all)
+}
+
+/// Sends commands one by one, each after the answer to the one before.
+pub fn send_commands(stream: &TcpStream, count: usize) {
+    let mut answers = BufReader::new(stream);
+    for number in 0..count {
+        let command = format!("SET key:{} {number}\r\n", number % 10);
+        (&mut &*stream).write_all(command.as_bytes()).unwrap();
+        let mut answer = String::new();
+        answers.read_line(&mut answer).unwrap();
+        assert_eq!(answer, "+OK\r\n");
+    }
+}
+
+/// How often a function was entered in the trace.
+pub fn entries(trace: &Trace, symbol: &str) -> u64 {
+    let functions = trace.functions();
+    let function = functions.iter().position(|f| f.symbol == symbol);
+    let function = function.expect("the function was entered") as u32;
+    let mut executions = trace.executions();
+    let mut count = 0;
+    while let Some(execution) = executions.next().unwrap() {
+        count += u64::from(execution.entry == Some(function));
+    }
+    count
+}
+
+#[test]
+fn as_many_requests_are_recorded_as_were_asked_for() {
+    let port = free_port();
+    let mut recording = start(&["--requests", "50"], port);
+    let stream = connect(&recording, port);
+    send_commands(&stream, 51);
+    let trace = recording.trace();
+    assert_eq!(trace.requests().len(), 50);
+    assert!(trace.requests().iter().all(|request| request.complete));
+    assert_eq!(
+        *trace.ending(),
+        Ending::Finished(EndReason::RequestsReached)
+    );
+    assert_eq!(entries(&trace, "processCommand"), 50);
+    assert!(recording.stderr().contains("50 requests as asked"));
+}
+
+#[test]
+fn every_command_sent_is_a_request() {
+    let port = free_port();
+    let mut recording = start(&[], port);
+    let streams = [(); 3].map(|()| connect(&recording, port));
+    for stream in &streams {
+        send_commands(stream, 20);
+    }
+    (&mut &streams[0])
+        .write_all(b"SHUTDOWN NOSAVE\r\n")
+        .unwrap();
+    let trace = recording.trace();
+    assert_eq!(trace.requests().len(), 61);
+    assert_eq!(entries(&trace, "processCommand"), 61);
+    assert_eq!(*trace.ending(), Ending::Finished(EndReason::ServerExited));
+    // Redis serves all connections on one thread, so only the last command lacks a successor.
+    let complete = trace.requests().iter().filter(|request| request.complete);
+    assert_eq!(complete.count(), 60);
+}
+
+#[test]
+fn the_trace_names_the_binaries_that_ran_and_their_functions() {
+    let port = free_port();
+    let mut recording = start(&["--requests", "10"], port);
+    let stream = connect(&recording, port);
+    send_commands(&stream, 11);
+    let trace = recording.trace();
+    let server = std::fs::canonicalize("/usr/bin/redis-server").unwrap();
+    let analysis = corehop_patcher::Analysis::of(&server).unwrap();
+    let modules = trace.modules();
+    let module = modules
+        .iter()
+        .position(|m| m.path == server.to_str().unwrap());
+    let module = module.expect("the server is a module");
+    assert_eq!(Some(&*modules[module].build_id), analysis.build_id());
+    assert!(
+        modules
+            .iter()
+            .any(|m| m.path.ends_with("/libc.so.6") && m.build_id.len() == 40)
+    );
+    for function in trace.functions() {
+        let code = &modules[function.module as usize];
+        let address = code.load_bias + function.offset;
+        assert!(
+            (code.start..code.end).contains(&address),
+            "{}",
+            function.symbol
+        );
+        if function.module as usize == module {
+            let reason = analysis.unsafe_reason(function.offset);
+            assert_eq!(function.unpatchable, reason, "{}", function.symbol);
+        } else {
+            let reason = function.unpatchable.as_deref().unwrap_or_default();
+            assert!(
+                reason.starts_with("it lies in a shared library"),
+                "{}",
+                function.symbol
+            );
+        }
+    }
+    // Each block that enters a function starts at its entry.
+    for (block, entry) in trace.code_blocks().iter().zip(trace.entered_functions()) {
+        let Some(entry) = entry else { continue };
+        let function = &trace.functions()[*entry as usize];
+        let bias = modules[function.module as usize].load_bias;
+        assert_eq!(block.start, bias + function.offset);
+    }
+    assert_eq!(trace.header().request_at, "processCommand");
+    assert_eq!(trace.header().command[0], "redis-server");
+}
+
+#[test]
+fn the_server_runs_on_unrecorded_when_it_may() {
+    let port = free_port();
+    let mut recording = start(&["--requests", "5", "--keep-running"], port);
+    let stream = connect(&recording, port);
+    send_commands(&stream, 6);
+    recording.wait_for("the trace", || recording.path().exists().then_some(()));
+    send_commands(&stream, 500);
+    (&mut &stream).write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
+    let trace = recording.trace();
+    assert_eq!(trace.requests().len(), 5);
+}

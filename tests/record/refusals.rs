@@ -1,0 +1,201 @@
+//! What makes no sense is refused before anything is started, with the exit code that scripts see.
+
+use crate::recording::{compile, record};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs it, and gives the exit code and what it said.
+fn run(command: &mut Command) -> (Option<i32>, String) {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+fn in_folder(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = record();
+    command
+        .current_dir(folder)
+        .args(["-o", "trace"])
+        .args(arguments);
+    command
+}
+
+fn script(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+const SERVER: &str = r#"
+static volatile int x;
+static void serve_one(void) { x++; }
+void serve_two(void) { serve_one(); }
+int main(void) { serve_two(); return 0; }
+"#;
+
+#[track_caller]
+fn assert_refused(command: &mut Command, code: i32, parts: &[&str]) {
+    let (exit, said) = run(command);
+    assert_eq!(exit, Some(code), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "{part:?} is not in: {said}");
+    }
+    assert!(said.contains("remedy:"), "{said}");
+    let folder = command.get_current_dir().unwrap();
+    assert!(!folder.join("trace.partial").exists());
+}
+
+#[test]
+fn a_command_that_cannot_be_recorded_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    script(&here.join("script"), "#!/bin/sh\nexec redis-server\n");
+    script(&here.join("text"), "hello");
+    std::fs::write(here.join("plain"), "hello").unwrap();
+    let of = |name: &str| in_folder(here, &["--request-at", "f", "--", name]);
+    assert_refused(
+        &mut of("no-such-command"),
+        3,
+        &["no command \"no-such-command\""],
+    );
+    assert_refused(&mut of("./script"), 3, &["is a script", "/bin/sh ./script"]);
+    assert_refused(&mut of("./text"), 3, &["not an x86-64 ELF program"]);
+    assert_refused(&mut of("./plain"), 3, &["not an executable file"]);
+}
+
+#[test]
+fn an_existing_trace_is_kept_unless_it_may_be_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    compile(here, "server", SERVER, &[]);
+    std::fs::write(here.join("trace"), "precious").unwrap();
+    let mut command = in_folder(here, &["--request-at", "serve_two", "--", "./server"]);
+    assert_refused(&mut command, 4, &["trace exists already", "--force"]);
+    assert_eq!(std::fs::read(here.join("trace")).unwrap(), b"precious");
+    let arguments = ["--force", "--request-at", "serve_two", "--", "./server"];
+    let (exit, said) = run(&mut in_folder(here, &arguments));
+    assert_eq!(exit, Some(0), "{said}");
+    assert!(corehop_traces::Trace::open(&here.join("trace")).is_ok());
+}
+
+#[test]
+fn a_place_that_cannot_be_written_to_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", SERVER, &[]);
+    for (output, problem) in [
+        ("nowhere/trace", "nowhere/trace.partial: cannot write"),
+        (".", ". is a folder"),
+        ("-", "cannot be written to standard output"),
+    ] {
+        let mut command = record();
+        command.current_dir(folder.path()).args(["-o", output]);
+        command.args(["--request-at", "serve_two", "--", "./server"]);
+        let code = if output == "-" { 2 } else { 4 };
+        assert_refused(&mut command, code, &[problem]);
+    }
+}
+
+#[test]
+fn a_request_marker_that_is_not_one_function_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    compile(here, "server", SERVER, &[]);
+    let of = |marker: &str| in_folder(here, &["--request-at", marker, "--", "./server"]);
+    assert_refused(
+        &mut of("serve_too"),
+        3,
+        &["no function named \"serve_too\"", "serve_two"],
+    );
+    assert_refused(&mut of("server+0xfffffff"), 3, &["no code at 0xfffffff"]);
+    assert_refused(&mut of("libnone.so:f"), 3, &["no module \"libnone.so\""]);
+}
+
+#[test]
+fn a_name_that_two_functions_have_is_refused_with_the_choices() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let second = "static int x; __attribute__((used)) static void twin(void) { x++; }";
+    let library = compile(here, "second.o", second, &["-c"]);
+    let first = format!("{second}\nint main(void) {{ twin(); return 0; }}");
+    let first_object = compile(here, "first.o", &first, &["-c"]);
+    let linked = Command::new("cc")
+        .arg("-o")
+        .arg(here.join("server"))
+        .args([library, first_object])
+        .status();
+    assert!(linked.unwrap().success());
+    let mut command = in_folder(here, &["--request-at", "twin", "--", "./server"]);
+    assert_refused(&mut command, 3, &["\"twin\" is ambiguous", "server+0x"]);
+}
+
+#[test]
+fn a_qemu_that_takes_no_plugin_of_ours_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    compile(here, "server", SERVER, &[]);
+    let of = |qemu: &str| {
+        let mut command = in_folder(here, &["--request-at", "serve_two", "--", "./server"]);
+        command.env("COREHOP_QEMU", qemu);
+        command
+    };
+    assert_refused(&mut of("./none"), 6, &["cannot run ./none", "qemu-user"]);
+    assert_refused(&mut of("true"), 6, &["true is not qemu-x86_64"]);
+    let says = |version: &str, help: &str| {
+        let text = format!(
+            "#!/bin/sh\n[ $1 = --help ] && echo '{help}' || echo 'qemu-x86_64 version {version}'\n"
+        );
+        script(&here.join("qemu"), &text);
+        of("./qemu")
+    };
+    assert_refused(
+        &mut says("10.0.2", "-plugin"),
+        6,
+        &["version 10.0.2", "qemu-user"],
+    );
+    assert_refused(&mut says("5.2.0", "-plugin"), 6, &["version 5.2.0"]);
+    assert_refused(
+        &mut says("7.2.0", "-nothing"),
+        6,
+        &["built without plugins"],
+    );
+}
+
+#[test]
+fn a_plugin_of_another_api_is_refused_with_qemus_own_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    compile(here, "server", SERVER, &[]);
+    let newer = "int qemu_plugin_version = 99; int qemu_plugin_install(void) { return 0; }";
+    let plugin = compile(here, "newer.so", newer, &["-shared", "-fPIC"]);
+    let mut command = in_folder(here, &["--request-at", "serve_two", "--", "./server"]);
+    command.env("COREHOP_QEMU_PLUGIN", plugin);
+    assert_refused(&mut command, 6, &["API version", "did not load the plugin"]);
+    command.env("COREHOP_QEMU_PLUGIN", "./none.so");
+    assert_refused(&mut command, 6, &["./none.so, which is no file"]);
+}
+
+#[test]
+fn a_missing_symbolizer_is_named_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", SERVER, &[]);
+    let arguments = ["--request-at", "serve_two", "--", "./server"];
+    let mut command = in_folder(folder.path(), &arguments);
+    command.env("COREHOP_SYMBOLIZER", "/none/corehop-symbolizer");
+    assert_refused(&mut command, 6, &["/none/corehop-symbolizer", "make build"]);
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| run(&mut in_folder(folder.path(), arguments)).0;
+    assert_eq!(run(&["--request-at", "f"]), Some(2));
+    assert_eq!(run(&["--", "redis-server"]), Some(2));
+    assert_eq!(
+        run(&["--request-at", "f", "--requests", "0", "--", "true"]),
+        Some(2)
+    );
+    assert_eq!(
+        run(&["--request-at", "f", "--level", "99", "--", "true"]),
+        Some(2)
+    );
+}

@@ -1,0 +1,254 @@
+//! `corehop replay` on a small trace: what it says, to whom, and what it refuses.
+
+use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_traces::{
+    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Writer, WriterOptions,
+};
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const CODE: u64 = 0x40_0000;
+
+/// Five lines of L2, so that two phases of three lines each evict each other.
+const MACHINE: &str = "\
+name = \"tiny\"
+cores = 2
+line_size_bytes = 64
+memory_latency_cycles = 200
+hop_cost_cycles = 10
+l1i = { size_bytes = 64, ways = 1, latency_cycles = 4 }
+l1d = { size_bytes = 128, ways = 2, latency_cycles = 4 }
+l2 = { size_bytes = 320, ways = 5, latency_cycles = 12 }
+l3 = { size_bytes = 4096, ways = 4, latency_cycles = 40 }
+";
+
+/// A folder with a machine, a trace and a plan for it.
+fn folder(requests: bool) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tiny.toml"), MACHINE).unwrap();
+    record(&folder.path().join("bank.trace"), requests).unwrap();
+    corehop_plans::write(&plan("0a1b", 2), &folder.path().join("split.toml")).unwrap();
+    folder
+}
+
+/// Four requests of two phases, each with a function, one line of code and two of data; both store
+/// to one line that they share.
+fn record(path: &Path, requests: bool) -> Result<(), corehop_traces::Error> {
+    let header = Header {
+        created_by: "test".into(),
+        command: vec!["server".into()],
+        request_at: "parse".into(),
+        qemu_version: "7.2".into(),
+        architecture: "x86_64".into(),
+    };
+    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
+    let module = writer.module(&Module {
+        path: "/usr/bin/server".into(),
+        build_id: "0a1b".into(),
+        load_bias: CODE,
+        start: CODE,
+        end: CODE + 4096,
+    })?;
+    for (symbol, offset) in [("parse", 0), ("commit", 0x40)] {
+        let function = writer.function(&Function {
+            module,
+            offset,
+            size_bytes: 4,
+            symbol: symbol.into(),
+            name: symbol.into(),
+            unpatchable: None,
+        })?;
+        let instructions = vec![Instruction {
+            offset: 0,
+            size_bytes: 4,
+        }];
+        let start = CODE + offset;
+        let block = CodeBlock {
+            start,
+            instructions,
+        };
+        writer.code_block(&block, Some(function))?;
+    }
+    let thread = writer.thread(1, 1)?;
+    writer.stamp(thread, 1)?;
+    for _ in 0..4 {
+        if requests {
+            writer.request(thread)?;
+        }
+        for phase in 0..2 {
+            writer.execution(thread, phase as u32)?;
+            writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1))?;
+            writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1) + 0x40)?;
+            writer.data(thread, 0, Kind::Store, 8, 0x9000)?;
+        }
+    }
+    if requests {
+        writer.request(thread)?;
+    }
+    writer.finish(EndReason::RequestsReached)?;
+    Ok(())
+}
+
+fn plan(build_id: &str, cores: u32) -> Plan {
+    let function = |symbol: &str, offset: u64, core: u32| PlannedFunction {
+        module: "/usr/bin/server".into(),
+        build_id: build_id.into(),
+        offset,
+        symbol: symbol.into(),
+        core,
+        mode: Mode::Enter,
+    };
+    Plan {
+        version: corehop_plans::VERSION,
+        machine: "tiny".into(),
+        trace: "bank.trace".into(),
+        cores,
+        seed: 1,
+        expected: None,
+        functions: vec![function("parse", 0, 0), function("commit", 0x40, 1)],
+    }
+}
+
+fn replay(folder: &TempDir, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "bank.trace", "--machine", "tiny.toml"])
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn said(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = replay(folder, arguments);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = replay(folder, arguments);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn without_a_plan_it_counts_by_level() {
+    insta::assert_snapshot!(said(&folder(true), &[]));
+}
+
+#[test]
+fn a_plan_is_shown_beside_everything_on_one_core() {
+    let folder = folder(true);
+    insta::assert_snapshot!(said(&folder, &["--plan", "split.toml", "--warm-up", "2"]));
+}
+
+#[test]
+fn a_plan_that_does_not_pay_is_called_so() {
+    let folder = folder(true);
+    let roomy = MACHINE.replace("320, ways = 5", "1024, ways = 8");
+    std::fs::write(folder.path().join("tiny.toml"), roomy).unwrap();
+    let said = said(&folder, &["--plan", "split.toml", "--warm-up", "2"]);
+    assert!(
+        said.ends_with(
+            "\nThe plan does not pay here: the L2s miss no less than one core's does.\n"
+        )
+    );
+}
+
+#[test]
+fn scripts_get_exactly_these_keys() {
+    let said = said(
+        &folder(true),
+        &["--json", "--plan", "split.toml", "--requests", "1,2-3"],
+    );
+    assert_eq!(said.lines().count(), 1);
+    let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&object).unwrap());
+}
+
+#[test]
+fn scripts_get_the_same_counts_as_people() {
+    let said = said(&folder(true), &["--json"]);
+    let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(object["cores"], 1);
+    assert_eq!(object["hops"], 0);
+    assert_eq!(object["accesses"], 32);
+    assert_eq!(object["counters"]["l2"]["misses"], 25);
+}
+
+#[test]
+fn a_trace_without_requests_has_none_to_choose() {
+    let expected = "corehop: bank.trace: the trace has no requests, so none can be chosen or used \
+                    to warm up: replay all of it, or record with --request-at\n";
+    assert_eq!(refused(&folder(false), &["--warm-up", "1"]), expected);
+    assert_eq!(refused(&folder(false), &["--requests", "0"]), expected);
+}
+
+#[test]
+fn a_request_beyond_the_last_is_refused_however_far() {
+    assert_eq!(
+        refused(&folder(true), &["--requests", "2,3-4294967295"]),
+        "corehop: bank.trace: request 4294967295 was chosen, but the trace's 4 requests count \
+         from 0\n"
+    );
+}
+
+#[test]
+fn a_list_that_is_none_is_a_mistake_of_usage() {
+    for list in ["", "3-", "5-3", "one", "1,,2", "-1"] {
+        let output = replay(&folder(true), &[&format!("--requests={list}")]);
+        assert_eq!(output.status.code(), Some(2), "{list}");
+    }
+}
+
+#[test]
+fn a_plan_for_another_build_is_refused() {
+    let folder = folder(true);
+    corehop_plans::write(&plan("beef", 2), &folder.path().join("split.toml")).unwrap();
+    assert_eq!(
+        refused(&folder, &["--plan", "split.toml"]),
+        "corehop: split.toml: function parse is planned for build beef of /usr/bin/server, but \
+         the trace holds build '0a1b' of it: replay the trace of that build, or search this one\n"
+    );
+}
+
+#[test]
+fn a_plan_for_more_cores_than_the_machine_has_is_refused() {
+    let folder = folder(true);
+    corehop_plans::write(&plan("0a1b", 3), &folder.path().join("split.toml")).unwrap();
+    assert_eq!(
+        refused(&folder, &["--plan", "split.toml"]),
+        "corehop: split.toml: the split uses 3 cores, but machine tiny has 2: choose a larger \
+         machine, or search for fewer cores\n"
+    );
+}
+
+#[test]
+fn an_unknown_machine_is_told_the_bundled_ones() {
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "bank.trace", "--machine", "cray-1"])
+        .current_dir(folder(true).path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "corehop: no machine is called 'cray-1' and no file is there: use one of \
+         xeon-e5-2620-v4, xeon-d-1540, `host` for this machine, or the path of a machine file\n"
+    );
+}
+
+#[test]
+fn a_missing_trace_is_named() {
+    let folder = folder(true);
+    std::fs::remove_file(folder.path().join("bank.trace")).unwrap();
+    let said = refused(&folder, &[]);
+    assert!(
+        said.starts_with("corehop: bank.trace: cannot read the trace: "),
+        "{said}"
+    );
+}

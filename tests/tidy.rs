@@ -1,0 +1,110 @@
+//! The house rules that a compiler does not check: small files, short lines, an idea at the top.
+
+use std::path::{Path, PathBuf};
+
+const MOST_LINES: usize = 400;
+const LONGEST_LINE: usize = 100;
+const GENERATED: &str = "trace_capnp.rs";
+const CODE: &[&str] = &[".rs", ".c", ".h", ".py", ".sh", ".capnp"];
+
+/// Every source file of the repository, by suffix, outside what is built or installed.
+fn sources(suffixes: &[&str]) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.to_path_buf()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)
+            .expect("a readable checkout")
+            .flatten()
+        {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if path.is_dir() {
+                let built = ["target", "scratch", "build"].contains(&&*name);
+                if !built && !name.starts_with('.') {
+                    folders.push(path);
+                }
+            } else if suffixes.iter().any(|s| name.ends_with(s)) && name != GENERATED {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty());
+    found
+}
+
+/// What `broken` says of each source file, after the file's path.
+fn violations(suffixes: &[&str], broken: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let text = |path: &PathBuf| std::fs::read_to_string(path).expect("a text file");
+    let check =
+        |path: PathBuf| broken(&text(&path)).map(|why| format!("{}: {why}", path.display()));
+    sources(suffixes).into_iter().filter_map(check).collect()
+}
+
+#[test]
+fn a_file_holds_one_idea_and_at_most_400_lines() {
+    let too_long = |text: &str| {
+        let lines = text.lines().count();
+        (lines > MOST_LINES).then(|| format!("{lines} lines: split it by its ideas"))
+    };
+    let found = violations(CODE, too_long);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_line_is_at_most_100_characters_long() {
+    let too_wide = |text: &str| {
+        let long = |(_, line): &(usize, &str)| line.chars().count() > LONGEST_LINE;
+        let numbers: Vec<usize> = (1..)
+            .zip(text.lines())
+            .filter(long)
+            .map(|(n, _)| n)
+            .collect();
+        (!numbers.is_empty()).then(|| format!("lines {numbers:?} are too long"))
+    };
+    let found = violations(CODE, too_wide);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_file_opens_with_its_idea() {
+    let silent = |text: &str| {
+        let first = text
+            .lines()
+            .find(|l| !l.contains("SPDX-License-Identifier"));
+        let starts = ["//!", "/*", "//", "#!", "\"\"\"", "# "];
+        let opens = first.is_some_and(|l| starts.iter().any(|start| l.starts_with(start)));
+        (!opens).then(|| "does not open with its idea".into())
+    };
+    let found = violations(&[".rs", ".c", ".h", ".py", ".sh"], silent);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn no_file_is_called_after_nothing_in_particular() {
+    let vague = ["utils", "util", "misc", "common", "helper", "helpers", "v0"];
+    let found: Vec<_> = sources(CODE)
+        .into_iter()
+        .filter(|p| {
+            p.file_stem()
+                .is_some_and(|s| vague.contains(&&*s.to_string_lossy()))
+        })
+        .collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn the_repository_speaks_of_itself_alone() {
+    let elsewhere = [
+        concat!("crates", ".io"),
+        concat!("pypi", ".org"),
+        concat!("/ro", "ot/"),
+    ];
+    let named = |text: &str| {
+        let word = elsewhere.iter().find(|word| text.contains(**word));
+        word.map(|word| format!("names {word}"))
+    };
+    let found = violations(&[".rs", ".c", ".h", ".py", ".sh", ".md", "Makefile"], named);
+    assert!(found.is_empty(), "{found:#?}");
+}
