@@ -1,0 +1,45 @@
+# corehop: `make demo` runs the whole pipeline on MariaDB, `make test` passes every test.
+
+SHELL := /bin/sh
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+# Both Python programs are checked by the rules in symbolizer/pyproject.toml.
+PYTHON := src tests ../scripts/demo ../scripts/tests
+RUFF := ../.venv/bin/ruff --config pyproject.toml
+
+.PHONY: help demo test build sample fuzz clean
+
+help:
+	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
+	@echo 'make test   install what is missing, build, pass every test'
+	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
+	@echo 'make sample records the bundled sample trace anew'
+	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make clean  remove everything the others made here; installed packages stay'
+
+demo:
+	@scripts/demo.sh
+
+build:
+	@scripts/setup.sh demo
+	cargo build --release --locked
+
+test:
+	@scripts/setup.sh test
+	cargo build --locked
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	cargo test --workspace --locked --no-fail-fast
+	cd symbolizer && $(RUFF) check $(PYTHON) && $(RUFF) format --check $(PYTHON)
+	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON)
+	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests
+
+sample: build
+	@scripts/sample.sh
+
+fuzz:
+	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
+
+clean:
+	rm -rf target scratch .venv symbolizer/src/corehop_symbolizer.egg-info
+	find symbolizer scripts -name __pycache__ -type d -prune -exec rm -r {} +

@@ -1,0 +1,12 @@
+//! Any text is either a plan, and then writes and reads back as itself, or refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::path::Path;
+
+fuzz_target!(|text: &str| {
+    if let Ok(plan) = corehop_plans::parse(text, Path::new("fuzzed")) {
+        let again = corehop_plans::parse(&corehop_plans::render(&plan), Path::new("rendered"));
+        assert_eq!(again.expect("a rendered plan reads back"), plan);
+    }
+});

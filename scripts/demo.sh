@@ -1,0 +1,35 @@
+#!/bin/sh
+# `make demo`: set-up, build, then the whole pipeline on MariaDB (scripts/demo/__main__.py).
+#
+# Where packages cannot be installed there is no server to record. Then the bundled sample, which
+# was recorded by these same steps, shows the search alone. Set-up is sh because it may have to
+# install Python.
+#
+# Takes the options of scripts/demo; see scripts/demo.sh --help once set up.
+set -eu
+cd "$(dirname "$0")/.."
+PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
+export PATH
+
+sample_instead() {
+    echo "demo: without these packages: the split of the bundled sample trace instead" >&2
+    cargo build --release --locked
+    target/release/corehop partition --cores 4
+    cat <<'END'
+
+Left out, because the packages named above are missing and could not be installed:
+  recording      needs qemu-user and mariadb-server-core
+  patched runs   need mariadb-server-core, and the load mariadb-client-core
+The trace above was recorded from mariadbd by this demo on another machine.
+END
+}
+
+status=0
+scripts/setup.sh demo || status=$?
+case $status in
+    0) ;;
+    7) sample_instead && exit 0 ;;
+    *) exit "$status" ;;
+esac
+cargo build --release --locked
+exec env PYTHONPATH=scripts PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m demo "$@"

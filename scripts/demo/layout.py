@@ -1,0 +1,84 @@
+"""Where everything lies, and what the demo can be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+MARIADBD = Path("/usr/sbin/mariadbd")
+
+
+class StepError(Exception):
+    """A step failed; the message says which, why and where to look."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much the demo does: every run drives the same transactions."""
+
+    transactions: int = 46
+    """Two decks of cards of the load, so that every type of transaction occurs."""
+
+    scale: int = 30
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The checkout and the demo's folder in it."""
+
+    checkout: Path
+
+    @classmethod
+    def here(cls) -> Layout:
+        """Find the checkout by this file and make the demo's folder."""
+        layout = cls(Path(__file__).resolve().parent.parent.parent)
+        layout.logs.mkdir(parents=True, exist_ok=True)
+        return layout
+
+    @property
+    def scratch(self) -> Path:
+        """Everything the demo makes."""
+        return self.checkout / "scratch" / "demo"
+
+    @property
+    def logs(self) -> Path:
+        """What servers and commands said."""
+        return self.scratch / "logs"
+
+    @property
+    def corehop(self) -> Path:
+        """The command."""
+        return self.checkout / "target" / "release" / "corehop"
+
+    @property
+    def plugin(self) -> Path:
+        """What the command loads into QEMU."""
+        return self.checkout / "target" / "release" / "libcorehop_qemu_plugin.so"
+
+    @property
+    def tpcc(self) -> Path:
+        """The load."""
+        return self.checkout / "target" / "release" / "corehop-tpcc"
+
+    @property
+    def pristine(self) -> Path:
+        """The data directory every run starts from a copy of."""
+        return self.scratch / "data-pristine"
+
+    @property
+    def trace(self) -> Path:
+        """The recording."""
+        return self.scratch / "tpcc.trace"
+
+    def plan(self, cores: int) -> Path:
+        """Give the plan for so many cores."""
+        return self.scratch / f"plan-{cores}.toml"
+
+    def patched(self, cores: int) -> Path:
+        """Give the server patched by that plan."""
+        return self.scratch / f"mariadbd.hop{cores}"
+
+    def short(self, path: Path) -> str:
+        """Give the path as it reads from the checkout."""
+        return str(path.relative_to(self.checkout))

@@ -1,0 +1,124 @@
+"""Every process the demo starts, so that none outlives it.
+
+Each leads a process group of its own: a Ctrl-C reaches the demo alone, which then ends the others
+in order. If the demo itself is killed, the kernel sends them SIGTERM.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from demo.layout import StepError
+
+PR_SET_PDEATHSIG = 1
+GRACE_SECONDS = 30
+NOTHING = Path(os.devnull)
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+Command = Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class Streams:
+    """What a process reads, and whether its messages go to the log or to the terminal."""
+
+    log: str
+    quiet: bool = True
+    given: Path = NOTHING
+
+
+def die_with_parent() -> None:
+    """Ask the kernel for SIGTERM when the demo ends (prctl(2))."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+class Keeper:
+    """Starts processes and sees to it that they end."""
+
+    def __init__(self, logs: Path) -> None:
+        """Keep what processes say in the folder `logs`."""
+        self.logs = logs
+        self.running: list[subprocess.Popen[str]] = []
+
+    def __enter__(self) -> Self:
+        """Nothing runs yet."""
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        """End what still runs, at once if the user insists."""
+        for process in reversed(self.running[:]):
+            try:
+                self.stop(process)
+            except KeyboardInterrupt:
+                self.kill(process)
+
+    def start(
+        self,
+        command: Command,
+        streams: Streams,
+        *,
+        environment: Mapping[str, str] | None = None,
+        output: int | None = None,
+    ) -> subprocess.Popen[str]:
+        """Start a process; what it prints goes to `output`, or to the log."""
+        with (self.logs / streams.log).open("a") as messages, streams.given.open() as given:
+            process = subprocess.Popen(
+                [str(part) for part in command],
+                stdin=given,
+                stdout=messages if output is None else output,
+                stderr=messages if streams.quiet else None,
+                env={**os.environ, **(environment or {})},
+                text=True,
+                process_group=0,
+                preexec_fn=die_with_parent,  # noqa: PLW1509 (the demo has one thread)
+            )
+        self.running.append(process)
+        return process
+
+    def run(self, command: Command, streams: Streams, *, seconds: float) -> str:
+        """Run a command to its end and give what it printed."""
+        name, log = Path(command[0]).name, self.logs / streams.log
+        process = self.start(command, streams, output=subprocess.PIPE)
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.stop(process)
+            late = f"{name} did not end within {seconds:.0f} s; see {log}"
+            raise StepError(late) from None
+        self.running.remove(process)
+        if process.returncode != 0:
+            where = f"see {log}" if streams.quiet else "its message is above"
+            raise StepError(f"{name} failed with exit code {process.returncode}; {where}")
+        return printed
+
+    def stop(self, process: subprocess.Popen[str]) -> int:
+        """Ask a process to end, wait for it, and kill what it leaves behind."""
+        if process.poll() is None:
+            process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=GRACE_SECONDS)
+        code = self.kill(process)
+        if process in self.running:
+            self.running.remove(process)
+        return code
+
+    def kill(self, process: subprocess.Popen[str]) -> int:
+        """End a process and what it has started, with no chance to tidy up."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        return process.wait()

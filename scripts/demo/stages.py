@@ -1,0 +1,223 @@
+"""The steps of the demo, each skipped where its result is there already."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from demo.layout import MARIADBD, Layout, Settings, StepError
+from demo.processes import Command, Keeper, Streams
+from demo.server import Program, Running, make_data_directory, running
+from demo.steps import Input, Steps
+
+MACHINE = "xeon-e5-2620-v4"
+MEMORY_LIMIT_MIB = 2048
+LONGEST_STEP_SECONDS = 1800
+
+Facts = dict[str, Any]
+
+
+class Stages:
+    """What the demo can do, in the order it does it."""
+
+    def __init__(self, layout: Layout, settings: Settings, keeper: Keeper) -> None:
+        """Work in the layout's folder."""
+        self.layout = layout
+        self.settings = settings
+        self.keeper = keeper
+        self.steps = Steps(layout.scratch / "done")
+        # The symbolizer's cache is part of what `make clean` removes.
+        os.environ["XDG_CACHE_HOME"] = str(layout.scratch / "cache")
+
+    def load_database(self) -> None:
+        """Make a data directory and fill it with TPC-C's tables, once for all runs."""
+        pristine = self.layout.pristine
+
+        def work() -> None:
+            make_data_directory(self.keeper, pristine)
+            with running(self.keeper, self.layout, pristine) as server:
+                scale, seed = str(self.settings.scale), str(self.settings.seed)
+                self.tpcc(server, "load", "--scale", scale, "--seed", seed, quiet=False)
+                self.tpcc(server, "check")
+
+        inputs: list[Input] = [MARIADBD, self.layout.tpcc, self.settings.scale, self.settings.seed]
+        title = f"TPC-C's tables at 1/{self.settings.scale}, in MariaDB"
+        self.steps.step("load", title, inputs, [pristine], work)
+
+    def run(
+        self,
+        name: str,
+        *,
+        server: Path | None,
+        backend: str | None,
+        transactions: int | None = None,
+    ) -> Facts:
+        """Drive the transactions against a server on a fresh copy of the tables."""
+        facts = self.layout.scratch / f"run-{name}.json"
+        count = self.settings.transactions if transactions is None else transactions
+        inputs = [*self.basis(), name, count]
+        inputs += [server] if server else []
+        title = f"{count} transactions, {server.name if server else MARIADBD.name}"
+        title += f" with backend {backend}" if backend else ""
+
+        def work() -> None:
+            statistics = self.layout.scratch / f"statistics-{name}.json"
+            statistics.unlink(missing_ok=True)
+            environment = {"COREHOP_STATS": str(statistics), "COREHOP_BACKEND": backend or "off"}
+            data = self.fresh_copy(name)
+            result = self.drive(data, count, Program(server or MARIADBD, (), environment))
+            if backend:
+                if not statistics.exists():
+                    raise StepError(f"{title}: the runtime wrote no {statistics}")
+                result["statistics"] = json.loads(statistics.read_text())
+            shutil.rmtree(data)
+            facts.write_text(json.dumps(result, indent=1))
+
+        self.steps.step(f"run-{name}", title, inputs, [facts], work)
+        return read(facts)
+
+    def record(self, reference: Facts) -> Facts:
+        """Record the same transactions; the server runs under QEMU."""
+        facts = self.layout.scratch / "recorded.json"
+        # The first request is the good-bye of whoever waited for the server to answer.
+        requests = reference["load"]["statements"] + 1
+        inputs = [*self.basis(), self.layout.corehop, self.layout.plugin, requests]
+        title = f"recording {requests} requests under QEMU"
+        trace = self.layout.short(self.layout.trace)
+        command: list[str | Path] = [self.layout.corehop, "record", "-o", trace]
+        command += ["--request-at", "dispatch_command", "--requests", str(requests)]
+        command += ["--keep-running", "--memory-limit", str(MEMORY_LIMIT_MIB), "--"]
+
+        def work() -> None:
+            data = self.fresh_copy("recorded")
+            program = Program(prefix=tuple(command))
+            result = self.drive(data, self.settings.transactions, program)
+            shutil.rmtree(data)
+            facts.write_text(json.dumps(result, indent=1))
+
+        self.steps.step("record", title, inputs, [facts, self.layout.trace], work)
+        return read(facts)
+
+    def partition(self, cores: int) -> Facts:
+        """Find the best split."""
+        plan = self.layout.plan(cores)
+        facts = self.layout.scratch / f"partition-{cores}.json"
+        command: list[str | Path] = [
+            self.layout.corehop,
+            "partition",
+            self.layout.short(self.layout.trace),
+        ]
+        command += ["--cores", str(cores), "--machine", MACHINE, "-o", plan, "--json"]
+
+        def work() -> None:
+            printed = self.corehop(command)
+            facts.write_text(printed)
+
+        inputs: list[Input] = [self.layout.corehop, self.layout.trace, MACHINE]
+        self.steps.step(
+            f"partition-{cores}", f"the best split for {cores} cores", inputs, [plan, facts], work
+        )
+        return read(facts)
+
+    def predict(self, cores: int) -> Facts:
+        """Count the hops the plan makes of everything that was recorded."""
+        facts = self.layout.scratch / f"replay-{cores}.json"
+        plan = self.layout.plan(cores)
+        command: list[str | Path] = [
+            self.layout.corehop,
+            "replay",
+            self.layout.short(self.layout.trace),
+        ]
+        command += ["--machine", MACHINE, "--plan", plan, "--json"]
+
+        def work() -> None:
+            facts.write_text(self.corehop(command))
+
+        inputs = [self.layout.corehop, self.layout.trace, plan]
+        title = f"the hops that {plan.name} makes of the recording"
+        self.steps.step(f"replay-{cores}", title, inputs, [facts], work)
+        return read(facts)
+
+    def patch(self, cores: int) -> Path:
+        """Write the patched server and have every promise about it checked."""
+        patched = self.layout.patched(cores)
+        command: list[str | Path] = [self.layout.corehop, "patch"]
+
+        def work() -> None:
+            make = [*command, "--plan", self.layout.plan(cores), MARIADBD, "-o", patched]
+            self.corehop([*make, "--force"])
+            self.corehop([*command, "--verify", patched, "--original", MARIADBD])
+
+        inputs = [self.layout.corehop, self.layout.plan(cores), MARIADBD]
+        self.steps.step(f"patch-{cores}", f"writing {patched.name}", inputs, [patched], work)
+        return patched
+
+    def backends(self, cores: int) -> list[str]:
+        """Give the backends that can run so many cores here."""
+        enough = len(os.sched_getaffinity(0)) >= cores
+        return ["count", "affinity"] if enough else ["count"]
+
+    def drive(self, data: Path, transactions: int, program: Program) -> Facts:
+        """Run the load, end the server, and take the tables' checksums with an unpatched one."""
+        with running(self.keeper, self.layout, data, program) as server:
+            load = None
+            if transactions:
+                options = ["--transactions", str(transactions), "--seed", str(self.settings.seed)]
+                options += ["--max-seconds", str(LONGEST_STEP_SECONDS), "--json"]
+                # Two progress bars would write over each other; the recorder shows its own.
+                load = json.loads(self.tpcc(server, "run", *options, quiet=program.is_recorded))
+            if program.is_recorded:
+                self.shut_down(server)
+        result: Facts = {"load": load}
+        with running(self.keeper, self.layout, data) as server:
+            self.tpcc(server, "check")
+            result["tables"] = json.loads(self.tpcc(server, "checksum", "--json"))["tables"]
+        return result
+
+    def shut_down(self, server: Running) -> None:
+        """End a server from within, so that the recorder sees it end by itself."""
+        client = ["mariadb", "--no-defaults", "--user=root", f"--socket={server.socket}"]
+        self.keeper.run([*client, "--execute=shutdown"], Streams("server.log"), seconds=60)
+        try:
+            server.process.wait(timeout=120)
+        except subprocess.TimeoutExpired:
+            raise StepError("the server under QEMU did not shut down within 120 s") from None
+
+    def tpcc(self, server: Running, subcommand: str, *options: str, quiet: bool = True) -> str:
+        """Run the load's command against a server."""
+        command: Command = (self.layout.tpcc, subcommand, "--socket", server.socket, *options)
+        seconds = LONGEST_STEP_SECONDS + 60
+        return self.keeper.run(command, Streams("tpcc.log", quiet), seconds=seconds)
+
+    def corehop(self, command: Command) -> str:
+        """Run corehop with its progress and messages on the terminal."""
+        return self.keeper.run(
+            command, Streams("corehop.log", quiet=False), seconds=LONGEST_STEP_SECONDS
+        )
+
+    def fresh_copy(self, name: str) -> Path:
+        """Copy the data directory that nobody has changed since it was loaded."""
+        copy = self.layout.scratch / f"data-{name}"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.layout.pristine, copy)
+        return copy
+
+    def basis(self) -> list[Input]:
+        """Give what every run depends on."""
+        return [
+            MARIADBD,
+            self.layout.tpcc,
+            self.settings.transactions,
+            self.settings.scale,
+            self.settings.seed,
+        ]
+
+
+def read(facts: Path) -> Facts:
+    """Read what a step has left."""
+    result: Facts = json.loads(facts.read_text())
+    return result

@@ -1,0 +1,67 @@
+"""Skipping what is done: a step is done while its outputs exist and its inputs are the same.
+
+Inputs are files, by content, and settings. The stamp is written after the outputs, so a step cut
+short is done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+Input = Path | str | int
+
+
+class Steps:
+    """The steps of a run of the demo."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep stamps in `folder`."""
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def step(
+        self,
+        name: str,
+        title: str,
+        inputs: Sequence[Input],
+        outputs: Sequence[Path],
+        work: Callable[[], None],
+    ) -> None:
+        """Do the work, unless it has been done on the same inputs."""
+        stamp = self.folder / name
+        wanted = fingerprint(inputs)
+        is_done = stamp.exists() and stamp.read_text() == wanted
+        if is_done and all(output.exists() for output in outputs):
+            print(f"demo: {title}: done before", file=sys.stderr)
+            return
+        print(f"demo: {title}", file=sys.stderr)
+        stamp.unlink(missing_ok=True)
+        for output in outputs:
+            remove(output)
+        work()
+        stamp.write_text(wanted)
+
+
+def fingerprint(inputs: Sequence[Input]) -> str:
+    """Give a hash of the inputs: of a file's content, and of the text of anything else."""
+    parts = []
+    for item in inputs:
+        if isinstance(item, Path):
+            with item.open("rb") as stream:
+                parts.append(hashlib.file_digest(stream, "sha256").hexdigest())
+        else:
+            parts.append(str(item))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, where there is one."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,17 @@
+#!/bin/sh
+# `make fuzz`: each fuzz target for so many seconds, starting from the repository's own files.
+#
+# libFuzzer's instrumentation is unstable in Rust; RUSTC_BOOTSTRAP lets the stable compiler do it,
+# so that no second toolchain is needed.
+set -eu
+cd "$(dirname "$0")/../fuzz"
+seconds=$1
+export RUSTC_BOOTSTRAP=1
+command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+mkdir -p corpus/trace corpus/plan corpus/machine corpus/elf
+cp ../configs/machines/*.toml corpus/machine/
+cp ../plans/tests/snapshots/*.snap corpus/plan/
+cp /bin/true corpus/elf/
+for target in trace plan machine elf; do
+    cargo fuzz run "$target" -- -max_total_time="$seconds" -rss_limit_mb=3000
+done

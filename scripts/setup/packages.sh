@@ -1,0 +1,114 @@
+# shellcheck shell=sh
+# Debian packages: which are missing, and installing them without starting or stopping any daemon.
+
+POLICY=/usr/sbin/policy-rc.d
+POLICY_MARK="written by the set-up of corehop, removed when it ends"
+
+# Prints the packages that provide what is missing for the purpose.
+missing_packages() {
+    lacks /usr/bin/qemu-x86_64 && echo qemu-user
+    lacks /usr/sbin/mariadbd && echo mariadb-server-core
+    lacks /usr/share/mysql/mysql_system_tables.sql && echo mariadb-server-core
+    lacks mariadb && echo mariadb-client-core
+    lacks capnp && echo capnproto
+    lacks python3 && echo python3
+    has_venv || echo python3-venv
+    lacks cc && echo gcc
+    lacks /usr/include/stdio.h && echo libc6-dev
+    lacks readelf && echo binutils
+    lacks /etc/ssl/certs/ca-certificates.crt && echo ca-certificates
+    if [ "$1" = test ]; then
+        lacks g++ && echo g++
+        lacks /usr/bin/redis-server && echo redis-server
+        lacks redis-cli && echo redis-tools
+        lacks /usr/bin/memcached && echo memcached
+        lacks /usr/sbin/nginx && echo nginx-light
+    fi
+    return 0
+}
+
+# True when the file, or the command on PATH, is absent.
+lacks() {
+    case $1 in
+        /*) ! [ -e "$1" ] ;;
+        *) ! command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+has_venv() {
+    find_python >/dev/null
+}
+
+install_packages() {
+    missing=$(missing_packages "$1" | sort -u | paste -sd ' ' -)
+    [ -n "$missing" ] || return 0
+    failure_code=7
+    lacks apt-get &&
+        fail "missing, and this is no Debian: $missing" "install what these packages provide"
+    become_root
+    say "installing $missing"
+    hold_daemons
+    # shellcheck disable=SC2086 # a list of package names
+    if ! apt_get update || ! apt_get install $missing; then
+        fail "these packages could not be installed: $missing" \
+            "see apt-get's message above; the demo needs the network once"
+    fi
+    # shellcheck disable=SC2086
+    keep_daemons_off $missing
+    release_daemons
+    left=$(missing_packages "$1" | sort -u | paste -sd ' ' -)
+    [ -z "$left" ] || fail "installed, but still not found: $left" "look at PATH"
+    failure_code=6
+}
+
+# Sets `root` to what must stand before a command that needs root.
+become_root() {
+    root=
+    [ "$(id -u)" -ne 0 ] || return 0
+    if command -v sudo >/dev/null 2>&1 && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+        root=sudo
+        return 0
+    fi
+    fail "missing, with neither root nor sudo at hand: $missing" \
+        "as root: apt-get install $missing"
+}
+
+apt_get() {
+    $root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+        -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 \
+        -o Acquire::Retries=3 --no-install-recommends "$@" >&2
+}
+
+# invoke-rc.d asks this policy before it starts or stops anything (101: not allowed). An
+# administrator's own policy stays as it is.
+hold_daemons() {
+    if [ -e "$POLICY" ] && ! grep -q "$POLICY_MARK" "$POLICY"; then
+        return 0
+    fi
+    trap release_daemons EXIT
+    trap 'exit 130' INT TERM HUP
+    printf '#!/bin/sh\n# %s\nexit 101\n' "$POLICY_MARK" | $root tee "$POLICY" >/dev/null
+    $root chmod 755 "$POLICY"
+}
+
+release_daemons() {
+    if [ -e "$POLICY" ] && grep -q "$POLICY_MARK" "$POLICY"; then
+        $root rm -f "$POLICY"
+    fi
+    trap - EXIT INT TERM HUP
+}
+
+# The daemons of packages that were not there before neither run now (an administrator's policy may
+# have let them start) nor after the next boot: tests start what they need themselves.
+keep_daemons_off() {
+    for package in "$@"; do
+        case $package in
+            redis-server | memcached) unit=$package ;;
+            nginx-light) unit=nginx ;;
+            *) continue ;;
+        esac
+        $root invoke-rc.d --quiet "$unit" stop >/dev/null 2>&1 || true
+        $root update-rc.d "$unit" disable >/dev/null 2>&1 || true
+        $root deb-systemd-helper disable "$unit.service" >/dev/null 2>&1 || true
+    done
+}

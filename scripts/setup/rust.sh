@@ -1,0 +1,15 @@
+# shellcheck shell=sh
+# Rust comes from rustup: the version Debian 12 ships is too old.
+
+require_rust() {
+    PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
+    needed=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+    remedy="install rustup (https://rustup.rs), run 'rustup default stable', then try again"
+    command -v cargo >/dev/null 2>&1 ||
+        fail "Rust is missing ($needed or newer is needed)" "$remedy"
+    found=$(cargo --version 2>/dev/null | cut -d ' ' -f 2)
+    [ -n "$found" ] || fail "cargo does not answer to --version" "$remedy"
+    oldest=$(printf '%s\n%s\n' "$needed" "$found" | sort -V | head -n 1)
+    [ "$oldest" = "$needed" ] ||
+        fail "Rust $found is too old ($needed or newer is needed)" "$remedy"
+}
