@@ -234,7 +234,8 @@ fn a_machine_file_may_say_policy_sharing_inclusion_and_transfers() {
 fn cores_share_caches_in_equal_groups() {
     assert_eq!(
         refusal("latency_cycles = 12", "latency_cycles = 12, shared_by = 3"),
-        "tiny.toml: l2: shared_by = 3 does not divide the machine's cores, which is 2: change either"
+        "tiny.toml: l2: shared_by = 3 does not divide the machine's cores, which is 2: \
+         change either"
     );
     assert_eq!(
         refusal(
@@ -245,7 +246,8 @@ fn cores_share_caches_in_equal_groups() {
     );
     assert_eq!(
         refusal("latency_cycles = 12", "latency_cycles = 12, shared_by = 0"),
-        "tiny.toml: l2: shared_by = 0 does not divide the machine's cores, which is 2: change either"
+        "tiny.toml: l2: shared_by = 0 does not divide the machine's cores, which is 2: \
+         change either"
     );
 }
 
@@ -263,7 +265,8 @@ fn a_setting_where_it_means_nothing_is_refused() {
             "latency_cycles = 12",
             "latency_cycles = 12, inclusion = \"exclusive\""
         ),
-        "tiny.toml: l2: inclusion = \"exclusive\" is simulated for l3 only: choose \"inclusive\" or \
+        "tiny.toml: l2: inclusion = \"exclusive\" is simulated for l3 only: choose \
+         \"inclusive\" or \
          \"non-inclusive\""
     );
 }
