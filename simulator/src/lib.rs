@@ -73,6 +73,7 @@
 //! ```
 
 mod counters;
+pub mod detail;
 mod error;
 mod hierarchy;
 mod history;
