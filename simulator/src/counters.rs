@@ -97,6 +97,7 @@ impl Counters {
     /// The cycles these accesses and `hops` take on `machine`: every access costs the latency of
     /// the level that served it, nothing overlaps, and a hop costs what the machine says.
     pub fn cycles_on(&self, machine: &Machine, hops: u64) -> u64 {
+        let l3_latency_cycles = machine.l3.map_or(0, |l3| l3.latency_cycles);
         [
             (
                 self.l1i.accesses - self.l1i.misses,
@@ -107,7 +108,7 @@ impl Counters {
                 machine.l1d.latency_cycles,
             ),
             (self.l2.accesses - self.l2.misses, machine.l2.latency_cycles),
-            (self.l3.accesses - self.l3.misses, machine.l3.latency_cycles),
+            (self.l3.accesses - self.l3.misses, l3_latency_cycles),
             (self.l3.misses, machine.memory_latency_cycles),
             (hops, machine.hop_cost_cycles),
         ]

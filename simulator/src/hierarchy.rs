@@ -60,7 +60,7 @@ impl Hierarchy {
     ///
     /// # Panics
     /// On a machine that [`Machine::check`] refuses, or when `cores_used` is zero or more than the
-    /// machine has.
+    /// machine has, or on a machine without an L3.
     pub fn new(machine: &Machine, cores_used: u32) -> Self {
         assert!(
             (1..=machine.cores).contains(&cores_used),
@@ -75,7 +75,7 @@ impl Hierarchy {
         Hierarchy {
             machine: machine.clone(),
             cores: (0..cores_used).map(core).collect(),
-            l3: Lru::new(machine.l3),
+            l3: Lru::new(machine.l3.expect("an L3")),
         }
     }
 

@@ -29,8 +29,9 @@ pub fn read(root: &Path) -> Result<Machine, Error> {
         l1i: l1i.1,
         l1d: l1d.1,
         l2: l2.1,
-        l3: l3.1,
+        l3: Some(l3.1),
         memory_latency_cycles: 200,
+        transfer_latency_cycles: 45,
         hop_cost_cycles: 24_150,
     };
     machine.check().map_err(|problem| odd(&caches, &problem))?;
@@ -82,11 +83,8 @@ fn level(
             return Err(odd(&folder, &problem));
         }
         let ways = number(&folder.join("ways_of_associativity"))?;
-        let level = Level {
-            size_bytes: size_bytes(&folder.join("size"))?,
-            ways: u32::try_from(ways).map_err(|_| odd(&folder, "too many ways"))?,
-            latency_cycles,
-        };
+        let ways = u32::try_from(ways).map_err(|_| odd(&folder, "too many ways"))?;
+        let level = Level::new(size_bytes(&folder.join("size"))?, ways, latency_cycles);
         return Ok((folder, level));
     }
     let problem = format!("no level {wanted_level} cache of type {wanted_type} is described");

@@ -73,6 +73,7 @@
 //! ```
 
 mod counters;
+pub mod detail;
 mod error;
 mod hierarchy;
 mod history;
@@ -87,7 +88,7 @@ mod split;
 pub use counters::{Counters, L1Counters, L2Counters, L3Counters, MissCauses};
 pub use error::Error;
 pub use hierarchy::Hierarchy;
-pub use machine::{Level, Machine};
+pub use machine::{Inclusion, Level, Machine, Policy};
 pub use private_caches::{PrivateCaches, Served};
 pub use replay::{Replay, ReplayOptions, Replayer, replay};
 pub use split::Split;

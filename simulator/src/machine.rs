@@ -3,6 +3,8 @@
 //! Every rule the simulator relies on is checked when a machine is read, so that a cache never has
 //! to. What a machine file may say is shown by `configs/machines/`; [`crate::host`] reads this one.
 
+mod rules;
+
 use crate::{Error, host};
 use serde::Deserialize;
 use std::path::Path;
@@ -10,55 +12,119 @@ use std::path::Path;
 /// Bytes in a line. corehop counts in lines of 64 bytes everywhere.
 pub const LINE_SIZE_BYTES: u64 = 1 << corehop_traces::execution::LINE_SHIFT;
 
-/// Most cores a machine may have: the L3's directory keeps its sharers in 64 bits.
+/// Most cores a machine may have: who holds a line is kept in 64 bits.
 pub const CORES_MAXIMUM: u32 = 64;
 
+/// A bundled machine's name, and the text of its file, which is called after it.
+macro_rules! bundled {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../configs/machines/", $name, ".toml")),
+        )
+    };
+}
+
 /// The machines that come with corehop: name, and the text of its file.
-const BUNDLED: [(&str, &str); 2] = [
-    (
-        "xeon-e5-2620-v4",
-        include_str!("../../configs/machines/xeon-e5-2620-v4.toml"),
-    ),
-    (
-        "xeon-d-1540",
-        include_str!("../../configs/machines/xeon-d-1540.toml"),
-    ),
+const BUNDLED: &[(&str, &str)] = &[
+    bundled!("xeon-e5-2620-v4"),
+    bundled!("xeon-d-1540"),
+    bundled!("xeon-e5-4610v2"),
+    bundled!("xeon-8480"),
+    bundled!("core-i7-soares"),
+    bundled!("opteron-8431"),
+    bundled!("opteron-6274"),
+    bundled!("opteron-6380"),
+    bundled!("epyc-9004"),
+    bundled!("graviton3"),
+    bundled!("ppc-970fx"),
 ];
 
-/// A machine with private L1I, L1D and L2 in every core, and one L3 shared by all.
+/// A machine of cores with an L1I, an L1D and an L2, and perhaps one L3 that all share.
+///
+/// Neighbouring cores may share an L1I, an L1D or an L2, see [`Level::shared_by`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Name by which reports and plans call it.
     pub name: String,
     /// Number of cores, 1 to [`CORES_MAXIMUM`].
     pub cores: u32,
-    /// Each core's instruction cache.
+    /// Instruction caches.
     pub l1i: Level,
-    /// Each core's data cache.
+    /// Data caches.
     pub l1d: Level,
-    /// Each core's second level, inclusive of its L1I and L1D.
+    /// Second-level caches, inclusive or non-inclusive of the first level.
     pub l2: Level,
-    /// The third level, shared by all cores and inclusive of all of them.
-    pub l3: Level,
+    /// The third level, shared by all cores; `None` on a machine without one.
+    pub l3: Option<Level>,
     /// Cycles of an access that no cache serves.
     pub memory_latency_cycles: u32,
+    /// Cycles of an access that caches above another L2 serve. A machine file that does not say
+    /// gets the L3's latency or, without an L3, memory's.
+    pub transfer_latency_cycles: u32,
     /// Cycles from leaving one core to running on another.
     pub hop_cost_cycles: u32,
 }
 
 /// One level of cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// Capacity.
+    /// Capacity of one instance.
     pub size_bytes: u64,
-    /// Lines in a set.
+    /// Lines in a set, 1 to 128.
     pub ways: u32,
     /// Cycles of an access that this level serves, from issue to data.
     pub latency_cycles: u32,
+    /// What a full set gives up; least recently used where a machine file does not say.
+    pub policy: Policy,
+    /// How many neighbouring cores share one instance: core `c` uses instance `c / shared_by`. 1
+    /// in the L3, which all cores share.
+    pub shared_by: u32,
+    /// What this level promises about the lines of the levels above it. First levels have none
+    /// above them and keep the default.
+    pub inclusion: Inclusion,
+}
+
+/// Which line of a full set makes room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// The least recently used.
+    #[default]
+    Lru,
+    /// The one that came first, however often it was used since.
+    Fifo,
+    /// The one a binary tree of bits points to (tree-PLRU): each use turns the bits on its path
+    /// away. Needs a power of two of ways, at most 64.
+    Plru,
+}
+
+/// What a level promises about the lines in the levels above it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inclusion {
+    /// It holds all of them: a line that leaves it leaves them too.
+    #[default]
+    Inclusive,
+    /// Nothing: it is filled on a miss like them, and a line leaves it alone.
+    NonInclusive,
+    /// L3 only: it takes the lines that leave the L2s, and gives a line up when it serves it.
+    Exclusive,
 }
 
 impl Level {
+    /// A level with the defaults of a machine file: least recently used, not shared, inclusive.
+    pub fn new(size_bytes: u64, ways: u32, latency_cycles: u32) -> Level {
+        Level {
+            size_bytes,
+            ways,
+            latency_cycles,
+            policy: Policy::default(),
+            shared_by: 1,
+            inclusion: Inclusion::default(),
+        }
+    }
+
     /// Number of sets. Exact for every level of a checked machine.
     pub fn sets(&self) -> u64 {
         self.size_bytes / (u64::from(self.ways) * LINE_SIZE_BYTES)
@@ -73,11 +139,85 @@ struct MachineFile {
     cores: u32,
     line_size_bytes: u64,
     memory_latency_cycles: u32,
+    transfer_latency_cycles: Option<u32>,
     hop_cost_cycles: u32,
-    l1i: Level,
-    l1d: Level,
-    l2: Level,
-    l3: Level,
+    l1i: FirstLevelFile,
+    l1d: FirstLevelFile,
+    l2: SecondLevelFile,
+    l3: Option<ThirdLevelFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FirstLevelFile {
+    size_bytes: u64,
+    ways: u32,
+    latency_cycles: u32,
+    #[serde(default)]
+    policy: Policy,
+    #[serde(default = "one")]
+    shared_by: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SecondLevelFile {
+    size_bytes: u64,
+    ways: u32,
+    latency_cycles: u32,
+    #[serde(default)]
+    policy: Policy,
+    #[serde(default = "one")]
+    shared_by: u32,
+    #[serde(default)]
+    inclusion: Inclusion,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ThirdLevelFile {
+    size_bytes: u64,
+    ways: u32,
+    latency_cycles: u32,
+    #[serde(default)]
+    policy: Policy,
+    #[serde(default)]
+    inclusion: Inclusion,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl From<FirstLevelFile> for Level {
+    fn from(file: FirstLevelFile) -> Level {
+        Level {
+            policy: file.policy,
+            shared_by: file.shared_by,
+            ..Level::new(file.size_bytes, file.ways, file.latency_cycles)
+        }
+    }
+}
+
+impl From<SecondLevelFile> for Level {
+    fn from(file: SecondLevelFile) -> Level {
+        Level {
+            policy: file.policy,
+            shared_by: file.shared_by,
+            inclusion: file.inclusion,
+            ..Level::new(file.size_bytes, file.ways, file.latency_cycles)
+        }
+    }
+}
+
+impl From<ThirdLevelFile> for Level {
+    fn from(file: ThirdLevelFile) -> Level {
+        Level {
+            policy: file.policy,
+            inclusion: file.inclusion,
+            ..Level::new(file.size_bytes, file.ways, file.latency_cycles)
+        }
+    }
 }
 
 impl Machine {
@@ -125,14 +265,17 @@ impl Machine {
             place: error.to_string(),
         })?;
         let line_size_bytes = file.line_size_bytes;
+        let l3 = file.l3.map(Level::from);
+        let transfer_default = l3.map_or(file.memory_latency_cycles, |l3| l3.latency_cycles);
         let machine = Machine {
             name: file.name,
             cores: file.cores,
-            l1i: file.l1i,
-            l1d: file.l1d,
-            l2: file.l2,
-            l3: file.l3,
+            l1i: file.l1i.into(),
+            l1d: file.l1d.into(),
+            l2: file.l2.into(),
+            l3,
             memory_latency_cycles: file.memory_latency_cycles,
+            transfer_latency_cycles: file.transfer_latency_cycles.unwrap_or(transfer_default),
             hop_cost_cycles: file.hop_cost_cycles,
         };
         let checked = if line_size_bytes == LINE_SIZE_BYTES {
@@ -152,69 +295,12 @@ impl Machine {
         }
     }
 
-    /// The rules a machine keeps beyond its types. Private levels have a power of two of sets, as
+    /// The rules a machine keeps beyond its types. L1s and L2s have a power of two of sets, as
     /// all that are built have; the L3 of real servers often has not, so any number will do there.
     ///
     /// # Errors
     /// Which rule is broken, by which level, and what to do.
     pub fn check(&self) -> Result<(), String> {
-        if self.cores == 0 || self.cores > CORES_MAXIMUM {
-            return Err(format!(
-                "cores = {}: give the machine 1 to {CORES_MAXIMUM}",
-                self.cores
-            ));
-        }
-        for (name, level) in [("l1i", self.l1i), ("l1d", self.l1d), ("l2", self.l2)] {
-            check_level(name, level)?;
-            if !level.sets().is_power_of_two() {
-                return Err(format!(
-                    "{name}: {} bytes in {} ways of {LINE_SIZE_BYTES} bytes make {} sets, which is \
-                     no power of two: change size_bytes or ways",
-                    level.size_bytes,
-                    level.ways,
-                    level.sets()
-                ));
-            }
-        }
-        check_level("l3", self.l3)?;
-        for (inner, inner_size, outer, outer_size) in [
-            ("l1i", self.l1i.size_bytes, "l2", self.l2.size_bytes),
-            ("l1d", self.l1d.size_bytes, "l2", self.l2.size_bytes),
-            ("l2", self.l2.size_bytes, "l3", self.l3.size_bytes),
-        ] {
-            if outer_size < inner_size {
-                return Err(format!(
-                    "{outer}: {outer_size} bytes are fewer than the {inner_size} of {inner}, which \
-                     an inclusive {outer} must hold: make it larger"
-                ));
-            }
-        }
-        Ok(())
+        rules::check(self)
     }
 }
-
-fn check_level(name: &str, level: Level) -> Result<(), String> {
-    let Level {
-        size_bytes, ways, ..
-    } = level;
-    if size_bytes == 0 || ways == 0 {
-        return Err(format!(
-            "{name}: size_bytes = {size_bytes}, ways = {ways}: a cache has at least one line"
-        ));
-    }
-    if !size_bytes.is_multiple_of(u64::from(ways) * LINE_SIZE_BYTES) {
-        return Err(format!(
-            "{name}: {size_bytes} bytes do not divide into {ways} ways of {LINE_SIZE_BYTES}-byte \
-             lines: change size_bytes or ways"
-        ));
-    }
-    if size_bytes > SIZE_BYTES_MAXIMUM {
-        return Err(format!(
-            "{name}: {size_bytes} bytes: more than {SIZE_BYTES_MAXIMUM} cannot be simulated"
-        ));
-    }
-    Ok(())
-}
-
-/// Largest cache that is simulated: its tags take a quarter of its size in the host's memory.
-const SIZE_BYTES_MAXIMUM: u64 = 8 << 30;

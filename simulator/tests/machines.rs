@@ -1,7 +1,7 @@
-//! Machine files: the bundled ones are what they say, and an impossible one is refused with the
-//! reason and the place.
+//! Machine files: each is read as it says, and an impossible one is refused with the reason and the
+//! place. What the bundled ones say is tested in `bundled_machines.rs`.
 
-use corehop_simulator::{Error, Level, Machine, host};
+use corehop_simulator::{Error, Inclusion, Level, Machine, Policy, host};
 use std::path::Path;
 
 const TINY: &str = "\
@@ -28,61 +28,19 @@ fn refusal(from: &str, to: &str) -> String {
 }
 
 fn level(size_bytes: u64, ways: u32, latency_cycles: u32) -> Level {
-    Level {
-        size_bytes,
-        ways,
-        latency_cycles,
-    }
-}
-
-#[test]
-fn the_xeon_e5_2620_v4_has_8_cores_and_20_mib_of_l3() {
-    let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
-    let expected = Machine {
-        name: "xeon-e5-2620-v4".into(),
-        cores: 8,
-        l1i: level(32 << 10, 8, 4),
-        l1d: level(32 << 10, 8, 4),
-        l2: level(256 << 10, 8, 12),
-        l3: level(20 << 20, 20, 45),
-        memory_latency_cycles: 200,
-        hop_cost_cycles: 24_150,
-    };
-    assert_eq!(machine, expected);
-    assert_eq!(machine.l3.sets(), 16_384);
-}
-
-#[test]
-fn the_xeon_d_1540_has_8_cores_and_12_mib_of_l3() {
-    let machine = Machine::named_or_path("xeon-d-1540").unwrap();
-    let expected = Machine {
-        name: "xeon-d-1540".into(),
-        cores: 8,
-        l1i: level(32 << 10, 8, 4),
-        l1d: level(32 << 10, 8, 4),
-        l2: level(256 << 10, 8, 12),
-        l3: level(12 << 20, 12, 45),
-        memory_latency_cycles: 190,
-        hop_cost_cycles: 23_000,
-    };
-    assert_eq!(machine, expected);
-}
-
-#[test]
-fn every_bundled_machine_is_called_what_its_file_is() {
-    for name in Machine::bundled() {
-        assert_eq!(Machine::named_or_path(name).unwrap().name, name);
-    }
+    Level::new(size_bytes, ways, latency_cycles)
 }
 
 #[test]
 fn an_unknown_machine_is_told_the_bundled_ones() {
     let said = Machine::named_or_path("cray-1").unwrap_err().to_string();
-    assert_eq!(
-        said,
-        "no machine is called 'cray-1' and no file is there: use one of xeon-e5-2620-v4, \
-         xeon-d-1540, `host` for this machine, or the path of a machine file"
+    let known: Vec<_> = Machine::bundled().collect();
+    let expected = format!(
+        "no machine is called 'cray-1' and no file is there: use one of {}, `host` for this \
+         machine, or the path of a machine file",
+        known.join(", ")
     );
+    assert_eq!(said, expected);
 }
 
 #[test]
@@ -91,7 +49,7 @@ fn a_machine_file_is_read_by_its_path() {
     let path = folder.path().join("tiny.toml");
     std::fs::write(&path, TINY).unwrap();
     let machine = Machine::named_or_path(path.to_str().unwrap()).unwrap();
-    assert_eq!(machine.l3.sets(), 48);
+    assert_eq!(machine.l3.unwrap().sets(), 48);
 }
 
 #[test]
@@ -180,6 +138,113 @@ fn an_inclusive_cache_smaller_than_what_it_includes_is_refused() {
 }
 
 #[test]
+fn an_inclusive_l3_also_holds_what_a_non_inclusive_l2_does_not() {
+    let text = TINY.replace("4096, ways = 4, latency_cycles = 12", SMALL_L2);
+    let text = text.replace("12288, ways = 4", "512, ways = 4");
+    assert_eq!(
+        read(&text).unwrap_err().to_string(),
+        "tiny.toml: l3: 512 bytes are fewer than the 1024 of l1i, which an inclusive l3 must \
+         hold: make it larger"
+    );
+    let text = text.replace(
+        "latency_cycles = 40",
+        "latency_cycles = 40, inclusion = \"exclusive\"",
+    );
+    assert_eq!(
+        read(&text).unwrap().l3.unwrap().inclusion,
+        Inclusion::Exclusive
+    );
+}
+
+const SMALL_L2: &str = "512, ways = 4, latency_cycles = 12, inclusion = \"non-inclusive\"";
+
+#[test]
+fn what_a_machine_file_leaves_out_has_defaults() {
+    let machine = read(TINY).unwrap();
+    let l2 = machine.l2;
+    assert_eq!(
+        (l2.policy, l2.shared_by, l2.inclusion),
+        (Policy::Lru, 1, Inclusion::Inclusive)
+    );
+    assert_eq!(machine.transfer_latency_cycles, 40);
+    let without_l3 = read(&TINY[..TINY.find("l3 =").unwrap()]).unwrap();
+    assert_eq!(without_l3.l3, None);
+    assert_eq!(without_l3.transfer_latency_cycles, 200);
+}
+
+#[test]
+fn a_machine_file_may_say_policy_sharing_inclusion_and_transfers() {
+    let text = TINY
+        .replace("cores = 2", "cores = 2\ntransfer_latency_cycles = 70")
+        .replace(
+            "latency_cycles = 12",
+            "latency_cycles = 12, shared_by = 2, policy = \"plru\"",
+        )
+        .replace(
+            "latency_cycles = 40",
+            "latency_cycles = 40, inclusion = \"non-inclusive\"",
+        );
+    let machine = read(&text).unwrap();
+    assert_eq!(machine.transfer_latency_cycles, 70);
+    assert_eq!((machine.l2.shared_by, machine.l2.policy), (2, Policy::Plru));
+    assert_eq!(machine.l3.unwrap().inclusion, Inclusion::NonInclusive);
+}
+
+#[test]
+fn cores_share_caches_in_equal_groups() {
+    assert_eq!(
+        refusal("latency_cycles = 12", "latency_cycles = 12, shared_by = 3"),
+        "tiny.toml: l2: shared_by = 3 does not divide the machine's cores, which is 2: \
+         change either"
+    );
+    assert_eq!(
+        refusal(
+            "ways = 2, latency_cycles = 4",
+            "ways = 2, latency_cycles = 4, shared_by = 2"
+        ),
+        "tiny.toml: l1i: shared_by = 2 does not divide l2's shared_by, which is 1: change either"
+    );
+    assert_eq!(
+        refusal("latency_cycles = 12", "latency_cycles = 12, shared_by = 0"),
+        "tiny.toml: l2: shared_by = 0 does not divide the machine's cores, which is 2: \
+         change either"
+    );
+}
+
+#[test]
+fn a_setting_where_it_means_nothing_is_refused() {
+    let said = refusal("latency_cycles = 40", "latency_cycles = 40, shared_by = 2");
+    assert!(said.contains("unknown field `shared_by`"), "{said}");
+    let said = refusal(
+        "ways = 2, latency_cycles = 4",
+        "ways = 2, latency_cycles = 4, inclusion = \"inclusive\"",
+    );
+    assert!(said.contains("unknown field `inclusion`"), "{said}");
+    assert_eq!(
+        refusal(
+            "latency_cycles = 12",
+            "latency_cycles = 12, inclusion = \"exclusive\""
+        ),
+        "tiny.toml: l2: inclusion = \"exclusive\" is simulated for l3 only: choose \
+         \"inclusive\" or \
+         \"non-inclusive\""
+    );
+}
+
+#[test]
+fn ways_that_a_policy_cannot_choose_from_are_refused() {
+    assert_eq!(
+        refusal("12288, ways = 4", "12288, ways = 3, policy = \"plru\""),
+        "tiny.toml: l3: policy = \"plru\", ways = 3: its tree needs a power of two of ways, at \
+         most 64: change ways or policy"
+    );
+    assert_eq!(
+        refusal("12288, ways = 4", "12288, ways = 192"),
+        "tiny.toml: l3: ways = 192: more than 128 cannot be simulated"
+    );
+}
+
+#[test]
 fn a_cache_too_large_to_simulate_is_refused() {
     assert_eq!(
         refusal("12288, ways = 4", "1099511627776, ways = 4"),
@@ -238,8 +303,8 @@ fn the_host_has_the_caches_that_the_kernel_describes() {
     assert_eq!(machine.l1d, level(48 << 10, 12, 4));
     assert_eq!(machine.l1i, level(32 << 10, 8, 4));
     assert_eq!(machine.l2, level(2 << 20, 16, 12));
-    assert_eq!(machine.l3, level(260 << 20, 20, 45));
-    assert_eq!(machine.l3.sets(), 212_992);
+    assert_eq!(machine.l3, Some(level(260 << 20, 20, 45)));
+    assert_eq!(machine.l3.unwrap().sets(), 212_992);
 }
 
 #[test]

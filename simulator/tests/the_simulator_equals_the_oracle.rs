@@ -24,8 +24,9 @@ fn machines() -> impl Strategy<Value = Machine> {
                 l1i: level(1 << i_sets, i_ways, 2),
                 l1d: level(1 << d_sets, d_ways, 3),
                 l2: level(1 << l2_sets, l2_ways, 11),
-                l3: level(l3_sets, l3_ways, 41),
+                l3: Some(level(l3_sets, l3_ways, 41)),
                 memory_latency_cycles: 199,
+                transfer_latency_cycles: 41,
                 hop_cost_cycles: 1000,
             }
         },
@@ -33,11 +34,7 @@ fn machines() -> impl Strategy<Value = Machine> {
 }
 
 fn level(sets: u64, ways: u32, latency_cycles: u32) -> Level {
-    Level {
-        size_bytes: sets * u64::from(ways) * 64,
-        ways,
-        latency_cycles,
-    }
+    Level::new(sets * u64::from(ways) * 64, ways, latency_cycles)
 }
 
 /// Accesses of up to four cores to code and data that overlap; one in eight spans two lines.
@@ -91,7 +88,7 @@ proptest! {
         mut machine in machines(),
         program in programs(),
     ) {
-        machine.l3 = level(1, 64, 41);
+        machine.l3 = Some(level(1, 64, 41));
         let mut together = Hierarchy::new(&machine, 4);
         let mut alone: Vec<_> = (0..4).map(|_| PrivateCaches::new(&machine)).collect();
         for (core, access) in program {

@@ -98,7 +98,7 @@ impl Oracle {
         Oracle {
             machine: machine.clone(),
             cores: (0..cores_used).map(core).collect(),
-            l3: Cache::new(machine.l3),
+            l3: Cache::new(machine.l3.unwrap()),
         }
     }
 
@@ -142,7 +142,7 @@ impl Oracle {
         me.count_l2_miss(fetch, line);
         me.counters.l3.accesses += 1;
         let latency_cycles = if self.l3.hit(line) {
-            self.machine.l3.latency_cycles
+            self.machine.l3.unwrap().latency_cycles
         } else {
             me.counters.l3.misses += 1;
             if fetch {
