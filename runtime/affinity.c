@@ -18,9 +18,6 @@
 #include "corehop.h"
 
 #include <asm/unistd.h>
-#include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 /* One mask per plan core. */
@@ -48,13 +45,19 @@ static bool move(int32_t core)
 
 static __attribute__((noinline)) void hop(uint32_t hook, int32_t core)
 {
-    bool counts = (place.core < 0 ? 0 : place.core) != core;
+    if (place.backend != &affinity_backend)
+        take_over(&affinity_backend);
     if (place.stopped)
         return;
-    if (!move(core))
+    uint64_t began = hop_begins(place.block);
+    if (!move(core)) {
         bump(&place.block->failed_hops);
-    else if (counts)
+        return;
+    }
+    hop_ends(place.block, began);
+    if (place.counted != core)
         bump(&place.tallies[hook].hops);
+    place.counted = core;
 }
 
 static void enter(uint32_t hook)
@@ -64,7 +67,7 @@ static void enter(uint32_t hook)
         tallies = first_hook();
     bump(&tallies[hook].calls);
     int32_t core = (int32_t)program.hooks[hook].core;
-    if (UNLIKELY(place.core != core))
+    if (UNLIKELY(place.core != core || place.backend != &affinity_backend))
         hop(hook, core);
 }
 
@@ -86,48 +89,20 @@ static bool prepare(void)
 /* Between these two the calling thread may run anywhere the program may. */
 void affinity_suspend(void)
 {
-    if (place.core >= 0)
+    if (place.backend == &affinity_backend && place.core >= 0)
         set_mask(&own_mask);
 }
 
 void affinity_resume(void)
 {
-    if (place.core >= 0)
+    if (place.backend == &affinity_backend && place.core >= 0)
         move(place.core);
-}
-
-static void forked(void)
-{
-    set_mask(&own_mask);
 }
 
 const struct backend affinity_backend = {
     .name = "affinity",
     .enter = enter,
     .prepare = prepare,
-    .forked = forked,
+    .leave = affinity_suspend,
+    .forked = affinity_suspend,
 };
-
-typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-
-/* Stands before libc's, which is why this library is the first one needed. */
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
-                                                          const pthread_attr_t *attributes,
-                                                          void *(*run)(void *), void *argument)
-{
-    static create_function *next;
-    create_function *create = __atomic_load_n(&next, __ATOMIC_RELAXED);
-    if (create == NULL) {
-        create = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
-        if (create == NULL)
-            return EAGAIN;
-        __atomic_store_n(&next, create, __ATOMIC_RELAXED);
-    }
-    bool pinned = program.backend == &affinity_backend && place.core >= 0;
-    if (pinned)
-        affinity_suspend();
-    int result = create(thread, attributes, run, argument);
-    if (pinned)
-        affinity_resume();
-    return result;
-}

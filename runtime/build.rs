@@ -11,15 +11,29 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 1;
 
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 20] = [
     "start.c",
     "threads.c",
     "affinity.c",
     "count.c",
+    "carrier.c",
+    "home.c",
+    "travellers.c",
+    "crew.c",
+    "inbox.c",
+    "keeper.c",
+    "control.c",
+    "guards.c",
+    "credentials.c",
+    "handlers.c",
     "processors.c",
     "statistics.c",
+    "clock.c",
     "system.c",
+    "switch.S",
+    "guards.S",
 ];
+const INCLUDED: [&str; 4] = ["corehop.h", "carrier.h", "guarded.h", "build.rs"];
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo names the package's folder");
@@ -55,7 +69,7 @@ fn main() {
         .arg("-o")
         .arg(&object)
         .args(["-pthread", "-ldl"]);
-    for source in SOURCES.iter().chain(&["corehop.h", "build.rs"]) {
+    for source in SOURCES.iter().chain(&INCLUDED) {
         println!("cargo::rerun-if-changed={source}");
     }
     println!("cargo::rustc-env=COREHOP_RUNTIME={}", object.display());

@@ -43,6 +43,9 @@ struct tally {
     uint64_t hops;
 };
 
+/* How long sampled hops took, by powers of two: lengths[n] of 2^n to 2^(n+1) cycles of the clock. */
+#define LENGTHS 40
+
 /* One thread's counters. Blocks are never freed while the process lives: a block whose thread has
  * ended is taken over, counts and all, by a later one, so the sum over blocks is always the sum
  * over all threads that ever ran. */
@@ -50,16 +53,24 @@ struct block {
     struct block *next;
     int owner; /* kernel thread id */
     uint64_t failed_hops;
+    uint64_t timed_hops; /* every hop, of which one in SAMPLING is timed */
+    uint64_t lengths[LENGTHS];
     struct tally tallies[];
 };
 
-/* A thread's place. `core` is -1 until its first hook: such a thread counts as being on core 0, as
- * in the replay, but has not been put there. */
+/* A thread's place. `core` is where `backend` put it, -1 while that has put it nowhere; `counted` is
+ * the plan core that it counts as being on, 0 at first as in the replay, whatever moves it. */
 struct place {
     struct tally *tallies;
     struct block *block;
+    const struct backend *backend;
+    struct traveller *traveller; /* carrier.h */
     int32_t core;
-    bool stopped; /* a hop failed: this thread stays where it is */
+    int32_t counted;
+    uint32_t handlers; /* signal handlers that this thread is in */
+    bool stopped;      /* a hop failed: this thread stays where it is */
+    bool followed;     /* its end will be seen, so it may leave its kernel thread */
+    bool ending;       /* and has begun */
 };
 
 /* One way to move a thread: a file of its own, and a line in start.c's table. */
@@ -67,27 +78,40 @@ struct backend {
     const char *name;
     /* Called by the patched program at every hook. NULL: the slot stays empty, nothing happens. */
     void (*enter)(uint32_t hook);
-    /* Called once before the first enter(); false leaves the program unhooked. */
+    /* Called once before the first enter(); false, after a message, if this cannot be done here. */
     bool (*prepare)(void);
+    /* Undoes for the calling thread what enter() did: another backend takes it over. */
+    void (*leave)(void);
     /* Runs in a forked child, where only the forking thread is left. */
     void (*forked)(void);
 };
 
-/* The patched program, filled in by start.c before any hook runs and constant from then on. */
+/* The patched program, filled in by start.c before any hook runs. */
 struct program {
     uint32_t cores;
     uint32_t hook_count;
     const struct hook *hooks;
     const char *names;
-    const struct backend *backend;
+    uintptr_t *slot;
+    const struct backend *backend; /* changes while the program runs, if control.c says so */
 };
 
 extern struct program program;
 extern __thread struct place place __attribute__((tls_model("initial-exec")));
 
-/* affinity.c, count.c */
+/* start.c */
+const struct backend *backend_called(const char *name);
+bool backend_is_usable(const struct backend *backend);
+/* From its next hook on, each thread is moved by `to`. */
+void use_backend(const struct backend *to);
+/* At a thread's first hook since the backend changed: the former one lets go of it. */
+void take_over(const struct backend *to);
+
+/* affinity.c, carrier.c, count.c */
 extern const struct backend affinity_backend;
+extern const struct backend carrier_backend;
 extern const struct backend count_backend;
+extern const struct backend off_backend;
 /* Lets new threads inherit the program's own mask: undoes the hop around pthread_create. */
 void affinity_suspend(void);
 void affinity_resume(void);
@@ -97,8 +121,8 @@ void affinity_resume(void);
 struct mask {
     unsigned long words[MASK_WORDS];
 };
-extern struct mask own_mask;      /* of the process as it started */
-extern size_t mask_size;          /* bytes of a mask that this kernel uses */
+extern struct mask own_mask; /* of the process as it started */
+extern size_t mask_size;     /* bytes of a mask that this kernel uses */
 const uint32_t *choose_processors(void);
 
 /* threads.c */
@@ -112,10 +136,63 @@ void prepare_statistics(void);
 void write_statistics(void);
 void statistics_forked(void);
 
+/* clock.c */
+#define SAMPLING 64
+void prepare_clock(void);
+uint64_t cycles_of(uint64_t microseconds);
+uint64_t nanoseconds_of(uint64_t cycles);
+void record_length(struct block *block, uint64_t cycles);
+
+static inline uint64_t clock_now(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+
+/* Zero, or for one hop in SAMPLING the time at which it began. */
+static inline uint64_t hop_begins(struct block *block)
+{
+    return UNLIKELY(block->timed_hops++ % SAMPLING == 0) ? clock_now() : 0;
+}
+
+static inline void hop_ends(struct block *block, uint64_t began)
+{
+    if (UNLIKELY(began != 0))
+        record_length(block, clock_now() - began);
+}
+
+/* crew.c: times that a core's work was taken from a blocked carrier, and carriers ever started. */
+uint64_t stalls(void);
+uint64_t carriers_started(void);
+
+/* carrier.c: why it is not usable, or NULL. */
+const char *carrier_refusal(void);
+
+/* keeper.c: a thread of the runtime's own that watches the control file and the cores. */
+bool start_keeper(void);
+void keeper_forked(void);
+
+/* control.c */
+void prepare_control(void);
+void start_control(void);
+bool control_is_on(void);
+bool control_is_asked(void);
+void look_at_control(void);
+void control_forked(void);
+
+/* guards.c */
+void prepare_guards(void);
+
 /* system.c: system calls by instruction, since libc's wrappers may touch vector registers and
  * errno. They return a negative errno. */
 long system_call(long number, long a, long b, long c, long d, long e, long f);
+void *map_memory(size_t size);
+/* One line on standard error; knows %s, %u, %d and %lu. No libc: any thread may complain. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Writes into `room` bytes what fits, zero-terminated, and gives the length. */
+size_t format_text(char *text, size_t room, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* An increment that a signal handler on the same thread cannot tear; no lock, since no other
  * thread writes the counter. */

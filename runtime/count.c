@@ -6,19 +6,26 @@
  */
 #include "corehop.h"
 
+static __attribute__((noinline)) void hop(uint32_t hook, int32_t core)
+{
+    if (place.backend != &count_backend)
+        take_over(&count_backend);
+    place.core = core;
+    if (place.counted == core)
+        return;
+    bump(&place.tallies[hook].hops);
+    place.counted = core;
+}
+
 static void enter(uint32_t hook)
 {
     struct tally *tallies = place.tallies;
-    if (UNLIKELY(tallies == NULL)) {
+    if (UNLIKELY(tallies == NULL))
         tallies = first_hook();
-        place.core = 0;
-    }
     bump(&tallies[hook].calls);
     int32_t core = (int32_t)program.hooks[hook].core;
-    if (LIKELY(place.core == core))
-        return;
-    bump(&tallies[hook].hops);
-    place.core = core;
+    if (UNLIKELY(place.core != core || place.backend != &count_backend))
+        hop(hook, core);
 }
 
 static bool prepare(void)

@@ -2,10 +2,12 @@
  * Which CPU each plan core is.
  *
  * COREHOP_CPUS=2,0,1 names them in order of plan core, and may name one twice, for a trial on a
- * small machine. Otherwise the first CPUs of the process's own mask are taken, one per physical
- * core before any second hardware thread, since two hardware threads share the private caches that
- * a plan splits its work over. Fewer CPUs than plan cores, or a name that makes no sense, means
- * running without hops: a plan squeezed onto fewer caches would only cost.
+ * small machine. Otherwise the process's own mask decides: the first L3 cache that enough physical
+ * cores share, one hardware thread of each, since the data of a request crosses cores and two
+ * hardware threads share the private caches that a plan splits its work over. Where no L3 is so
+ * wide, physical cores of several, and second hardware threads last. Fewer CPUs than plan cores, or
+ * a name that makes no sense, means running without hops: a plan squeezed onto fewer caches would
+ * only cost.
  */
 #define _GNU_SOURCE
 #include "corehop.h"
@@ -41,13 +43,13 @@ static uint32_t size_of(const struct mask *mask)
     return count;
 }
 
-/* The CPUs that share `cpu`'s physical core, itself included, from a list such as "0,4" or "0-1".
- * A machine that does not say has none that share. */
-static struct mask siblings(uint32_t cpu)
+/* The CPUs that share something with `cpu`, itself included, from a list such as "0,4" or "0-1". A
+ * machine that does not say has none that share. */
+static struct mask sharing(uint32_t cpu, const char *what)
 {
     struct mask mask = {{0}};
     char path[96], text[4096];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", cpu);
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/%s", cpu, what);
     put(&mask, cpu);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -67,21 +69,42 @@ static struct mask siblings(uint32_t cpu)
     return mask;
 }
 
+/* Adds to `chosen` CPUs of the process's own mask that are in `among`, one a physical core if
+ * `apart`, until there are enough; gives how many there are then. */
+static uint32_t choose_among(const struct mask *among, bool apart, uint32_t *chosen, uint32_t count)
+{
+    struct mask taken = {{0}}, shares = {{0}};
+    for (uint32_t i = 0; i < count; i++)
+        put(&taken, chosen[i]);
+    for (uint32_t cpu = 0; cpu < CPUS && count < program.cores; cpu++) {
+        if (!has(&own_mask, cpu) || !has(among, cpu) || has(&taken, cpu) ||
+            (apart && has(&shares, cpu)))
+            continue;
+        struct mask same_core = sharing(cpu, "topology/thread_siblings_list");
+        for (size_t i = 0; i < MASK_WORDS; i++)
+            shares.words[i] |= same_core.words[i];
+        chosen[count++] = cpu;
+    }
+    return count;
+}
+
 /* Fills `chosen` from the process's own mask; false when it is too small. */
 static bool choose_own(uint32_t *chosen)
 {
-    struct mask taken = {{0}}, shares = {{0}};
+    struct mask seen = {{0}};
     uint32_t count = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t cpu = 0; cpu < CPUS && count < program.cores; cpu++) {
-            if (!has(&own_mask, cpu) || has(&taken, cpu) || (pass == 0 && has(&shares, cpu)))
-                continue;
-            struct mask same_core = siblings(cpu);
-            for (size_t i = 0; i < MASK_WORDS; i++)
-                shares.words[i] |= same_core.words[i];
-            put(&taken, cpu);
-            chosen[count++] = cpu;
-        }
+    for (uint32_t cpu = 0; cpu < CPUS && count < program.cores; cpu++) {
+        if (!has(&own_mask, cpu) || has(&seen, cpu))
+            continue;
+        struct mask same_cache = sharing(cpu, "cache/index3/shared_cpu_list");
+        for (size_t i = 0; i < MASK_WORDS; i++)
+            seen.words[i] |= same_cache.words[i];
+        count = choose_among(&same_cache, true, chosen, 0);
+    }
+    if (count < program.cores)
+        count = choose_among(&own_mask, true, chosen, 0);
+    if (count < program.cores)
+        count = choose_among(&own_mask, false, chosen, count);
     if (count == program.cores)
         return true;
     complain("the plan needs %u cores, but this process may run on %u CPUs: widen its mask "
@@ -127,6 +150,9 @@ static bool choose_named(const char *names, uint32_t *chosen)
 
 const uint32_t *choose_processors(void)
 {
+    static const uint32_t *kept;
+    if (kept != NULL)
+        return kept;
     long size = system_call(__NR_sched_getaffinity, 0, sizeof own_mask, (long)&own_mask, 0, 0, 0);
     uint32_t *chosen = calloc(program.cores, sizeof *chosen);
     if (size <= 0 || chosen == NULL) {
@@ -139,7 +165,7 @@ const uint32_t *choose_processors(void)
     const char *names = secure_getenv("COREHOP_CPUS");
     bool done = names != NULL && *names != '\0' ? choose_named(names, chosen) : choose_own(chosen);
     if (done)
-        return chosen;
+        return kept = chosen;
     free(chosen);
     return NULL;
 }

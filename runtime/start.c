@@ -21,17 +21,21 @@
 
 struct program program;
 __thread struct place place = {.core = -1};
+static bool is_hooked;
 
 /* What a tool that looks at this file without loading it can check. */
 __attribute__((visibility("default"))) const uint32_t corehop_runtime_abi = COREHOP_ABI;
 
-static const struct backend off_backend = {.name = "off"};
+const struct backend off_backend = {.name = "off"};
 
 static const struct backend *const backends[] = {
     &affinity_backend, /* the default */
+    &carrier_backend,
     &count_backend,
     &off_backend,
 };
+#define BACKENDS (sizeof backends / sizeof *backends)
+static bool usable[BACKENDS];
 
 struct found {
     struct note note;
@@ -81,24 +85,97 @@ static int look(struct dl_phdr_info *module, size_t size, void *data)
     return 0;
 }
 
+const struct backend *backend_called(const char *name)
+{
+    for (size_t i = 0; i < BACKENDS; i++)
+        if (strcmp(name, backends[i]->name) == 0)
+            return backends[i];
+    return NULL;
+}
+
+bool backend_is_usable(const struct backend *backend)
+{
+    for (size_t i = 0; i < BACKENDS; i++)
+        if (backends[i] == backend)
+            return usable[i] && (backend != &carrier_backend || carrier_refusal() == NULL);
+    return false;
+}
+
 static const struct backend *chosen_backend(void)
 {
     const char *name = secure_getenv("COREHOP_BACKEND");
     if (name == NULL || *name == '\0')
         return backends[0];
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
-        if (strcmp(name, backends[i]->name) == 0)
-            return backends[i];
-    complain("COREHOP_BACKEND=%s is none of affinity, count, off: running without hops", name);
+    const struct backend *backend = backend_called(name);
+    if (backend != NULL)
+        return backend;
+    complain("COREHOP_BACKEND=%s is none of affinity, carrier, count, off: running without hops",
+             name);
     return &off_backend;
+}
+
+/* Prepares the chosen backend and, if orders may come for them, the others; gives the one to begin
+ * with. carrier may refuse, which leaves affinity; any other that fails leaves the program off. */
+static const struct backend *prepared_backend(const struct backend *chosen)
+{
+    bool fails = false;
+    for (size_t i = 0; i < BACKENDS; i++) {
+        const struct backend *backend = backends[i];
+        bool as_substitute = backend == &affinity_backend && chosen == &carrier_backend;
+        if (backend == &off_backend || (backend != chosen && !as_substitute && !control_is_on()))
+            continue;
+        usable[i] = backend->prepare();
+        fails |= !usable[i] && backend != &carrier_backend;
+    }
+    usable[BACKENDS - 1] = true; /* off */
+    if (fails)
+        return &off_backend;
+    if (chosen != &carrier_backend || carrier_refusal() == NULL)
+        return chosen;
+    complain("COREHOP_BACKEND=carrier: %s: using affinity", carrier_refusal());
+    return &affinity_backend;
+}
+
+/* What hooks call when hops were switched off while the program runs. */
+static void let_go(uint32_t hook)
+{
+    (void)hook;
+    if (UNLIKELY(place.backend != &off_backend))
+        take_over(&off_backend);
+}
+
+void use_backend(const struct backend *to)
+{
+    uintptr_t enter = (uintptr_t)(to == &off_backend ? let_go : to->enter);
+    is_hooked = true;
+    program.backend = to;
+    __atomic_store_n(program.slot, enter, __ATOMIC_RELEASE);
+}
+
+void take_over(const struct backend *to)
+{
+    if (place.backend != NULL && place.backend->leave != NULL)
+        place.backend->leave();
+    place.backend = to;
+    place.core = -1;
+    place.stopped = false;
+}
+
+static void before_fork(void)
+{
+    if (place.backend != NULL && place.backend == &carrier_backend)
+        place.backend->leave();
 }
 
 static void forked(void)
 {
+    for (size_t i = 0; i < BACKENDS; i++)
+        if (usable[i] && backends[i]->forked != NULL)
+            backends[i]->forked();
     forget_threads();
     statistics_forked();
-    if (program.backend->forked != NULL)
-        program.backend->forked();
+    keeper_forked();
+    control_forked();
 }
 
 __attribute__((constructor)) static void start(void)
@@ -118,22 +195,26 @@ __attribute__((constructor)) static void start(void)
         .hook_count = found.note.hooks,
         .hooks = (const struct hook *)(found.bias + found.note.table),
         .names = (const char *)(found.bias + found.note.names),
+        .slot = (uintptr_t *)(found.bias + found.note.slot),
         .backend = chosen_backend(),
     };
-    if (program.backend->enter == NULL)
+    prepare_control();
+    if (program.backend->enter == NULL && !control_is_on())
         return;
-    if (!prepare_threads() || !program.backend->prepare()) {
-        program.backend = &off_backend;
+    prepare_clock();
+    program.backend = prepare_threads() ? prepared_backend(program.backend) : &off_backend;
+    if (program.backend->enter == NULL && !control_is_on())
         return;
-    }
+    prepare_guards();
     prepare_statistics();
-    pthread_atfork(NULL, NULL, forked);
-    uintptr_t *slot = (uintptr_t *)(found.bias + found.note.slot);
-    __atomic_store_n(slot, (uintptr_t)program.backend->enter, __ATOMIC_RELEASE);
+    pthread_atfork(before_fork, NULL, forked);
+    if (program.backend->enter != NULL)
+        use_backend(program.backend);
+    start_control();
 }
 
 __attribute__((destructor)) static void stop(void)
 {
-    if (program.backend != NULL && program.backend->enter != NULL)
+    if (is_hooked)
         write_statistics();
 }

@@ -1,16 +1,21 @@
 /*
- * COREHOP_STATS=FILE: what the hooks counted, as JSON, written when the program exits.
+ * COREHOP_STATS=FILE: what the hooks counted, as JSON, written when the program exits and on request
+ * (control.c).
  *
  * Written from this library's destructor, so exit() and a return from main() leave it, _exit() and
  * a fatal signal do not. It is written beside and renamed, so a reader never sees half of it. %p in
  * FILE becomes the process id: without it a forked child that exits writes the same file as its
  * parent, and whoever exits last is the one that is read. A child starts counting from zero; one
  * that met no hook writes nothing. "tallies" is the number of threads that counted at one time, or
- * a little more.
+ * a little more; "hop_ns" is the sampled hops' median, up to the factor of two that clock.c keeps.
+ *
+ * On request the writer is a thread of the runtime's own, without thread-local storage, hence
+ * without stdio.
  */
 #define _GNU_SOURCE
 #include "corehop.h"
 
+#include <asm/unistd.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,23 +27,24 @@
 static const char *pattern;
 static bool is_child;
 
+static unsigned process_id(void)
+{
+    return (unsigned)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+}
+
 /* FILE with every %p replaced; false when it does not fit. */
 static bool expand(const char *from, char *to, size_t room)
 {
     size_t used = 0;
     for (; *from != '\0'; from++) {
-        int length = 1;
-        if (from[0] == '%' && from[1] == 'p') {
-            length = snprintf(to + used, room - used, "%d", (int)getpid());
-            from++;
-        } else if (used < room) {
-            to[used] = *from;
-        }
-        used += (size_t)length;
-        if (used >= room)
+        bool process = from[0] == '%' && from[1] == 'p';
+        char one[2] = {*from, '\0'};
+        used += process ? format_text(to + used, room - used, "%d", process_id())
+                        : format_text(to + used, room - used, "%s", one);
+        from += process;
+        if (used + 1 >= room)
             return false;
     }
-    to[used] = '\0';
     return true;
 }
 
@@ -52,42 +58,99 @@ static struct tally total_of(uint32_t hook)
     return total;
 }
 
-static void write_text(FILE *file, const char *text)
+/* The file being written, through a buffer. */
+struct sheet {
+    int file;
+    bool failed;
+    size_t used;
+    char buffer[4096];
+};
+
+static void flush(struct sheet *sheet)
 {
-    fputc('"', file);
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if (byte < 0x20)
-            fprintf(file, "\\u%04x", byte);
-        else if (byte == '"' || byte == '\\')
-            fprintf(file, "\\%c", byte);
-        else
-            fputc(byte, file);
+    for (size_t at = 0; at < sheet->used && !sheet->failed;) {
+        long done = system_call(__NR_write, sheet->file, (long)(sheet->buffer + at),
+                                (long)(sheet->used - at), 0, 0, 0);
+        sheet->failed = done <= 0 && done != -EINTR;
+        at += done > 0 ? (size_t)done : 0;
     }
-    fputc('"', file);
+    sheet->used = 0;
 }
 
-static void write_report(FILE *file, struct tally all)
+#define PUT(sheet, ...) \
+    (make_room(sheet), (sheet)->used += format_text((sheet)->buffer + (sheet)->used, \
+                                                    sizeof(sheet)->buffer - (sheet)->used, \
+                                                    __VA_ARGS__))
+
+/* Room for one call of PUT. */
+static void make_room(struct sheet *sheet)
 {
-    uint64_t failed = 0, tallies = 0;
+    if (sheet->used > sizeof sheet->buffer - 512)
+        flush(sheet);
+}
+
+static void write_text(struct sheet *sheet, const char *text)
+{
+    PUT(sheet, "\"");
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        char shown[8] = "\\u00";
+        size_t length = 0;
+        if (byte < 0x20) {
+            shown[4] = "0123456789abcdef"[byte >> 4];
+            shown[5] = "0123456789abcdef"[byte & 15];
+            length = 6;
+        } else {
+            if (byte == '"' || byte == '\\')
+                length++;
+            shown[length++] = (char)byte;
+        }
+        shown[length] = '\0';
+        PUT(sheet, "%s", shown);
+    }
+    PUT(sheet, "\"");
+}
+
+/* The length of which half of the sampled hops stayed below, in ns, as the middle of its power of
+ * two; 0 without any. */
+static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
+{
+    uint64_t below = 0;
+    for (int power = 0; power < LENGTHS && sampled != 0; power++)
+        if ((below += lengths[power]) * 2 >= sampled)
+            return nanoseconds_of((1ull << power) + (1ull << power) / 2);
+    return 0;
+}
+
+static void write_report(struct sheet *sheet, struct tally all)
+{
+    uint64_t failed = 0, tallies = 0, sampled = 0, lengths[LENGTHS] = {0};
     for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
         failed += __atomic_load_n(&block->failed_hops, __ATOMIC_RELAXED);
         tallies++;
+        for (int power = 0; power < LENGTHS; power++) {
+            uint64_t count = __atomic_load_n(&block->lengths[power], __ATOMIC_RELAXED);
+            lengths[power] += count;
+            sampled += count;
+        }
     }
-    fprintf(file,
-            "{\"backend\":\"%s\",\"process\":%d,\"cores\":%u,\"calls\":%lu,\"hops\":%lu,"
-            "\"failed_hops\":%lu,\"tallies\":%lu,\"functions\":[",
-            program.backend->name, (int)getpid(), program.cores, all.calls, all.hops, failed,
-            tallies);
+    PUT(sheet,
+        "{\"backend\":\"%s\",\"process\":%d,\"cores\":%u,\"calls\":%lu,\"hops\":%lu,"
+        "\"failed_hops\":%lu,\"tallies\":%lu,",
+        program.backend->name, process_id(), program.cores, all.calls, all.hops, failed, tallies);
+    PUT(sheet,
+        "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,\"functions\":[",
+        median_length(lengths, sampled), sampled, stalls(), carriers_started());
     for (uint32_t i = 0; i < program.hook_count; i++) {
         const struct hook *hook = &program.hooks[i];
         struct tally total = total_of(i);
-        fprintf(file, "%s\n{\"symbol\":", i == 0 ? "" : ",");
-        write_text(file, program.names + hook->name);
-        fprintf(file, ",\"offset\":%lu,\"core\":%u,\"calls\":%lu,\"hops\":%lu}", hook->offset,
-                hook->core, total.calls, total.hops);
+        PUT(sheet, "%s\n{\"symbol\":", i == 0 ? "" : ",");
+        write_text(sheet, program.names + hook->name);
+        PUT(sheet, ",\"offset\":%lu,\"core\":%u,\"calls\":%lu,\"hops\":%lu}", hook->offset,
+            hook->core, total.calls, total.hops);
     }
-    fputs("]}\n", file);
+    PUT(sheet, "]}\n");
+    flush(sheet);
 }
 
 void prepare_statistics(void)
@@ -125,18 +188,19 @@ void write_statistics(void)
         complain("COREHOP_STATS names too long a path: no statistics");
         return;
     }
-    snprintf(beside, sizeof beside, "%s.%d.part", path, (int)getpid());
-    int descriptor = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    bool done = file != NULL;
-    if (done) {
-        write_report(file, all);
-        done = ferror(file) == 0;
-        done = fclose(file) == 0 && done;
-        done = done && rename(beside, path) == 0;
+    unsigned thread = (unsigned)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
+    format_text(beside, sizeof beside, "%s.%u.part", path, thread);
+    long result = system_call(__NR_open, (long)beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                              0644, 0, 0, 0);
+    if (result >= 0) {
+        struct sheet sheet = {.file = (int)result};
+        write_report(&sheet, all);
+        system_call(__NR_close, sheet.file, 0, 0, 0, 0, 0);
+        result = sheet.failed ? -EIO
+                              : system_call(__NR_rename, (long)beside, (long)path, 0, 0, 0, 0);
     }
-    if (!done) {
-        complain("COREHOP_STATS=%s: cannot write it: %s", path, strerror(errno));
-        unlink(beside);
+    if (result < 0) {
+        complain("COREHOP_STATS=%s: cannot write it (error %u)", path, (unsigned)-result);
+        system_call(__NR_unlink, (long)beside, 0, 0, 0, 0, 0);
     }
 }

@@ -12,7 +12,6 @@
 
 #include <asm/unistd.h>
 #include <errno.h>
-#include <sys/mman.h>
 
 /* How many blocks a new thread asks about. With one thread ending for each that starts, about one
  * block in this many is idle. */
@@ -23,12 +22,9 @@ static struct block *cursor;
 /* Where threads count when no memory is left: still counted, though two of them may lose counts. */
 static struct block *shared;
 
-static struct block *new_block(void)
+static size_t size_of_block(void)
 {
-    size_t size = sizeof(struct block) + program.hook_count * sizeof(struct tally);
-    long mapped = system_call(__NR_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return mapped < 0 && mapped > -4096 ? NULL : (struct block *)mapped;
+    return sizeof(struct block) + program.hook_count * sizeof(struct tally);
 }
 
 static void publish(struct block *block)
@@ -67,7 +63,7 @@ static struct block *idle_block(int process, int thread)
 
 bool prepare_threads(void)
 {
-    shared = new_block();
+    shared = map_memory(size_of_block());
     if (shared == NULL) {
         complain("no memory for the counters of %u hooks: running without hops",
                  program.hook_count);
@@ -82,7 +78,7 @@ struct tally *first_hook(void)
     int process = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
     int thread = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
     struct block *block = idle_block(process, thread);
-    if (block == NULL && (block = new_block()) != NULL) {
+    if (block == NULL && (block = map_memory(size_of_block())) != NULL) {
         block->owner = thread;
         publish(block);
     }
@@ -96,9 +92,13 @@ struct tally *first_hook(void)
 /* In a forked child: the parent's counts are the parent's, and its threads are not here. */
 void forget_threads(void)
 {
-    size_t size = sizeof(struct block) + program.hook_count * sizeof(struct tally);
+    size_t size = size_of_block();
     struct block *block = blocks;
-    place = (struct place){.core = -1};
+    place.tallies = NULL;
+    place.block = NULL;
+    place.core = -1;
+    place.counted = 0;
+    place.stopped = false;
     cursor = NULL;
     blocks = NULL;
     while (block != NULL) {
@@ -108,6 +108,9 @@ void forget_threads(void)
         block = next;
     }
     shared->failed_hops = 0;
+    shared->timed_hops = 0;
+    for (int i = 0; i < LENGTHS; i++)
+        shared->lengths[i] = 0;
     for (uint32_t i = 0; i < program.hook_count; i++)
         if (shared->tallies[i].calls != 0)
             shared->tallies[i] = (struct tally){0};

@@ -181,6 +181,15 @@ impl Running {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+
+    /// Waits until standard error holds `text`.
+    pub fn until_it_says(&mut self, text: &str) {
+        let errors = self.outputs[1].clone();
+        self.until(|| {
+            let said = std::fs::read(&errors).unwrap();
+            String::from_utf8_lossy(&said).contains(text).then_some(())
+        });
+    }
 }
 
 impl Drop for Running {

@@ -1,0 +1,141 @@
+/*
+ * The carrier backend: a hop hands the thread, as it is, to a kernel thread on the other core.
+ *
+ * No system call, no scheduler: the thread's registers are left in memory, its address goes into
+ * the core's inbox, and the carrier that watches the inbox goes on with it. That costs a fraction
+ * of a microsecond while the carrier spins. The price is that the program's thread is no longer
+ * one kernel thread; carrier.h says how that is kept up, docs/carrier.md where it ends.
+ *
+ * So this backend is used only when asked for by name, refuses machines and programs on which it
+ * would be wrong, and hands the process over to affinity when it meets something it cannot do.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <asm/unistd.h>
+#include <cpuid.h>
+#include <sys/auxv.h>
+
+#define HAS_FSGSBASE 2
+#define SHADOW_STACK_STATUS 0x5005
+
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static const char *refusal = "it was not prepared";
+
+const char *carrier_refusal(void)
+{
+    return refusal;
+}
+
+bool carriers_are_possible(void)
+{
+    return refusal == NULL;
+}
+
+void give_up(const char *reason)
+{
+    if (refusal != NULL)
+        return;
+    refusal = reason;
+    if (program.backend != &carrier_backend)
+        return;
+    complain("carrier: %s: from here on affinity", reason);
+    use_backend(&affinity_backend);
+}
+
+/* The slow part of a hook: true if the thread may be carried at all. */
+static bool is_ready(void)
+{
+    if (place.backend != &carrier_backend)
+        take_over(&carrier_backend);
+    if (place.stopped || place.handlers != 0)
+        return false;
+    if (place.traveller != NULL)
+        return true;
+    if (place.followed && !place.ending)
+        place.traveller = enlist();
+    if (place.traveller != NULL)
+        return true;
+    place.stopped = true;
+    bump(&place.block->failed_hops);
+    return false;
+}
+
+static __attribute__((noinline)) void hop(uint32_t hook, int32_t core)
+{
+    if (!is_ready() || place.core == core)
+        return;
+    struct traveller *traveller = place.traveller;
+    uint64_t began = hop_begins(place.block);
+    /* Called home on the way, for a signal perhaps, it tries once more. */
+    if (UNLIKELY(!travel(traveller, core) && !travel(traveller, core)))
+        return;
+    hop_ends(place.block, began);
+    place.core = core;
+    if (place.counted != core)
+        bump(&place.tallies[hook].hops);
+    place.counted = core;
+}
+
+static void enter(uint32_t hook)
+{
+    struct tally *tallies = place.tallies;
+    if (UNLIKELY(tallies == NULL))
+        tallies = first_hook();
+    bump(&tallies[hook].calls);
+    int32_t core = (int32_t)program.hooks[hook].core;
+    if (UNLIKELY(place.core != core || place.backend != &carrier_backend))
+        hop(hook, core);
+}
+
+static const char *reason_against(void)
+{
+    uint32_t a, b, c, d;
+    uint64_t shadow = 0;
+    __cpuid(1, a, b, c, d);
+    if ((getauxval(AT_HWCAP2) & HAS_FSGSBASE) == 0)
+        return "this machine or kernel has no FSGSBASE";
+    if ((c & bit_OSXSAVE) == 0)
+        return "this machine or kernel has no XSAVE";
+    if (system_call(__NR_arch_prctl, SHADOW_STACK_STATUS, (long)&shadow, 0, 0, 0, 0) == 0 &&
+        (shadow & 1) != 0)
+        return "this program runs with a shadow stack";
+    if (&__rseq_size != NULL && __rseq_size != 0)
+        return "libc uses restartable sequences (start the program with "
+               "GLIBC_TUNABLES=glibc.pthread.rseq=0)";
+    const uint32_t *processors = choose_processors();
+    if (processors == NULL)
+        return "no CPUs to use";
+    if (!prepare_crew(processors))
+        return "no memory";
+    if (!prepare_home())
+        return "signal 16, which it needs, is in use";
+    return NULL;
+}
+
+static bool prepare(void)
+{
+    refusal = reason_against();
+    return refusal == NULL;
+}
+
+static void leave(void)
+{
+    if (place.traveller != NULL)
+        go_home(place.traveller);
+}
+
+static void forked(void)
+{
+    travellers_forked(place.traveller);
+    crew_forked();
+}
+
+const struct backend carrier_backend = {
+    .name = "carrier",
+    .enter = enter,
+    .prepare = prepare,
+    .leave = leave,
+    .forked = forked,
+};

@@ -1,0 +1,147 @@
+/*
+ * What the files of the carrier backend share: travellers, carriers, cores.
+ *
+ * A traveller is a thread of the program: its stack, registers and FS base. A carrier is a kernel
+ * thread of the runtime's own, pinned to the CPU of one plan core. A hop hands the traveller from
+ * one carrier to another, while the kernel thread it was born on, its home, sleeps. Everything the
+ * kernel keeps per thread (signal mask, id, credentials) stays at home; what needs it goes home
+ * first (guards.c).
+ *
+ * A core has one holder at a time: the carrier that may take from its inbox. When the holder's
+ * traveller blocks while others wait, the keeper makes a spare carrier the holder, and the former
+ * one becomes spare once its traveller moves on.
+ */
+#ifndef COREHOP_CARRIER_H
+#define COREHOP_CARRIER_H
+
+#include "corehop.h"
+
+#include <signal.h>
+
+/* A signal that nothing in Linux sends, and that unlike a real-time one never needs memory. */
+#define POKE SIGSTKFLT
+
+struct carrier;
+
+struct traveller {
+    void *stack;             /* its stack pointer while it does not run */
+    uintptr_t thread_base;   /* FS base */
+    uint8_t *vectors;        /* XSAVE area */
+    struct traveller *next;  /* in an inbox, or unused */
+    struct carrier *carrier; /* whose kernel thread it runs on; NULL at home */
+    int32_t going;           /* the core it left for, or HOME */
+    uint32_t wanted_home;    /* carriers send it home instead of running it */
+    uint32_t away;           /* since it left home and until it is back */
+    uint32_t detained;       /* it leaves home no more */
+    uint32_t arrived;        /* it is back, and home may go on with it */
+    int home;                /* kernel thread id */
+    void *parked;            /* home's stack pointer while it sleeps */
+    uint64_t mask;           /* signals that the program blocks in this thread */
+    int held;                /* a signal that home took, to be delivered; 0 if none */
+    siginfo_t held_info;
+    struct traveller *listed; /* the next of all travellers, ever */
+};
+
+#define HOME (-1)
+
+/* What passes between cores on every hop shares one cache line. */
+struct core {
+    struct traveller *inbox; /* newest first */
+    uintptr_t holder;        /* a carrier, | RUNNING while its traveller runs */
+    uint32_t asleep;         /* the holder waits on this word */
+    uint32_t processor;
+    uint64_t runs;           /* travellers run, for the keeper to see progress */
+    struct traveller *ready; /* oldest first; the holder's */
+    struct carrier *spares;  /* under crew's lock */
+} __attribute__((aligned(64)));
+
+#define RUNNING 1ul
+
+struct carrier {
+    void *stack; /* its own stack pointer while a traveller runs */
+    struct traveller *user;
+    struct core *core;
+    int thread;       /* kernel thread id; 0 once it has ended */
+    uint32_t awake;   /* a spare waits on this word */
+    void *stack_top;
+    struct carrier *next;   /* in core.spares */
+    struct carrier *listed; /* the next of all carriers, ever */
+};
+
+/* switch.S */
+void switch_stack(void **save, void *load);
+void *first_stack(void *top, void (*run)(void *), void *argument);
+long start_thread(long flags, void *stack, int *parent_word, int *child_word);
+extern const char runtime_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern const char runtime_end[] __attribute__((visibility("hidden"))); /* guards.S */
+
+/* crew.c */
+struct crew {
+    struct core *cores;
+    int process;
+    uint32_t open;    /* carriers run, and travellers may leave home */
+    uint32_t closing; /* no traveller may leave home */
+    uint32_t away;    /* travellers not at home */
+    uint32_t retire;  /* carriers end as soon as they carry nobody */
+};
+extern struct crew crew;
+bool prepare_crew(const uint32_t *processors);
+bool open_crew(void);
+void close_crew(void);
+void reopen_crew(void);
+void crew_forked(void);
+struct carrier *carrier_of_thread(int thread);
+/* Starts a kernel thread without libc; `word` holds its id until it has ended. */
+bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word);
+/* The keeper's look at every core; true while something waits behind a running traveller. */
+bool relieve_stalls(void);
+
+/* inbox.c */
+void hand_over(struct core *core, struct traveller *traveller);
+struct traveller *take_waiting(struct core *core);
+void wait_for_work(struct core *core);
+
+/* home.c */
+bool prepare_home(void);
+extern size_t vectors_size; /* of an XSAVE area */
+bool travel(struct traveller *traveller, int32_t core);
+void go_home(struct traveller *traveller);
+void send_home(struct traveller *traveller);
+void keep_house(void *traveller);
+
+/* travellers.c */
+struct traveller *enlist(void);
+void discharge(struct traveller *traveller);
+void call_everyone_home(void);
+/* Brings the thread with this FS base home, for good. */
+void detain(uintptr_t thread_base);
+void travellers_forked(struct traveller *own);
+
+/* guards.c */
+void *original(void **kept, const char *name);
+/* The calling thread goes home, unless it is in a signal handler, which must end where it is. */
+void stay_home(void);
+
+/* carrier.c */
+/* Some program's call cannot work on carriers: this process goes on with affinity. */
+void give_up(const char *reason);
+/* Whether threads may be carried in this process, now or once control.c says so. */
+bool carriers_are_possible(void);
+
+/* keeper.c */
+void wake_keeper(void);
+void await_keeper(void);
+/* Waits until the thread whose id `word` holds has ended. */
+void await_end(int *word);
+
+static inline long futex_wait(uint32_t *word, uint32_t expected, const void *timeout)
+{
+    return system_call(202, (long)word, 128, expected, (long)timeout, 0, 0);
+}
+
+static inline long futex_wake(uint32_t *word, uint32_t count)
+{
+    return system_call(202, (long)word, 129, count, 0, 0, 0);
+}
+
+#endif

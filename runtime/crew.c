@@ -1,0 +1,309 @@
+/*
+ * The carriers: kernel threads that run travellers, one at a time on each core and spares besides.
+ *
+ * They are made by a bare clone rather than by pthread_create: libc then neither counts nor signals
+ * them, a program with one thread stays one to its malloc, and they can be made wherever a hook
+ * is. They touch no thread-local storage, since between travellers the FS base is whoever's came
+ * last.
+ *
+ * Each starts as a spare and waits to be made holder of its core (carrier.h). A traveller that
+ * blocks keeps its carrier; that is why there are as many carriers as blocked travellers, and one.
+ * They are never freed: one that has ended is started again.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <asm/unistd.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#define STACK_SIZE 32768
+
+struct crew crew;
+
+/* What the keeper saw of a core when it last looked. */
+struct sight {
+    uintptr_t holder;
+    uint64_t runs;
+};
+
+static struct sight *sights;
+static struct carrier *carriers;
+static uint32_t lock;
+static uint64_t stall_count, started_count;
+
+uint64_t stalls(void)
+{
+    return __atomic_load_n(&stall_count, __ATOMIC_RELAXED);
+}
+
+uint64_t carriers_started(void)
+{
+    return __atomic_load_n(&started_count, __ATOMIC_RELAXED);
+}
+
+static void acquire(void)
+{
+    while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0)
+        system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+static void release(void)
+{
+    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+struct carrier *carrier_of_thread(int thread)
+{
+    struct carrier *carrier = __atomic_load_n(&carriers, __ATOMIC_ACQUIRE);
+    while (carrier != NULL && __atomic_load_n(&carrier->thread, __ATOMIC_RELAXED) != thread)
+        carrier = carrier->listed;
+    return carrier;
+}
+
+/* Runs one traveller until it leaves; false when another carrier holds the core by then. */
+static bool run(struct carrier *self, struct traveller *traveller)
+{
+    struct core *core = self->core;
+    self->user = traveller;
+    __atomic_store_n(&traveller->carrier, self, __ATOMIC_RELAXED);
+    __atomic_store_n(&core->runs, core->runs + 1, __ATOMIC_RELAXED);
+    __atomic_exchange_n(&core->holder, (uintptr_t)self | RUNNING, __ATOMIC_SEQ_CST);
+    if (UNLIKELY(core->ready != NULL || __atomic_load_n(&core->inbox, __ATOMIC_RELAXED) != NULL))
+        wake_keeper();
+    __asm__ volatile("wrfsbase %0" : : "r"(traveller->thread_base) : "memory");
+    switch_stack(&self->stack, traveller->stack);
+    self->user = NULL;
+    /* From here on it may run elsewhere at any moment. */
+    if (UNLIKELY(traveller->going == HOME))
+        send_home(traveller);
+    else
+        hand_over(&crew.cores[traveller->going], traveller);
+    uintptr_t mine = (uintptr_t)self | RUNNING;
+    return __atomic_compare_exchange_n(&core->holder, &mine, (uintptr_t)self, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* The next traveller for the holder of a core; NULL when the crew retires. */
+static struct traveller *next_traveller(struct core *core)
+{
+    for (;;) {
+        struct traveller *traveller = take_waiting(core);
+        if (LIKELY(traveller != NULL)) {
+            if (LIKELY(!__atomic_load_n(&traveller->wanted_home, __ATOMIC_RELAXED)))
+                return traveller;
+            send_home(traveller);
+        } else if (__atomic_load_n(&crew.retire, __ATOMIC_ACQUIRE)) {
+            return NULL;
+        } else {
+            wait_for_work(core);
+        }
+    }
+}
+
+static void become_spare(struct carrier *self)
+{
+    acquire();
+    self->next = self->core->spares;
+    self->core->spares = self;
+    release();
+}
+
+static void prepare_thread(const struct core *core)
+{
+    /* Faults and broken pipes come from what a traveller does, and are its own. */
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPIPE, POKE};
+    uint64_t blocked = ~0ull;
+    struct mask pinned = {{0}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        blocked &= ~(1ull << (own[i] - 1));
+    pinned.words[core->processor / 64] = 1ul << core->processor % 64;
+    system_call(__NR_sched_setaffinity, 0, (long)mask_size, (long)&pinned, 0, 0, 0);
+    system_call(__NR_prctl, PR_SET_NAME, (long)"corehop-carrier", 0, 0, 0, 0);
+    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&blocked, 0, sizeof blocked, 0, 0);
+}
+
+static void work(void *argument)
+{
+    struct carrier *self = argument;
+    prepare_thread(self->core);
+    while (!__atomic_load_n(&crew.retire, __ATOMIC_ACQUIRE)) {
+        if (__atomic_exchange_n(&self->awake, 0, __ATOMIC_ACQUIRE) == 0) {
+            futex_wait(&self->awake, 0, NULL);
+            continue;
+        }
+        struct traveller *traveller;
+        while ((traveller = next_traveller(self->core)) != NULL)
+            if (UNLIKELY(!run(self, traveller))) {
+                become_spare(self);
+                break;
+            }
+    }
+    system_call(__NR_exit, 0, 0, 0, 0, 0, 0);
+    __builtin_unreachable();
+}
+
+bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word)
+{
+    long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+    if (start_thread(flags, first_stack(stack_top, run, argument), word, word) > 0)
+        return true;
+    __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+    return false;
+}
+
+/* A carrier for `core`, waiting to be woken; under the lock. NULL when the kernel has no more. */
+static struct carrier *start_carrier(struct core *core)
+{
+    struct carrier *carrier = carrier_of_thread(0);
+    if (carrier == NULL) {
+        uint8_t *memory = map_memory(STACK_SIZE);
+        if (memory == NULL)
+            return NULL;
+        carrier = (struct carrier *)memory;
+        carrier->stack_top = memory + STACK_SIZE;
+        carrier->listed = carriers;
+        __atomic_store_n(&carriers, carrier, __ATOMIC_RELEASE);
+    }
+    carrier->core = core;
+    carrier->user = NULL;
+    carrier->awake = 0;
+    __atomic_store_n(&started_count, started_count + 1, __ATOMIC_RELAXED);
+    return start_bare(work, carrier, carrier->stack_top, &carrier->thread) ? carrier : NULL;
+}
+
+static void wake(struct carrier *carrier)
+{
+    __atomic_store_n(&carrier->awake, 1, __ATOMIC_RELEASE);
+    futex_wake(&carrier->awake, 1);
+}
+
+/* Gives a core whose holder has not moved between two looks to a spare carrier. */
+static void relieve(struct core *core, uintptr_t holder)
+{
+    acquire();
+    struct carrier *spare = core->spares != NULL ? core->spares : start_carrier(core);
+    if (spare != NULL) {
+        bool is_new = spare != core->spares;
+        bool taken = __atomic_compare_exchange_n(&core->holder, &holder, (uintptr_t)spare, false,
+                                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        if (taken && !is_new)
+            core->spares = spare->next;
+        if (!taken && is_new) {
+            spare->next = core->spares;
+            core->spares = spare;
+        }
+        if (taken) {
+            wake(spare);
+            __atomic_store_n(&stall_count, stall_count + 1, __ATOMIC_RELAXED);
+        }
+    }
+    release();
+}
+
+bool relieve_stalls(void)
+{
+    bool waiting = false;
+    if (!__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE))
+        return false;
+    for (uint32_t i = 0; i < program.cores; i++) {
+        struct core *core = &crew.cores[i];
+        struct sight now = {
+            .holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE),
+            .runs = __atomic_load_n(&core->runs, __ATOMIC_RELAXED),
+        };
+        bool held_up = (now.holder & RUNNING) != 0 &&
+                       (__atomic_load_n(&core->inbox, __ATOMIC_RELAXED) != NULL ||
+                        __atomic_load_n(&core->ready, __ATOMIC_RELAXED) != NULL);
+        waiting |= held_up;
+        if (held_up && sights[i].holder == now.holder && sights[i].runs == now.runs)
+            relieve(core, now.holder);
+        sights[i] = now;
+    }
+    return waiting;
+}
+
+bool prepare_crew(const uint32_t *processors)
+{
+    crew.cores = map_memory(program.cores * sizeof *crew.cores);
+    sights = map_memory(program.cores * sizeof *sights);
+    if (crew.cores == NULL || sights == NULL)
+        return false;
+    for (uint32_t i = 0; i < program.cores; i++)
+        crew.cores[i].processor = processors[i];
+    return true;
+}
+
+/* At the first departure. False when carriers cannot be started or may not be now. */
+bool open_crew(void)
+{
+    acquire();
+    bool open = crew.open, may = !__atomic_load_n(&crew.closing, __ATOMIC_ACQUIRE);
+    if (!open && may) {
+        crew.process = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+        __atomic_store_n(&crew.retire, 0, __ATOMIC_RELEASE);
+        open = start_keeper();
+        for (uint32_t i = 0; i < program.cores && open; i++) {
+            struct carrier *carrier = start_carrier(&crew.cores[i]);
+            open = carrier != NULL;
+            crew.cores[i].holder = (uintptr_t)carrier;
+            if (open)
+                wake(carrier);
+        }
+        __atomic_store_n(&crew.open, open, __ATOMIC_RELEASE);
+    }
+    release();
+    return open && may;
+}
+
+static void forget_crew(void)
+{
+    for (uint32_t i = 0; i < program.cores; i++) {
+        uint32_t processor = crew.cores[i].processor;
+        crew.cores[i] = (struct core){.processor = processor};
+    }
+    crew.open = 0;
+    crew.away = 0;
+}
+
+/* Brings every traveller home and ends every carrier, and the keeper, until reopen_crew(). */
+void close_crew(void)
+{
+    while (__atomic_exchange_n(&crew.closing, 1, __ATOMIC_SEQ_CST) != 0)
+        system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+    while (__atomic_load_n(&crew.away, __ATOMIC_SEQ_CST) != 0) {
+        const long pause_ns[2] = {0, 200000};
+        call_everyone_home();
+        system_call(__NR_nanosleep, (long)pause_ns, 0, 0, 0, 0, 0);
+    }
+    acquire();
+    __atomic_store_n(&crew.retire, 1, __ATOMIC_SEQ_CST);
+    wake_keeper();
+    for (uint32_t i = 0; i < program.cores; i++) {
+        __atomic_store_n(&crew.cores[i].asleep, 0, __ATOMIC_SEQ_CST);
+        futex_wake(&crew.cores[i].asleep, 1);
+    }
+    for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
+        wake(carrier);
+    release();
+    for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
+        await_end(&carrier->thread);
+    await_keeper();
+    forget_crew();
+}
+
+void reopen_crew(void)
+{
+    __atomic_store_n(&crew.closing, 0, __ATOMIC_SEQ_CST);
+}
+
+void crew_forked(void)
+{
+    lock = 0;
+    crew.closing = 0;
+    crew.retire = 0;
+    for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
+        carrier->thread = 0;
+    forget_crew();
+}

@@ -1,0 +1,80 @@
+/*
+ * A function of each guarded name, which stands before libc's because this library is needed first.
+ * Each keeps all argument registers, asks guard() where libc's function is, and jumps there: so no
+ * prototype is needed, and functions that return twice, as vfork does, find their caller's stack.
+ */
+        .text
+
+        .type guarded, @function
+guarded:
+        .cfi_startproc
+        .cfi_def_cfa_offset 16
+        endbr64
+        pushq %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq %rsi
+        .cfi_adjust_cfa_offset 8
+        pushq %rdx
+        .cfi_adjust_cfa_offset 8
+        pushq %rcx
+        .cfi_adjust_cfa_offset 8
+        pushq %r8
+        .cfi_adjust_cfa_offset 8
+        pushq %r9
+        .cfi_adjust_cfa_offset 8
+        pushq %rax
+        .cfi_adjust_cfa_offset 8
+        movq %rsi, %rdx
+        movq %rdi, %rsi
+        movl 56(%rsp), %edi
+        subq $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call guard
+        addq $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        movq %rax, %r11
+        popq %rax
+        .cfi_adjust_cfa_offset -8
+        popq %r9
+        .cfi_adjust_cfa_offset -8
+        popq %r8
+        .cfi_adjust_cfa_offset -8
+        popq %rcx
+        .cfi_adjust_cfa_offset -8
+        popq %rdx
+        .cfi_adjust_cfa_offset -8
+        popq %rsi
+        .cfi_adjust_cfa_offset -8
+        popq %rdi
+        .cfi_adjust_cfa_offset -8
+        leaq 8(%rsp), %rsp
+        .cfi_adjust_cfa_offset -8
+        jmp *%r11
+        .cfi_endproc
+        .size guarded, . - guarded
+
+        .set index, 0
+        .macro STUB name
+        .globl \name
+        .type \name, @function
+        .p2align 4
+\name:
+        .cfi_startproc
+        endbr64
+        pushq $index
+        .cfi_adjust_cfa_offset 8
+        jmp guarded
+        .cfi_endproc
+        .size \name, . - \name
+        .set index, index + 1
+        .endm
+
+#define GUARDED(name, rule) STUB name
+#include "guarded.h"
+
+/* This file is linked last (build.rs): here the runtime's code ends. */
+        .globl runtime_end
+        .hidden runtime_end
+runtime_end:
+
+        .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,166 @@
+/*
+ * Calls that must not be made on a carrier: the thread goes home, then makes them.
+ *
+ * Whatever the kernel keeps for each of its threads (signal mask, alternate stack, priority, what a
+ * new program inherits) is right at home alone. guarded.h lists the calls and guards.S stands in
+ * for them. A thread's end is seen by wrapping what it runs; threads that libc starts for itself
+ * are not seen, so they never leave home. gettid() gives home's id. Mutexes with priority
+ * inheritance hold the kernel's own id of their owner, which changes: they mean affinity for good.
+ *
+ * Rejected: catching system calls by seccomp or ptrace, which slows each one down.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <asm/unistd.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+
+enum rule {
+    HOME_FIRST,  /* but a signal handler on a carrier stays, since it must return there */
+    HOME_SURELY, /* even then: it does not return */
+    HOME_FOR_GOOD,
+    HOME_IF_SAVING,
+    HOME_IF_RESTORING,
+    AS_FORK, /* the child must be told that it has no carriers, which fork() does */
+};
+
+static const struct {
+    const char *name;
+    enum rule rule;
+} guarded_calls[] = {
+#define GUARDED(name, rule) {#name, rule},
+#include "guarded.h"
+};
+
+static void *fork_itself;
+static void *originals[sizeof guarded_calls / sizeof *guarded_calls];
+
+/* libc's function of a name that this library defines too. */
+void *original(void **kept, const char *name)
+{
+    void *found = __atomic_load_n(kept, __ATOMIC_RELAXED);
+    if (found == NULL) {
+        found = dlsym(RTLD_NEXT, name);
+        if (found == NULL) {
+            complain("this libc has no %s", name);
+            system_call(__NR_exit_group, 127, 0, 0, 0, 0, 0);
+        }
+        __atomic_store_n(kept, found, __ATOMIC_RELAXED);
+    }
+    return found;
+}
+
+void stay_home(void)
+{
+    if (place.traveller != NULL && place.handlers == 0)
+        go_home(place.traveller);
+}
+
+/* Called by guards.S with a call's first two arguments. */
+__attribute__((visibility("hidden"))) void *guard(uint32_t index, uintptr_t first, uintptr_t second)
+{
+    enum rule rule = guarded_calls[index].rule;
+    bool masks = rule == HOME_IF_RESTORING && ((struct __jmp_buf_tag *)first)->__mask_was_saved;
+    if (rule == AS_FORK && carriers_are_possible())
+        return original(&fork_itself, "fork");
+    if (rule == HOME_FOR_GOOD)
+        place.ending = place.stopped = true;
+    if (masks)
+        place.handlers = 0; /* it leaves them, if it is in any */
+    if (UNLIKELY(place.traveller != NULL)) {
+        if (rule == HOME_FIRST || masks || (rule == HOME_IF_SAVING && (int)second != 0))
+            stay_home();
+        else if (rule == HOME_SURELY || rule == HOME_FOR_GOOD)
+            go_home(place.traveller);
+    }
+    return original(&originals[index], guarded_calls[index].name);
+}
+
+/* Looked up at the start, so that none is from a signal handler. What an older libc does not have,
+ * nobody calls. */
+void prepare_guards(void)
+{
+    for (size_t i = 0; i < sizeof guarded_calls / sizeof *guarded_calls; i++)
+        originals[i] = dlsym(RTLD_NEXT, guarded_calls[i].name);
+    place.followed = true; /* the thread that runs main() */
+}
+
+struct beginning {
+    void *(*run)(void *);
+    void *argument;
+};
+
+static void end(void *unused)
+{
+    (void)unused;
+    place.ending = place.stopped = true;
+    if (place.traveller == NULL)
+        return;
+    go_home(place.traveller);
+    discharge(place.traveller);
+    place.traveller = NULL;
+}
+
+/* What a new thread runs. Returning, exiting and being cancelled all lead through end(). */
+static void *begin(void *argument)
+{
+    struct beginning beginning = *(struct beginning *)argument;
+    void *volatile result;
+    free(argument);
+    place.followed = true;
+    pthread_cleanup_push(end, NULL);
+    result = beginning.run(beginning.argument);
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*run)(void *), void *argument)
+{
+    static void *kept;
+    create_function *create = (create_function *)original(&kept, "pthread_create");
+    if (program.backend == NULL)
+        return create(thread, attributes, run, argument);
+    struct beginning *beginning = malloc(sizeof *beginning);
+    if (beginning == NULL)
+        return EAGAIN;
+    *beginning = (struct beginning){run, argument};
+    stay_home();
+    affinity_suspend();
+    int result = create(thread, attributes, begin, beginning);
+    affinity_resume();
+    if (result != 0)
+        free(beginning);
+    return result;
+}
+
+EXPORT int pthread_cancel(pthread_t thread)
+{
+    static void *kept;
+    detain((uintptr_t)thread);
+    return ((int (*)(pthread_t))original(&kept, "pthread_cancel"))(thread);
+}
+
+EXPORT int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attributes, int protocol)
+{
+    static void *kept;
+    if (protocol != PTHREAD_PRIO_NONE)
+        give_up("a mutex changes its owner's priority");
+    int (*next)(pthread_mutexattr_t *, int) = original(&kept, "pthread_mutexattr_setprotocol");
+    return next(attributes, protocol);
+}
+
+EXPORT int gettid(void)
+{
+    if (place.traveller != NULL)
+        return place.traveller->home;
+    return (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
+}
