@@ -84,10 +84,10 @@ pub fn replay(
 }
 
 /// How often progress is told: some hundred times a second.
-const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
+pub(crate) const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
 
 /// The requests to replay, in the trace's order, once it is sure that they make sense.
-fn chosen_requests(options: &ReplayOptions, requests: usize) -> Result<Vec<u32>, Error> {
+pub(crate) fn chosen_requests(options: &ReplayOptions, requests: usize) -> Result<Vec<u32>, Error> {
     let warm_up = options.warm_up_requests;
     if requests == 0 && (warm_up > 0 || options.requests.is_some()) {
         return Err(Error::NoRequests);
