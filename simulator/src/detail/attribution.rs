@@ -1,0 +1,151 @@
+//! Which function each code block belongs to.
+//!
+//! A trace knows the functions whose entries were executed, with sizes where the binary says, and
+//! code blocks by their addresses. A block belongs to the innermost function that holds its start;
+//! code of no known function belongs to its module. Following calls and returns instead would
+//! count inlined and called code alike, and needs a stack that signals and `longjmp` break.
+
+use corehop_traces::{Function, Module, Trace};
+
+/// What code can belong to: a trace's functions, then its modules, then all that lies elsewhere.
+pub struct Attribution {
+    /// By code block: an owner.
+    owners: Vec<u32>,
+    functions: u32,
+    modules: u32,
+}
+
+/// Whose code it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A function, by its index in the trace.
+    Function(u32),
+    /// None of the trace's functions, but in this module, by its index.
+    Module(u32),
+    /// Outside all modules: code made while the server ran, or the kernel's vDSO.
+    Elsewhere,
+}
+
+impl Attribution {
+    /// Finds the owners of all code blocks of a trace.
+    pub fn of(trace: &Trace) -> Attribution {
+        let spans = Spans::new(trace.modules(), trace.functions());
+        let entered = trace.entered_functions();
+        let blocks = trace.code_blocks().iter().zip(entered);
+        let mut attribution = Attribution {
+            owners: Vec::new(),
+            functions: trace.functions().len() as u32,
+            modules: trace.modules().len() as u32,
+        };
+        attribution.owners = blocks
+            .map(|(block, entered)| {
+                let entered = entered.map(Owner::Function);
+                let owner = entered.unwrap_or_else(|| spans.owner(block.start));
+                attribution.number(owner)
+            })
+            .collect();
+        attribution
+    }
+
+    /// The owner of a code block, as a number below [`Attribution::owners`].
+    pub fn owner_of(&self, code_block: u32) -> usize {
+        self.owners[code_block as usize] as usize
+    }
+
+    /// How many owners there are.
+    pub fn owners(&self) -> usize {
+        (self.functions + self.modules) as usize + 1
+    }
+
+    fn number(&self, owner: Owner) -> u32 {
+        match owner {
+            Owner::Function(function) => function,
+            Owner::Module(module) => self.functions + module,
+            Owner::Elsewhere => self.functions + self.modules,
+        }
+    }
+
+    /// Who an owner's number stands for.
+    pub fn owner(&self, number: usize) -> Owner {
+        let number = number as u32;
+        match number.checked_sub(self.functions) {
+            None => Owner::Function(number),
+            Some(module) if module < self.modules => Owner::Module(module),
+            Some(_) => Owner::Elsewhere,
+        }
+    }
+}
+
+/// The guest addresses of one function.
+struct Span {
+    start: u64,
+    end: u64,
+    function: u32,
+    /// The innermost span around this one.
+    around: Option<usize>,
+}
+
+/// All functions' addresses, by start.
+pub struct Spans<'t> {
+    modules: &'t [Module],
+    spans: Vec<Span>,
+}
+
+impl<'t> Spans<'t> {
+    /// Functions of unknown size reach to the next function, or to the end of their module.
+    pub fn new(modules: &'t [Module], functions: &[Function]) -> Self {
+        let start = |function: &Function| {
+            let bias = modules[function.module as usize].load_bias;
+            bias.wrapping_add(function.offset)
+        };
+        let numbered = functions.iter().zip(0..);
+        let mut spans: Vec<Span> = numbered
+            .map(|(function, number)| Span {
+                start: start(function),
+                end: start(function).saturating_add(function.size_bytes),
+                function: number,
+                around: None,
+            })
+            .collect();
+        spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        let mut around: Vec<usize> = Vec::new();
+        for index in 0..spans.len() {
+            let span = &spans[index];
+            let start = span.start;
+            if span.end == start {
+                let module = &modules[functions[span.function as usize].module as usize];
+                let later = spans[index + 1..].iter().map(|span| span.start);
+                let next = later.take_while(|&next| next < module.end);
+                let next = next.into_iter().find(|&next| next > start);
+                spans[index].end = next.unwrap_or(module.end);
+            }
+            while around
+                .last()
+                .is_some_and(|&outer| spans[outer].end <= start)
+            {
+                around.pop();
+            }
+            spans[index].around = around.last().copied();
+            around.push(index);
+        }
+        Spans { modules, spans }
+    }
+
+    /// Whose code lies at this guest address.
+    pub fn owner(&self, address: u64) -> Owner {
+        let after = self.spans.partition_point(|span| span.start <= address);
+        let mut nearest = after.checked_sub(1);
+        while let Some(index) = nearest {
+            let span = &self.spans[index];
+            if address < span.end {
+                return Owner::Function(span.function);
+            }
+            nearest = span.around;
+        }
+        let holds = |module: &Module| (module.start..module.end).contains(&address);
+        match self.modules.iter().position(holds) {
+            Some(module) => Owner::Module(module as u32),
+            None => Owner::Elsewhere,
+        }
+    }
+}

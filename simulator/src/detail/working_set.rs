@@ -1,0 +1,137 @@
+//! Which lines each request touches, and how many of them requests before it touched.
+//!
+//! A line that two requests in a row touch need not be missed by the second one, if a cache could
+//! keep it; so the overlap says what there is to gain, and the size whether a cache can. Requests
+//! on different threads overlap in time; each is compared with those that ended before it ended, so
+//! that for each line the number of the last request to touch it is all there is to remember.
+//! Sets of lines for the last requests would say the same in much more memory.
+
+use corehop_traces::{Kind, execution::LINE_SHIFT};
+use serde::Serialize;
+
+/// How many requests are the last ones that [`WorkingSet::shared_with_recent_lines`] speaks of.
+pub const RECENT_REQUESTS: u32 = 10;
+
+/// The lines that one request touched, each counted once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkingSet {
+    /// Index into the trace's requests.
+    pub request: u32,
+    /// Lines fetched from.
+    pub code_lines: u64,
+    /// Lines loaded from or stored to.
+    pub data_lines: u64,
+    /// Lines touched in either way; a line of code and data counts once.
+    pub lines: u64,
+    /// Those that the request that ended last before this one touched too; `None` for the first.
+    pub shared_with_previous_lines: Option<u64>,
+    /// Those that any of the last [`RECENT_REQUESTS`] touched too; `None` for the first.
+    pub shared_with_recent_lines: Option<u64>,
+}
+
+impl WorkingSet {
+    /// All lines together, in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.lines << LINE_SHIFT
+    }
+}
+
+const CODE: u8 = 1;
+const DATA: u8 = 2;
+
+/// The request that a thread is serving.
+#[derive(Default)]
+struct Open {
+    request: Option<u32>,
+    /// By line: how this request touched it.
+    touched: Vec<u8>,
+    /// The lines that it touched.
+    lines: Vec<u32>,
+}
+
+/// Collects working sets, access by access. Lines are numbered by the caller, densely from 0.
+#[derive(Default)]
+pub struct WorkingSets {
+    /// By thread.
+    open: Vec<Open>,
+    current: usize,
+    /// By line: number, from 1, of the request that touched it and ended last; 0 for none.
+    ended_last: Vec<u32>,
+    ended: u32,
+    sets: Vec<WorkingSet>,
+}
+
+impl WorkingSets {
+    /// What is touched from now on is touched by `thread`, which is serving `request`. A request
+    /// ends when its thread serves another, or none.
+    pub fn serve(&mut self, thread: u32, request: Option<u32>) {
+        self.current = thread as usize;
+        if self.open.len() <= self.current {
+            self.open.resize_with(self.current + 1, Open::default);
+        }
+        if self.open[self.current].request != request {
+            self.end(self.current);
+            self.open[self.current].request = request;
+        }
+    }
+
+    /// Touches `line`; outside requests this counts nowhere.
+    pub fn touch(&mut self, kind: Kind, line: u32) {
+        let Some(open) = self.open.get_mut(self.current) else {
+            return;
+        };
+        if open.request.is_none() {
+            return;
+        }
+        if line as usize >= open.touched.len() {
+            open.touched.resize(line as usize + 1, 0);
+        }
+        let touched = &mut open.touched[line as usize];
+        if *touched == 0 {
+            open.lines.push(line);
+        }
+        *touched |= match kind {
+            Kind::Fetch => CODE,
+            Kind::Load | Kind::Store => DATA,
+        };
+    }
+
+    fn end(&mut self, thread: usize) {
+        let open = &mut self.open[thread];
+        let Some(request) = open.request.take() else {
+            return;
+        };
+        let number = self.ended + 1;
+        let mut counted = [0; 4];
+        let (mut previous, mut recent) = (0, 0);
+        for line in open.lines.drain(..) {
+            let line = line as usize;
+            counted[usize::from(std::mem::take(&mut open.touched[line]))] += 1;
+            if line >= self.ended_last.len() {
+                self.ended_last.resize(line + 1, 0);
+            }
+            let last = std::mem::replace(&mut self.ended_last[line], number);
+            previous += u64::from(last > 0 && last == self.ended);
+            recent += u64::from(last > 0 && last + RECENT_REQUESTS >= number);
+        }
+        let [_, code, data, both] = counted;
+        self.sets.push(WorkingSet {
+            request,
+            code_lines: code + both,
+            data_lines: data + both,
+            lines: code + data + both,
+            shared_with_previous_lines: (self.ended > 0).then_some(previous),
+            shared_with_recent_lines: (self.ended > 0).then_some(recent),
+        });
+        self.ended = number;
+    }
+
+    /// The working sets of all requests, in the order of their numbers.
+    pub fn finish(mut self) -> Vec<WorkingSet> {
+        for thread in 0..self.open.len() {
+            self.end(thread);
+        }
+        self.sets.sort_unstable_by_key(|set| set.request);
+        self.sets
+    }
+}

@@ -1,0 +1,70 @@
+//! Who lost which line to whom, event by event.
+
+use corehop_simulator::detail::Interfering;
+
+/// Two segments on one L2.
+fn two_segments() -> Interfering {
+    Interfering::new(1, 2)
+}
+
+#[test]
+fn a_line_missed_again_was_lost_to_whoever_removed_it() {
+    let mut events = two_segments();
+    events.touch(0, 7, 0);
+    events.touch(0, 8, 1);
+    events.remove(0, 7, 1);
+    events.touch(0, 7, 0);
+    events.miss_for_capacity(0, 7, 0);
+    let counted = events.counted();
+    assert_eq!(counted.capacity.lost, [[0, 1], [0, 0]]);
+    assert_eq!(counted.capacity.touched_by_others, [0, 0]);
+    assert_eq!(counted.coherence.lost, [[0, 0], [0, 0]]);
+}
+
+#[test]
+fn a_segment_may_take_a_line_from_itself() {
+    let mut events = two_segments();
+    events.touch(0, 7, 1);
+    events.remove(0, 7, 1);
+    events.miss_for_capacity(0, 7, 1);
+    assert_eq!(events.counted().capacity.lost, [[0, 0], [0, 1]]);
+}
+
+#[test]
+fn a_line_that_another_segment_touched_last_stands_beside_the_matrix() {
+    let mut events = two_segments();
+    events.touch(0, 7, 0);
+    events.touch(0, 7, 1);
+    events.remove(0, 7, 1);
+    events.touch(0, 7, 0);
+    events.miss_for_capacity(0, 7, 0);
+    let capacity = &events.counted().capacity;
+    assert_eq!(capacity.lost, [[0, 0], [0, 0]]);
+    assert_eq!(capacity.touched_by_others, [1, 0]);
+    assert_eq!((capacity.of(0), capacity.of(1)), (1, 0));
+}
+
+#[test]
+fn each_l2_has_its_own_last_toucher() {
+    let mut events = Interfering::new(2, 2);
+    events.touch(0, 7, 0);
+    events.touch(1, 7, 1);
+    events.remove(0, 7, 1);
+    events.touch(0, 7, 0);
+    events.miss_for_coherence(0, 7, 0);
+    assert_eq!(events.counted().coherence.lost, [[0, 1], [0, 0]]);
+}
+
+#[test]
+fn what_was_lost_while_warming_up_is_counted_when_it_is_missed() {
+    let mut events = two_segments();
+    events.touch(0, 7, 0);
+    events.remove(0, 7, 1);
+    events.miss_for_capacity(0, 7, 0);
+    events.touch(0, 7, 0);
+    events.remove(0, 7, 1);
+    events.start_counting();
+    assert_eq!(events.counted().capacity.of(0), 0);
+    events.miss_for_capacity(0, 7, 0);
+    assert_eq!(events.counted().capacity.lost, [[0, 1], [0, 0]]);
+}

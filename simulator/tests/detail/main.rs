@@ -1,0 +1,7 @@
+//! What a replay tells in detail: exact on small machines, and equal to naive ways to say the same.
+
+mod attribution;
+mod interference;
+mod reuse_distance;
+mod segments;
+mod working_set;
