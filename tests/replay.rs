@@ -261,6 +261,13 @@ fn in_detail_it_tells_functions_distances_and_working_sets() {
 }
 
 #[test]
+fn a_request_with_none_before_it_shares_nothing_to_speak_of() {
+    let said = said(&folder(true), &["--detail", "--requests", "2"]);
+    assert!(said.contains("touched by 1 request"), "{said}");
+    assert!(!said.contains("previous request"), "{said}");
+}
+
+#[test]
 fn a_plan_can_name_segments_that_share_one_core() {
     let said = said(&folder(true), &["--detail", "--segments", "split.toml"]);
     let from = said.find("segment: from entering").unwrap();

@@ -145,6 +145,18 @@ fn matrix(text: &mut String, title: &str, losses: &Losses) {
             count(others)
         );
     }
+    let lost = |(segment, row): (usize, &Vec<u64>)| row.iter().sum::<u64>() - row[segment];
+    let to_others: u64 = losses.lost.iter().enumerate().map(lost).sum();
+    let all: u64 = (0..losses.lost.len())
+        .map(|segment| losses.of(segment))
+        .sum();
+    line!(
+        text,
+        "{} of these {} ({}) were of lines lost to another segment.",
+        count(to_others),
+        count(all),
+        share(to_others, all)
+    );
 }
 
 fn distances(text: &mut String, told: &Told) {
@@ -231,6 +243,12 @@ fn working_sets(text: &mut String, told: &Told) {
     row("code", &|set| set.code_lines);
     row("data", &|set| set.data_lines);
     row("code and data", &|set| set.lines);
+    if sets
+        .iter()
+        .all(|set| set.shared_with_previous_lines.is_none())
+    {
+        return;
+    }
     let mut overlap = |name: &str, shared: &dyn Fn(&WorkingSet) -> Option<u64>| {
         let shares = sets
             .iter()
