@@ -43,7 +43,7 @@ struct tally {
     uint64_t hops;
 };
 
-/* How long sampled hops took, by powers of two: lengths[n] of 2^n to 2^(n+1) cycles of the clock. */
+/* How long sampled hops took, by powers of two: lengths[n] counts 2^n to 2^(n+1) clock cycles. */
 #define LENGTHS 40
 
 /* One thread's counters. Blocks are never freed while the process lives: a block whose thread has
@@ -58,8 +58,8 @@ struct block {
     struct tally tallies[];
 };
 
-/* A thread's place. `core` is where `backend` put it, -1 while that has put it nowhere; `counted` is
- * the plan core that it counts as being on, 0 at first as in the replay, whatever moves it. */
+/* A thread's place. `core` is where `backend` put it, -1 while that has put it nowhere; `counted`
+ * is the plan core that it counts as being on, 0 at first as in the replay, whatever moves it. */
 struct place {
     struct tally *tallies;
     struct block *block;

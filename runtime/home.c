@@ -65,7 +65,8 @@ static bool is_ignored(int number)
         uint64_t mask;
     } action = {0};
     system_call(__NR_rt_sigaction, number, 0, (long)&action, sizeof action.mask, 0, 0);
-    bool harmless = number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT;
+    bool harmless =
+        number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT;
     return action.handler == (uintptr_t)SIG_IGN ||
            (action.handler == (uintptr_t)SIG_DFL && harmless);
 }

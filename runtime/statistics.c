@@ -1,6 +1,6 @@
 /*
- * COREHOP_STATS=FILE: what the hooks counted, as JSON, written when the program exits and on request
- * (control.c).
+ * COREHOP_STATS=FILE: what the hooks counted, as JSON, written when the program exits and on
+ * request (control.c).
  *
  * Written from this library's destructor, so exit() and a return from main() leave it, _exit() and
  * a fatal signal do not. It is written beside and renamed, so a reader never sees half of it. %p in

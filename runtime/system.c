@@ -2,8 +2,8 @@
  * The edge to the kernel and to the person who reads standard error.
  *
  * libc's wrappers may use vector registers and set errno, neither of which a hook may touch, so the
- * hot path makes its system calls here. The runtime's own threads run on thread-local storage that is
- * not theirs, so what they say is put into words without libc too.
+ * hot path makes its system calls here. The runtime's own threads run on thread-local storage that
+ * is not theirs, so what they say is put into words without libc too.
  */
 #include "corehop.h"
 
