@@ -235,11 +235,11 @@ fn an_unknown_machine_is_told_the_bundled_ones() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert_eq!(
-        String::from_utf8(output.stderr).unwrap(),
-        "corehop: no machine is called 'cray-1' and no file is there: use one of \
-         xeon-e5-2620-v4, xeon-d-1540, `host` for this machine, or the path of a machine file\n"
-    );
+    let said = String::from_utf8(output.stderr).unwrap();
+    let begins = "corehop: no machine is called 'cray-1' and no file is there: use one of \
+                  xeon-e5-2620-v4, xeon-d-1540, ";
+    let ends = ", `host` for this machine, or the path of a machine file\n";
+    assert!(said.starts_with(begins) && said.ends_with(ends), "{said}");
 }
 
 #[test]

@@ -15,16 +15,29 @@ pub const LINE_SIZE_BYTES: u64 = 1 << corehop_traces::execution::LINE_SHIFT;
 /// Most cores a machine may have: who holds a line is kept in 64 bits.
 pub const CORES_MAXIMUM: u32 = 64;
 
+/// A bundled machine's name, and the text of its file, which is called after it.
+macro_rules! bundled {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../configs/machines/", $name, ".toml")),
+        )
+    };
+}
+
 /// The machines that come with corehop: name, and the text of its file.
 const BUNDLED: &[(&str, &str)] = &[
-    (
-        "xeon-e5-2620-v4",
-        include_str!("../../configs/machines/xeon-e5-2620-v4.toml"),
-    ),
-    (
-        "xeon-d-1540",
-        include_str!("../../configs/machines/xeon-d-1540.toml"),
-    ),
+    bundled!("xeon-e5-2620-v4"),
+    bundled!("xeon-d-1540"),
+    bundled!("xeon-e5-4610v2"),
+    bundled!("xeon-8480"),
+    bundled!("core-i7-soares"),
+    bundled!("opteron-8431"),
+    bundled!("opteron-6274"),
+    bundled!("opteron-6380"),
+    bundled!("epyc-9004"),
+    bundled!("graviton3"),
+    bundled!("ppc-970fx"),
 ];
 
 /// A machine of cores with an L1I, an L1D and an L2, and perhaps one L3 that all share.

@@ -24,12 +24,26 @@ pub const EXPLICIT: u8 = 2;
 /// What is remembered of one data access of one shape.
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    from_base: u64,
-    last: u64,
+    memory: Memory,
+    base: Base,
+}
+
+/// The addresses that a slot's next one may follow from.
+#[derive(Clone, Copy, Default)]
+pub struct Memory {
+    /// How far the last address was from its base.
+    pub from_base: u64,
+    /// The last address.
+    pub last: u64,
     last_but_one: u64,
+}
+
+/// Which address a slot's is predicted from.
+#[derive(Clone, Copy, Default)]
+pub struct Base {
     /// How many accesses back the base is; it counts as zero under a mask of zeros.
-    back: u32,
-    mask: i32,
+    pub back: u8,
+    mask: i8,
 }
 
 /// The state that coding and decoding a block's addresses share.
@@ -44,9 +58,8 @@ impl Predictor {
     /// Forgets everything; `bases` has the base of each slot, each below [`BASES`].
     pub fn reset(&mut self, bases: &[u8]) {
         let slot = |&base: &u8| Slot {
-            back: u32::from(base),
-            mask: -i32::from(base != 0),
-            ..Slot::default()
+            memory: Memory::default(),
+            base: Base::new(base),
         };
         self.slots.clear();
         self.slots.extend(bases.iter().map(slot));
@@ -73,15 +86,15 @@ impl Predictor {
         for ((slot, &how), &hole) in slots.iter_mut().zip(hows).zip(holes) {
             let base = slot.base(&self.recent, position);
             let address = match how {
-                FROM_BASE => base.wrapping_add(slot.from_base),
-                BY_STRIDE => slot.next_by_stride(),
+                FROM_BASE => base.wrapping_add(slot.memory.from_base),
+                BY_STRIDE => slot.memory.next_by_stride(),
                 _ => {
                     let (first, rest) = explicit.split_first().expect("as many as were counted");
                     *explicit = rest;
-                    first.region | u64::from(first.offset.wrapping_add(slot.last as u16))
+                    first.address(slot.memory.last)
                 }
             };
-            slot.update(base, address);
+            slot.memory.update(base, address);
             self.recent[position % BASES] = address;
             position = position.wrapping_add(1);
             accesses[usize::from(hole)].address = address;
@@ -93,15 +106,15 @@ impl Predictor {
     fn encode(&mut self, slot: usize, address: u64) -> (u8, u64) {
         let slot = &mut self.slots[slot];
         let base = slot.base(&self.recent, self.position);
-        let last = slot.last;
-        let how = if base.wrapping_add(slot.from_base) == address {
+        let last = slot.memory.last;
+        let how = if base.wrapping_add(slot.memory.from_base) == address {
             FROM_BASE
-        } else if slot.next_by_stride() == address {
+        } else if slot.memory.next_by_stride() == address {
             BY_STRIDE
         } else {
             EXPLICIT
         };
-        slot.update(base, address);
+        slot.memory.update(base, address);
         self.recent[self.position % BASES] = address;
         self.position = self.position.wrapping_add(1);
         (how, last)
@@ -111,17 +124,39 @@ impl Predictor {
 impl Slot {
     #[inline(always)]
     fn base(&self, recent: &[u64; BASES], position: usize) -> u64 {
-        recent[position.wrapping_sub(self.back as usize) % BASES] & i64::from(self.mask) as u64
+        let back = usize::from(self.base.back);
+        self.base
+            .address(recent[position.wrapping_sub(back) % BASES])
+    }
+}
+
+impl Base {
+    /// The base that column `bases` says.
+    pub fn new(base: u8) -> Base {
+        Base {
+            back: base,
+            mask: -i8::from(base != 0),
+        }
     }
 
+    /// The base's address, given that of the access `back` accesses before.
     #[inline(always)]
-    fn next_by_stride(&self) -> u64 {
+    pub fn address(self, before: u64) -> u64 {
+        before & i64::from(self.mask) as u64
+    }
+}
+
+impl Memory {
+    /// The next address if the stride stays as it was.
+    #[inline(always)]
+    pub fn next_by_stride(&self) -> u64 {
         let stride = self.last.wrapping_sub(self.last_but_one);
         self.last.wrapping_add(stride)
     }
 
+    /// Remembers `address`, whose base was at `base`.
     #[inline(always)]
-    fn update(&mut self, base: u64, address: u64) {
+    pub fn update(&mut self, base: u64, address: u64) {
         self.from_base = address.wrapping_sub(base);
         self.last_but_one = self.last;
         self.last = address;
@@ -135,6 +170,14 @@ pub struct Explicit {
     pub region: u64,
     /// Its low 16 bits less those of its slot's last address.
     pub offset: u16,
+}
+
+impl Explicit {
+    /// The address, in a slot whose last one is given.
+    #[inline(always)]
+    pub fn address(self, last: u64) -> u64 {
+        self.region | u64::from(self.offset.wrapping_add(last as u16))
+    }
 }
 
 /// The addresses of a block as columns: see `schema/trace.capnp`.

@@ -356,20 +356,23 @@ impl Decoder {
         )?;
         let mut counts = Vec::with_capacity(shapes);
         for &shape in &block.shapes {
-            let count = data_count(shape);
-            counts.push(count.ok_or_else(|| {
+            let count = data_count(shape).ok_or_else(|| {
                 Rule::References.broken(format!("shape {shape} is not defined before it"))
-            })?);
+            })?;
+            // At most 65 000; small, so that the sum below finds all of them in the nearest cache.
+            counts.push(count as u16);
         }
         block.places.clear();
-        let mut total = 0;
-        for (low, high) in self.low.iter().zip(&self.high) {
-            let place = u16::from(*high) << 8 | u16::from(*low);
-            let count = counts.get(usize::from(place));
-            total += count.ok_or_else(|| Rule::References.broken("a shape is missing"))?;
-            block.places.push(place);
+        let bytes = self.low.iter().zip(&self.high);
+        let places = bytes.map(|(&low, &high)| u16::from_le_bytes([low, high]));
+        block.places.extend(places);
+        let largest = block.places.iter().fold(0, |largest, &p| p.max(largest));
+        if usize::from(largest) >= shapes && executions > 0 {
+            return Err(Rule::References.broken("a shape is missing"));
         }
-        let slots = counts.iter().sum();
+        let count_of = |&place: &u16| usize::from(counts[usize::from(place)]);
+        let total = block.places.iter().map(count_of).sum::<usize>();
+        let slots = counts.iter().copied().map(usize::from).sum();
         if total != accesses || slots > accesses {
             let detail = format!("the shapes have {total} data accesses, the block {accesses}");
             return Err(Rule::Counts.broken(detail));

@@ -29,6 +29,8 @@ pub struct Place {
     pub marks_before: u32,
     /// Request marks in this block.
     pub marks: u32,
+    /// How many executions it has.
+    pub executions: u32,
     /// Shapes that are defined before this block.
     pub shapes_before: u32,
 }
@@ -269,6 +271,7 @@ impl Contents {
             first_stamp: outline.runs.first().map_or(0, |run| run.stamp),
             marks_before: stream.marks.len() as u32,
             marks: outline.requests.len() as u32,
+            executions: block.get_executions(),
             shapes_before: self.templates.len() as u32,
         };
         if let (Some(first), Some(last)) = (outline.runs.first(), outline.runs.last()) {

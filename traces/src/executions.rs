@@ -5,10 +5,10 @@
 
 use crate::Error;
 use crate::block::{Block, Decoder};
-use crate::contents::Place;
 use crate::cursor::{Cursor, Played};
 use crate::execution::Execution;
 use crate::trace::Trace;
+use crate::wanted::Wanted;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -16,8 +16,7 @@ use std::collections::BinaryHeap;
 /// that the next one uses again.
 pub struct Executions<'t> {
     trace: &'t Trace,
-    /// Which requests are wanted; `None` for everything.
-    wanted: Option<Vec<bool>>,
+    wanted: Wanted,
     decoder: Option<Decoder>,
     cursors: Vec<Cursor>,
     /// Threads that have a run to play, by its stamp and then by number.
@@ -30,7 +29,7 @@ pub struct Executions<'t> {
 }
 
 impl<'t> Executions<'t> {
-    pub(crate) fn new(trace: &'t Trace, wanted: Option<Vec<bool>>) -> Executions<'t> {
+    pub(crate) fn new(trace: &'t Trace, wanted: Wanted) -> Executions<'t> {
         let mut executions = Executions {
             trace,
             wanted,
@@ -94,11 +93,7 @@ impl<'t> Executions<'t> {
         );
         self.next_played = 0;
         self.next_access = 0;
-        if let Some(wanted) = &self.wanted
-            && !cursor
-                .request
-                .is_some_and(|request| wanted[request as usize])
-        {
+        if !self.wanted.has(cursor.request) {
             self.played.executions.clear();
         }
         Ok(true)
@@ -138,9 +133,10 @@ impl<'t> Executions<'t> {
         let blocks = &self.trace.contents.streams[thread].blocks;
         let cursor = &mut self.cursors[thread];
         while let Some(place) = blocks.get(cursor.next_block) {
-            if is_wanted(self.trace, self.wanted.as_deref(), thread as u32, place) {
-                self.waiting
-                    .push(Reverse((place.first_stamp, thread as u32)));
+            let requests = &self.trace.requests;
+            if self.wanted.has_some_in(requests, thread as u32, place) {
+                let stamp = place.first_stamp;
+                self.waiting.push(Reverse((stamp, thread as u32)));
                 return;
             }
             cursor.next_block += 1;
@@ -154,37 +150,15 @@ impl<'t> Executions<'t> {
         let place = trace.contents.streams[thread].blocks[cursor.next_block];
         let decoder = match &mut self.decoder {
             Some(decoder) => decoder,
-            none => none.insert(Decoder::new().map_err(|source| {
-                let path = trace.path.clone();
-                Error::Read { path, source }
-            })?),
+            none => none.insert(trace.decoder()?),
         };
-        let decoded = trace
-            .contents
-            .decode(&trace.map, place, decoder, &mut cursor.block);
-        if let Err(violation) = decoded {
+        if let Err(damage) = trace.decode(place, decoder, &mut cursor.block) {
             self.waiting.clear();
-            return Err(Error::Damaged {
-                path: trace.path.clone(),
-                entry: place.entry,
-                offset: place.offset as u64,
-                problem: violation.detail,
-            });
+            return Err(damage);
         }
         cursor.begin_block(&trace.contents.templates);
         cursor.marks_passed = place.marks_before;
         cursor.request = trace.requests.after(thread as u32, place.marks_before);
         Ok(())
     }
-}
-
-fn is_wanted(trace: &Trace, wanted: Option<&[bool]>, thread: u32, place: &Place) -> bool {
-    let Some(wanted) = wanted else {
-        return true;
-    };
-    let mut passed = place.marks_before..=place.marks_before + place.marks;
-    passed.any(|marks| {
-        let request = trace.requests.after(thread, marks);
-        request.is_some_and(|request| wanted[request as usize])
-    })
 }

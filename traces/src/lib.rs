@@ -44,6 +44,7 @@
 //! ```
 
 mod address;
+mod batch;
 mod block;
 mod check;
 mod column;
@@ -55,6 +56,7 @@ mod entry;
 mod error;
 pub mod execution;
 mod executions;
+mod player;
 pub mod program;
 mod reading;
 mod recording;
@@ -65,12 +67,14 @@ mod sink;
 mod sizes;
 mod stream;
 mod stretch;
+mod touch;
 mod trace;
 // Made from `schema/trace.capnp`, and kept current by a test.
 #[allow(clippy::all, clippy::too_many_lines, clippy::undocumented_unsafe_blocks)]
 #[allow(unused, unreachable_pub)]
 #[rustfmt::skip]
 mod trace_capnp;
+mod wanted;
 mod writer;
 
 pub use check::{Finding, Intact, Report, check};
@@ -78,9 +82,11 @@ pub use copy::copy;
 pub use error::Error;
 pub use execution::{Access, Execution, Kind};
 pub use executions::Executions;
+pub use player::{BlockRef, Player};
 pub use program::{CodeBlock, Function, Instruction, Module, Request};
 pub use recording::{EndReason, Header, Summary, WriterOptions, partial_path};
 pub use rule::{Rule, Violation};
 pub use sizes::ColumnSize;
+pub use touch::{Listener, Touch};
 pub use trace::{Ending, Thread, Trace};
 pub use writer::Writer;

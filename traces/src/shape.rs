@@ -127,6 +127,20 @@ struct Part {
     kind: Kind,
 }
 
+impl Part {
+    /// The access, of a block that starts at `start`; of data without its address.
+    #[inline(always)]
+    fn access(&self, start: u64) -> Access {
+        let pc = start + u64::from(self.offset);
+        Access {
+            address: pc,
+            pc,
+            size_bytes: self.size_bytes,
+            kind: self.kind,
+        }
+    }
+}
+
 impl Templates {
     /// Number of shapes.
     pub fn len(&self) -> usize {
@@ -154,6 +168,13 @@ impl Templates {
         self.longest
     }
 
+    /// The accesses of a shape, all but the data addresses.
+    pub fn accesses(&self, outline: &Outline) -> impl Iterator<Item = Access> {
+        let parts = &self.parts[outline.first_part as usize..][..outline.part_count as usize];
+        let start = outline.start;
+        parts.iter().map(move |part| part.access(start))
+    }
+
     /// Puts the accesses of a shape at the beginning of `room`, all but the data addresses. The
     /// accesses, and the places of the data accesses among them.
     ///
@@ -168,14 +189,7 @@ impl Templates {
         let parts = &self.parts[outline.first_part as usize..][..outline.part_count as usize];
         let room = &mut room[..parts.len()];
         for (access, part) in room.iter_mut().zip(parts) {
-            let pc = outline.start + u64::from(part.offset);
-            let (size_bytes, kind) = (part.size_bytes, part.kind);
-            *access = Access {
-                address: pc,
-                pc,
-                size_bytes,
-                kind,
-            };
+            *access = part.access(outline.start);
         }
         (
             room,

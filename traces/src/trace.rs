@@ -4,12 +4,15 @@
 //! the blocks that a replay comes to are in memory, so a trace may be larger than that.
 
 use crate::Error;
-use crate::contents::Contents;
+use crate::block::{Block, Decoder};
+use crate::contents::{Contents, Place};
 use crate::executions::Executions;
+use crate::player::BlockRef;
 use crate::program::{CodeBlock, Function, Module, Request};
 use crate::reading::{Stop, map, read};
 use crate::recording::{EndReason, Header};
 use crate::requests::Requests;
+use crate::wanted::Wanted;
 use memmap2::Mmap;
 use std::path::{Path, PathBuf};
 
@@ -156,18 +159,60 @@ impl Trace {
 
     /// All executions, in the order of a replay.
     pub fn executions(&self) -> Executions<'_> {
-        Executions::new(self, None)
+        Executions::new(self, Wanted::new(None, 0))
     }
 
     /// The executions of these requests only, in the order of a replay. Blocks that hold none of
     /// them are not read.
     pub fn executions_of(&self, requests: &[u32]) -> Executions<'_> {
-        let mut wanted = vec![false; self.requests().len()];
-        for &request in requests {
-            if let Some(wanted) = wanted.get_mut(request as usize) {
-                *wanted = true;
+        let wanted = Wanted::new(Some(requests), self.requests().len());
+        Executions::new(self, wanted)
+    }
+
+    /// The blocks that hold executions of these requests, `None` for all blocks, sorted by their
+    /// first stamp, then by thread, then by place in the thread. A [`Player`](crate::Player) plays
+    /// them, in any order.
+    pub fn blocks(&self, requests: Option<&[u32]>) -> Vec<BlockRef> {
+        let wanted = Wanted::new(requests, self.requests().len());
+        let mut blocks = Vec::new();
+        for (thread, stream) in self.contents.streams.iter().enumerate() {
+            let thread = thread as u32;
+            for (place, block) in stream.blocks.iter().enumerate() {
+                if wanted.has_some_in(&self.requests, thread, block) {
+                    blocks.push(BlockRef {
+                        thread,
+                        first_stamp: block.first_stamp,
+                        executions: block.executions,
+                        place: place as u32,
+                    });
+                }
             }
         }
-        Executions::new(self, Some(wanted))
+        blocks.sort_by_key(|block| (block.first_stamp, block.thread));
+        blocks
+    }
+
+    /// What decodes this trace's blocks.
+    pub(crate) fn decoder(&self) -> Result<Decoder, Error> {
+        Decoder::new().map_err(|source| {
+            let path = self.path.clone();
+            Error::Read { path, source }
+        })
+    }
+
+    /// Decodes the block at `place`.
+    pub(crate) fn decode(
+        &self,
+        place: Place,
+        decoder: &mut Decoder,
+        block: &mut Block,
+    ) -> Result<(), Error> {
+        let decoded = self.contents.decode(&self.map, place, decoder, block);
+        decoded.map_err(|violation| Error::Damaged {
+            path: self.path.clone(),
+            entry: place.entry,
+            offset: place.offset as u64,
+            problem: violation.detail,
+        })
     }
 }

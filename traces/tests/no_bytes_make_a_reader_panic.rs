@@ -2,8 +2,8 @@
 //! entry ends in an error or in some executions, never in a panic or in endless memory.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer,
-    WriterOptions, check,
+    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Listener, Module, Player,
+    Touch, Trace, Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -99,13 +99,41 @@ fn reseal(bytes: &mut [u8]) {
     }
 }
 
+/// Hears nothing of what is played.
+struct Deaf;
+
+impl Listener for Deaf {
+    fn run(&mut self, _: u64) {}
+    fn played(&mut self, _: Option<u32>, _: Option<u32>, _: u32, _: &[Touch]) {}
+}
+
+/// What is wrong with the first block that cannot be played.
+fn problem_of_playing(trace: &Trace) -> Option<String> {
+    let mut player = Player::new(trace, None, &[true]).unwrap();
+    let mut played = trace.blocks(None).into_iter();
+    let failed = played.find_map(|block| player.play(block, &mut Deaf).err())?;
+    assert!(matches!(failed, Error::Damaged { .. }));
+    // What could not be played is no hindrance to the others.
+    for block in played {
+        let _ = player.play(block, &mut Deaf);
+    }
+    Some(failed.to_string())
+}
+
 fn read_everything(path: &Path) {
     if let Ok(trace) = Trace::open(path) {
         let mut executions = trace.executions();
-        while let Ok(Some(execution)) = executions.next() {
-            assert!(!execution.accesses.is_empty());
-            assert!((execution.code_block as usize) < trace.code_blocks().len());
-        }
+        let problem = loop {
+            match executions.next() {
+                Ok(Some(execution)) => {
+                    assert!(!execution.accesses.is_empty());
+                    assert!((execution.code_block as usize) < trace.code_blocks().len());
+                }
+                Ok(None) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        assert_eq!(problem_of_playing(&trace), problem);
         let mut executions = trace.executions_of(&[0, 3]);
         while let Ok(Some(_)) = executions.next() {}
     }
@@ -153,4 +181,25 @@ proptest! {
         prop_assert!(Trace::open(&path).is_err());
         prop_assert!(check(&path).is_err());
     }
+}
+
+#[test]
+fn a_block_that_contradicts_itself_is_damaged_whichever_way_it_is_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("changed.trace");
+    let original = &ORIGINALS[0];
+    let mut damaged = 0;
+    for place in 0..original.len() {
+        let mut bytes = original.clone();
+        bytes[place] ^= 1;
+        reseal(&mut bytes);
+        std::fs::write(&path, &bytes).unwrap();
+        read_everything(&path);
+        let opened = Trace::open(&path);
+        damaged += u32::from(opened.is_ok_and(|trace| problem_of_playing(&trace).is_some()));
+    }
+    assert!(
+        damaged > 100,
+        "only {damaged} changes made a block that cannot be played"
+    );
 }

@@ -1,151 +1,14 @@
 //! Whatever several threads do, a replay sees it in the order of the stamps, with the accesses that
 //! a naive reading of the contract gives.
 
-use corehop_traces::{
-    Access, CodeBlock, EndReason, Header, Instruction, Kind, Trace, Writer, WriterOptions,
-};
+mod streams;
+
+use corehop_traces::{Access, CodeBlock, Kind, Trace};
 use proptest::prelude::*;
-use std::path::Path;
-
-#[derive(Clone, Debug)]
-struct Step {
-    thread: usize,
-    stamped: bool,
-    request: bool,
-    code_block: usize,
-    data: Vec<Data>,
-    flush: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Data {
-    instruction: u16,
-    store: bool,
-    size_bytes: u16,
-    address: u64,
-}
-
-const THREADS: usize = 3;
-
-fn code_blocks() -> impl Strategy<Value = Vec<CodeBlock>> {
-    let start = prop_oneof![0x1000u64..0x1100, 0u64..1 << 47];
-    let sizes = prop_oneof![
-        prop::collection::vec(1u8..16, 1..20),
-        prop::collection::vec(1u8..16, 1..500)
-    ];
-    let block = (start, sizes).prop_map(|(start, sizes)| {
-        let mut offset = 0;
-        let instructions = sizes.into_iter().map(|size_bytes| {
-            let instruction = Instruction { offset, size_bytes };
-            offset += u16::from(size_bytes);
-            instruction
-        });
-        CodeBlock {
-            start,
-            instructions: instructions.collect(),
-        }
-    });
-    prop::collection::vec(block, 1..6)
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let address = prop_oneof![
-        4 => 0x7fff_0000u64..0x7fff_0100,
-        2 => (0u64..40).prop_map(|n| 0x5000 + n * 24),
-        1 => any::<u64>(),
-    ];
-    let data = (any::<u16>(), any::<bool>(), 1u16..70, address);
-    let data = data.prop_map(|(instruction, store, size_bytes, address)| Data {
-        instruction,
-        store,
-        size_bytes,
-        address,
-    });
-    let data = prop::collection::vec(data, 0..5);
-    let often = prop::bool::weighted;
-    let step = (
-        0..THREADS,
-        often(0.3),
-        often(0.1),
-        any::<usize>(),
-        data,
-        often(0.03),
-    );
-    let step = step.prop_map(|(thread, stamped, request, code_block, data, flush)| Step {
-        thread,
-        stamped,
-        request,
-        code_block,
-        data,
-        flush,
-    });
-    prop::collection::vec(step, 0..200)
-}
+use streams::{Data, Step, THREADS, code_blocks, entered, fit, steps, write};
 
 /// An execution as it should be seen: stamp of its run, thread, request, code block, accesses.
 type Seen = (u64, u32, Option<u32>, u32, Vec<Access>);
-
-/// Makes the steps fit their blocks: places in range and in order.
-fn fit(steps: &mut [Step], blocks: &[CodeBlock]) {
-    for step in steps {
-        step.code_block %= blocks.len();
-        let instructions = blocks[step.code_block].instructions.len() as u16;
-        for data in &mut step.data {
-            data.instruction %= instructions;
-        }
-        step.data.sort_by_key(|data| data.instruction);
-    }
-}
-
-fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_block: usize) {
-    let header = Header {
-        created_by: "test".into(),
-        command: vec![],
-        request_at: String::new(),
-        qemu_version: String::new(),
-        architecture: "x86_64".into(),
-    };
-    let options = WriterOptions {
-        compression_level: 1,
-        executions_per_block,
-    };
-    let mut writer = Writer::create(path, &header, &options).unwrap();
-    let numbers: Vec<u32> = blocks
-        .iter()
-        .map(|block| writer.code_block(block, None).unwrap())
-        .collect();
-    let mut begun = [false; THREADS];
-    for thread in 0..THREADS as u32 {
-        assert_eq!(writer.thread(1, thread + 1).unwrap(), thread);
-    }
-    for (stamp, step) in steps.iter().enumerate() {
-        let thread = step.thread as u32;
-        let first = !std::mem::replace(&mut begun[step.thread], true);
-        if step.stamped || first {
-            writer.stamp(thread, stamp as u64).unwrap();
-        }
-        if step.request {
-            writer.request(thread).unwrap();
-        }
-        writer.execution(thread, numbers[step.code_block]).unwrap();
-        for data in &step.data {
-            let kind = if data.store { Kind::Store } else { Kind::Load };
-            let Data {
-                instruction,
-                size_bytes,
-                address,
-                ..
-            } = *data;
-            writer
-                .data(thread, instruction, kind, size_bytes, address)
-                .unwrap();
-        }
-        if step.flush {
-            writer.flush().unwrap();
-        }
-    }
-    writer.finish(EndReason::Interrupted).unwrap();
-}
 
 /// The accesses of one execution, byte by byte of its code.
 fn expand(block: &CodeBlock, data: &[Data]) -> Vec<Access> {
@@ -239,6 +102,7 @@ proptest! {
             prop_assert_eq!(
                 (seen.thread, seen.request, seen.code_block), (*thread, *request, *code_block)
             );
+            prop_assert_eq!(seen.entry, entered(*code_block));
             prop_assert_eq!(seen.accesses, accesses);
         }
         prop_assert!(executions.next().unwrap().is_none());

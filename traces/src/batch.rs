@@ -1,0 +1,271 @@
+//! The loops in which playing blocks as touches spends its time.
+//!
+//! A batch of executions is laid out first, holes for the data included, and then all its data
+//! addresses are found in one go. An execution has about two loads or stores, so a loop over each
+//! one's own would end at an unforeseen place every time, which costs a processor more than the
+//! loop does; copying a fixed eight and keeping what is needed costs less.
+
+use crate::address::{BASES, BY_STRIDE, Base, FROM_BASE, Memory};
+use crate::block::Block;
+use crate::execution::{Kind, LINE_SHIFT};
+use crate::shape::Templates;
+use crate::touch::{Listener, Touch};
+use std::ops::Range;
+
+/// A batch ends with the execution that reaches so many touches: all of its room together stays in
+/// the first-level cache.
+const ENOUGH: usize = 768;
+/// What is copied at once. Most shapes have fewer touches.
+const CHUNK: usize = 8;
+
+/// A shape of the current block.
+#[derive(Clone, Copy)]
+struct Shape {
+    first_touch: u32,
+    first_slot: u32,
+    touches: u16,
+    data: u16,
+    /// 1 + the function entered, if batches break at it, or 0.
+    entered: u32,
+}
+
+/// A data access of a shape of the current block.
+#[derive(Clone, Copy)]
+struct Slot {
+    memory: Memory,
+    base: Base,
+    kind: Kind,
+    /// Where among the touches of an execution its own is.
+    hole: u16,
+    size_bytes: u16,
+}
+
+/// A data access of the batch: its slot, and above the low half where its execution begins.
+#[derive(Clone, Copy)]
+struct DataRef(u64);
+
+impl DataRef {
+    fn slot(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    fn begin(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+}
+
+/// A data access that touches further lines than the first.
+struct Span {
+    touch: usize,
+    further_lines: u64,
+}
+
+/// Some executions of a block, all of one request.
+pub struct Batch {
+    shapes: Vec<Shape>,
+    /// The shapes' touches, those of data without their line.
+    templates: Vec<Touch>,
+    slots: Vec<Slot>,
+    /// How many of the block's data accesses and explicit addresses are used up.
+    accesses: usize,
+    explicit: usize,
+    executions: u32,
+    entered: Option<u32>,
+    /// The batch's touches, and unused room.
+    touches: Vec<Touch>,
+    touch_count: usize,
+    data: Vec<DataRef>,
+    /// Addresses of the data, after the last few of the batch before.
+    addresses: Vec<u64>,
+    spans: Vec<Span>,
+    spread: Vec<Touch>,
+}
+
+impl Batch {
+    /// Room for the shapes of a trace.
+    pub fn new(templates: &Templates) -> Batch {
+        let longest = ENOUGH + templates.longest() + CHUNK;
+        Batch {
+            shapes: Vec::new(),
+            templates: Vec::new(),
+            slots: Vec::new(),
+            accesses: 0,
+            explicit: 0,
+            executions: 0,
+            entered: None,
+            touches: vec![Touch::new(0, Kind::Fetch); longest],
+            touch_count: 0,
+            data: vec![DataRef(0); longest],
+            addresses: vec![0; BASES + longest],
+            spans: Vec::new(),
+            spread: Vec::new(),
+        }
+    }
+
+    /// Goes to the beginning of a block that was just decoded. `breaks` are the functions to break
+    /// at.
+    pub fn begin_block(&mut self, templates: &Templates, block: &Block, breaks: &[bool]) {
+        self.shapes.clear();
+        self.templates.clear();
+        self.slots.clear();
+        self.accesses = 0;
+        self.explicit = 0;
+        self.addresses[..BASES].fill(0);
+        for &number in &block.shapes {
+            let outline = templates.outline(number);
+            let (first_touch, first_slot) = (self.templates.len(), self.slots.len());
+            for access in templates.accesses(&outline) {
+                if access.kind != Kind::Fetch {
+                    self.slots.push(Slot {
+                        memory: Memory::default(),
+                        base: Base::new(block.bases[self.slots.len()]),
+                        kind: access.kind,
+                        hole: (self.templates.len() - first_touch) as u16,
+                        size_bytes: access.size_bytes,
+                    });
+                }
+                let line = access.address >> LINE_SHIFT;
+                self.templates.push(Touch::new(line, access.kind));
+            }
+            let entry = outline.entry.checked_sub(1);
+            let breaks_here = entry.and_then(|function| breaks.get(function as usize));
+            self.shapes.push(Shape {
+                first_touch: first_touch as u32,
+                first_slot: first_slot as u32,
+                touches: (self.templates.len() - first_touch) as u16,
+                data: (self.slots.len() - first_slot) as u16,
+                entered: breaks_here.map_or(0, |&breaks| u32::from(breaks) * outline.entry),
+            });
+        }
+        let unused = Touch::new(0, Kind::Fetch);
+        self.templates.resize(self.templates.len() + CHUNK, unused);
+    }
+
+    /// Plays some of the `executions`, at least one and the next ones; how many.
+    pub fn fill(&mut self, block: &Block, executions: Range<u32>) -> u32 {
+        let places = &block.places[executions.start as usize..executions.end as usize];
+        let data = self.lay_out(places);
+        self.find_addresses(block, data);
+        self.executions
+    }
+
+    /// Puts down the touches of executions, those of data without their lines, and what data there
+    /// is; how much.
+    fn lay_out(&mut self, places: &[u16]) -> usize {
+        let first = self.shapes[usize::from(places[0])];
+        self.entered = first.entered.checked_sub(1);
+        let (mut touches, mut data, mut executions) = (0, 0, 0);
+        for &place in places {
+            let shape = self.shapes[usize::from(place)];
+            if shape.entered != 0 && executions > 0 {
+                break;
+            }
+            let template = &self.templates[shape.first_touch as usize..];
+            let first = DataRef((touches as u64) << 32 | u64::from(shape.first_slot));
+            let own = usize::from(shape.touches);
+            let length = if own <= CHUNK { CHUNK } else { own };
+            if own <= CHUNK {
+                self.touches[touches..touches + CHUNK].copy_from_slice(&template[..CHUNK]);
+                number(first, &mut self.data[data..data + CHUNK]);
+            } else {
+                self.touches[touches..touches + length].copy_from_slice(&template[..length]);
+                number(first, &mut self.data[data..data + usize::from(shape.data)]);
+            }
+            touches += own;
+            data += usize::from(shape.data);
+            executions += 1;
+            if touches >= ENOUGH {
+                break;
+            }
+        }
+        self.touch_count = touches;
+        self.executions = executions;
+        data
+    }
+
+    /// Finds the addresses of the first `count` data accesses, and puts their touches into place.
+    fn find_addresses(&mut self, block: &Block, count: usize) {
+        let hows = &block.hows[self.accesses..][..count];
+        let mut explicit = block.explicit[self.explicit..].iter();
+        let explicit_before = explicit.len();
+        let data = &self.data[..count];
+        let slots = &mut self.slots[..];
+        let touches = &mut self.touches[..];
+        let addresses = &mut self.addresses[..BASES + count];
+        self.spans.clear();
+        let mut latest = addresses[BASES - 1];
+        for (place, (&data, &how)) in data.iter().zip(hows).enumerate() {
+            let slot = &mut slots[data.slot()];
+            let back = usize::from(slot.base.back);
+            let before = addresses[place + BASES - back];
+            let before = std::hint::select_unpredictable(back == 1, latest, before);
+            let base = slot.base.address(before);
+            let address = match how {
+                FROM_BASE => base.wrapping_add(slot.memory.from_base),
+                BY_STRIDE => slot.memory.next_by_stride(),
+                _ => {
+                    let next = explicit.next().expect("as many as were counted");
+                    next.address(slot.memory.last)
+                }
+            };
+            latest = address;
+            slot.memory.update(base, address);
+            addresses[place + BASES] = address;
+            let touch = data.begin() + usize::from(slot.hole);
+            let line = address >> LINE_SHIFT;
+            touches[touch] = Touch::new(line, slot.kind);
+            let in_line = address % (1 << LINE_SHIFT);
+            if in_line + u64::from(slot.size_bytes) > 1 << LINE_SHIFT {
+                let last = address.saturating_add(u64::from(slot.size_bytes) - 1);
+                let further_lines = (last >> LINE_SHIFT) - line;
+                self.spans.push(Span {
+                    touch,
+                    further_lines,
+                });
+            }
+        }
+        addresses.copy_within(count.., 0);
+        self.accesses += count;
+        self.explicit += explicit_before - explicit.len();
+    }
+
+    /// Tells the listener of what was played.
+    pub fn hand_out(&mut self, request: Option<u32>, listener: &mut impl Listener) {
+        let touches = &self.touches[..self.touch_count];
+        if self.spans.is_empty() {
+            listener.played(request, self.entered, self.executions, touches);
+            return;
+        }
+        // The further lines are put in on the way to other room, which a huge span may fill.
+        let mut rest = (self.entered, self.executions);
+        let mut tell = |spread: &mut Vec<Touch>| {
+            let (entered, executions) = std::mem::take(&mut rest);
+            listener.played(request, entered, executions, spread);
+            spread.clear();
+        };
+        let spread = &mut self.spread;
+        spread.clear();
+        let mut copied = 0;
+        for span in &self.spans {
+            let first = touches[span.touch];
+            spread.extend_from_slice(&touches[copied..=span.touch]);
+            copied = span.touch + 1;
+            for further in 1..=span.further_lines {
+                if spread.len() >= ENOUGH * 2 {
+                    tell(spread);
+                }
+                spread.push(Touch::new(first.line() + further, first.kind()));
+            }
+        }
+        spread.extend_from_slice(&touches[copied..]);
+        tell(spread);
+    }
+}
+
+/// Numbers consecutive slots.
+#[inline(always)]
+fn number(first: DataRef, room: &mut [DataRef]) {
+    for (place, data) in room.iter_mut().enumerate() {
+        *data = DataRef(first.0 + place as u64);
+    }
+}

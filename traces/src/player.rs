@@ -1,0 +1,104 @@
+//! Plays single blocks of a trace, on any thread, as the lines that they touch.
+//!
+//! A block begins with nothing but what the trace's definitions say, so blocks are independent of
+//! each other, and a replay that has put their runs into order needs no decoding in that order.
+
+use crate::Error;
+use crate::batch::Batch;
+use crate::block::{Block, Decoder};
+use crate::touch::Listener;
+use crate::trace::Trace;
+use crate::wanted::Wanted;
+
+/// A block of a trace: executions of one thread that can be played without any others.
+///
+/// The runs of all threads, sorted by stamp and then by thread, are the order of a replay. A run
+/// that continues in the thread's next block has the same stamp there, and the blocks' order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockRef {
+    /// Index of the thread.
+    pub thread: u32,
+    /// Stamp of the first run.
+    pub first_stamp: u64,
+    /// Number of executions, wanted or not.
+    pub executions: u32,
+    /// Place among the blocks of the thread.
+    pub place: u32,
+}
+
+/// Plays blocks of a trace, with room that is used again for each.
+pub struct Player<'t> {
+    trace: &'t Trace,
+    wanted: Wanted,
+    /// By function: whether its entries begin a new slice.
+    breaks: Vec<bool>,
+    decoder: Decoder,
+    block: Block,
+    batch: Batch,
+}
+
+impl<'t> Player<'t> {
+    /// A player of the executions of these requests, `None` for everything. The functions with
+    /// `breaks` set, by index, are those whose entries are told; ones beyond its end are not.
+    ///
+    /// # Errors
+    /// [`Error::Read`] when there is no memory to decompress with.
+    pub fn new(
+        trace: &'t Trace,
+        requests: Option<&[u32]>,
+        breaks: &[bool],
+    ) -> Result<Player<'t>, Error> {
+        Ok(Player {
+            trace,
+            wanted: Wanted::new(requests, trace.requests().len()),
+            breaks: breaks.to_vec(),
+            decoder: trace.decoder()?,
+            block: Block::default(),
+            batch: Batch::new(&trace.contents.templates),
+        })
+    }
+
+    /// Plays one block of the player's trace.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the block contradicts itself. The listener has then heard nothing.
+    ///
+    /// # Panics
+    /// When the block is of another trace, and this one has none in its place.
+    pub fn play(&mut self, block: BlockRef, listener: &mut impl Listener) -> Result<(), Error> {
+        let stream = &self.trace.contents.streams[block.thread as usize];
+        let place = stream.blocks[block.place as usize];
+        self.trace
+            .decode(place, &mut self.decoder, &mut self.block)?;
+        let batch = &mut self.batch;
+        batch.begin_block(&self.trace.contents.templates, &self.block, &self.breaks);
+        let requests = &self.trace.requests;
+        let mut marks_passed = place.marks_before;
+        let mut request = requests.after(block.thread, marks_passed);
+        let mut marks = self.block.outline.requests.iter().copied().peekable();
+        let mut execution = 0;
+        let mut run_end = 0;
+        for run in &self.block.outline.runs {
+            run_end += run.executions;
+            let mut told = false;
+            while execution < run_end {
+                if marks.next_if_eq(&execution).is_some() {
+                    marks_passed += 1;
+                    request = requests.after(block.thread, marks_passed);
+                }
+                let until = marks.peek().map_or(run_end, |&mark| mark.min(run_end));
+                let wanted = self.wanted.has(request);
+                if wanted && !std::mem::replace(&mut told, true) {
+                    listener.run(run.stamp);
+                }
+                while execution < until {
+                    execution += batch.fill(&self.block, execution..until);
+                    if wanted {
+                        batch.hand_out(request, listener);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! Lines touched: what is left of an access for whoever counts in lines only.
+//!
+//! A cache sees no program counters and no bytes, so 8 bytes a touch do where an access takes 24.
+
+use crate::execution::Kind;
+
+/// One line touched by a fetch, a load or a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Touch(u64);
+
+impl Touch {
+    /// The line's number (`address / 64`), and by what it is touched.
+    #[inline(always)]
+    pub fn new(line: u64, kind: Kind) -> Touch {
+        Touch(line << 2 | kind as u64)
+    }
+
+    /// The line's number: `address / 64`.
+    #[inline(always)]
+    pub fn line(self) -> u64 {
+        self.0 >> 2
+    }
+
+    /// Fetch, load or store.
+    #[inline(always)]
+    pub fn kind(self) -> Kind {
+        match self.0 & 3 {
+            0 => Kind::Fetch,
+            1 => Kind::Load,
+            _ => Kind::Store,
+        }
+    }
+}
+
+/// Hears the executions of a block, in order.
+pub trait Listener {
+    /// A run of the block's thread begins: what is played until the next call has this stamp. Not
+    /// called for a run of which nothing is wanted.
+    fn run(&mut self, stamp: u64);
+
+    /// Some executions of the current run, all of one request of the thread (or of none), and the
+    /// lines that they touch, one after the other: an access that spans lines touches each.
+    ///
+    /// `entered` is the function that the first of the executions enters, if it is one of those
+    /// that the player was asked to break at; no other of them enters such a function. With
+    /// `executions` 0, these are further touches of the last execution before.
+    fn played(
+        &mut self,
+        request: Option<u32>,
+        entered: Option<u32>,
+        executions: u32,
+        touches: &[Touch],
+    );
+}

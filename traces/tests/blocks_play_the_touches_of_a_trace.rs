@@ -1,0 +1,160 @@
+//! Blocks are played in any order, and their runs, put into order, are what the executions of the
+//! trace touch: the same lines, threads, requests and function entries.
+
+mod streams;
+
+use corehop_traces::{Kind, Listener, Player, Touch, Trace};
+use proptest::prelude::*;
+use streams::{THREADS, code_blocks, fit, steps, write};
+
+/// What a listener is told in one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Slice {
+    request: Option<u32>,
+    entered: Option<u32>,
+    executions: u32,
+    touches: Vec<Touch>,
+}
+
+/// The runs of a block, each with its stamp.
+#[derive(Default)]
+struct Runs(Vec<(u64, Vec<Slice>)>);
+
+impl Listener for Runs {
+    fn run(&mut self, stamp: u64) {
+        self.0.push((stamp, Vec::new()));
+    }
+
+    fn played(
+        &mut self,
+        request: Option<u32>,
+        entered: Option<u32>,
+        executions: u32,
+        touches: &[Touch],
+    ) {
+        let touches = touches.to_vec();
+        let slice = Slice {
+            request,
+            entered,
+            executions,
+            touches,
+        };
+        self.0.last_mut().expect("a run begins first").1.push(slice);
+    }
+}
+
+/// Plays all blocks, the last one first, and puts their runs into order: thread and slices.
+fn replay(trace: &Trace, requests: Option<&[u32]>, breaks: &[bool]) -> Vec<(u32, Vec<Slice>)> {
+    let mut player = Player::new(trace, requests, breaks).unwrap();
+    let mut runs = Vec::new();
+    for (place, block) in trace.blocks(requests).into_iter().enumerate().rev() {
+        let mut own = Runs::default();
+        player.play(block, &mut own).unwrap();
+        for (stamp, slices) in own.0 {
+            runs.push(((stamp, block.thread, place), slices));
+        }
+    }
+    runs.sort_by_key(|(order, _)| *order);
+    let in_order = runs.into_iter();
+    in_order
+        .map(|((_, thread, _), slices)| (thread, slices))
+        .collect()
+}
+
+/// An execution: thread, request, function entered, and what it touches.
+type Seen = (u32, Option<u32>, Option<u32>, Vec<Touch>);
+
+fn executions(trace: &Trace, requests: Option<&[u32]>) -> Vec<Seen> {
+    let mut executions = match requests {
+        Some(requests) => trace.executions_of(requests),
+        None => trace.executions(),
+    };
+    let mut seen = Vec::new();
+    while let Some(execution) = executions.next().unwrap() {
+        let accesses = execution.accesses.iter();
+        let touches =
+            accesses.flat_map(|access| access.lines().map(|line| Touch::new(line, access.kind)));
+        let touches = touches.collect();
+        seen.push((
+            execution.thread,
+            execution.request,
+            execution.entry,
+            touches,
+        ));
+    }
+    seen
+}
+
+/// Checks that the slices are made of exactly these executions.
+fn compare(trace: &Trace, requests: Option<&[u32]>, breaks: &[bool]) -> Result<(), TestCaseError> {
+    let expected = executions(trace, requests);
+    let mut expected = expected.iter().peekable();
+    let breaks_at = |entry: &u32| breaks.get(*entry as usize) == Some(&true);
+    for (thread, slices) in replay(trace, requests, breaks) {
+        let mut left_over: Vec<Touch> = Vec::new();
+        for slice in slices {
+            if slice.executions > 0 {
+                prop_assert_eq!(left_over.len(), 0);
+            }
+            for place in 0..slice.executions {
+                let (of_thread, request, entry, touches) = expected.next().unwrap();
+                prop_assert_eq!((*of_thread, *request), (thread, slice.request));
+                let told = slice.entered.filter(|_| place == 0);
+                prop_assert_eq!(entry.filter(breaks_at), told);
+                left_over.extend(touches);
+            }
+            prop_assert!(!slice.touches.is_empty());
+            let length = slice.touches.len().min(left_over.len());
+            prop_assert_eq!(&slice.touches[..], &left_over[..length]);
+            left_over.drain(..length);
+        }
+        prop_assert_eq!(left_over.len(), 0);
+    }
+    prop_assert!(expected.next().is_none());
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn the_runs_of_all_blocks_in_order_are_the_executions_of_the_trace(
+        blocks in code_blocks(),
+        mut steps in steps(),
+        executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
+        wanted in prop::collection::vec(0u32..10, 0..3),
+        breaks in prop::collection::vec(any::<bool>(), 0..4),
+    ) {
+        fit(&mut steps, &blocks);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("random.trace");
+        write(&path, &blocks, &steps, executions_per_block);
+        let trace = Trace::open(&path).unwrap();
+        compare(&trace, None, &breaks)?;
+        compare(&trace, Some(&wanted), &breaks)?;
+        let executions: u64 = trace.blocks(None).iter().map(|b| u64::from(b.executions)).sum();
+        prop_assert_eq!(executions, trace.execution_count());
+        let order: Vec<_> = trace.blocks(None);
+        prop_assert!(order.is_sorted_by_key(|block| (block.first_stamp, block.thread)));
+        let used = order.iter().map(|block| block.thread as usize);
+        prop_assert!(used.max().is_none_or(|last| last < THREADS));
+    }
+}
+
+#[test]
+fn a_touch_is_a_line_and_a_kind() {
+    for kind in [Kind::Fetch, Kind::Load, Kind::Store] {
+        for line in [0, 1, u64::MAX >> 6] {
+            let touch = Touch::new(line, kind);
+            assert_eq!((touch.line(), touch.kind()), (line, kind));
+        }
+    }
+}
+
+#[test]
+fn the_bundled_sample_plays_as_its_executions_touch() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/mariadb-tpcc.trace");
+    let trace = Trace::open(path.as_ref()).unwrap();
+    let requests: Vec<u32> = (40..60).collect();
+    let breaks: Vec<bool> = (0..trace.functions().len()).map(|f| f % 5 == 0).collect();
+    compare(&trace, Some(&requests), &breaks).unwrap();
+}

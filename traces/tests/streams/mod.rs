@@ -1,0 +1,187 @@
+//! Random streams of several threads, and traces of them.
+//!
+//! Tests of different ways to read a trace share them, so that each way meets the same oddities.
+
+use corehop_traces::{
+    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Writer, WriterOptions,
+};
+use proptest::prelude::*;
+use std::path::Path;
+
+/// What a thread does next: one execution, and what comes before and after it.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub thread: usize,
+    pub stamped: bool,
+    pub request: bool,
+    pub code_block: usize,
+    pub data: Vec<Data>,
+    pub flush: bool,
+}
+
+/// A load or store of an execution.
+#[derive(Clone, Debug)]
+pub struct Data {
+    pub instruction: u16,
+    pub store: bool,
+    pub size_bytes: u16,
+    pub address: u64,
+}
+
+/// How many threads there are.
+pub const THREADS: usize = 3;
+
+/// Some code blocks, short or long, near each other or not.
+pub fn code_blocks() -> impl Strategy<Value = Vec<CodeBlock>> {
+    let start = prop_oneof![0x1000u64..0x1100, 0u64..1 << 47];
+    let sizes = prop_oneof![
+        prop::collection::vec(1u8..16, 1..20),
+        prop::collection::vec(1u8..16, 1..500)
+    ];
+    let block = (start, sizes).prop_map(|(start, sizes)| {
+        let mut offset = 0;
+        let instructions = sizes.into_iter().map(|size_bytes| {
+            let instruction = Instruction { offset, size_bytes };
+            offset += u16::from(size_bytes);
+            instruction
+        });
+        CodeBlock {
+            start,
+            instructions: instructions.collect(),
+        }
+    });
+    prop::collection::vec(block, 1..6)
+}
+
+/// What the threads do, still to be made to fit the code blocks.
+pub fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let address = prop_oneof![
+        4 => 0x7fff_0000u64..0x7fff_0100,
+        2 => (0u64..40).prop_map(|n| 0x5000 + n * 24),
+        1 => any::<u64>(),
+    ];
+    let size_bytes = prop_oneof![20 => 1u16..70, 1 => 1u16..];
+    let data = (any::<u16>(), any::<bool>(), size_bytes, address);
+    let data = data.prop_map(|(instruction, store, size_bytes, address)| Data {
+        instruction,
+        store,
+        size_bytes,
+        address,
+    });
+    let data = prop::collection::vec(data, 0..5);
+    let often = prop::bool::weighted;
+    let step = (
+        0..THREADS,
+        often(0.3),
+        often(0.1),
+        any::<usize>(),
+        data,
+        often(0.03),
+    );
+    let step = step.prop_map(|(thread, stamped, request, code_block, data, flush)| Step {
+        thread,
+        stamped,
+        request,
+        code_block,
+        data,
+        flush,
+    });
+    prop::collection::vec(step, 0..200)
+}
+
+/// Makes the steps fit their blocks: places in range and in order.
+pub fn fit(steps: &mut [Step], blocks: &[CodeBlock]) {
+    for step in steps {
+        step.code_block %= blocks.len();
+        let instructions = blocks[step.code_block].instructions.len() as u16;
+        for data in &mut step.data {
+            data.instruction %= instructions;
+        }
+        step.data.sort_by_key(|data| data.instruction);
+    }
+}
+
+/// The function that a code block enters: every second one does.
+pub fn entered(code_block: u32) -> Option<u32> {
+    code_block.is_multiple_of(2).then_some(code_block / 2)
+}
+
+/// Writes the code blocks and the functions that they enter; the numbers of the blocks.
+fn define(writer: &mut Writer, blocks: &[CodeBlock]) -> Vec<u32> {
+    let module = Module {
+        path: "/usr/bin/server".into(),
+        build_id: String::new(),
+        load_bias: 0,
+        start: 0,
+        end: u64::MAX,
+    };
+    writer.module(&module).unwrap();
+    let function = |offset| Function {
+        module: 0,
+        offset,
+        size_bytes: 1,
+        symbol: format!("f{offset}"),
+        name: format!("f{offset}"),
+        unpatchable: None,
+    };
+    blocks
+        .iter()
+        .enumerate()
+        .map(|(place, block)| {
+            let entered = entered(place as u32);
+            if let Some(number) = entered {
+                let offset = u64::from(number);
+                assert_eq!(writer.function(&function(offset)).unwrap(), number);
+            }
+            writer.code_block(block, entered).unwrap()
+        })
+        .collect()
+}
+
+/// Writes what the steps do, each at the time that is its place among them.
+pub fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_block: usize) {
+    let header = Header {
+        created_by: "test".into(),
+        command: vec![],
+        request_at: String::new(),
+        qemu_version: String::new(),
+        architecture: "x86_64".into(),
+    };
+    let options = WriterOptions {
+        compression_level: 1,
+        executions_per_block,
+    };
+    let mut writer = Writer::create(path, &header, &options).unwrap();
+    let numbers = define(&mut writer, blocks);
+    let mut begun = [false; THREADS];
+    for thread in 0..THREADS as u32 {
+        assert_eq!(writer.thread(1, thread + 1).unwrap(), thread);
+    }
+    for (stamp, step) in steps.iter().enumerate() {
+        let thread = step.thread as u32;
+        let first = !std::mem::replace(&mut begun[step.thread], true);
+        if step.stamped || first {
+            writer.stamp(thread, stamp as u64).unwrap();
+        }
+        if step.request {
+            writer.request(thread).unwrap();
+        }
+        writer.execution(thread, numbers[step.code_block]).unwrap();
+        for data in &step.data {
+            let kind = if data.store { Kind::Store } else { Kind::Load };
+            let Data {
+                instruction,
+                size_bytes,
+                address,
+                ..
+            } = *data;
+            writer
+                .data(thread, instruction, kind, size_bytes, address)
+                .unwrap();
+        }
+        if step.flush {
+            writer.flush().unwrap();
+        }
+    }
+    writer.finish(EndReason::Interrupted).unwrap();
+}
