@@ -99,7 +99,12 @@ impl Subject {
 
     fn prepare(&self, machines: &[&Machine]) -> Outcome<Prepared> {
         let options = self.options();
-        Ok(Prepared::new(&self.trace, machines, &self.functions, &options)?)
+        Ok(Prepared::new(
+            &self.trace,
+            machines,
+            &self.functions,
+            &options,
+        )?)
     }
 }
 
@@ -120,16 +125,18 @@ fn measure(subject: &Subject) -> Outcome<Map<String, Value>> {
             Ok(replay(&trace, &subject.machine, &subject.split, &options)?)
         })
     };
-    let engine = |pool: &ThreadPool| {
-        pool.install(|| Ok(prepared.replay(&subject.machine, &subject.split)?))
-    };
+    let engine =
+        |pool: &ThreadPool| pool.install(|| Ok(prepared.replay(&subject.machine, &subject.split)?));
     let way = |name, run| Way {
         name,
         run,
         seconds: Vec::new(),
     };
     let mut ways = [
-        way("first_1", Box::new(|| first(&one)) as Box<dyn Fn() -> Outcome<Replay>>),
+        way(
+            "first_1",
+            Box::new(|| first(&one)) as Box<dyn Fn() -> Outcome<Replay>>,
+        ),
         way("first_2", Box::new(|| first(&two))),
         way("engine_1", Box::new(|| engine(&one))),
         way("engine_2", Box::new(|| engine(&two))),
@@ -141,16 +148,21 @@ fn measure(subject: &Subject) -> Outcome<Map<String, Value>> {
             let begun = Instant::now();
             let replay = (way.run)()?;
             way.seconds.push(begun.elapsed().as_secs_f64());
-            assert_eq!(replay.per_core, expected.per_core, "{} counts differently", way.name);
+            assert_eq!(
+                replay.per_core, expected.per_core,
+                "{} counts differently",
+                way.name
+            );
         }
     }
     let accesses = expected.accesses as f64;
     let mut figures = Map::new();
     figures.insert("accesses".into(), json!(expected.accesses));
     figures.insert("hops".into(), json!(expected.hops));
-    figures.insert("l1_misses".into(), json!(
-        expected.counters.l1i.misses() + expected.counters.l1d.misses()
-    ));
+    figures.insert(
+        "l1_misses".into(),
+        json!(expected.counters.l1i.misses() + expected.counters.l1d.misses()),
+    );
     figures.insert("l2_misses".into(), json!(expected.counters.l2.misses()));
     for way in ways {
         let rate = accesses / median(way.seconds) / 1e6;
@@ -164,7 +176,9 @@ fn measure(subject: &Subject) -> Outcome<Map<String, Value>> {
 }
 
 fn pool(threads: usize) -> Outcome<ThreadPool> {
-    Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?)
+    Ok(rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()?)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -206,7 +220,12 @@ fn naive(subject: &Subject, expected: &Replay) -> Outcome<f64> {
     let begun = Instant::now();
     let mut oracle = Oracle::new(&subject.machine, cores);
     for &(core, access) in &accesses {
-        oracle.touch(core, access.kind, access.address, u64::from(access.size_bytes));
+        oracle.touch(
+            core,
+            access.kind,
+            access.address,
+            u64::from(access.size_bytes),
+        );
     }
     let seconds = begun.elapsed().as_secs_f64();
     let touched: u64 = oracle.counters().iter().map(|core| core.accesses()).sum();
@@ -278,7 +297,12 @@ fn memory(what: &str, subject: Subject) -> Outcome<()> {
             let prepared = subject.prepare(&[&subject.machine])?;
             prepared.replay(&subject.machine, &subject.split)?
         }
-        _ => replay(&subject.trace, &subject.machine, &subject.split, &subject.options())?,
+        _ => replay(
+            &subject.trace,
+            &subject.machine,
+            &subject.split,
+            &subject.options(),
+        )?,
     };
     let grown = peak_bytes()? - before;
     println!("{}", grown as f64 / replay.accesses as f64);

@@ -1,83 +1,65 @@
 //! What a simulation counts.
 //!
 //! [`Counters`] is plain sums, so those of cores, of requests or of shards add up; the keys it
-//! serialises to are part of `corehop`'s interface.
+//! serialises to are part of `corehop`'s interface, and hold sums that the fields imply, for
+//! readers who cannot call a method.
 
 use crate::Machine;
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
 /// Accesses and misses of one core or of several. An access is one line touched by one fetch, load
 /// or store; an L2 access is an L1 miss, an L3 access an L2 miss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counters {
-    /// Fetches.
-    pub l1i: L1Counters,
-    /// Loads and stores.
-    pub l1d: L1Counters,
+    /// Instruction caches: fetches only.
+    pub l1i: LevelCounters,
+    /// Data caches: loads and stores only.
+    pub l1d: LevelCounters,
     /// What the L1s missed.
-    pub l2: L2Counters,
-    /// What the L2s missed; zero where only private caches were simulated.
-    pub l3: L3Counters,
-    /// Lines that stores of other cores removed from these cores' L2.
+    pub l2: LevelCounters,
+    /// What the L2s missed; zero on a machine without an L3.
+    pub l3: LevelCounters,
+    /// Accesses that no cache of the core's own and no L3 served, but one above another L2.
+    pub transfers: u64,
+    /// Times the cores' clusters (L2 and the L1s above it) lost a line to another cluster's store.
     pub invalidated_lines: u64,
-    /// The sum, over all accesses, of the latency of the level that served it, plus hops times the
-    /// cost of one; zero where only private caches were simulated.
+    /// The sum, over all accesses, of the latency of what served it, plus hops times the cost of
+    /// one.
     pub cycles: u64,
 }
 
-/// Accesses and misses of first-level caches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct L1Counters {
+/// Accesses and misses of one level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelCounters {
+    /// Fetches.
+    pub fetch: KindCounters,
+    /// Loads.
+    pub load: KindCounters,
+    /// Stores.
+    pub store: KindCounters,
+}
+
+/// Accesses and misses of one kind at one level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KindCounters {
     /// Lines looked up.
     pub accesses: u64,
-    /// Lines not found.
-    pub misses: u64,
+    /// Those not found, by why.
+    pub misses: MissCauses,
 }
 
-/// Accesses and misses of second-level caches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct L2Counters {
-    /// Lines looked up: misses of L1I and L1D.
-    pub accesses: u64,
-    /// Lines not found.
-    pub misses: u64,
-    /// Those missed by fetches.
-    pub fetch_misses: u64,
-    /// Those missed by loads and stores.
-    pub data_misses: u64,
-    /// Those missed because another core's store had removed the line.
-    pub coherence_misses: u64,
-    /// Why fetches missed; adds up to `fetch_misses`.
-    pub fetch_causes: MissCauses,
-    /// Why loads and stores missed; adds up to `data_misses`.
-    pub data_causes: MissCauses,
-}
-
-/// Accesses and misses of the third level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct L3Counters {
-    /// Lines looked up: misses of the L2s.
-    pub accesses: u64,
-    /// Lines not found.
-    pub misses: u64,
-    /// Those missed by fetches.
-    pub fetch_misses: u64,
-    /// Those missed by loads and stores.
-    pub data_misses: u64,
-}
-
-/// Why lines were missing from a core's L2.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// Why lines were missing from a cache, see [`crate::Cause`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct MissCauses {
-    /// The core never held the line.
+    /// The cache never held the line.
     pub cold: u64,
-    /// The core's own accesses had replaced it, for want of room or of ways.
+    /// It had replaced the line, for want of room or of ways.
     pub capacity: u64,
-    /// Another core's store had removed it.
+    /// A store elsewhere had removed it; in an exclusive L3 also: it had gone up.
     pub coherence: u64,
-    /// The L3 had replaced it, and an inclusive L3 takes it from the cores as well.
+    /// An inclusive outer level had lost it, and taken it from this one as well.
     pub inclusion: u64,
 }
 
@@ -88,33 +70,111 @@ impl MissCauses {
     }
 }
 
+impl KindCounters {
+    /// Lines found.
+    pub fn hits(&self) -> u64 {
+        self.accesses - self.misses.total()
+    }
+}
+
+impl LevelCounters {
+    /// Lines looked up.
+    pub fn accesses(&self) -> u64 {
+        self.fetch.accesses + self.load.accesses + self.store.accesses
+    }
+
+    /// Lines found.
+    pub fn hits(&self) -> u64 {
+        self.accesses() - self.misses()
+    }
+
+    /// Lines not found.
+    pub fn misses(&self) -> u64 {
+        self.causes().total()
+    }
+
+    /// Those missed by fetches.
+    pub fn fetch_misses(&self) -> u64 {
+        self.fetch.misses.total()
+    }
+
+    /// Those missed by loads and stores.
+    pub fn data_misses(&self) -> u64 {
+        self.data_causes().total()
+    }
+
+    /// Those missed because a store elsewhere had removed the line.
+    pub fn coherence_misses(&self) -> u64 {
+        self.causes().coherence
+    }
+
+    /// Why lines were not found.
+    pub fn causes(&self) -> MissCauses {
+        self.fetch.misses + self.data_causes()
+    }
+
+    /// Why loads and stores did not find theirs.
+    pub fn data_causes(&self) -> MissCauses {
+        self.load.misses + self.store.misses
+    }
+}
+
 impl Counters {
     /// Lines touched by fetches, loads and stores.
     pub fn accesses(&self) -> u64 {
-        self.l1i.accesses + self.l1d.accesses
+        self.l1i.accesses() + self.l1d.accesses()
     }
 
     /// The cycles these accesses and `hops` take on `machine`: every access costs the latency of
-    /// the level that served it, nothing overlaps, and a hop costs what the machine says.
+    /// what served it, nothing overlaps, and a hop costs what the machine says.
     pub fn cycles_on(&self, machine: &Machine, hops: u64) -> u64 {
-        let l3_latency_cycles = machine.l3.map_or(0, |l3| l3.latency_cycles);
+        let (outermost, l3_latency_cycles) = match machine.l3 {
+            Some(l3) => (&self.l3, l3.latency_cycles),
+            None => (&self.l2, 0),
+        };
+        let from_memory = outermost.misses() - self.transfers;
         [
-            (
-                self.l1i.accesses - self.l1i.misses,
-                machine.l1i.latency_cycles,
-            ),
-            (
-                self.l1d.accesses - self.l1d.misses,
-                machine.l1d.latency_cycles,
-            ),
-            (self.l2.accesses - self.l2.misses, machine.l2.latency_cycles),
-            (self.l3.accesses - self.l3.misses, l3_latency_cycles),
-            (self.l3.misses, machine.memory_latency_cycles),
+            (self.l1i.hits(), machine.l1i.latency_cycles),
+            (self.l1d.hits(), machine.l1d.latency_cycles),
+            (self.l2.hits(), machine.l2.latency_cycles),
+            (self.l3.hits(), l3_latency_cycles),
+            (self.transfers, machine.transfer_latency_cycles),
+            (from_memory, machine.memory_latency_cycles),
             (hops, machine.hop_cost_cycles),
         ]
         .into_iter()
         .map(|(count, cycles)| count * u64::from(cycles))
         .sum()
+    }
+}
+
+impl Serialize for LevelCounters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut keys = serializer.serialize_struct("LevelCounters", 9)?;
+        keys.serialize_field("accesses", &self.accesses())?;
+        keys.serialize_field("hits", &self.hits())?;
+        keys.serialize_field("misses", &self.misses())?;
+        keys.serialize_field("fetch_misses", &self.fetch_misses())?;
+        keys.serialize_field("data_misses", &self.data_misses())?;
+        keys.serialize_field("coherence_misses", &self.coherence_misses())?;
+        keys.serialize_field("fetch", &self.fetch)?;
+        keys.serialize_field("load", &self.load)?;
+        keys.serialize_field("store", &self.store)?;
+        keys.end()
+    }
+}
+
+impl Serialize for KindCounters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut keys = serializer.serialize_struct("KindCounters", 7)?;
+        keys.serialize_field("accesses", &self.accesses)?;
+        keys.serialize_field("hits", &self.hits())?;
+        keys.serialize_field("misses", &self.misses.total())?;
+        keys.serialize_field("cold", &self.misses.cold)?;
+        keys.serialize_field("capacity", &self.misses.capacity)?;
+        keys.serialize_field("coherence", &self.misses.coherence)?;
+        keys.serialize_field("inclusion", &self.misses.inclusion)?;
+        keys.end()
     }
 }
 
@@ -124,36 +184,24 @@ impl AddAssign for Counters {
         self.l1d += other.l1d;
         self.l2 += other.l2;
         self.l3 += other.l3;
+        self.transfers += other.transfers;
         self.invalidated_lines += other.invalidated_lines;
         self.cycles += other.cycles;
     }
 }
 
-impl AddAssign for L1Counters {
-    fn add_assign(&mut self, other: L1Counters) {
-        self.accesses += other.accesses;
-        self.misses += other.misses;
+impl AddAssign for LevelCounters {
+    fn add_assign(&mut self, other: LevelCounters) {
+        self.fetch += other.fetch;
+        self.load += other.load;
+        self.store += other.store;
     }
 }
 
-impl AddAssign for L2Counters {
-    fn add_assign(&mut self, other: L2Counters) {
+impl AddAssign for KindCounters {
+    fn add_assign(&mut self, other: KindCounters) {
         self.accesses += other.accesses;
         self.misses += other.misses;
-        self.fetch_misses += other.fetch_misses;
-        self.data_misses += other.data_misses;
-        self.coherence_misses += other.coherence_misses;
-        self.fetch_causes += other.fetch_causes;
-        self.data_causes += other.data_causes;
-    }
-}
-
-impl AddAssign for L3Counters {
-    fn add_assign(&mut self, other: L3Counters) {
-        self.accesses += other.accesses;
-        self.misses += other.misses;
-        self.fetch_misses += other.fetch_misses;
-        self.data_misses += other.data_misses;
     }
 }
 
@@ -163,6 +211,15 @@ impl AddAssign for MissCauses {
         self.capacity += other.capacity;
         self.coherence += other.coherence;
         self.inclusion += other.inclusion;
+    }
+}
+
+impl Add for MissCauses {
+    type Output = MissCauses;
+
+    fn add(mut self, other: MissCauses) -> MissCauses {
+        self += other;
+        self
     }
 }
 

@@ -64,7 +64,7 @@
 //!         });
 //!     }
 //!     let replay = replayer.finish();
-//!     Ok::<_, corehop_simulator::Error>((replay.counters.l2.misses, replay.hops))
+//!     Ok::<_, corehop_simulator::Error>((replay.counters.l2.misses(), replay.hops))
 //! };
 //!
 //! assert_eq!(misses(Split::default())?, (20, 0));
@@ -72,23 +72,30 @@
 //! # Ok::<(), corehop_simulator::Error>(())
 //! ```
 
+mod cache;
 mod counters;
 pub mod detail;
 mod error;
-mod hierarchy;
-mod history;
+mod geometry;
 pub mod host;
-mod lru;
+mod lines;
 pub mod machine;
-mod ownership;
-mod private_caches;
+mod policy;
 mod replay;
+mod sharded;
 mod split;
+mod tally;
+mod watch;
+mod world;
 
-pub use counters::{Counters, L1Counters, L2Counters, L3Counters, MissCauses};
+pub use counters::{Counters, KindCounters, LevelCounters, MissCauses};
 pub use error::Error;
-pub use hierarchy::Hierarchy;
+pub use geometry::Geometry;
 pub use machine::{Inclusion, Level, Machine, Policy};
-pub use private_caches::{PrivateCaches, Served};
-pub use replay::{Replay, ReplayOptions, Replayer, replay};
+pub use replay::{Replay, ReplayOptions, Replayer};
+pub use sharded::prepared::Prepared;
+pub use sharded::replay::{Setting, replay, replay_all};
 pub use split::Split;
+pub use tally::Tally;
+pub use watch::{CacheLevel, Cause, Watch};
+pub use world::World;

@@ -1,36 +1,63 @@
-//! Dense numbers for lines: a cache that knows a line by a small number can look up all it needs to
-//! know of it in an array.
+//! Numbers lines densely, in the order in which they are first touched, as a world wants them.
 //!
-//! A trace touches tens of thousands of different lines, not billions, and each is looked up once
-//! per touch that is simulated, so a hash map here replaces several of them behind it.
+//! Programs touch few lines again and again, so a small table in front of the hash map, indexed by
+//! the line number's low bits, answers nearly always.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Lines in order of first use; a line's place there is its id.
-#[derive(Default)]
-pub(crate) struct LineNumbers {
+/// The lines numbered so far.
+pub(crate) struct Lines {
     ids: HashMap<u64, u32, BuildHasherDefault<LineHasher>>,
+    recent: Box<[(u64, u32)]>,
     numbers: Vec<u64>,
 }
 
-impl LineNumbers {
-    /// The id of a line, a new one if it was not met before.
-    ///
-    /// # Panics
-    /// After 2^30 lines, whose contents are 64 GiB.
-    #[inline]
-    pub fn id(&mut self, number: u64) -> u32 {
-        *self.ids.entry(number).or_insert_with(|| {
-            assert!(self.numbers.len() < 1 << 30, "2^30 lines of one residue");
-            self.numbers.push(number);
-            self.numbers.len() as u32 - 1
-        })
+/// No line: line numbers are addresses divided by 64.
+const NONE: u64 = u64::MAX;
+
+impl Lines {
+    /// No lines yet; up to `recent` of them are answered by the table, a power of two.
+    pub(crate) fn new(recent: usize) -> Self {
+        assert!(recent.is_power_of_two(), "{recent} recent lines");
+        Lines {
+            ids: HashMap::default(),
+            recent: vec![(NONE, 0); recent].into(),
+            numbers: Vec::new(),
+        }
     }
 
-    /// The numbers of all lines met, by id.
-    pub fn numbers(&self) -> &[u64] {
+    /// The id of `line`; a line that was not met before is also given to `register`.
+    ///
+    /// # Panics
+    /// On the 2^30th line, with whose like a program fills 64 GiB.
+    #[inline]
+    pub(crate) fn id(&mut self, line: u64, register: impl FnOnce(u64)) -> u32 {
+        let place = line as usize & (self.recent.len() - 1);
+        let recent = &mut self.recent[place];
+        if recent.0 != line {
+            let numbers = &mut self.numbers;
+            let id = *self.ids.entry(line).or_insert_with(|| {
+                assert!(numbers.len() < 1 << 30, "2^30 lines of one residue");
+                numbers.push(line);
+                register(line);
+                numbers.len() as u32 - 1
+            });
+            *recent = (line, id);
+        }
+        recent.1
+    }
+
+    /// The lines numbered so far, by id.
+    pub(crate) fn numbers(&self) -> &[u64] {
         &self.numbers
+    }
+
+    /// Bytes of memory they take, as far as the map says.
+    pub(crate) fn size_bytes(&self) -> usize {
+        let entries = self.ids.capacity() * size_of::<(u64, u32)>();
+        let recent = self.recent.len() * size_of::<(u64, u32)>();
+        entries + recent + self.numbers.capacity() * size_of::<u64>()
     }
 }
 
@@ -50,8 +77,8 @@ impl Hasher for LineHasher {
         }
     }
 
-    fn write_u64(&mut self, number: u64) {
-        let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    fn write_u64(&mut self, line: u64) {
+        let product = (self.0 ^ line).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = product ^ (product >> 32);
     }
 }

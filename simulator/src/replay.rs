@@ -1,15 +1,18 @@
-//! Replays a trace: every access in recorded order, each on the core its thread is then on.
+//! The plain replay: every access in recorded order, each on the core its thread is then on.
 //!
-//! A thread starts on core 0 and moves when it enters a function of the split, before that entry's
-//! own accesses. Where nothing moves a thread it stays, also from one request to the next, as a
-//! patched server's thread does. One loop over the executions is the whole replay.
+//! A thread starts on the core its split says and moves when it enters a function of the split,
+//! before that entry's own accesses. Where nothing moves a thread it stays, also from one request
+//! to the next, as a patched server's thread does. One loop over the executions is all of it.
 
 use crate::Error;
 use crate::counters::Counters;
-use crate::hierarchy::Hierarchy;
+use crate::geometry::Geometry;
+use crate::lines::Lines;
 use crate::machine::Machine;
 use crate::split::Split;
-use corehop_traces::{Execution, Trace};
+use crate::watch::Watch;
+use crate::world::World;
+use corehop_traces::Execution;
 
 /// What to replay of a trace; the default is all of it.
 #[derive(Clone, Default)]
@@ -38,53 +41,11 @@ pub struct Replay {
     pub requests: u64,
 }
 
-/// Replays `trace` on `machine`, split over cores by `split`.
-///
-/// # Errors
-/// [`Error::TooManyCores`] for a split that the machine is too small for; [`Error::NoRequests`],
-/// [`Error::UnknownRequest`] and [`Error::NothingToCount`] for options that do not fit the trace;
-/// [`Error::Trace`] for a trace that cannot be read.
-pub fn replay(
-    trace: &Trace,
-    machine: &Machine,
-    split: &Split,
-    options: &ReplayOptions,
-) -> Result<Replay, Error> {
-    let chosen = chosen_requests(options, trace.requests().len())?;
-    let first_counted = chosen.get(options.warm_up_requests).copied();
-    let mut replayer = Replayer::new(machine, split)?;
-    let mut counting = options.warm_up_requests == 0;
-    let mut executions = match options.requests {
-        Some(_) => trace.executions_of(&chosen),
-        None => trace.executions(),
-    };
-    let mut untold = 0;
-    let tell = |executions| options.progress.iter().for_each(|told| told(executions));
-    while let Some(execution) = executions.next()? {
-        if !counting && execution.request >= first_counted {
-            counting = true;
-            replayer.start_counting();
-        }
-        replayer.execute(&execution);
-        untold += 1;
-        if untold == EXECUTIONS_PER_REPORT {
-            tell(std::mem::take(&mut untold));
-        }
-    }
-    tell(untold);
-    if !counting {
-        replayer.start_counting();
-    }
-    let mut replay = replayer.finish();
-    replay.requests = (chosen.len() - options.warm_up_requests) as u64;
-    Ok(replay)
-}
-
-/// How often progress is told: some hundred times a second.
-const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
-
 /// The requests to replay, in the trace's order, once it is sure that they make sense.
-fn chosen_requests(options: &ReplayOptions, requests: usize) -> Result<Vec<u32>, Error> {
+pub(crate) fn chosen_requests(
+    options: &ReplayOptions<'_>,
+    requests: usize,
+) -> Result<Vec<u32>, Error> {
     let warm_up = options.warm_up_requests;
     if requests == 0 && (warm_up > 0 || options.requests.is_some()) {
         return Err(Error::NoRequests);
@@ -107,19 +68,33 @@ fn chosen_requests(options: &ReplayOptions, requests: usize) -> Result<Vec<u32>,
     Ok(chosen)
 }
 
-/// A replay under way, fed one execution after the other: what [`replay`] does with a whole trace.
+/// Lines whose ids are found without hashing.
+const RECENT_LINES: usize = 1 << 12;
+
+/// A replay under way, fed one execution after the other. [`crate::replay()`] counts the same for a
+/// whole trace, and faster; this one can be watched.
 pub struct Replayer<'a> {
     machine: &'a Machine,
     split: &'a Split,
-    hierarchy: Hierarchy,
-    /// By thread; threads beyond its end are still on core 0.
+    world: World,
+    lines: Lines,
+    /// By thread; threads beyond its end are still where the split starts them.
     cores_of_threads: Vec<u32>,
-    /// Hops that ended on each core.
-    hops: Vec<u64>,
+    /// By core.
+    moves: Vec<Moves>,
+}
+
+/// What a core's caches do not count.
+#[derive(Clone, Default)]
+struct Moves {
+    /// Lines touched, by kind.
+    accesses: [u64; 3],
+    /// Hops that ended here.
+    hops: u64,
 }
 
 impl<'a> Replayer<'a> {
-    /// Empty caches, every thread on core 0.
+    /// Empty caches, every thread on the core the split starts it on.
     ///
     /// # Errors
     /// [`Error::TooManyCores`] for a split that the machine is too small for.
@@ -135,49 +110,81 @@ impl<'a> Replayer<'a> {
         Ok(Replayer {
             machine,
             split,
-            hierarchy: Hierarchy::new(machine, cores),
+            world: World::new(&Geometry::new(machine, cores, 1)),
+            lines: Lines::new(RECENT_LINES),
             cores_of_threads: Vec::new(),
-            hops: vec![0; cores as usize],
+            moves: vec![Moves::default(); cores as usize],
         })
     }
 
     /// Replays one execution; returns the core it ran on.
     pub fn execute(&mut self, execution: &Execution) -> u32 {
-        let thread = execution.thread as usize;
-        if self.cores_of_threads.len() <= thread {
-            self.cores_of_threads.resize(thread + 1, 0);
-        }
-        let current = &mut self.cores_of_threads[thread];
-        if let Some(core) = execution.entry.and_then(|entry| self.split.core_of(entry)) {
-            self.hops[core as usize] += u64::from(core != *current);
-            *current = core;
-        }
-        let core = *current;
+        self.execute_watched(execution, &mut ())
+    }
+
+    /// Replays one execution and tells `watch` what happens in the caches; returns the core it ran
+    /// on.
+    pub fn execute_watched(&mut self, execution: &Execution, watch: &mut impl Watch) -> u32 {
+        let core = self.move_thread(execution);
+        let (world, lines) = (&mut self.world, &mut self.lines);
+        let accesses = &mut self.moves[core as usize].accesses;
         for access in execution.accesses {
             for line in access.lines() {
-                self.hierarchy.access(core as usize, access.kind, line);
+                let id = lines.id(line, |line| {
+                    world.line(line);
+                });
+                accesses[access.kind as usize] += 1;
+                world.access(core as usize, access.kind, id, watch);
             }
         }
         core
     }
 
+    fn move_thread(&mut self, execution: &Execution) -> u32 {
+        let thread = execution.thread as usize;
+        while self.cores_of_threads.len() <= thread {
+            let next = self.cores_of_threads.len() as u32;
+            self.cores_of_threads.push(self.split.start_core(next));
+        }
+        let current = &mut self.cores_of_threads[thread];
+        if let Some(core) = execution.entry.and_then(|entry| self.split.core_of(entry)) {
+            self.moves[core as usize].hops += u64::from(core != *current);
+            *current = core;
+        }
+        *current
+    }
+
+    /// The core that `thread` is on.
+    pub fn core_of(&self, thread: u32) -> u32 {
+        let known = self.cores_of_threads.get(thread as usize);
+        known.map_or_else(|| self.split.start_core(thread), |&core| core)
+    }
+
+    /// The line number (an address divided by 64) of a line that a [`Watch`] was told of.
+    ///
+    /// # Panics
+    /// When no line has that id.
+    pub fn line_number(&self, id: u32) -> u64 {
+        self.lines.numbers()[id as usize]
+    }
+
     /// Starts counting afresh; caches and threads stay as they are.
     pub fn start_counting(&mut self) {
-        self.hierarchy.start_counting();
-        self.hops.fill(0);
+        self.world.start_counting();
+        self.moves.fill(Moves::default());
     }
 
     /// What was counted. The number of requests is zero: only the caller knows which there were.
     pub fn finish(self) -> Replay {
-        let mut per_core = self.hierarchy.counters();
-        for (counters, &hops) in per_core.iter_mut().zip(&self.hops) {
-            counters.cycles = counters.cycles_on(self.machine, hops);
-        }
+        let of_core = self.world.tally().iter().zip(&self.moves);
+        let per_core: Vec<Counters> = of_core
+            .map(|(tally, moves)| tally.counters(moves.accesses, moves.hops, self.machine))
+            .collect();
         let counters: Counters = per_core.iter().copied().sum();
         Replay {
             counters,
             per_core,
-            hops: self.hops.iter().sum(),
+            hops: self.moves.iter().map(|moves| moves.hops).sum(),
             accesses: counters.accesses(),
             requests: 0,
         }

@@ -13,6 +13,8 @@ pub struct Split {
     /// By function index of the trace; functions beyond its end move nothing.
     cores_of_functions: Vec<Option<u32>>,
     cores: u32,
+    /// Threads start on these many cores in turn, on core 0 if it is 1.
+    start_cores: u32,
 }
 
 impl Default for Split {
@@ -28,12 +30,24 @@ impl Split {
         let mut split = Split {
             cores_of_functions: Vec::new(),
             cores: 1,
+            start_cores: 1,
         };
         for (function, core) in functions {
             split.cores = split.cores.max(core + 1);
             split.place(function as usize, core);
         }
         split
+    }
+
+    /// Threads on `cores` cores in turn, as a server's scheduler would place them: thread `t`, as
+    /// the trace numbers it, stays on core `t` modulo `cores`. Zero cores count as one.
+    pub fn thread_per_core(cores: u32) -> Self {
+        let cores = cores.max(1);
+        Split {
+            cores_of_functions: Vec::new(),
+            cores,
+            start_cores: cores,
+        }
     }
 
     fn place(&mut self, function: usize, core: u32) {
@@ -56,6 +70,7 @@ impl Split {
         let mut split = Split {
             cores_of_functions: vec![None; functions.len()],
             cores: plan.cores,
+            start_cores: 1,
         };
         for planned in &plan.functions {
             let mut found = false;
@@ -73,10 +88,21 @@ impl Split {
         Ok(split)
     }
 
+    /// The functions whose entries move threads, by ascending index.
+    pub fn functions(&self) -> impl Iterator<Item = u32> + '_ {
+        let indexed = (0..).zip(&self.cores_of_functions);
+        indexed.filter_map(|(function, core)| core.map(|_| function))
+    }
+
     /// The core that entering `function` moves a thread to.
     #[inline]
     pub fn core_of(&self, function: u32) -> Option<u32> {
         *self.cores_of_functions.get(function as usize)?
+    }
+
+    /// The core that `thread` starts on.
+    pub fn start_core(&self, thread: u32) -> u32 {
+        thread % self.start_cores
     }
 
     /// Number of cores used, at least 1.

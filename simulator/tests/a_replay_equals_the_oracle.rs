@@ -115,11 +115,12 @@ fn requests_of(steps: &[Step]) -> Vec<Option<u32>> {
 fn naive(
     steps: &[Step],
     machine: &Machine,
-    split: &[(u32, u32)],
+    (split, start_cores): (&[(u32, u32)], Option<u32>),
     chosen: Option<&[u32]>,
     warm_up: usize,
 ) -> (Vec<Counters>, u64) {
     let cores = split.iter().map(|(_, core)| core + 1).max().unwrap_or(1);
+    let cores = cores.max(start_cores.unwrap_or(1));
     let mut oracle = Oracle::new(machine, cores);
     let requests = requests_of(steps);
     let mut order: Vec<u32> = requests.iter().flatten().copied().collect();
@@ -127,6 +128,7 @@ fn naive(
     order.dedup();
     order.retain(|request| chosen.is_none_or(|chosen| chosen.contains(request)));
     let (mut core_of, mut hops, mut counting) = ([0; 2], 0, warm_up == 0);
+    core_of[1] = 1 % start_cores.unwrap_or(1) as usize;
     for (step, request) in steps.iter().zip(requests) {
         if chosen.is_some() && !request.is_some_and(|request| order.contains(&request)) {
             continue;
@@ -177,6 +179,7 @@ proptest! {
         functions in subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..4),
         every_other in any::<bool>(),
         warm_up in 0usize..4,
+        start_cores in prop::option::of(1u32..5),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
@@ -188,15 +191,21 @@ proptest! {
         let available = chosen.as_ref().map_or(requests as usize, Vec::len);
         let warm_up = warm_up.min(available.saturating_sub(1));
 
-        let split: Vec<(u32, u32)> = functions.into_iter().zip(0..).collect();
+        let placed = start_cores.is_some();
+        let functions = if placed { Vec::new() } else { functions };
+        let functions: Vec<(u32, u32)> = functions.into_iter().zip(0..).collect();
+        let split = match start_cores {
+            Some(cores) => Split::thread_per_core(cores),
+            None => Split::new(functions.clone()),
+        };
         let options = ReplayOptions {
             requests: chosen.clone(),
             warm_up_requests: warm_up,
             ..ReplayOptions::default()
         };
         let machine = machine();
-        let fast = replay(&trace, &machine, &Split::new(split.clone()), &options).unwrap();
-        let (per_core, hops) = naive(&steps, &machine, &split, chosen.as_deref(), warm_up);
+        let fast = replay(&trace, &machine, &split, &options).unwrap();
+        let (per_core, hops) = naive(&steps, &machine, (&functions, start_cores), chosen.as_deref(), warm_up);
         prop_assert_eq!(fast.counters, per_core.iter().copied().sum::<Counters>());
         prop_assert_eq!(fast.per_core, per_core);
         prop_assert_eq!(fast.hops, hops);

@@ -1,60 +1,33 @@
 //! Textbook cases with every count worked out by hand: who holds a line after whose access.
 
-use corehop_simulator::{Counters, Hierarchy, Machine, MissCauses, PrivateCaches, Served};
+mod textbook;
+
+use corehop_simulator::{Counters, MissCauses};
 use corehop_traces::Kind::{Fetch, Load, Store};
-use std::path::Path;
-
-/// Direct-mapped L1s of two lines, an L2 of four lines in one set, an L3 of eight in one set.
-fn machine() -> Machine {
-    let text = "\
-name = \"textbook\"
-cores = 3
-line_size_bytes = 64
-memory_latency_cycles = 100
-hop_cost_cycles = 1000
-l1i = { size_bytes = 128, ways = 1, latency_cycles = 1 }
-l1d = { size_bytes = 128, ways = 1, latency_cycles = 2 }
-l2 = { size_bytes = 256, ways = 4, latency_cycles = 10 }
-l3 = { size_bytes = 512, ways = 8, latency_cycles = 30 }
-";
-    Machine::from_toml(text, Path::new("textbook.toml")).unwrap()
-}
-
-/// The counters of each core after these accesses, which are (core, kind, line).
-fn run(cores: u32, accesses: &[(usize, corehop_traces::Kind, u64)]) -> Vec<Counters> {
-    let mut hierarchy = Hierarchy::new(&machine(), cores);
-    for &(core, kind, line) in accesses {
-        hierarchy.access(core, kind, line);
-    }
-    hierarchy.counters()
-}
+use textbook::{machine, run};
 
 #[test]
 fn a_line_is_found_where_it_was_brought() {
-    let counters = run(
-        1,
-        &[(0, Load, 7), (0, Load, 7), (0, Fetch, 7), (0, Fetch, 7)],
-    )[0];
-    assert_eq!((counters.l1d.accesses, counters.l1d.misses), (2, 1));
-    assert_eq!((counters.l1i.accesses, counters.l1i.misses), (2, 1));
-    assert_eq!((counters.l2.accesses, counters.l2.misses), (2, 1));
-    assert_eq!((counters.l3.accesses, counters.l3.misses), (1, 1));
-    assert_eq!(counters.l2.data_causes.cold, 1);
+    let accesses = [(0, Load, 7), (0, Load, 7), (0, Fetch, 7), (0, Fetch, 7)];
+    let counters = run(&machine(), 1, &accesses)[0];
+    assert_eq!((counters.l1d.accesses(), counters.l1d.misses()), (2, 1));
+    assert_eq!((counters.l1i.accesses(), counters.l1i.misses()), (2, 1));
+    assert_eq!((counters.l2.accesses(), counters.l2.misses()), (2, 1));
+    assert_eq!((counters.l3.accesses(), counters.l3.misses()), (1, 1));
+    assert_eq!(counters.l2.load.misses.cold, 1);
     assert_eq!(counters.cycles, 100 + 2 + 10 + 1);
 }
 
 #[test]
 fn a_store_removes_the_line_from_other_cores() {
-    let counters = run(
-        2,
-        &[
-            (0, Load, 7),
-            (1, Load, 7),
-            (1, Store, 7),
-            (0, Load, 7),
-            (1, Load, 7),
-        ],
-    );
+    let accesses = [
+        (0, Load, 7),
+        (1, Load, 7),
+        (1, Store, 7),
+        (0, Load, 7),
+        (1, Load, 7),
+    ];
+    let counters = run(&machine(), 2, &accesses);
     let one_cold = MissCauses {
         cold: 1,
         ..MissCauses::default()
@@ -63,100 +36,55 @@ fn a_store_removes_the_line_from_other_cores() {
         coherence: 1,
         ..one_cold
     };
-    assert_eq!(counters[0].l2.data_causes, first);
-    assert_eq!(counters[0].l2.coherence_misses, 1);
+    assert_eq!(counters[0].l2.causes(), first);
+    assert_eq!(counters[0].l1d.causes(), first);
+    assert_eq!(counters[0].l2.coherence_misses(), 1);
     assert_eq!(counters[0].invalidated_lines, 1);
     assert_eq!(counters[0].cycles, 100 + 30);
-    assert_eq!(counters[1].l2.data_causes, one_cold);
+    assert_eq!(counters[1].l2.causes(), one_cold);
     assert_eq!(counters[1].invalidated_lines, 0);
     assert_eq!(counters[1].cycles, 30 + 2 + 2);
 }
 
 #[test]
-fn two_cores_that_store_to_one_line_miss_every_time() {
-    let ping_pong: Vec<_> = (0..10).map(|turn| (turn % 2, Store, 7)).collect();
-    let counters = run(2, &ping_pong);
-    let total: Counters = counters.iter().copied().sum();
-    assert_eq!(total.l2.misses, 10);
-    assert_eq!(total.l2.coherence_misses, 8);
-    assert_eq!(total.invalidated_lines, 9);
-    assert_eq!((total.l3.accesses, total.l3.misses), (10, 1));
-}
-
-#[test]
-fn a_store_removes_the_line_again_after_another_core_read_it() {
-    let accesses = [
-        (0, Store, 7),
-        (0, Store, 7),
-        (1, Load, 7),
-        (0, Store, 7),
-        (1, Load, 7),
-    ];
-    let counters = run(2, &accesses);
-    assert_eq!(counters[1].l2.coherence_misses, 1);
-    assert_eq!(counters[1].invalidated_lines, 1);
-    assert_eq!(counters[0].l1d.misses, 1);
-}
-
-#[test]
 fn a_store_removes_fetched_lines_of_other_cores_and_not_its_own() {
-    let counters = run(
-        2,
-        &[
-            (0, Fetch, 7),
-            (1, Fetch, 7),
-            (0, Store, 7),
-            (0, Fetch, 7),
-            (1, Fetch, 7),
-        ],
-    );
-    assert_eq!(counters[0].l1i.misses, 1);
-    assert_eq!(counters[1].l1i.misses, 2);
-    assert_eq!(counters[1].l2.fetch_causes.coherence, 1);
-}
-
-#[test]
-fn readers_share_a_line_without_misses() {
-    let readers: Vec<_> = (0..9).map(|turn| (turn % 3, Load, 7)).collect();
-    let total: Counters = run(3, &readers).into_iter().sum();
-    assert_eq!(total.l2.misses, 3);
-    assert_eq!(total.invalidated_lines, 0);
-    assert_eq!(total.l3.misses, 1);
+    let accesses = [
+        (0, Fetch, 7),
+        (1, Fetch, 7),
+        (0, Store, 7),
+        (0, Fetch, 7),
+        (1, Fetch, 7),
+    ];
+    let counters = run(&machine(), 2, &accesses);
+    assert_eq!(counters[0].l1i.misses(), 1);
+    assert_eq!(counters[1].l1i.misses(), 2);
+    assert_eq!(counters[1].l2.fetch.misses.coherence, 1);
 }
 
 #[test]
 fn an_l1_hit_leaves_the_order_of_the_l2_alone() {
-    let mut core = PrivateCaches::new(&machine());
-    core.access(Load, 0);
+    let mut accesses = vec![(0, Load, 0)];
     for line in [1, 3, 5] {
-        assert_eq!(core.access(Load, line), Served::Beyond);
-        assert_eq!(core.access(Load, 0), Served::L1);
+        accesses.extend([(0, Load, line), (0, Load, 0)]);
     }
-    assert_eq!(core.access(Load, 7), Served::Beyond);
+    let before = run(&machine(), 1, &accesses)[0];
+    assert_eq!((before.l1d.misses(), before.l2.misses()), (4, 4));
+    accesses.extend([(0, Load, 7), (0, Load, 0)]);
+    let counters = run(&machine(), 1, &accesses)[0];
     assert_eq!(
-        core.access(Load, 0),
-        Served::Beyond,
+        counters.l2.misses(),
+        6,
         "the oldest in L2, however hot in L1"
     );
-    assert_eq!(core.counters().l2.data_causes.capacity, 1);
+    assert_eq!(counters.l2.load.misses.capacity, 1);
+    assert_eq!(counters.l1d.load.misses.inclusion, 1);
 }
 
 #[test]
 fn a_line_that_leaves_the_l1_stays_in_the_l2() {
-    let mut core = PrivateCaches::new(&machine());
-    core.access(Load, 0);
-    core.access(Load, 2);
-    assert_eq!(core.access(Load, 0), Served::L2);
-}
-
-#[test]
-fn invalidating_says_whether_the_line_was_held() {
-    let mut core = PrivateCaches::new(&machine());
-    core.access(Fetch, 7);
-    assert!(core.invalidate(7));
-    assert!(!core.invalidate(7));
-    assert_eq!(core.access(Fetch, 7), Served::Beyond);
-    assert_eq!(core.counters().invalidated_lines, 1);
+    let counters = run(&machine(), 1, &[(0, Load, 0), (0, Load, 2), (0, Load, 0)])[0];
+    assert_eq!(counters.l1d.load.misses.capacity, 1);
+    assert_eq!(counters.l2.hits(), 1);
 }
 
 #[test]
@@ -164,22 +92,100 @@ fn a_line_that_leaves_the_l3_leaves_every_core() {
     let mut accesses = vec![(0, Load, 0), (1, Load, 0)];
     accesses.extend((1..9).map(|line| (2, Load, line)));
     accesses.extend([(0, Load, 0), (1, Load, 0)]);
-    let counters = run(3, &accesses);
+    let counters = run(&machine(), 3, &accesses);
     for core in [0, 1] {
-        assert_eq!(counters[core].l2.data_causes.inclusion, 1);
-        assert_eq!(counters[core].l1d.misses, 2);
+        assert_eq!(counters[core].l2.load.misses.inclusion, 1);
+        assert_eq!(counters[core].l1d.load.misses.inclusion, 1);
     }
-    assert_eq!(counters[0].l3.misses, 2);
-    assert_eq!(counters[1].l3.misses, 0);
+    assert_eq!(counters[0].l3.misses(), 2);
+    assert_eq!(counters[1].l3.misses(), 0);
+}
+
+/// Line 0, then eight others that fill the L2 (four lines) and the L3 (eight), then line 0.
+const AROUND: [(usize, corehop_traces::Kind, u64); 10] = [
+    (0, Load, 0),
+    (0, Load, 1),
+    (0, Load, 2),
+    (0, Load, 3),
+    (0, Load, 4),
+    (0, Load, 5),
+    (0, Load, 6),
+    (0, Load, 7),
+    (0, Load, 8),
+    (0, Load, 0),
+];
+
+#[test]
+fn an_exclusive_l3_holds_what_left_the_l2() {
+    let mut machine = machine();
+    let inclusive = run(&machine, 1, &AROUND)[0];
+    assert_eq!(inclusive.l3.misses(), 10);
+    machine.l3.as_mut().unwrap().inclusion = corehop_simulator::Inclusion::Exclusive;
+    let exclusive = run(&machine, 1, &AROUND)[0];
+    assert_eq!((exclusive.l3.accesses(), exclusive.l3.hits()), (10, 1));
+    let twice = [&AROUND[..], &AROUND[1..]].concat();
+    let counters = run(&machine, 1, &twice)[0];
+    assert_eq!(
+        counters.l3.causes().cold,
+        9,
+        "four and eight lines hold all nine"
+    );
+    assert_eq!(counters.l3.misses(), 9);
+}
+
+#[test]
+fn a_line_stays_above_an_outer_level_that_does_not_include_it() {
+    let mut machine = machine();
+    let accesses = [
+        (0, Load, 1),
+        (0, Load, 2),
+        (0, Load, 4),
+        (0, Load, 6),
+        (0, Load, 8),
+    ];
+    let accesses = [&accesses[..], &[(0, Load, 1)]].concat();
+    assert_eq!(run(&machine, 1, &accesses)[0].l1d.misses(), 6);
+    machine.l2.inclusion = corehop_simulator::Inclusion::NonInclusive;
+    assert_eq!(run(&machine, 1, &accesses)[0].l1d.misses(), 5);
 }
 
 #[test]
 fn counting_afresh_keeps_the_caches_warm() {
-    let mut hierarchy = Hierarchy::new(&machine(), 2);
-    hierarchy.access(0, Load, 7);
-    hierarchy.start_counting();
-    hierarchy.access(0, Load, 7);
-    let counters = hierarchy.counters()[0];
-    assert_eq!((counters.l1d.accesses, counters.l1d.misses), (1, 0));
+    let geometry = corehop_simulator::Geometry::new(&machine(), 2, 1);
+    let mut world = corehop_simulator::World::new(&geometry);
+    let line = world.line(7);
+    world.access(0, Load, line, &mut ());
+    world.start_counting();
+    world.access(0, Load, line, &mut ());
+    let counters = world.tally()[0].counters([0, 1, 0], 0, &machine());
+    assert_eq!((counters.l1d.accesses(), counters.l1d.misses()), (1, 0));
     assert_eq!(counters.cycles, 2);
+}
+
+#[test]
+fn cores_that_share_an_l2_find_there_what_either_brought() {
+    let mut machine = machine();
+    machine.cores = 4;
+    machine.l2.shared_by = 2;
+    let accesses = [
+        (0, Load, 7),
+        (1, Load, 7),
+        (1, Store, 7),
+        (0, Load, 7),
+        (2, Load, 7),
+    ];
+    let counters = run(&machine, 4, &accesses);
+    assert_eq!(counters[1].l2.hits(), 1);
+    assert_eq!(
+        counters[0].l1d.load.misses.coherence, 1,
+        "a neighbour's store"
+    );
+    assert_eq!(
+        counters[0].l2.coherence_misses(),
+        0,
+        "the line stays in the L2 they share"
+    );
+    assert_eq!(counters[2].l2.misses(), 1);
+    let total: Counters = counters.into_iter().sum();
+    assert_eq!(total.invalidated_lines, 0);
 }

@@ -1,115 +1,268 @@
-//! Random programs on random tiny machines, where every kind of eviction is frequent: the
-//! simulator and the naive oracle agree on every counter of every core.
+//! Random programs on random tiny machines: the simulator and the naive oracle agree on every
+//! counter of every core, on every event, and however the lines are divided into worlds.
 
 mod oracle;
+mod random;
 
-use corehop_simulator::{Counters, Hierarchy, Level, Machine, PrivateCaches};
-use corehop_traces::{Access, Kind};
-use oracle::Oracle;
-use proptest::collection::vec;
+use corehop_simulator::{
+    CacheLevel, Cause, Counters, Geometry, Level, Machine, Tally, Watch, World,
+};
+use corehop_traces::Kind;
+use oracle::{Event, Oracle};
 use proptest::prelude::*;
+use random::{Step, equal, holds, machines, programs};
+use std::collections::HashMap;
 
-/// A machine of a few lines a level: sets as powers of two where they must be, else any number.
-fn machines() -> impl Strategy<Value = Machine> {
-    let private = || (0u32..3, 1u32..4);
-    (private(), private(), 0u32..3, 1u32..4, 0u64..24, 1u32..4).prop_map(
-        |((i_sets, i_ways), (d_sets, d_ways), l2_sets, l2_ways, l3_extra, l3_ways)| {
-            let lines_wanted = (i_ways << i_sets).max(d_ways << d_sets);
-            let l2_ways = l2_ways.max(lines_wanted.div_ceil(1 << l2_sets));
-            let l2_lines = u64::from(l2_ways << l2_sets);
-            let l3_sets = (l2_lines + l3_extra).div_ceil(u64::from(l3_ways));
-            Machine {
-                name: "tiny".into(),
-                cores: 4,
-                l1i: level(1 << i_sets, i_ways, 2),
-                l1d: level(1 << d_sets, d_ways, 3),
-                l2: level(1 << l2_sets, l2_ways, 11),
-                l3: Some(level(l3_sets, l3_ways, 41)),
-                memory_latency_cycles: 199,
-                transfer_latency_cycles: 41,
-                hop_cost_cycles: 1000,
-            }
-        },
-    )
+/// As many worlds as residues, each with the names it gave to lines.
+struct Worlds {
+    machine: Machine,
+    worlds: Vec<World>,
+    ids: HashMap<u64, u32>,
+    accesses: Vec<[u64; 3]>,
 }
 
-fn level(sets: u64, ways: u32, latency_cycles: u32) -> Level {
-    Level::new(sets * u64::from(ways) * 64, ways, latency_cycles)
-}
-
-/// Accesses of up to four cores to code and data that overlap; one in eight spans two lines.
-fn programs() -> impl Strategy<Value = Vec<(usize, Access)>> {
-    let kind = prop_oneof![
-        3 => Just(Kind::Fetch),
-        3 => Just(Kind::Load),
-        2 => Just(Kind::Store),
-    ];
-    let access = (0usize..4, kind, 0u64..40, 0u64..64).prop_map(|(core, kind, line, offset)| {
-        let room = 64 - offset as u16;
-        let size_bytes = if kind == Kind::Fetch { 8.min(room) } else { 8 };
-        let address = line * 64 + offset;
-        let access = Access {
-            address,
-            pc: address,
-            size_bytes,
-            kind,
-        };
-        (core, access)
-    });
-    vec(access, 0..400)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4096))]
-
-    #[test]
-    fn every_counter_of_every_core_is_equal(
-        machine in machines(),
-        cores in 1usize..5,
-        program in programs(),
-        warm_up in 0usize..100,
-    ) {
-        prop_assert_eq!(machine.check(), Ok(()));
-        let mut fast = Hierarchy::new(&machine, cores as u32);
-        let mut naive = Oracle::new(&machine, cores as u32);
-        for (step, (core, access)) in program.iter().enumerate() {
-            if step == warm_up {
-                fast.start_counting();
-                naive.start_counting();
-            }
-            access.lines().for_each(|line| fast.access(core % cores, access.kind, line));
-            naive.touch(core % cores, access.kind, access.address, access.size_bytes.into());
+impl Worlds {
+    fn new(machine: &Machine, cores: u32, residues: u64) -> Worlds {
+        let geometry = Geometry::new(machine, cores, residues);
+        Worlds {
+            machine: machine.clone(),
+            worlds: (0..residues).map(|_| World::new(&geometry)).collect(),
+            ids: HashMap::new(),
+            accesses: vec![[0; 3]; cores as usize],
         }
-        prop_assert_eq!(fast.counters(), naive.counters());
     }
 
-    #[test]
-    fn while_the_l3_never_evicts_each_core_can_be_simulated_alone(
-        mut machine in machines(),
-        program in programs(),
-    ) {
-        machine.l3 = Some(level(1, 64, 41));
-        let mut together = Hierarchy::new(&machine, 4);
-        let mut alone: Vec<_> = (0..4).map(|_| PrivateCaches::new(&machine)).collect();
-        for (core, access) in program {
-            for line in access.lines() {
-                together.access(core, access.kind, line);
-                for (other, caches) in alone.iter_mut().enumerate() {
-                    if other == core {
-                        caches.access(access.kind, line);
-                    } else if access.kind == Kind::Store {
-                        caches.invalidate(line);
+    fn find(&mut self, line: u64) -> (&mut World, u32) {
+        let residues = self.worlds.len() as u64;
+        let world = &mut self.worlds[(line % residues) as usize];
+        let id = self
+            .ids
+            .entry(line)
+            .or_insert_with(|| world.line(line / residues));
+        (world, *id)
+    }
+
+    fn step(&mut self, step: Step, watch: &mut impl Watch) {
+        match step {
+            Step::Access(core, kind, line) => {
+                self.accesses[core][kind as usize] += 1;
+                let (world, id) = self.find(line);
+                world.access(core, kind, id, watch);
+            }
+            Step::StoreElsewhere(line) => {
+                let (world, id) = self.find(line);
+                world.store_elsewhere(id);
+            }
+        }
+    }
+
+    fn start_counting(&mut self) {
+        self.worlds.iter_mut().for_each(World::start_counting);
+        self.accesses.fill([0; 3]);
+    }
+
+    fn counters(&self) -> Vec<Counters> {
+        let of_core = |(core, &accesses): (usize, &[u64; 3])| {
+            let mut sum = Tally::default();
+            for world in &self.worlds {
+                sum += &world.tally()[core];
+            }
+            sum.counters(accesses, 0, &self.machine)
+        };
+        self.accesses.iter().enumerate().map(of_core).collect()
+    }
+}
+
+fn naive_step(oracle: &mut Oracle, step: Step) {
+    match step {
+        Step::Access(core, kind, line) => oracle.access(core, kind, line),
+        Step::StoreElsewhere(line) => oracle.store_elsewhere(line),
+    }
+}
+
+/// The step on a machine of so many cores.
+fn on(cores: u32, step: Step) -> Step {
+    match step {
+        Step::Access(core, kind, line) => Step::Access(core % cores as usize, kind, line),
+        Step::StoreElsewhere(_) => step,
+    }
+}
+
+/// A machine with the number of cores used of it, and a program.
+fn cases() -> impl Strategy<Value = (Machine, u32, Vec<Step>)> {
+    let machine = machines().prop_flat_map(|machine| {
+        let cores = 1..machine.cores + 1;
+        (Just(machine), cores)
+    });
+    (machine, programs()).prop_map(|((machine, cores), program)| (machine, cores, program))
+}
+
+#[test]
+fn every_counter_of_every_core_is_equal_however_the_lines_are_divided() {
+    let values = (cases(), 0usize..200);
+    holds(
+        "counters equal the oracle's",
+        values,
+        |((machine, cores, program), warm_up)| {
+            equal(machine.check(), Ok(()))?;
+            let residues = Geometry::residues_of(&machine);
+            let mut fast = Worlds::new(&machine, cores, 1);
+            let mut divided = Worlds::new(&machine, cores, residues);
+            let mut naive = Oracle::new(&machine, cores);
+            for (number, &step) in program.iter().enumerate() {
+                let step = on(cores, step);
+                if number == warm_up {
+                    fast.start_counting();
+                    divided.start_counting();
+                    naive.start_counting();
+                }
+                fast.step(step, &mut ());
+                divided.step(step, &mut ());
+                naive_step(&mut naive, step);
+            }
+            equal(fast.counters(), naive.counters())?;
+            equal(divided.counters(), naive.counters())
+        },
+    );
+}
+
+/// Writes events down; lines by number.
+#[derive(Default)]
+struct Diary {
+    numbers: Vec<u64>,
+    events: Vec<Event>,
+    causes: HashMap<(usize, CacheLevel, u8, Cause), u64>,
+}
+
+impl Watch for Diary {
+    fn missed(&mut self, level: CacheLevel, core: usize, kind: Kind, cause: Cause, line: u32) {
+        let line = self.numbers[line as usize];
+        self.events.push(Event::Missed(level, core, kind, line));
+        *self
+            .causes
+            .entry((core, level, kind as u8, cause))
+            .or_default() += 1;
+    }
+
+    fn replaced(&mut self, level: CacheLevel, instance: usize, core: usize, line: u32) {
+        let line = self.numbers[line as usize];
+        self.events
+            .push(Event::Replaced(level, instance, core, line));
+    }
+
+    fn invalidated(&mut self, cluster: usize, core: usize, line: u32) {
+        let line = self.numbers[line as usize];
+        self.events.push(Event::Invalidated(cluster, core, line));
+    }
+}
+
+#[test]
+fn a_watch_is_told_of_every_event_in_order_and_of_every_miss_that_is_counted() {
+    holds(
+        "events equal the oracle's",
+        cases(),
+        |(machine, cores, program)| {
+            let mut world = World::new(&Geometry::new(&machine, cores, 1));
+            let mut naive = Oracle::new(&machine, cores);
+            let mut diary = Diary::default();
+            for line in 0..90 {
+                world.line(line);
+                diary.numbers.push(line);
+            }
+            for step in program {
+                if let Step::Access(core, kind, line) = on(cores, step) {
+                    world.access(core, kind, line as u32, &mut diary);
+                    naive.access(core, kind, line);
+                }
+            }
+            equal(&diary.events, &naive.events)?;
+            for (core, tally) in world.tally().iter().enumerate() {
+                for level in [
+                    CacheLevel::L1I,
+                    CacheLevel::L1D,
+                    CacheLevel::L2,
+                    CacheLevel::L3,
+                ] {
+                    for kind in [Kind::Fetch, Kind::Load, Kind::Store] {
+                        let told = |cause| {
+                            let told = diary.causes.get(&(core, level, kind as u8, cause));
+                            told.copied().unwrap_or(0)
+                        };
+                        let counted = tally.misses(level, kind);
+                        equal(told(Cause::Cold), counted.cold)?;
+                        equal(told(Cause::Capacity), counted.capacity)?;
+                        equal(told(Cause::Coherence), counted.coherence)?;
+                        equal(told(Cause::Inclusion), counted.inclusion)?;
                     }
                 }
             }
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn while_the_l3_never_evicts_each_cluster_can_be_simulated_alone() {
+    holds(
+        "clusters fall apart",
+        (machines(), programs()),
+        |(mut machine, program)| {
+            machine.l3 = Some(Level::new(8 * 128 * 64, 128, 41));
+            let cores = machine.cores;
+            let per_cluster = machine.l2.shared_by;
+            let mut together = Worlds::new(&machine, cores, 1);
+            let clusters = cores / per_cluster;
+            let without_l3 = Machine {
+                l3: None,
+                ..machine
+            };
+            let alone = |_| Worlds::new(&without_l3, per_cluster, 1);
+            let mut alone: Vec<Worlds> = (0..clusters).map(alone).collect();
+            for step in program {
+                let Step::Access(core, kind, line) = on(cores, step) else {
+                    continue;
+                };
+                together.step(Step::Access(core, kind, line), &mut ());
+                let (cluster, seat) = (core / per_cluster as usize, core % per_cluster as usize);
+                for (other, worlds) in alone.iter_mut().enumerate() {
+                    if other == cluster {
+                        worlds.step(Step::Access(seat, kind, line), &mut ());
+                    } else if kind == Kind::Store {
+                        worlds.step(Step::StoreElsewhere(line), &mut ());
+                    }
+                }
+            }
+            let private = |counters: Counters| Counters {
+                l3: Default::default(),
+                transfers: 0,
+                cycles: 0,
+                ..counters
+            };
+            let together: Vec<_> = together.counters().into_iter().map(private).collect();
+            let alone = alone.iter().flat_map(Worlds::counters);
+            equal(together, alone.map(private).collect())
+        },
+    );
+}
+
+#[test]
+fn touching_a_line_twice_in_a_row_is_touching_it_once() {
+    holds("touches condense", cases(), |(machine, cores, program)| {
+        let mut once = Worlds::new(&machine, cores, 1);
+        let mut twice = Worlds::new(&machine, cores, 1);
+        for step in program {
+            let step = on(cores, step);
+            once.step(step, &mut ());
+            twice.step(step, &mut ());
+            twice.step(step, &mut ());
+            if let Step::Access(core, Kind::Store, line) = step {
+                twice.step(Step::Access(core, Kind::Load, line), &mut ());
+            }
         }
-        let private = |counters: Counters| Counters {
-            l3: Default::default(),
-            cycles: 0,
-            ..counters
+        let misses = |worlds: &Worlds| {
+            let levels = |c: &Counters| [c.l1i, c.l1d, c.l2, c.l3].map(|level| level.causes());
+            worlds.counters().iter().map(levels).collect::<Vec<_>>()
         };
-        let together: Vec<_> = together.counters().into_iter().map(private).collect();
-        let alone: Vec<_> = alone.iter().map(PrivateCaches::counters).collect();
-        prop_assert_eq!(together, alone);
-    }
+        equal(misses(&once), misses(&twice))
+    });
 }

@@ -22,6 +22,12 @@ impl Touch {
         self.0 >> 2
     }
 
+    /// Both as one number: the line's, times four, plus 0 for a fetch, 1 for a load, 2 for a store.
+    #[inline(always)]
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
     /// Fetch, load or store.
     #[inline(always)]
     pub fn kind(self) -> Kind {

@@ -80,8 +80,7 @@ impl Condenser {
         assert!(residues.is_power_of_two(), "{residues} residues");
         room.pieces.clear();
         room.executions = 0;
-        room.streams
-            .resize_with(residues as usize, Stream::default);
+        room.streams.resize_with(residues as usize, Stream::default);
         room.streams.iter_mut().for_each(|stream| stream.used = 0);
         Condenser {
             condensed: room,

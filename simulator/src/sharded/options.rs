@@ -1,38 +1,11 @@
 //! What every sharded replay checks before it begins: do the requests, machines and splits fit?
 
 use super::shard::Shard;
+use crate::Error;
+use crate::geometry::Geometry;
 use crate::machine::Machine;
 use crate::replay::ReplayOptions;
 use crate::split::Split;
-use crate::world::Geometry;
-use crate::Error;
-
-/// The requests to replay, in the trace's order, once it is sure that they make sense.
-pub(crate) fn chosen_requests(
-    options: &ReplayOptions<'_>,
-    requests: usize,
-) -> Result<Vec<u32>, Error> {
-    let warm_up = options.warm_up_requests;
-    if requests == 0 && (warm_up > 0 || options.requests.is_some()) {
-        return Err(Error::NoRequests);
-    }
-    let mut chosen = match &options.requests {
-        Some(chosen) => chosen.clone(),
-        None => (0..requests as u32).collect(),
-    };
-    chosen.sort_unstable();
-    chosen.dedup();
-    if let Some(&request) = chosen.last().filter(|&&last| last as usize >= requests) {
-        return Err(Error::UnknownRequest { request, requests });
-    }
-    if warm_up > 0 && warm_up >= chosen.len() {
-        return Err(Error::NothingToCount {
-            warm_up,
-            chosen: chosen.len(),
-        });
-    }
-    Ok(chosen)
-}
 
 /// The request with which counting begins; `None` when it begins at once.
 pub(crate) fn first_counted(options: &ReplayOptions<'_>, chosen: &[u32]) -> Option<u32> {

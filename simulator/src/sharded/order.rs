@@ -83,7 +83,9 @@ impl Order {
     pub fn release(&mut self, room: &mut Vec<Condensed>) -> Vec<bool> {
         let stays = |waiting: &Waiting| waiting.placed < waiting.condensed.pieces.len();
         let staying = self.waiting.iter().map(stays).collect();
-        let (kept, done) = std::mem::take(&mut self.waiting).into_iter().partition(stays);
+        let (kept, done) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(stays);
         self.waiting = kept;
         let done: Vec<Waiting> = done;
         room.extend(done.into_iter().map(|waiting| waiting.condensed));

@@ -67,7 +67,10 @@ impl<'a> Placement<'a> {
         let starts = unknown.map(|thread| self.split.start_core(thread));
         self.cores_of_threads.extend(starts);
         let current = &mut self.cores_of_threads[piece.thread as usize];
-        if let Some(core) = piece.entered.and_then(|entered| self.split.core_of(entered)) {
+        if let Some(core) = piece
+            .entered
+            .and_then(|entered| self.split.core_of(entered))
+        {
             self.hops[core as usize] += u64::from(core != *current);
             *current = core;
         }

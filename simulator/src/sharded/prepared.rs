@@ -5,17 +5,19 @@
 //! four bytes each.
 
 use super::condense::Piece;
+use super::options;
 use super::pass::{self, Reading};
 use super::placement::Placement;
-use super::options;
 use super::report::Report;
 use super::shard::{Entry, Shard};
 use super::simulate::{self, Simulation};
-use crate::machine::Machine;
-use crate::replay::{Replay, ReplayOptions};
-use crate::split::Split;
-use crate::world::{Geometry, Tally, World};
 use crate::Error;
+use crate::geometry::Geometry;
+use crate::machine::Machine;
+use crate::replay::{Replay, ReplayOptions, chosen_requests};
+use crate::split::Split;
+use crate::tally::Tally;
+use crate::world::World;
 use corehop_traces::Trace;
 use rayon::prelude::*;
 
@@ -56,7 +58,7 @@ impl Prepared {
         functions: &[u32],
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
-        let chosen = options::chosen_requests(options, trace.requests().len())?;
+        let chosen = chosen_requests(options, trace.requests().len())?;
         let residues = options::residues_of(machines.iter().copied());
         let mut shards = options::shards(residues, Vec::new);
         let reading = Reading {

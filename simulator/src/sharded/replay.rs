@@ -3,17 +3,19 @@
 //! Decoding, condensing and sharding are done once for all of them, and nothing is kept, so a trace
 //! may be larger than memory.
 
+use super::options;
 use super::pass::{self, Reading};
 use super::placement::Placement;
 use super::report::Report;
 use super::shard::Entry;
 use super::simulate::{self, Simulation};
-use super::options;
-use crate::machine::Machine;
-use crate::replay::{Replay, ReplayOptions};
-use crate::split::Split;
-use crate::world::{Geometry, Tally, World};
 use crate::Error;
+use crate::geometry::Geometry;
+use crate::machine::Machine;
+use crate::replay::{Replay, ReplayOptions, chosen_requests};
+use crate::split::Split;
+use crate::tally::Tally;
+use crate::world::World;
 use corehop_traces::Trace;
 
 /// A machine, and how the traced program is split over its cores.
@@ -52,12 +54,14 @@ pub fn replay_all(
     settings: &[Setting<'_>],
     options: &ReplayOptions,
 ) -> Result<Vec<Replay>, Error> {
-    let chosen = options::chosen_requests(options, trace.requests().len())?;
+    let chosen = chosen_requests(options, trace.requests().len())?;
     for setting in settings {
         options::check_cores(setting.machine, setting.split)?;
     }
     let residues = options::residues_of(settings.iter().map(|setting| setting.machine));
-    let planned = settings.iter().flat_map(|setting| setting.split.functions());
+    let planned = settings
+        .iter()
+        .flat_map(|setting| setting.split.functions());
     let reading = Reading {
         trace,
         requests: options.requests.as_ref().map(|_| &chosen[..]),
@@ -66,13 +70,19 @@ pub fn replay_all(
         progress: options.progress,
     };
     let first_counted = options::first_counted(options, &chosen);
-    let placements = settings.iter().map(|setting| Placement::new(setting.split, first_counted));
+    let placements = settings
+        .iter()
+        .map(|setting| Placement::new(setting.split, first_counted));
     let mut placements: Vec<Placement<'_>> = placements.collect();
     let tallies = simulate(&reading, settings, &mut placements)?;
     let requests = (chosen.len() - options.warm_up_requests) as u64;
     let report = |(setting, (placement, tallies)): (&Setting<'_>, (&Placement<'_>, Vec<Tally>))| {
         let machine = setting.machine;
-        let report = Report { machine, placement, requests };
+        let report = Report {
+            machine,
+            placement,
+            requests,
+        };
         report.replay(&tallies)
     };
     let counted = placements.iter().zip(tallies);
@@ -89,7 +99,11 @@ fn simulate(
         Geometry::new(setting.machine, setting.split.cores(), reading.residues)
     };
     let geometries: Vec<Geometry> = settings.iter().map(geometry).collect();
-    let simulations = || geometries.iter().map(|geometry| Simulation::new(World::new(geometry)));
+    let simulations = || {
+        geometries
+            .iter()
+            .map(|geometry| Simulation::new(World::new(geometry)))
+    };
     let mut shards = options::shards(reading.residues, || {
         (simulations().collect::<Vec<_>>(), Vec::<Entry>::new())
     });
@@ -110,8 +124,10 @@ fn simulate(
         },
     )?;
     let tally = |(index, setting): (usize, &Setting<'_>)| {
-        let of_shard = |(_, (simulations, _)): &(_, (Vec<Simulation>, _))| simulations[index].tally();
-        simulate::sum(setting.split.cores(), shards.iter().map(of_shard))
+        let simulations = shards
+            .iter()
+            .map(|(_, (simulations, _))| &simulations[index]);
+        simulate::sum(setting.split.cores(), simulations.map(Simulation::tally))
     };
     Ok(settings.iter().enumerate().map(tally).collect())
 }

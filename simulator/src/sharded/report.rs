@@ -4,7 +4,7 @@ use super::placement::Placement;
 use crate::counters::Counters;
 use crate::machine::Machine;
 use crate::replay::Replay;
-use crate::world::Tally;
+use crate::tally::Tally;
 
 /// What was simulated; the tallies say what it missed.
 pub(crate) struct Report<'a> {
@@ -19,7 +19,7 @@ impl Report<'_> {
     pub fn replay(&self, tallies: &[Tally]) -> Replay {
         let Placement { hops, touches, .. } = self.placement;
         let of_core = |(core, tally): (usize, &Tally)| {
-            Counters::new(self.machine, touches[core], tally, hops[core])
+            tally.counters(touches[core], hops[core], self.machine)
         };
         let per_core: Vec<Counters> = tallies.iter().enumerate().map(of_core).collect();
         let counters: Counters = per_core.iter().copied().sum();

@@ -2,10 +2,13 @@
 
 use super::condense::NEW_PIECE;
 use super::order::{Order, Placed};
-use crate::lines::LineNumbers;
+use crate::lines::Lines;
 
 /// An entry of a shard's stream: `line id << 2 | kind`, or `index of the piece << 2 | 3`.
 pub(crate) type Entry = u32;
+
+/// Lines whose ids are found without hashing: of 64 shards, 64 KiB a host thread at a time.
+const RECENT_LINES: usize = 1 << 10;
 
 /// The kind bits of an entry that is no touch.
 pub(crate) const PIECE: u32 = NEW_PIECE as u32;
@@ -14,7 +17,7 @@ pub(crate) const PIECE: u32 = NEW_PIECE as u32;
 pub(crate) struct Shard {
     residue: usize,
     /// Quotients of line numbers, by line id.
-    pub lines: LineNumbers,
+    pub lines: Lines,
     /// By waiting block.
     read: Vec<usize>,
 }
@@ -23,7 +26,7 @@ impl Shard {
     pub fn new(residue: usize) -> Shard {
         Shard {
             residue,
-            lines: LineNumbers::default(),
+            lines: Lines::new(RECENT_LINES),
             read: Vec::new(),
         }
     }
@@ -49,7 +52,7 @@ impl Shard {
             let end = touches.iter().position(|entry| entry & 3 == NEW_PIECE);
             let touches = &touches[..end.unwrap_or(touches.len())];
             entries.extend(touches.iter().map(|&touch| {
-                let line = self.lines.id(touch >> 2);
+                let line = self.lines.id(touch >> 2, |_| ());
                 line << 2 | (touch & 3) as u32
             }));
             *read += 1 + touches.len();

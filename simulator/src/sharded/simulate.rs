@@ -2,8 +2,9 @@
 
 use super::placement::Cores;
 use super::shard::{Entry, PIECE};
-use crate::lines::LineNumbers;
-use crate::world::{Tally, World};
+use crate::lines::Lines;
+use crate::tally::Tally;
+use crate::world::World;
 use corehop_traces::Kind;
 
 /// A world, and where in its stream it is.
@@ -24,22 +25,15 @@ impl Simulation {
 
     /// Simulates the entries of some consecutive pieces, the first of which has index
     /// `first_piece`; they run on `cores`. The lines are those of all entries so far.
-    pub fn run(
-        &mut self,
-        lines: &LineNumbers,
-        entries: &[Entry],
-        first_piece: usize,
-        cores: &Cores,
-    ) {
+    pub fn run(&mut self, lines: &Lines, entries: &[Entry], first_piece: usize, cores: &Cores) {
         for &quotient in &lines.numbers()[self.lines..] {
             self.world.line(quotient);
         }
         self.lines = lines.numbers().len();
         // The last touch before counting begins is that before the first mark of a counted piece.
         let first_counted = cores.first_counted.map(|index| first_piece + index);
-        let is_counted = |entry: &Entry| {
-            entry & 3 == PIECE && Some((entry >> 2) as usize) >= first_counted
-        };
+        let is_counted =
+            |entry: &Entry| entry & 3 == PIECE && Some((entry >> 2) as usize) >= first_counted;
         let uncounted = match first_counted {
             Some(_) => entries.iter().position(is_counted).unwrap_or(entries.len()),
             None => 0,
@@ -78,7 +72,9 @@ impl Simulation {
 pub(crate) fn sum<'t>(cores: u32, shards: impl Iterator<Item = &'t [Tally]>) -> Vec<Tally> {
     let mut sums = vec![Tally::default(); cores as usize];
     for tallies in shards {
-        sums.iter_mut().zip(tallies).for_each(|(sum, tally)| *sum += *tally);
+        sums.iter_mut()
+            .zip(tallies)
+            .for_each(|(sum, tally)| *sum += tally);
     }
     sums
 }

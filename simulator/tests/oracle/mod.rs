@@ -1,104 +1,66 @@
 //! The model once more, as slow and obvious as it can be said, to hold the simulator against.
 //!
 //! It shares nothing with the simulator but the machine's description and the counters' fields:
-//! sets are lists with the most recently used line last, and every store asks every core.
+//! sets are lists, every store asks every cache, and who holds a line is found by looking.
 
 #![allow(dead_code)] // Each test uses its part of the oracle.
 
-use corehop_simulator::{Counters, Level, Machine};
+mod cache;
+
+use cache::{Cache, Lost};
+use corehop_simulator::{CacheLevel, Counters, Inclusion, KindCounters, LevelCounters, Machine};
 use corehop_traces::Kind;
-use std::collections::HashMap;
 
-/// One level: a list of lines for each set, least recently used first.
-struct Cache {
-    ways: usize,
-    sets: Vec<Vec<u64>>,
-}
-
-impl Cache {
-    fn new(level: Level) -> Cache {
-        let sets = level.size_bytes / 64 / u64::from(level.ways);
-        Cache {
-            ways: level.ways as usize,
-            sets: vec![Vec::new(); sets as usize],
-        }
-    }
-
-    fn set(&mut self, line: u64) -> &mut Vec<u64> {
-        let sets = self.sets.len() as u64;
-        &mut self.sets[(line % sets) as usize]
-    }
-
-    fn remove(&mut self, line: u64) -> bool {
-        let set = self.set(line);
-        let before = set.len();
-        set.retain(|&held| held != line);
-        set.len() < before
-    }
-
-    fn hit(&mut self, line: u64) -> bool {
-        let held = self.remove(line);
-        if held {
-            self.set(line).push(line);
-        }
-        held
-    }
-
-    fn fill(&mut self, line: u64) -> Option<u64> {
-        let ways = self.ways;
-        let set = self.set(line);
-        set.push(line);
-        (set.len() > ways).then(|| set.remove(0))
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Lost {
-    ToOwnAccess,
-    ToRemoteStore,
-    ToL3,
-}
-
-struct Core {
-    l1i: Cache,
-    l1d: Cache,
-    l2: Cache,
-    lost: HashMap<u64, Lost>,
-    counters: Counters,
-}
-
-impl Core {
-    fn lose(&mut self, line: u64, why: Lost) -> bool {
-        let held = self.l2.remove(line);
-        self.l1i.remove(line);
-        self.l1d.remove(line);
-        if held {
-            self.lost.insert(line, why);
-        }
-        held
-    }
+/// What happened, in words that [`corehop_simulator::Watch`] has too.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    Missed(CacheLevel, usize, Kind, u64),
+    /// Level, instance, by which core, line.
+    Replaced(CacheLevel, usize, usize, u64),
+    /// Cluster, by which core, line.
+    Invalidated(usize, usize, u64),
 }
 
 /// A whole machine.
 pub struct Oracle {
     machine: Machine,
-    cores: Vec<Core>,
-    l3: Cache,
+    l1i: Vec<Cache>,
+    l1d: Vec<Cache>,
+    l2: Vec<Cache>,
+    l3: Option<Cache>,
+    counters: Vec<Counters>,
+    pub events: Vec<Event>,
+}
+
+/// Which caches one core uses.
+struct Seat {
+    l1i: usize,
+    l1d: usize,
+    l2: usize,
 }
 
 impl Oracle {
     pub fn new(machine: &Machine, cores_used: u32) -> Oracle {
-        let core = |_| Core {
-            l1i: Cache::new(machine.l1i),
-            l1d: Cache::new(machine.l1d),
-            l2: Cache::new(machine.l2),
-            lost: HashMap::new(),
-            counters: Counters::default(),
+        let caches = |level: corehop_simulator::Level| {
+            let count = cores_used.div_ceil(level.shared_by);
+            (0..count).map(|_| Cache::new(level)).collect()
         };
         Oracle {
+            l1i: caches(machine.l1i),
+            l1d: caches(machine.l1d),
+            l2: caches(machine.l2),
+            l3: machine.l3.map(Cache::new),
             machine: machine.clone(),
-            cores: (0..cores_used).map(core).collect(),
-            l3: Cache::new(machine.l3.unwrap()),
+            counters: vec![Counters::default(); cores_used as usize],
+            events: Vec::new(),
+        }
+    }
+
+    fn seat(&self, core: usize) -> Seat {
+        Seat {
+            l1i: core / self.machine.l1i.shared_by as usize,
+            l1d: core / self.machine.l1d.shared_by as usize,
+            l2: core / self.machine.l2.shared_by as usize,
         }
     }
 
@@ -111,104 +73,210 @@ impl Oracle {
 
     pub fn access(&mut self, core: usize, kind: Kind, line: u64) {
         let latency_cycles = self.serve(core, kind, line);
-        self.cores[core].counters.cycles += u64::from(latency_cycles);
+        self.counters[core].cycles += u64::from(latency_cycles);
         if kind == Kind::Store {
-            for other in 0..self.cores.len() {
-                if other != core && self.cores[other].lose(line, Lost::ToRemoteStore) {
-                    self.cores[other].counters.invalidated_lines += 1;
-                }
-            }
+            self.store(core, line);
         }
     }
 
     fn serve(&mut self, core: usize, kind: Kind, line: u64) -> u32 {
-        let me = &mut self.cores[core];
+        let seat = self.seat(core);
         let fetch = kind == Kind::Fetch;
-        let (l1, l1_counters, l1_level) = if fetch {
-            (&mut me.l1i, &mut me.counters.l1i, self.machine.l1i)
+        let (l1, counted, name, latency_cycles) = if fetch {
+            let latency_cycles = self.machine.l1i.latency_cycles;
+            let counted = &mut self.counters[core].l1i;
+            (
+                &mut self.l1i[seat.l1i],
+                counted,
+                CacheLevel::L1I,
+                latency_cycles,
+            )
         } else {
-            (&mut me.l1d, &mut me.counters.l1d, self.machine.l1d)
+            let latency_cycles = self.machine.l1d.latency_cycles;
+            let counted = &mut self.counters[core].l1d;
+            (
+                &mut self.l1d[seat.l1d],
+                counted,
+                CacheLevel::L1D,
+                latency_cycles,
+            )
         };
-        l1_counters.accesses += 1;
+        of(counted, kind).accesses += 1;
         if l1.hit(line) {
-            return l1_level.latency_cycles;
+            return latency_cycles;
         }
-        l1_counters.misses += 1;
-        me.counters.l2.accesses += 1;
-        if me.l2.hit(line) {
-            l1.fill(line);
+        of(counted, kind).misses += l1.cause(line);
+        self.events.push(Event::Missed(name, core, kind, line));
+        let latency_cycles = self.serve_beyond_l1(core, kind, line);
+        let (l1, instance) = match fetch {
+            true => (&mut self.l1i[seat.l1i], seat.l1i),
+            false => (&mut self.l1d[seat.l1d], seat.l1d),
+        };
+        if let Some(victim) = l1.fill(line) {
+            self.events
+                .push(Event::Replaced(name, instance, core, victim));
+        }
+        latency_cycles
+    }
+
+    fn serve_beyond_l1(&mut self, core: usize, kind: Kind, line: u64) -> u32 {
+        let cluster = self.seat(core).l2;
+        of(&mut self.counters[core].l2, kind).accesses += 1;
+        if self.l2[cluster].hit(line) {
             return self.machine.l2.latency_cycles;
         }
-        me.count_l2_miss(fetch, line);
-        me.counters.l3.accesses += 1;
-        let latency_cycles = if self.l3.hit(line) {
-            self.machine.l3.unwrap().latency_cycles
-        } else {
-            me.counters.l3.misses += 1;
-            if fetch {
-                me.counters.l3.fetch_misses += 1;
-            } else {
-                me.counters.l3.data_misses += 1;
+        of(&mut self.counters[core].l2, kind).misses += self.l2[cluster].cause(line);
+        self.events
+            .push(Event::Missed(CacheLevel::L2, core, kind, line));
+        let latency_cycles = self.serve_beyond_l2(core, kind, line);
+        if let Some(victim) = self.l2[cluster].fill(line) {
+            let replaced = Event::Replaced(CacheLevel::L2, cluster, core, victim);
+            self.events.push(replaced);
+            if self.machine.l2.inclusion == Inclusion::Inclusive {
+                self.l1s_lose(cluster, victim, Lost::ToOuterLevel);
             }
-            if let Some(replaced) = self.l3.fill(line) {
-                for core in &mut self.cores {
-                    core.lose(replaced, Lost::ToL3);
+            if self.l3_is(Inclusion::Exclusive) {
+                let l3 = self.l3.as_mut().unwrap();
+                if !l3.hit(victim)
+                    && let Some(victim) = l3.fill(victim)
+                {
+                    let replaced = Event::Replaced(CacheLevel::L3, 0, core, victim);
+                    self.events.push(replaced);
                 }
             }
-            self.machine.memory_latency_cycles
-        };
-        self.cores[core].bring_in(fetch, line);
+        }
         latency_cycles
+    }
+
+    fn serve_beyond_l2(&mut self, core: usize, kind: Kind, line: u64) -> u32 {
+        let cluster = self.seat(core).l2;
+        let elsewhere = (0..self.l2.len()).any(|other| other != cluster && self.held(other, line));
+        let exclusive = self.l3_is(Inclusion::Exclusive);
+        let inclusive = self.l3_is(Inclusion::Inclusive);
+        if let Some(l3) = &mut self.l3 {
+            let counted = of(&mut self.counters[core].l3, kind);
+            counted.accesses += 1;
+            if l3.hit(line) {
+                if exclusive {
+                    l3.lose(line, Lost::ToStore);
+                }
+                return self.machine.l3.unwrap().latency_cycles;
+            }
+            counted.misses += l3.cause(line);
+            self.events
+                .push(Event::Missed(CacheLevel::L3, core, kind, line));
+            if !exclusive && let Some(victim) = l3.fill(line) {
+                let replaced = Event::Replaced(CacheLevel::L3, 0, core, victim);
+                self.events.push(replaced);
+                if inclusive {
+                    for cluster in 0..self.l2.len() {
+                        self.l2[cluster].lose(victim, Lost::ToOuterLevel);
+                        self.l1s_lose(cluster, victim, Lost::ToOuterLevel);
+                    }
+                }
+            }
+        }
+        if elsewhere {
+            self.counters[core].transfers += 1;
+            return self.machine.transfer_latency_cycles;
+        }
+        self.machine.memory_latency_cycles
+    }
+
+    fn l3_is(&self, inclusion: Inclusion) -> bool {
+        self.machine.l3.is_some_and(|l3| l3.inclusion == inclusion)
+    }
+
+    /// Whether the L2 of this cluster or an L1 above it holds the line.
+    fn held(&mut self, cluster: usize, line: u64) -> bool {
+        let cores = self.cores_of(cluster);
+        let mut held = self.l2[cluster].holds(line);
+        for core in cores {
+            let Seat { l1i, l1d, .. } = self.seat(core);
+            held |= self.l1i[l1i].holds(line) || self.l1d[l1d].holds(line);
+        }
+        held
+    }
+
+    fn cores_of(&self, cluster: usize) -> Vec<usize> {
+        let cores = 0..self.counters.len();
+        cores
+            .filter(|&core| self.seat(core).l2 == cluster)
+            .collect()
+    }
+
+    fn l1s_lose(&mut self, cluster: usize, line: u64, why: Lost) {
+        for core in self.cores_of(cluster) {
+            let Seat { l1i, l1d, .. } = self.seat(core);
+            self.l1i[l1i].lose(line, why);
+            self.l1d[l1d].lose(line, why);
+        }
+    }
+
+    fn store(&mut self, core: usize, line: u64) {
+        let own = self.seat(core);
+        for cluster in 0..self.l2.len() {
+            if cluster != own.l2 && self.cluster_loses_to_store(cluster, line) {
+                let event = Event::Invalidated(cluster, core, line);
+                self.events.push(event);
+            }
+        }
+        for other in self.cores_of(own.l2) {
+            let Seat { l1i, l1d, .. } = self.seat(other);
+            if l1i != own.l1i {
+                self.l1i[l1i].lose(line, Lost::ToStore);
+            }
+            if l1d != own.l1d {
+                self.l1d[l1d].lose(line, Lost::ToStore);
+            }
+        }
+        self.exclusive_l3_loses_to_store(line);
+    }
+
+    /// A core outside this machine stores to the line.
+    pub fn store_elsewhere(&mut self, line: u64) {
+        for cluster in 0..self.l2.len() {
+            self.cluster_loses_to_store(cluster, line);
+        }
+        self.exclusive_l3_loses_to_store(line);
+    }
+
+    fn cluster_loses_to_store(&mut self, cluster: usize, line: u64) -> bool {
+        let held = self.held(cluster, line);
+        if held {
+            self.l2[cluster].lose(line, Lost::ToStore);
+            self.l1s_lose(cluster, line, Lost::ToStore);
+            let first_core = self.cores_of(cluster)[0];
+            self.counters[first_core].invalidated_lines += 1;
+        }
+        held
+    }
+
+    fn exclusive_l3_loses_to_store(&mut self, line: u64) {
+        if self.l3_is(Inclusion::Exclusive) {
+            self.l3.as_mut().unwrap().lose(line, Lost::ToStore);
+        }
     }
 
     /// Cycles that a core spends on something other than an access.
     pub fn charge(&mut self, core: usize, cycles: u32) {
-        self.cores[core].counters.cycles += u64::from(cycles);
+        self.counters[core].cycles += u64::from(cycles);
     }
 
     pub fn start_counting(&mut self) {
-        for core in &mut self.cores {
-            core.counters = Counters::default();
-        }
+        self.counters.fill(Counters::default());
+        self.events.clear();
     }
 
     pub fn counters(&self) -> Vec<Counters> {
-        self.cores.iter().map(|core| core.counters).collect()
+        self.counters.clone()
     }
 }
 
-impl Core {
-    fn count_l2_miss(&mut self, fetch: bool, line: u64) {
-        let l2 = &mut self.counters.l2;
-        l2.misses += 1;
-        let causes = if fetch {
-            l2.fetch_misses += 1;
-            &mut l2.fetch_causes
-        } else {
-            l2.data_misses += 1;
-            &mut l2.data_causes
-        };
-        match self.lost.get(&line) {
-            None => causes.cold += 1,
-            Some(Lost::ToOwnAccess) => causes.capacity += 1,
-            Some(Lost::ToL3) => causes.inclusion += 1,
-            Some(Lost::ToRemoteStore) => {
-                causes.coherence += 1;
-                l2.coherence_misses += 1;
-            }
-        }
-    }
-
-    fn bring_in(&mut self, fetch: bool, line: u64) {
-        if let Some(replaced) = self.l2.fill(line) {
-            self.l1i.remove(replaced);
-            self.l1d.remove(replaced);
-            self.lost.insert(replaced, Lost::ToOwnAccess);
-        }
-        if fetch {
-            self.l1i.fill(line);
-        } else {
-            self.l1d.fill(line);
-        }
+fn of(level: &mut LevelCounters, kind: Kind) -> &mut KindCounters {
+    match kind {
+        Kind::Fetch => &mut level.fetch,
+        Kind::Load => &mut level.load,
+        Kind::Store => &mut level.store,
     }
 }

@@ -1,0 +1,157 @@
+//! One cache as a list: its lines in order of age, or in their ways below a tree of arrows.
+//!
+//! It remembers of every line it lost why, and looks through everything each time.
+
+use corehop_simulator::{Level, MissCauses, Policy};
+use std::collections::HashMap;
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Lost {
+    ToReplacement,
+    ToStore,
+    ToOuterLevel,
+}
+
+pub struct Cache {
+    level: Level,
+    sets: Vec<Set>,
+    lost: HashMap<u64, Lost>,
+}
+
+/// A set in queue order, oldest first; or by way, with the arrow of each subtree of ways.
+#[derive(Clone)]
+enum Set {
+    Queue(Vec<u64>),
+    Tree {
+        ways: Vec<Option<u64>>,
+        /// By first way and number of ways of a subtree: whether it points to its upper half.
+        points_up: HashMap<(usize, usize), bool>,
+    },
+}
+
+impl Cache {
+    pub fn new(level: Level) -> Cache {
+        let sets = level.size_bytes / 64 / u64::from(level.ways);
+        let set = match level.policy {
+            Policy::Lru | Policy::Fifo => Set::Queue(Vec::new()),
+            Policy::Plru => Set::Tree {
+                ways: vec![None; level.ways as usize],
+                points_up: HashMap::new(),
+            },
+        };
+        Cache {
+            level,
+            sets: vec![set; sets as usize],
+            lost: HashMap::new(),
+        }
+    }
+
+    fn set(&mut self, line: u64) -> &mut Set {
+        let sets = self.sets.len() as u64;
+        &mut self.sets[(line % sets) as usize]
+    }
+
+    pub fn holds(&mut self, line: u64) -> bool {
+        match self.set(line) {
+            Set::Queue(lines) => lines.contains(&line),
+            Set::Tree { ways, .. } => ways.contains(&Some(line)),
+        }
+    }
+
+    /// Uses the line if it is there.
+    pub fn hit(&mut self, line: u64) -> bool {
+        if !self.holds(line) {
+            return false;
+        }
+        let policy = self.level.policy;
+        match self.set(line) {
+            Set::Queue(lines) if policy == Policy::Lru => {
+                lines.retain(|&held| held != line);
+                lines.push(line);
+            }
+            Set::Queue(_) => (),
+            Set::Tree { ways, points_up } => {
+                let way = ways.iter().position(|&held| held == Some(line));
+                point_away(points_up, way.unwrap(), 0, ways.len());
+            }
+        }
+        true
+    }
+
+    /// Adds the line; gives what made room for it.
+    pub fn fill(&mut self, line: u64) -> Option<u64> {
+        let room = self.level.ways as usize;
+        let victim = match self.set(line) {
+            Set::Queue(lines) => {
+                lines.push(line);
+                (lines.len() > room).then(|| lines.remove(0))
+            }
+            Set::Tree { ways, points_up } => {
+                let empty = ways.iter().position(|held| held.is_none());
+                let way = empty.unwrap_or_else(|| follow(points_up, 0, room));
+                point_away(points_up, way, 0, room);
+                ways[way].replace(line)
+            }
+        };
+        if let Some(victim) = victim {
+            self.lost.insert(victim, Lost::ToReplacement);
+        }
+        victim
+    }
+
+    /// Takes the line away, if it is there.
+    pub fn lose(&mut self, line: u64, why: Lost) -> bool {
+        let held = self.holds(line);
+        if held {
+            self.lost.insert(line, why);
+        }
+        match self.set(line) {
+            Set::Queue(lines) => lines.retain(|&held| held != line),
+            Set::Tree { ways, .. } => {
+                for way in ways.iter_mut().filter(|way| **way == Some(line)) {
+                    *way = None;
+                }
+            }
+        }
+        held
+    }
+
+    /// The one miss of a line that is not there.
+    pub fn cause(&self, line: u64) -> MissCauses {
+        let mut causes = MissCauses::default();
+        match self.lost.get(&line) {
+            None => causes.cold = 1,
+            Some(Lost::ToReplacement) => causes.capacity = 1,
+            Some(Lost::ToStore) => causes.coherence = 1,
+            Some(Lost::ToOuterLevel) => causes.inclusion = 1,
+        }
+        causes
+    }
+}
+
+/// Lets every subtree that `way` is in point to the half that it is not in.
+fn point_away(
+    points_up: &mut HashMap<(usize, usize), bool>,
+    way: usize,
+    first: usize,
+    count: usize,
+) {
+    if count == 1 {
+        return;
+    }
+    let half = count / 2;
+    let in_upper = way >= first + half;
+    points_up.insert((first, count), !in_upper);
+    let first = if in_upper { first + half } else { first };
+    point_away(points_up, way, first, half);
+}
+
+/// The way that the arrows lead to.
+fn follow(points_up: &HashMap<(usize, usize), bool>, first: usize, count: usize) -> usize {
+    if count == 1 {
+        return first;
+    }
+    let half = count / 2;
+    let up = points_up.get(&(first, count)).copied().unwrap_or(false);
+    follow(points_up, if up { first + half } else { first }, half)
+}
