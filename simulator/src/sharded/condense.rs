@@ -37,24 +37,9 @@ pub(crate) struct Condensed {
     pub pieces: Vec<(u64, Piece)>,
     /// Number of executions.
     pub executions: u64,
-    streams: Vec<Stream>,
-}
-
-/// The touches of one residue: `quotient << 2 | kind`, where line = quotient * residues + residue;
-/// or `index of the piece << 2 | NEW_PIECE`.
-#[derive(Default)]
-struct Stream {
-    /// More room than is used, so that the loop that fills it need not ask.
-    entries: Vec<u64>,
-    used: usize,
-}
-
-impl Condensed {
-    /// The stream of a residue.
-    pub fn stream(&self, residue: usize) -> &[u64] {
-        let stream = &self.streams[residue];
-        &stream.entries[..stream.used]
-    }
+    /// By residue, its touches: `quotient << 2 | kind`, where line = quotient * residues + residue;
+    /// and before those of each piece `index of the piece << 2 | NEW_PIECE`.
+    pub streams: Vec<Vec<u64>>,
 }
 
 /// Condenses the block it listens to.
@@ -65,36 +50,68 @@ pub(crate) struct Condenser {
     /// Whether the touches to come may belong to the last piece.
     open: bool,
     /// `residues - 1`; residues are a power of two.
-    mask: u64,
+    mask: usize,
     shift: u32,
-    /// By residue, the touch last kept in the open piece.
-    last: Vec<u64>,
+    tails: [Tail; RESIDUES],
+    /// Room for the next entries of each residue, side by side.
+    room: Vec<u64>,
+    /// So many more touches fit, wherever they fall.
+    fits: usize,
+}
+
+/// The most residues.
+pub(crate) const RESIDUES: usize = 64;
+
+/// Entries of a residue that are gathered before they go to its stream: 16 KiB.
+const ROOM: usize = 1 << 11;
+
+/// Where a residue's stream ends at present.
+#[derive(Clone, Copy, Default)]
+struct Tail {
+    /// The touch last kept in the open piece.
+    last: u64,
+    /// Where its next entry goes.
+    next: usize,
 }
 
 /// No touch: lines are addresses divided by 64, so the highest bits of a touch are zero.
 const NONE: u64 = u64::MAX;
 
 impl Condenser {
-    /// Listens to a block of `thread`, and fills `room`, in which nothing is kept.
-    pub fn new(thread: u32, residues: u64, mut room: Condensed) -> Condenser {
-        assert!(residues.is_power_of_two(), "{residues} residues");
-        room.pieces.clear();
-        room.executions = 0;
-        room.streams.resize_with(residues as usize, Stream::default);
-        room.streams.iter_mut().for_each(|stream| stream.used = 0);
+    /// Listens to a block of `thread`, and fills `condensed`, of which only the room is used.
+    ///
+    /// # Panics
+    /// When `residues` is no power of two, or more than 64.
+    pub fn new(thread: u32, residues: u64, mut condensed: Condensed) -> Condenser {
+        let residues = residues as usize;
+        assert!(
+            residues.is_power_of_two() && residues <= RESIDUES,
+            "{residues} residues"
+        );
+        condensed.pieces.clear();
+        condensed.executions = 0;
+        condensed.streams.resize_with(residues, Vec::new);
+        condensed.streams.iter_mut().for_each(Vec::clear);
+        let tail = |residue| Tail {
+            last: NONE,
+            next: residue * ROOM,
+        };
         Condenser {
-            condensed: room,
+            condensed,
             thread,
             stamp: 0,
             open: false,
             mask: residues - 1,
             shift: residues.trailing_zeros(),
-            last: vec![NONE; residues as usize],
+            tails: std::array::from_fn(tail),
+            room: vec![0; residues * ROOM],
+            fits: ROOM,
         }
     }
 
     /// What was heard.
-    pub fn finish(self) -> Condensed {
+    pub fn finish(mut self) -> Condensed {
+        self.empty_room();
         self.condensed
     }
 
@@ -106,17 +123,40 @@ impl Condenser {
             touches: [0; 3],
         };
         self.condensed.pieces.push((self.stamp, piece));
-        self.last.fill(NONE);
+        self.tails.iter_mut().for_each(|tail| tail.last = NONE);
         self.open = true;
     }
 
-    /// Makes sure that every stream has room for `touches` more, and a mark.
-    fn make_room(&mut self, touches: usize) {
-        for stream in &mut self.condensed.streams {
-            let needed = stream.used + touches + 1;
-            if stream.entries.len() < needed {
-                stream.entries.resize(needed.next_power_of_two(), 0);
+    /// Moves what was gathered to the streams.
+    fn empty_room(&mut self) {
+        let tails = self.tails.iter_mut().zip(self.room.chunks(ROOM));
+        for (residue, ((tail, room), stream)) in tails.zip(&mut self.condensed.streams).enumerate()
+        {
+            let first = residue * ROOM;
+            stream.extend_from_slice(&room[..tail.next - first]);
+            tail.next = first;
+        }
+        self.fits = ROOM;
+    }
+
+    /// Condenses touches of the open piece, at most as many as fit.
+    fn condense(&mut self, touches: &[Touch]) {
+        let mark = (self.condensed.pieces.len() as u64 - 1) << 2 | NEW_PIECE;
+        let room = &mut self.room[..];
+        for &touch in touches {
+            let tail = &mut self.tails[touch.line() as usize & self.mask % RESIDUES];
+            let bits = touch.bits();
+            // A load is one less than a store of the same line.
+            if tail.last == bits || tail.last == bits + (bits & 1) {
+                continue;
             }
+            if tail.last == NONE {
+                room[tail.next] = mark;
+                tail.next += 1;
+            }
+            tail.last = bits;
+            room[tail.next] = touch.line() >> self.shift << 2 | bits & 3;
+            tail.next += 1;
         }
     }
 }
@@ -138,30 +178,21 @@ impl Listener for Condenser {
         if !self.open || entered.is_some() || !self.condensed.pieces.last().is_some_and(same) {
             self.begin_piece(request, entered);
         }
-        self.make_room(touches.len());
         self.condensed.executions += u64::from(executions);
         let count = |kind: Kind| touches.iter().filter(|touch| touch.kind() == kind).count() as u64;
         let (stores, fetches) = (count(Kind::Store), count(Kind::Fetch));
-        let pieces = &mut self.condensed.pieces;
-        let mark = (pieces.len() as u64 - 1) << 2 | NEW_PIECE;
-        if let Some((_, piece)) = pieces.last_mut() {
+        if let Some((_, piece)) = self.condensed.pieces.last_mut() {
             piece.touches[Kind::Fetch as usize] += fetches;
             piece.touches[Kind::Load as usize] += touches.len() as u64 - fetches - stores;
             piece.touches[Kind::Store as usize] += stores;
         }
-        for &touch in touches {
-            let residue = (touch.line() & self.mask) as usize;
-            let (bits, last) = (touch.bits(), &mut self.last[residue]);
-            let stream = &mut self.condensed.streams[residue];
-            if *last == NONE {
-                stream.entries[stream.used] = mark;
-                stream.used += 1;
+        for touches in touches.chunks(ROOM - 1) {
+            // Each piece has one mark a residue besides its touches.
+            if self.fits < touches.len() + 1 {
+                self.empty_room();
             }
-            // A load is one less than a store of the same line.
-            let keep = *last != bits && *last != bits + (bits & 1);
-            stream.entries[stream.used] = touch.line() >> self.shift << 2 | bits & 3;
-            stream.used += usize::from(keep);
-            *last = if keep { bits } else { *last };
+            self.fits -= (touches.len() + 1).min(self.fits);
+            self.condense(touches);
         }
     }
 }

@@ -19,7 +19,12 @@ impl Report<'_> {
     pub fn replay(&self, tallies: &[Tally]) -> Replay {
         let Placement { hops, touches, .. } = self.placement;
         let of_core = |(core, tally): (usize, &Tally)| {
-            tally.counters(touches[core], hops[core], self.machine)
+            if self.placement.is_counting() {
+                tally.counters(touches[core], hops[core], self.machine)
+            } else {
+                // The requests to count touched nothing.
+                Counters::default()
+            }
         };
         let per_core: Vec<Counters> = tallies.iter().enumerate().map(of_core).collect();
         let counters: Counters = per_core.iter().copied().sum();
@@ -27,7 +32,11 @@ impl Report<'_> {
             counters,
             accesses: counters.accesses(),
             per_core,
-            hops: hops.iter().sum(),
+            hops: if self.placement.is_counting() {
+                hops.iter().sum()
+            } else {
+                0
+            },
             requests: self.requests,
         }
     }

@@ -42,7 +42,7 @@ impl Shard {
         self.read.resize(order.blocks(), 0);
         for (index, place) in (first_piece..).zip(placed) {
             let read = &mut self.read[place.block as usize];
-            let stream = &order.block(place.block).stream(self.residue)[*read..];
+            let stream = &order.block(place.block).streams[self.residue][*read..];
             // A piece that touches nothing of this residue has no mark.
             if stream.first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
                 continue;
