@@ -7,11 +7,12 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 PYTHON := src tests ../scripts/demo ../scripts/tests
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
-.PHONY: help demo test build sample fuzz clean
+.PHONY: help demo test test-long build sample fuzz clean
 
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
 	@echo 'make test   install what is missing, build, pass every test'
+	@echo 'make test-long  holds the simulator to its oracle on COREHOP_CASES (1000000) random cases'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
 	@echo 'make sample records the bundled sample trace anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
@@ -33,6 +34,10 @@ test:
 	cd symbolizer && $(RUFF) check $(PYTHON) && $(RUFF) format --check $(PYTHON)
 	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON)
 	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests
+
+test-long:
+	COREHOP_CASES=$(or $(COREHOP_CASES),1000000) cargo test --release --locked \
+		-p corehop-simulator --test the_simulator_equals_the_oracle
 
 sample: build
 	@scripts/sample.sh

@@ -3,6 +3,7 @@
 //! Each subcommand is one file of this folder and one stage of the pipeline.
 
 mod check;
+mod export;
 mod failure;
 mod info;
 mod number;
@@ -12,6 +13,7 @@ mod patch;
 mod progress;
 mod record;
 mod replay;
+mod requests;
 mod symbols;
 
 use clap::{Parser, Subcommand};
@@ -29,6 +31,7 @@ enum Command {
     Record(record::Arguments),
     Info(info::Arguments),
     Check(check::Arguments),
+    Export(export::Arguments),
     Replay(replay::Arguments),
     Partition(partition::Arguments),
     Patch(patch::Arguments),
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Record(arguments) => record::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),

@@ -9,10 +9,10 @@ mod table;
 use crate::failure::{Exit, Failure};
 use crate::open::open;
 use crate::progress::Bar;
+use crate::requests::{RequestList, request_list};
 use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Split, replay};
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// Replay a trace through a simulated machine
@@ -37,36 +37,6 @@ pub struct Arguments {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-}
-
-/// Ranges of requests, as named on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct RequestList(Vec<RangeInclusive<u32>>);
-
-fn request_list(text: &str) -> Result<RequestList, String> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let range = first.parse().ok()?..=last.parse().ok()?;
-        (!range.is_empty()).then_some(range)
-    };
-    let ranges = text.split(',').map(|part| {
-        range(part).ok_or_else(|| format!("'{part}' is neither a request nor a range such as 5-9"))
-    });
-    ranges.collect::<Result<_, _>>().map(RequestList)
-}
-
-impl RequestList {
-    /// Every request listed, but of those that a trace of `requests` does not have only the last,
-    /// for the replay to refuse.
-    fn of(&self, requests: usize) -> Vec<u32> {
-        let last = self.0.iter().map(|range| *range.end()).max();
-        let beyond = last.filter(|&last| last as usize >= requests);
-        let known = self.0.iter().cloned().flatten();
-        match beyond {
-            Some(beyond) => vec![beyond],
-            None => known.collect(),
-        }
-    }
 }
 
 /// Replays of the same requests on the same machine.

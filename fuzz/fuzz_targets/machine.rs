@@ -1,18 +1,22 @@
 //! Any text is either a machine that can be simulated, or refused.
 #![no_main]
 
-use corehop_simulator::{Machine, PrivateCaches};
+use corehop_simulator::{Geometry, Machine, World};
 use corehop_traces::Kind;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
-/// Larger machines are possible, but building their caches is not what is being tried here.
-const LARGEST_L2_BYTES: u64 = 1 << 26;
+/// Larger caches are possible, but building them is not what is being tried here.
+const LARGEST_BYTES: u64 = 1 << 26;
 
 fuzz_target!(|text: &str| {
     if let Ok(machine) = Machine::from_toml(text, Path::new("fuzzed")) {
-        if machine.l2.size_bytes <= LARGEST_L2_BYTES {
-            PrivateCaches::new(&machine).access(Kind::Store, 1);
+        let levels = [machine.l1i, machine.l1d, machine.l2];
+        let mut levels = levels.into_iter().chain(machine.l3);
+        if levels.all(|level| level.size_bytes <= LARGEST_BYTES / u64::from(machine.cores)) {
+            let mut world = World::new(&Geometry::new(&machine, machine.cores, 1));
+            let line = world.line(1);
+            world.access(0, Kind::Store, line, &mut ());
         }
     }
 });

@@ -13,7 +13,8 @@
 
 use crate::core_set::CoreSet;
 use crate::stream::Stream;
-use corehop_simulator::{Machine, PrivateCaches, Served};
+use corehop_simulator::{CacheLevel, Geometry, Machine, World};
+use corehop_traces::Kind;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -23,17 +24,26 @@ pub type Choice = Vec<u32>;
 /// Evaluates splits of one stream on one machine.
 pub struct Evaluator<'a> {
     stream: &'a Stream,
-    machine: &'a Machine,
+    /// One core's empty private caches, which know the stream's lines.
+    core: World,
     functions: usize,
     known: HashMap<CoreSet, u64>,
 }
 
 impl<'a> Evaluator<'a> {
     /// For splits at any of `functions` searched functions.
-    pub fn new(stream: &'a Stream, machine: &'a Machine, functions: usize) -> Self {
+    pub fn new(stream: &'a Stream, machine: &Machine, functions: usize) -> Self {
+        let private = Machine {
+            l3: None,
+            ..machine.clone()
+        };
+        let mut core = World::new(&Geometry::new(&private, 1, 1));
+        for &line in &stream.lines {
+            core.line(line);
+        }
         Evaluator {
             stream,
-            machine,
+            core,
             functions,
             known: HashMap::new(),
         }
@@ -47,7 +57,7 @@ impl<'a> Evaluator<'a> {
             .flat_map_iter(|split| self.core_sets(split))
             .filter(|set| !known.contains_key(set))
             .collect();
-        let replay = |set| (l2_misses(self.stream, self.machine, &set), set);
+        let replay = |set| (l2_misses(self.stream, self.core.clone(), &set), set);
         let found: Vec<_> = unknown.into_par_iter().map(replay).collect();
         self.known
             .extend(found.into_iter().map(|(misses, set)| (set, misses)));
@@ -84,20 +94,22 @@ impl<'a> Evaluator<'a> {
 }
 
 /// L2 misses of one core on which exactly the occurrences in `set` run.
-fn l2_misses(stream: &Stream, machine: &Machine, set: &CoreSet) -> u64 {
-    let mut core = PrivateCaches::new(machine);
-    let mut misses = 0;
+fn l2_misses(stream: &Stream, mut core: World, set: &CoreSet) -> u64 {
     for piece in &stream.pieces {
         if set.contains(piece.occurrence as usize) {
             for access in &stream.accesses[piece.accesses.clone()] {
-                let served = core.access(access.kind(), access.line());
-                misses += u64::from(served == Served::Beyond);
+                core.access(0, access.kind(), access.line(), &mut ());
             }
         } else {
             for &line in &stream.stores[piece.stores.clone()] {
-                core.invalidate(line);
+                core.store_elsewhere(line);
             }
         }
     }
-    misses
+    let [tally] = core.tally() else {
+        unreachable!("a world of one core");
+    };
+    let kinds = [Kind::Fetch, Kind::Load, Kind::Store];
+    let misses = kinds.map(|kind| tally.misses(CacheLevel::L2, kind).total());
+    misses.iter().sum()
 }

@@ -29,8 +29,8 @@ pub struct Comparison {
 impl Comparison {
     /// L2 misses with the split as a share of those on one core; `None` when there were none.
     pub fn l2_ratio(&self) -> Option<f64> {
-        let before = self.baseline.l2.misses;
-        (before > 0).then(|| self.split.l2.misses as f64 / before as f64)
+        let before = self.baseline.l2.misses();
+        (before > 0).then(|| self.split.l2.misses() as f64 / before as f64)
     }
 }
 
@@ -122,7 +122,7 @@ fn l2_misses_in_full(
             replayer.execute(&execution);
         }
     }
-    Ok(replayer.finish().counters.l2.misses)
+    Ok(replayer.finish().counters.l2.misses())
 }
 
 /// The function at index `i` has core `i`.

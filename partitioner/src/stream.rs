@@ -5,11 +5,12 @@
 //! as *pieces*: uninterrupted parts of one occurrence (other threads run between them).
 //!
 //! Within a piece, an access to the line last accessed among all lines with the same *residue*
-//! (line number modulo the smallest set count) finds that line most recently used in every cache
-//! it could be in, and changes nothing if it is of the same type: it is dropped. Lines of different
-//! residues never share a set of any private cache, which is why the residue's own order is all
-//! that matters. Fetches and data use different L1 caches and are different types; a load after a
-//! store of the line is dropped, a store after a load is not (it must reach the other cores).
+//! (line number modulo a divisor of all set counts) finds that line last touched in every cache it
+//! could be in, and changes nothing by any policy if it is of the same type: it is dropped.
+//! Lines of different residues never share a set of any private cache, which is why the residue's
+//! own order is all that matters. Fetches and data use different L1 caches and are different types;
+//! a load after a store of the line is dropped, a store after a load is not (it must reach the
+//! other cores).
 //! L2 misses, which the search ranks by, are the same with and without the dropped accesses.
 //!
 //! The searched requests come [`ROUNDS`] times over, because ten requests are too few to warm the
@@ -24,17 +25,18 @@ use std::ops::Range;
 /// How often the searched requests are replayed in a row; all rounds count.
 pub const ROUNDS: usize = 2;
 
-/// One access to one line; `kind` in the low two bits.
+/// One access to one line: the line's place in [`Stream::lines`], and the kind in the low two bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LineAccess(u64);
+pub struct LineAccess(u32);
 
 impl LineAccess {
-    fn new(line: u64, kind: Kind) -> Self {
-        LineAccess(line << 2 | kind as u64)
+    fn new(line: u32, kind: Kind) -> Self {
+        assert!(line < 1 << 30, "more lines than a stream can number");
+        LineAccess(line << 2 | kind as u32)
     }
 
-    /// The line's number.
-    pub fn line(self) -> u64 {
+    /// The line, as an index into [`Stream::lines`].
+    pub fn line(self) -> u32 {
         self.0 >> 2
     }
 
@@ -76,10 +78,12 @@ pub struct Stream {
     pub occurrences: Vec<Occurrence>,
     /// In replay order.
     pub pieces: Vec<Piece>,
+    /// Line numbers (addresses divided by 64), each once, in the order of their first touch.
+    pub lines: Vec<u64>,
     /// Condensed accesses of all pieces.
     pub accesses: Vec<LineAccess>,
-    /// Stored lines of all pieces.
-    pub stores: Vec<u64>,
+    /// Stored lines of all pieces, as indices into `lines`.
+    pub stores: Vec<u32>,
     /// Number of line accesses before condensing.
     pub uncondensed: u64,
 }
@@ -148,8 +152,10 @@ struct Builder {
     current: HashMap<u32, u32>,
     residues: u64,
     /// Per residue, its last access, if that was in the open piece.
-    last: Vec<Option<LineAccess>>,
+    last: Vec<Option<(u64, Kind)>>,
     touched: Vec<usize>,
+    /// Indices of the stream's lines.
+    ids: HashMap<u64, u32>,
 }
 
 impl Builder {
@@ -162,6 +168,7 @@ impl Builder {
             residues,
             last,
             touched: Vec::new(),
+            ids: HashMap::new(),
         }
     }
 
@@ -194,18 +201,23 @@ impl Builder {
     fn access(&mut self, line: u64, kind: Kind) {
         self.stream.uncondensed += 1;
         let residue = (line % self.residues) as usize;
-        let access = LineAccess::new(line, kind);
         let repeats = match self.last[residue] {
-            Some(last) if last == access => true,
-            Some(last) => last == LineAccess::new(line, Kind::Store) && kind == Kind::Load,
+            Some((last, before)) if last == line => {
+                before == kind || (before, kind) == (Kind::Store, Kind::Load)
+            }
+            Some(_) => false,
             None => {
                 self.touched.push(residue);
                 false
             }
         };
         if !repeats {
-            self.last[residue] = Some(access);
-            self.stream.accesses.push(access);
+            self.last[residue] = Some((line, kind));
+            let id = *self.ids.entry(line).or_insert_with(|| {
+                self.stream.lines.push(line);
+                self.stream.lines.len() as u32 - 1
+            });
+            self.stream.accesses.push(LineAccess::new(id, kind));
         }
     }
 
@@ -222,7 +234,7 @@ impl Builder {
             .iter()
             .filter(|a| a.kind() == Kind::Store)
             .map(|a| a.line());
-        let mut lines: Vec<u64> = stores.collect();
+        let mut lines: Vec<u32> = stores.collect();
         lines.sort_unstable();
         lines.dedup();
         self.stream.stores.extend(lines);

@@ -129,10 +129,10 @@ fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
     assert_eq!(outcome.splits_evaluated, 1);
     let held_out = outcome.judged.held_out.unwrap();
     assert_eq!(held_out.requests, 10);
-    assert_eq!(held_out.split.l2.misses, 0);
+    assert_eq!(held_out.split.l2.misses(), 0);
     // The sets that hold more lines than ways miss on every access to them, ten times over.
     assert!(
-        held_out.baseline.l2.misses > 10 * PHASE_LINES,
+        held_out.baseline.l2.misses() > 10 * PHASE_LINES,
         "{:?}",
         held_out.baseline.l2
     );

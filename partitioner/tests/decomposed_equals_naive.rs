@@ -234,8 +234,13 @@ fn repeated_accesses_are_condensed_and_stores_after_loads_are_kept() {
     let kept: Vec<_> = stream
         .accesses
         .iter()
-        .map(|a| (a.line(), a.kind()))
+        .map(|a| (stream.lines[a.line() as usize], a.kind()))
         .collect();
     assert_eq!(kept, [(5, Kind::Load), (5, Kind::Store)]);
-    assert_eq!((stream.uncondensed, stream.stores), (4, vec![5]));
+    let stored: Vec<_> = stream
+        .stores
+        .iter()
+        .map(|&id| stream.lines[id as usize])
+        .collect();
+    assert_eq!((stream.uncondensed, stored), (4, vec![5]));
 }

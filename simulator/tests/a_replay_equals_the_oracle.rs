@@ -191,8 +191,7 @@ proptest! {
         let available = chosen.as_ref().map_or(requests as usize, Vec::len);
         let warm_up = warm_up.min(available.saturating_sub(1));
 
-        let placed = start_cores.is_some();
-        let functions = if placed { Vec::new() } else { functions };
+        let functions = if start_cores.is_some() { Vec::new() } else { functions };
         let functions: Vec<(u32, u32)> = functions.into_iter().zip(0..).collect();
         let split = match start_cores {
             Some(cores) => Split::thread_per_core(cores),
@@ -205,7 +204,8 @@ proptest! {
         };
         let machine = machine();
         let fast = replay(&trace, &machine, &split, &options).unwrap();
-        let (per_core, hops) = naive(&steps, &machine, (&functions, start_cores), chosen.as_deref(), warm_up);
+        let placed = (&functions[..], start_cores);
+        let (per_core, hops) = naive(&steps, &machine, placed, chosen.as_deref(), warm_up);
         prop_assert_eq!(fast.counters, per_core.iter().copied().sum::<Counters>());
         prop_assert_eq!(fast.per_core, per_core);
         prop_assert_eq!(fast.hops, hops);

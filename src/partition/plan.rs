@@ -43,9 +43,9 @@ fn comparison(comparison: &Comparison) -> corehop_plans::Comparison {
     let (before, after) = (&comparison.baseline.l2, &comparison.split.l2);
     corehop_plans::Comparison {
         requests: comparison.requests,
-        baseline_fetch_misses: before.fetch_misses,
-        baseline_data_misses: before.data_misses,
-        split_fetch_misses: after.fetch_misses,
-        split_data_misses: after.data_misses,
+        baseline_fetch_misses: before.fetch_misses(),
+        baseline_data_misses: before.data_misses(),
+        split_fetch_misses: after.fetch_misses(),
+        split_data_misses: after.data_misses(),
     }
 }

@@ -117,25 +117,25 @@ fn comparison(text: &mut String, title: &str, comparison: &Comparison, cores: u3
         };
         writeln!(text, "  {name:<26}{before:>12}{after:>12}{change:>11}").expect("a string");
     };
-    line("L2 misses", before.l2.misses, after.l2.misses);
+    line("L2 misses", before.l2.misses(), after.l2.misses());
     line(
         "  of fetches",
-        before.l2.fetch_misses,
-        after.l2.fetch_misses,
+        before.l2.fetch_misses(),
+        after.l2.fetch_misses(),
     );
     line(
         "  of loads and stores",
-        before.l2.data_misses,
-        after.l2.data_misses,
+        before.l2.data_misses(),
+        after.l2.data_misses(),
     );
     line(
         "  by other cores' stores",
-        before.l2.coherence_misses,
-        after.l2.coherence_misses,
+        before.l2.coherence_misses(),
+        after.l2.coherence_misses(),
     );
-    line("L1I misses", before.l1i.misses, after.l1i.misses);
-    line("L1D misses", before.l1d.misses, after.l1d.misses);
-    line("L3 misses", before.l3.misses, after.l3.misses);
+    line("L1I misses", before.l1i.misses(), after.l1i.misses());
+    line("L1D misses", before.l1d.misses(), after.l1d.misses());
+    line("L3 misses", before.l3.misses(), after.l3.misses());
     line("cycles", before.cycles, after.cycles);
     let hops = comparison.hops as f64 / comparison.requests as f64;
     writeln!(text, "  {:<26}{:>12}{hops:>12.1}\n", "hops per request", 0).expect("a string");

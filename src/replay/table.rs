@@ -71,15 +71,15 @@ fn levels(text: &mut String, counters: &Counters) {
     let Counters {
         l1i, l1d, l2, l3, ..
     } = counters;
-    level("L1I", l1i.accesses, l1i.misses);
-    level("L1D", l1d.accesses, l1d.misses);
-    level("L2", l2.accesses, l2.misses);
-    level("  fetches", l1i.misses, l2.fetch_misses);
-    level("  loads and stores", l1d.misses, l2.data_misses);
-    level("L3", l3.accesses, l3.misses);
-    level("  fetches", l2.fetch_misses, l3.fetch_misses);
-    level("  loads and stores", l2.data_misses, l3.data_misses);
-    let (fetch, data) = (l2.fetch_causes, l2.data_causes);
+    level("L1I", l1i.accesses(), l1i.misses());
+    level("L1D", l1d.accesses(), l1d.misses());
+    level("L2", l2.accesses(), l2.misses());
+    level("  fetches", l1i.misses(), l2.fetch_misses());
+    level("  loads and stores", l1d.misses(), l2.data_misses());
+    level("L3", l3.accesses(), l3.misses());
+    level("  fetches", l2.fetch_misses(), l3.fetch_misses());
+    level("  loads and stores", l2.data_misses(), l3.data_misses());
+    let (fetch, data) = (l2.fetch.misses, l2.data_causes());
     line!(
         text,
         "\n{:<22}{:>15}{:>15}",
@@ -118,25 +118,25 @@ fn comparison(text: &mut String, baseline: &Replay, plan: &Replay) {
         line!(text, "{}", row.trim_end());
     };
     let (before, after) = (&baseline.counters, &plan.counters);
-    row("L1I misses", before.l1i.misses, after.l1i.misses);
-    row("L1D misses", before.l1d.misses, after.l1d.misses);
-    row("L2 misses", before.l2.misses, after.l2.misses);
+    row("L1I misses", before.l1i.misses(), after.l1i.misses());
+    row("L1D misses", before.l1d.misses(), after.l1d.misses());
+    row("L2 misses", before.l2.misses(), after.l2.misses());
     row(
         "  of fetches",
-        before.l2.fetch_misses,
-        after.l2.fetch_misses,
+        before.l2.fetch_misses(),
+        after.l2.fetch_misses(),
     );
     row(
         "  of loads and stores",
-        before.l2.data_misses,
-        after.l2.data_misses,
+        before.l2.data_misses(),
+        after.l2.data_misses(),
     );
     row(
         "  by other cores' stores",
-        before.l2.coherence_misses,
-        after.l2.coherence_misses,
+        before.l2.coherence_misses(),
+        after.l2.coherence_misses(),
     );
-    row("L3 misses", before.l3.misses, after.l3.misses);
+    row("L3 misses", before.l3.misses(), after.l3.misses());
     row("hops", baseline.hops, plan.hops);
     row("cycles", before.cycles, after.cycles);
     if plan.requests > 0 {
@@ -161,9 +161,9 @@ fn per_core(text: &mut String, plan: &Replay) {
     for (core, counters) in plan.per_core.iter().enumerate() {
         let columns = [
             counters.accesses(),
-            counters.l1i.misses,
-            counters.l1d.misses,
-            counters.l2.misses,
+            counters.l1i.misses(),
+            counters.l1d.misses(),
+            counters.l2.misses(),
             counters.invalidated_lines,
         ];
         line!(
@@ -175,7 +175,7 @@ fn per_core(text: &mut String, plan: &Replay) {
 }
 
 fn verdict(text: &mut String, baseline: &Replay, plan: &Replay) {
-    if plan.counters.l2.misses >= baseline.counters.l2.misses {
+    if plan.counters.l2.misses() >= baseline.counters.l2.misses() {
         line!(
             text,
             "\nThe plan does not pay here: the L2s miss no less than one core's does."

@@ -15,16 +15,16 @@ impl Lru {
 
     #[inline]
     pub(super) fn hit(&mut self, set: usize, way: usize) {
-        self.0.to_front(set, way);
+        self.0.move_to_front(set, way);
     }
 
     #[inline]
     pub(super) fn place(&mut self, set: usize) -> usize {
-        self.0.last_to_front(set)
+        self.0.move_last_to_front(set)
     }
 
     #[inline]
     pub(super) fn removed(&mut self, set: usize, way: usize) {
-        self.0.to_back(set, way);
+        self.0.move_to_back(set, way);
     }
 }

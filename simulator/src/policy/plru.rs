@@ -41,7 +41,7 @@ impl Plru {
 
     fn pointed_to(&self, set: usize) -> usize {
         let tree = self.trees[set];
-        let down = |node: usize, _| 2 * node | (tree >> node & 1) as usize;
+        let down = |node: usize, _| (node << 1) | (tree >> node & 1) as usize;
         (0..self.depth).fold(1, down) - (1 << self.depth)
     }
 }

@@ -32,7 +32,7 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn to_front(&mut self, set: usize, way: usize) {
+    pub(super) fn move_to_front(&mut self, set: usize, way: usize) {
         match self {
             Queue::Packed { orders, .. } => {
                 let order = &mut orders[set];
@@ -48,7 +48,7 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn last_to_front(&mut self, set: usize) -> usize {
+    pub(super) fn move_last_to_front(&mut self, set: usize) -> usize {
         match self {
             Queue::Packed { orders, ways } => {
                 let order = &mut orders[set];
@@ -66,7 +66,7 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn to_back(&mut self, set: usize, way: usize) {
+    pub(super) fn move_to_back(&mut self, set: usize, way: usize) {
         match self {
             Queue::Packed { orders, ways } => {
                 let order = &mut orders[set];

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Lost {
-    ToReplacement,
-    ToStore,
-    ToOuterLevel,
+    Replacement,
+    Store,
+    OuterLevel,
 }
 
 pub struct Cache {
@@ -94,7 +94,7 @@ impl Cache {
             }
         };
         if let Some(victim) = victim {
-            self.lost.insert(victim, Lost::ToReplacement);
+            self.lost.insert(victim, Lost::Replacement);
         }
         victim
     }
@@ -121,9 +121,9 @@ impl Cache {
         let mut causes = MissCauses::default();
         match self.lost.get(&line) {
             None => causes.cold = 1,
-            Some(Lost::ToReplacement) => causes.capacity = 1,
-            Some(Lost::ToStore) => causes.coherence = 1,
-            Some(Lost::ToOuterLevel) => causes.inclusion = 1,
+            Some(Lost::Replacement) => causes.capacity = 1,
+            Some(Lost::Store) => causes.coherence = 1,
+            Some(Lost::OuterLevel) => causes.inclusion = 1,
         }
         causes
     }

@@ -133,7 +133,7 @@ impl Oracle {
             let replaced = Event::Replaced(CacheLevel::L2, cluster, core, victim);
             self.events.push(replaced);
             if self.machine.l2.inclusion == Inclusion::Inclusive {
-                self.l1s_lose(cluster, victim, Lost::ToOuterLevel);
+                self.l1s_lose(cluster, victim, Lost::OuterLevel);
             }
             if self.l3_is(Inclusion::Exclusive) {
                 let l3 = self.l3.as_mut().unwrap();
@@ -158,7 +158,7 @@ impl Oracle {
             counted.accesses += 1;
             if l3.hit(line) {
                 if exclusive {
-                    l3.lose(line, Lost::ToStore);
+                    l3.lose(line, Lost::Store);
                 }
                 return self.machine.l3.unwrap().latency_cycles;
             }
@@ -170,8 +170,8 @@ impl Oracle {
                 self.events.push(replaced);
                 if inclusive {
                     for cluster in 0..self.l2.len() {
-                        self.l2[cluster].lose(victim, Lost::ToOuterLevel);
-                        self.l1s_lose(cluster, victim, Lost::ToOuterLevel);
+                        self.l2[cluster].lose(victim, Lost::OuterLevel);
+                        self.l1s_lose(cluster, victim, Lost::OuterLevel);
                     }
                 }
             }
@@ -224,10 +224,10 @@ impl Oracle {
         for other in self.cores_of(own.l2) {
             let Seat { l1i, l1d, .. } = self.seat(other);
             if l1i != own.l1i {
-                self.l1i[l1i].lose(line, Lost::ToStore);
+                self.l1i[l1i].lose(line, Lost::Store);
             }
             if l1d != own.l1d {
-                self.l1d[l1d].lose(line, Lost::ToStore);
+                self.l1d[l1d].lose(line, Lost::Store);
             }
         }
         self.exclusive_l3_loses_to_store(line);
@@ -244,8 +244,8 @@ impl Oracle {
     fn cluster_loses_to_store(&mut self, cluster: usize, line: u64) -> bool {
         let held = self.held(cluster, line);
         if held {
-            self.l2[cluster].lose(line, Lost::ToStore);
-            self.l1s_lose(cluster, line, Lost::ToStore);
+            self.l2[cluster].lose(line, Lost::Store);
+            self.l1s_lose(cluster, line, Lost::Store);
             let first_core = self.cores_of(cluster)[0];
             self.counters[first_core].invalidated_lines += 1;
         }
@@ -254,7 +254,7 @@ impl Oracle {
 
     fn exclusive_l3_loses_to_store(&mut self, line: u64) {
         if self.l3_is(Inclusion::Exclusive) {
-            self.l3.as_mut().unwrap().lose(line, Lost::ToStore);
+            self.l3.as_mut().unwrap().lose(line, Lost::Store);
         }
     }
 

@@ -1,0 +1,182 @@
+//! `corehop export`: a trace as text that other cache simulators read.
+//!
+//! It serves to check this simulator by another, so a record is what a replay counts, in the order
+//! in which it counts. One fetch an instruction, as Valgrind writes, would be more than the trace
+//! counts, and no other simulator's figures could then be laid beside ours.
+
+use crate::failure::{Exit, Failure};
+use crate::open::open;
+use crate::progress::Bar;
+use crate::requests::{RequestList, request_list};
+use clap::{Args, ValueEnum};
+use corehop_partitioner::progress::Progress;
+use corehop_traces::{Access, Kind, Trace};
+use std::fs::Permissions;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tempfile::NamedTempFile;
+
+/// Write a trace as text for other cache simulators
+///
+/// One record an access, in replay order: `I  ADDRESS,SIZE` a fetch, ` L ADDRESS,SIZE` a load,
+/// ` S ADDRESS,SIZE` a store; addresses hexadecimal, sizes decimal. A fetch is one for each
+/// 64-byte line of code that an execution of a code block touches, as a replay counts it, not one
+/// for each instruction. A load or store may span lines; a replay counts it on each.
+#[derive(Args)]
+#[command(after_help = "Example: corehop export bank.trace --requests 90-99 -o bank.lackey")]
+pub struct Arguments {
+    /// The trace to write as text
+    trace: PathBuf,
+    /// What the text looks like
+    #[arg(long, value_enum, default_value_t = Format::Lackey)]
+    format: Format,
+    /// Where to write it; `-` for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Replace an existing file
+    #[arg(long)]
+    force: bool,
+    /// Only these requests, counted from 0, such as 3,5-9
+    #[arg(long, value_name = "LIST", value_parser = request_list)]
+    requests: Option<RequestList>,
+}
+
+/// The texts that there are.
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// As of `valgrind --tool=lackey --trace-mem=yes`
+    Lackey,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let to_stdout = arguments.output == Path::new("-");
+    if !to_stdout && arguments.output.exists() && !arguments.force {
+        return Err(exists(&arguments.output));
+    }
+    let trace = open(&arguments.trace)?;
+    let requests = chosen(arguments, &trace)?;
+    if to_stdout {
+        let mut out = BufWriter::with_capacity(BUFFER_BYTES, io::stdout().lock());
+        export(arguments, &trace, requests.as_deref(), &mut out)?;
+        return out.flush().map_err(|error| unwritable(arguments, &error));
+    }
+    // The file beside the output is to vanish, which the signal's default action would not see to.
+    let listening = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
+    listening.map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
+    let folder = corehop_plans::folder_of(&arguments.output);
+    let failed = |error: io::Error| unwritable(arguments, &error);
+    let beside = NamedTempFile::new_in(folder).map_err(failed)?;
+    let mut out = BufWriter::with_capacity(BUFFER_BYTES, beside);
+    export(arguments, &trace, requests.as_deref(), &mut out)?;
+    let beside = out
+        .into_inner()
+        .map_err(|error| failed(error.into_error()))?;
+    let public = Permissions::from_mode(0o644);
+    beside.as_file().set_permissions(public).map_err(failed)?;
+    let moved = match arguments.force {
+        true => beside.persist(&arguments.output),
+        false => beside.persist_noclobber(&arguments.output),
+    };
+    match moved {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
+            Err(exists(&arguments.output))
+        }
+        Err(error) => Err(failed(error.error)),
+    }
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+const BUFFER_BYTES: usize = 1 << 17;
+
+/// How often progress is told and an interrupt heeded: some tens of times a second.
+const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
+
+fn exists(path: &Path) -> Failure {
+    Failure::new(Exit::Output, format!("{} exists already", path.display()))
+        .remedy("name another file with -o, or add --force to replace it")
+}
+
+fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
+    let name = match arguments.output.to_str() {
+        Some("-") => "standard output".into(),
+        _ => arguments.output.display().to_string(),
+    };
+    Failure::new(Exit::Output, format!("{name}: cannot write: {error}"))
+}
+
+/// The requests asked for, once it is sure that the trace has them; `None` for everything.
+fn chosen(arguments: &Arguments, trace: &Trace) -> Result<Option<Vec<u32>>, Failure> {
+    let requests = trace.requests().len();
+    let chosen = arguments.requests.as_ref().map(|list| list.of(requests));
+    let beyond = |&&request: &&u32| request as usize >= requests;
+    match chosen.iter().flatten().find(beyond) {
+        None => Ok(chosen),
+        Some(request) => {
+            let path = arguments.trace.display();
+            let message = match requests {
+                0 => format!("{path}: the trace has no requests, so none can be chosen"),
+                1 => format!("{path}: request {request} was chosen, but there is only request 0"),
+                _ => format!(
+                    "{path}: request {request} was chosen, but the trace's {requests} requests \
+                     count from 0"
+                ),
+            };
+            Err(Failure::new(Exit::Input, message))
+        }
+    }
+}
+
+/// Writes all accesses.
+fn export(
+    arguments: &Arguments,
+    trace: &Trace,
+    requests: Option<&[u32]>,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let Format::Lackey = arguments.format;
+    let bar = Bar::new();
+    let total = requests.is_none().then(|| trace.execution_count());
+    bar.begin("exporting", total);
+    let mut executions = match requests {
+        Some(requests) => trace.executions_of(requests),
+        None => trace.executions(),
+    };
+    let mut passed: u64 = 0;
+    while let Some(execution) = executions.next()? {
+        for access in execution.accesses {
+            write_lackey(access, out).map_err(|error| unwritable(arguments, &error))?;
+        }
+        passed += 1;
+        if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
+            bar.advance(EXECUTIONS_PER_REPORT);
+            heed_interrupts()?;
+        }
+    }
+    bar.end();
+    heed_interrupts()
+}
+
+fn heed_interrupts() -> Result<(), Failure> {
+    match INTERRUPTED.load(Ordering::Relaxed) {
+        false => Ok(()),
+        true => Err(Failure::new(
+            Exit::Interrupted,
+            "interrupted; nothing was written",
+        )),
+    }
+}
+
+fn write_lackey(access: &Access, out: &mut impl Write) -> io::Result<()> {
+    let kind = match access.kind {
+        Kind::Fetch => "I ",
+        Kind::Load => " L",
+        Kind::Store => " S",
+    };
+    let (address, size_bytes) = (access.address, access.size_bytes);
+    writeln!(out, "{kind} {address:08x},{size_bytes}")
+}

@@ -1,0 +1,37 @@
+//! Requests as they are named on the command line: `3,5-9`.
+//!
+//! A range is kept as one until the trace says how many requests there are, so that a slip of the
+//! finger such as `3-4294967295` takes no memory.
+
+use std::ops::RangeInclusive;
+
+/// Ranges of requests, as named on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestList(Vec<RangeInclusive<u32>>);
+
+/// Reads a list such as `3,5-9`.
+pub fn request_list(text: &str) -> Result<RequestList, String> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let range = first.parse().ok()?..=last.parse().ok()?;
+        (!range.is_empty()).then_some(range)
+    };
+    let ranges = text.split(',').map(|part| {
+        range(part).ok_or_else(|| format!("'{part}' is neither a request nor a range such as 5-9"))
+    });
+    ranges.collect::<Result<_, _>>().map(RequestList)
+}
+
+impl RequestList {
+    /// Every request listed, but of those that a trace of `requests` does not have only the last,
+    /// for the caller to refuse.
+    pub fn of(&self, requests: usize) -> Vec<u32> {
+        let last = self.0.iter().map(|range| *range.end()).max();
+        let beyond = last.filter(|&last| last as usize >= requests);
+        let known = self.0.iter().cloned().flatten();
+        match beyond {
+            Some(beyond) => vec![beyond],
+            None => known.collect(),
+        }
+    }
+}

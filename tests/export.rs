@@ -1,0 +1,204 @@
+//! `corehop export`: the accesses of a small trace as text, byte by byte, and what becomes of it
+//! when nobody reads on or nothing can be written.
+
+use corehop_traces::{
+    CodeBlock, EndReason, Header, Instruction, Kind, Trace, Writer, WriterOptions,
+};
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// What the two requests of the small trace touch: a block whose second instruction lies on two
+/// lines, and a short one at an address of twelve digits.
+const FIRST: &str = "\
+I  0040003c,4
+ L 00001000,8
+I  00400040,4
+ S 7ffd3a18f0a0,16
+";
+const SECOND: &str = "I  7f8e5c2a1040,3\n S 0000003f,2\n L ffffffffffffffff,1\n";
+
+/// A folder with a trace of two threads, each of which serves one request `times` over.
+fn folder(times: usize) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    record(&folder.path().join("bank.trace"), times).unwrap();
+    folder
+}
+
+fn record(path: &Path, times: usize) -> Result<(), corehop_traces::Error> {
+    let header = Header {
+        created_by: "test".into(),
+        command: vec!["server".into()],
+        request_at: "parse".into(),
+        qemu_version: "7.2".into(),
+        architecture: "x86_64".into(),
+    };
+    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
+    let instruction = |offset, size_bytes| Instruction { offset, size_bytes };
+    let crossing = CodeBlock {
+        start: 0x40_003c,
+        instructions: vec![instruction(0, 3), instruction(3, 5)],
+    };
+    let short = CodeBlock {
+        start: 0x7f8e_5c2a_1040,
+        instructions: vec![instruction(0, 3)],
+    };
+    let (crossing, short) = (
+        writer.code_block(&crossing, None)?,
+        writer.code_block(&short, None)?,
+    );
+    let threads = [writer.thread(1, 1)?, writer.thread(1, 2)?];
+    // The second thread is written first, but its stamp is later.
+    writer.stamp(threads[1], 2)?;
+    writer.request(threads[1])?;
+    for _ in 0..times {
+        writer.execution(threads[1], short)?;
+        writer.data(threads[1], 0, Kind::Store, 2, 0x3f)?;
+        writer.data(threads[1], 0, Kind::Load, 1, u64::MAX)?;
+    }
+    writer.stamp(threads[0], 1)?;
+    writer.request(threads[0])?;
+    writer.execution(threads[0], crossing)?;
+    writer.data(threads[0], 0, Kind::Load, 8, 0x1000)?;
+    writer.data(threads[0], 1, Kind::Store, 16, 0x7ffd_3a18_f0a0)?;
+    writer.finish(EndReason::ServerExited)?;
+    Ok(())
+}
+
+fn command(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.args(["export", "--format", "lackey", "bank.trace"]);
+    command.args(arguments).current_dir(folder.path());
+    command
+}
+
+fn export(folder: &TempDir, arguments: &[&str]) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+#[track_caller]
+fn said(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = export(folder, arguments);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(folder: &TempDir, code: i32, arguments: &[&str]) -> String {
+    let output = export(folder, arguments);
+    assert_eq!(output.status.code(), Some(code));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// The names of what lies in the folder.
+fn names(folder: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    let names = entries.map(|entry| name(entry).into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn records_are_the_accesses_of_a_replay_in_its_order() {
+    let folder = folder(1);
+    let all = format!("{FIRST}{SECOND}");
+    assert_eq!(said(&folder, &[]), all);
+    assert_eq!(said(&folder, &["-o", "-"]), all);
+    assert_eq!(said(&folder, &["-o", "bank.lackey"]), "");
+    let written = std::fs::read_to_string(folder.path().join("bank.lackey")).unwrap();
+    assert_eq!(written, all);
+    assert_eq!(names(&folder), ["bank.lackey", "bank.trace"]);
+}
+
+#[test]
+fn chosen_requests_are_written_alone() {
+    let folder = folder(1);
+    assert_eq!(said(&folder, &["--requests", "0"]), FIRST);
+    assert_eq!(said(&folder, &["--requests", "1"]), SECOND);
+    assert_eq!(
+        refused(&folder, 3, &["--requests", "1-9"]),
+        "corehop: bank.trace: request 9 was chosen, but the trace's 2 requests count from 0\n"
+    );
+}
+
+#[test]
+fn an_existing_file_is_replaced_only_when_told_to() {
+    let folder = folder(1);
+    let path = folder.path().join("bank.lackey");
+    std::fs::write(&path, "mine").unwrap();
+    assert_eq!(
+        refused(&folder, 4, &["-o", "bank.lackey"]),
+        "corehop: bank.lackey exists already\n  \
+         remedy: name another file with -o, or add --force to replace it\n"
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    assert_eq!(said(&folder, &["--force", "-o", "bank.lackey"]), "");
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        format!("{FIRST}{SECOND}")
+    );
+    let said = refused(&folder, 4, &["-o", "missing/bank.lackey"]);
+    assert!(
+        said.starts_with("corehop: missing/bank.lackey: cannot write: "),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_reader_that_stops_ends_it_quietly() {
+    let folder = folder(300_000);
+    let mut exporting = command(&folder, &[]);
+    let exporting = exporting.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut exporting = exporting.spawn().unwrap();
+    let mut begin = [0; FIRST.len()];
+    let mut stdout = exporting.stdout.take().unwrap();
+    stdout.read_exact(&mut begin).unwrap();
+    drop(stdout);
+    assert_eq!(begin, FIRST.as_bytes());
+    let output = exporting.wait_with_output().unwrap();
+    assert!(!output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn an_interrupt_leaves_no_file_behind() {
+    let folder = folder(3_000_000);
+    let mut exporting = command(&folder, &["-o", "bank.lackey"]);
+    let exporting = exporting.stderr(Stdio::piped()).spawn().unwrap();
+    // Something lies beside the trace from just before the first record is written.
+    while names(&folder).len() < 2 {
+        std::thread::yield_now();
+    }
+    let process = rustix::process::Pid::from_raw(exporting.id() as i32).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let output = exporting.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "corehop: interrupted; nothing was written\n");
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(names(&folder), ["bank.trace"]);
+}
+
+#[test]
+fn the_sample_has_as_many_records_as_accesses() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/traces/samples/mariadb-tpcc.trace"
+    );
+    let trace = Trace::open(Path::new(path)).unwrap();
+    let mut executions = trace.executions_of(&[7]);
+    let mut accesses = 0;
+    while let Some(execution) = executions.next().unwrap() {
+        accesses += execution.accesses.len();
+    }
+    let folder = folder(1);
+    std::fs::copy(path, folder.path().join("bank.trace")).unwrap();
+    assert_eq!(
+        said(&folder, &["--requests", "7"]).lines().count(),
+        accesses
+    );
+}
