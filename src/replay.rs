@@ -4,6 +4,7 @@
 //! shown beside everything on one core, which is a second replay on a second host core; scripts
 //! get the plan's counts alone, and ask without a plan for the others.
 
+mod detail;
 mod table;
 
 use crate::failure::{Exit, Failure};
@@ -13,6 +14,8 @@ use crate::requests::{RequestList, request_list};
 use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Split, replay};
+use corehop_traces::Trace;
+use detail::{DetailArguments, Told};
 use std::path::{Path, PathBuf};
 
 /// Replay a trace through a simulated machine
@@ -34,6 +37,8 @@ pub struct Arguments {
     /// Let so many requests run before counting starts
     #[arg(long, value_name = "REQUESTS", default_value_t = 0)]
     warm_up: usize,
+    #[command(flatten)]
+    detail: DetailArguments,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -95,21 +100,42 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let wanted = split.is_none() || !arguments.json;
         wanted.then(|| run(&Split::default())).transpose()
     };
-    let (plan, baseline) = rayon::join(|| split.as_ref().map(run).transpose(), baseline);
+    let (replayed, baseline) = rayon::join(|| split.as_ref().map(run).transpose(), baseline);
     bar.end();
+    let (replayed, baseline) = (replayed?, baseline?);
+    let in_detail = || {
+        bar.begin("replaying in detail", executions.map(|all| all / replays));
+        let told = arguments
+            .detail
+            .tell(&trace, &machine, plan.as_ref(), split, &options);
+        bar.end();
+        told
+    };
+    let told = arguments.detail.detail.then(in_detail).transpose()?;
     let report = Report {
         machine: &machine,
         trace: &arguments.trace,
         warm_up: arguments.warm_up,
-        baseline: baseline?,
-        plan: plan?,
+        baseline,
+        plan: replayed,
     };
-    if arguments.json {
-        println!("{}", json(&report));
-    } else {
-        print!("{}", table::render(&report));
-    }
+    show(&report, &trace, told.as_ref(), arguments);
     Ok(())
+}
+
+fn show(report: &Report<'_>, trace: &Trace, told: Option<&Told>, arguments: &Arguments) {
+    if arguments.json {
+        let mut object = json(report);
+        for (key, value) in told.iter().flat_map(|told| detail::keys(trace, told)) {
+            object[key] = value;
+        }
+        println!("{object}");
+        return;
+    }
+    print!("{}", table::render(report));
+    if let Some(told) = told {
+        print!("{}", detail::render(trace, told, arguments.detail.top));
+    }
 }
 
 /// Names the file at fault where the error itself names none.

@@ -252,3 +252,62 @@ fn a_missing_trace_is_named() {
         "{said}"
     );
 }
+
+#[test]
+fn in_detail_it_tells_functions_distances_and_working_sets() {
+    let said = said(&folder(true), &["--detail", "--top", "1"]);
+    let (_, detail) = said.split_at(said.find("accesses  L1I misses").unwrap());
+    insta::assert_snapshot!(detail);
+}
+
+#[test]
+fn a_plan_can_name_segments_that_share_one_core() {
+    let said = said(&folder(true), &["--detail", "--segments", "split.toml"]);
+    let from = said.find("segment: from entering").unwrap();
+    let to = said.find("other lines in between").unwrap();
+    insta::assert_snapshot!(&said[from..to]);
+}
+
+#[test]
+fn in_detail_scripts_get_exactly_these_keys_more() {
+    let arguments = [
+        "--json",
+        "--detail",
+        "--plan",
+        "split.toml",
+        "--warm-up",
+        "1",
+    ];
+    let said = said(&folder(true), &arguments);
+    let mut object: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let totals = object["counters"].take();
+    for part in ["functions", "segments"] {
+        let mut misses = 0;
+        for counted in object[part].as_array_mut().unwrap() {
+            let counters = counted["counters"].take();
+            misses += counters["l2"]["misses"].as_u64().unwrap();
+            assert_eq!(keys(&counters), keys(&totals));
+        }
+        assert_eq!(totals["l2"]["misses"], misses);
+    }
+    insta::assert_snapshot!(serde_json::to_string_pretty(&object).unwrap());
+}
+
+fn keys(object: &serde_json::Value) -> Vec<&String> {
+    object.as_object().unwrap().keys().collect()
+}
+
+#[test]
+fn what_only_a_detailed_replay_uses_is_refused_without_it() {
+    for arguments in [&["--top", "3"][..], &["--segments", "split.toml"]] {
+        assert_eq!(replay(&folder(true), arguments).status.code(), Some(2));
+    }
+}
+
+#[test]
+fn a_plan_that_names_segments_of_another_build_is_refused() {
+    let folder = folder(true);
+    corehop_plans::write(&plan("beef", 2), &folder.path().join("names.toml")).unwrap();
+    let said = refused(&folder, &["--detail", "--segments", "names.toml"]);
+    assert!(said.starts_with("corehop: names.toml: function parse is planned for build beef"));
+}

@@ -19,6 +19,8 @@ missing_packages() {
     lacks /etc/ssl/certs/ca-certificates.crt && echo ca-certificates
     if [ "$1" = test ]; then
         lacks g++ && echo g++
+        lacks valgrind && echo valgrind
+        lacks_python_headers && echo python3-dev
         lacks /usr/bin/redis-server && echo redis-server
         lacks redis-cli && echo redis-tools
         lacks /usr/bin/memcached && echo memcached
@@ -37,6 +39,13 @@ lacks() {
 
 has_venv() {
     find_python >/dev/null
+}
+
+# True when the Python that will make .venv could not build an extension module.
+lacks_python_headers() {
+    python=$(find_python) || return 0
+    ! "$python" -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' >/dev/null 2>&1
 }
 
 install_packages() {

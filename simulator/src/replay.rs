@@ -41,6 +41,9 @@ pub struct Replay {
     pub requests: u64,
 }
 
+/// How often a sequential replay of a trace tells its progress: some hundred times a second.
+pub(crate) const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
+
 /// The requests to replay, in the trace's order, once it is sure that they make sense.
 pub(crate) fn chosen_requests(
     options: &ReplayOptions<'_>,

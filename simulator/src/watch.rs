@@ -1,7 +1,7 @@
 //! What happens in a world, for those who want more than sums.
 //!
-//! [`Watch`] is called at every miss, replacement and invalidation. It is a type parameter of
-//! [`crate::World::access`], so that a replay that watches nothing, with `()`, pays nothing.
+//! [`Watch`] is called at every access, miss, transfer, replacement and invalidation. It is a type
+//! parameter of [`crate::World::access`], so that a replay that watches nothing pays nothing.
 
 use corehop_traces::Kind;
 
@@ -47,9 +47,19 @@ impl Cause {
 /// Told of what happens in a [`crate::World`]; each method does nothing unless implemented. Lines
 /// are the ids that the world gave them.
 pub trait Watch {
+    /// `core` is about to touch `line`: comes before whatever this access makes happen.
+    fn accessed(&mut self, core: usize, kind: Kind, line: u32) {
+        let _ = (core, kind, line);
+    }
+
     /// `core` did not find `line` at `level`, because of `cause`.
     fn missed(&mut self, level: CacheLevel, core: usize, kind: Kind, cause: Cause, line: u32) {
         let _ = (level, core, kind, cause, line);
+    }
+
+    /// What `core` missed everywhere was served by caches above another L2.
+    fn transferred(&mut self, core: usize, kind: Kind, line: u32) {
+        let _ = (core, kind, line);
     }
 
     /// An access of `core` made instance `instance` of `level` give up `line` for want of room.

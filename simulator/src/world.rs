@@ -83,6 +83,7 @@ impl World {
     /// When `core` is not one of the cores used, or `line` was not registered.
     #[inline]
     pub fn access<W: Watch>(&mut self, core: usize, kind: Kind, line: u32, watch: &mut W) {
+        watch.accessed(core, kind, line);
         let seat = self.geometry.seats[core];
         let l1 = seat.l1[usize::from(kind != Kind::Fetch)];
         match self.way(line, l1) {
@@ -178,7 +179,10 @@ impl World {
         self.count_miss(l2, core, kind, line, watch);
         if !self.look_up_l3(core, kind, line, watch) {
             let others = self.lines[line as usize].holders & !(1 << cluster);
-            self.tallies[core].transfers[kind as usize] += u64::from(others != 0);
+            if others != 0 {
+                self.tallies[core].transfers[kind as usize] += 1;
+                watch.transferred(core, kind, line);
+            }
         }
         let victim = self.fill(l2, core, line, watch);
         if victim == EMPTY {

@@ -31,9 +31,9 @@ impl Losses {
         self.touched_by_others[segment] + self.lost[segment].iter().sum::<u64>()
     }
 
-    fn count(&mut self, segment: u32, place: Place) {
-        if place.loser == segment {
-            self.lost[segment as usize][place.taker as usize] += 1;
+    fn count(&mut self, segment: u32, loss: Loss) {
+        if loss.loser == segment {
+            self.lost[segment as usize][loss.taker as usize] += 1;
         } else {
             self.touched_by_others[segment as usize] += 1;
         }
@@ -59,21 +59,28 @@ impl Interference {
     }
 }
 
-/// What one L2 remembers of one line.
+/// Who had touched a line last when it was removed, and who removed it.
 #[derive(Clone, Copy, Default)]
-struct Place {
-    /// The segment that touched it last, from a core behind this L2.
-    toucher: u32,
-    /// Who had touched it last when this L2 lost it, and who removed it.
+struct Loss {
     loser: u32,
     taker: u32,
+}
+
+/// What one L2 remembers of one line. A line that stays in an L1 after the L2 has replaced it can
+/// be stored to elsewhere before the L2 misses it, so the last loss of each cause is kept.
+#[derive(Clone, Copy, Default)]
+struct History {
+    /// The segment that touched it last, from a core behind this L2.
+    toucher: u32,
+    replaced: Loss,
+    invalidated: Loss,
 }
 
 /// Counts [`Interference`], event by event. Lines are numbered by the caller, densely from 0.
 pub struct Interfering {
     instances: usize,
     /// Line by line, an entry for each L2.
-    places: Vec<Place>,
+    histories: Vec<History>,
     counted: Interference,
 }
 
@@ -82,40 +89,53 @@ impl Interfering {
     pub fn new(instances: usize, segments: usize) -> Interfering {
         Interfering {
             instances,
-            places: Vec::new(),
+            histories: Vec::new(),
             counted: Interference::new(segments),
         }
     }
 
     /// `segment` accesses `line` from a core behind this L2, whether or not it is held there.
     pub fn touch(&mut self, instance: usize, line: u32, segment: u32) {
-        self.place(instance, line).toucher = segment;
+        self.history(instance, line).toucher = segment;
     }
 
-    /// An access of `segment` removes `line` from this L2.
-    pub fn remove(&mut self, instance: usize, line: u32, segment: u32) {
-        let place = self.place(instance, line);
-        (place.loser, place.taker) = (place.toucher, segment);
+    /// An access of `segment` makes this L2 replace `line`.
+    pub fn replace(&mut self, instance: usize, line: u32, segment: u32) {
+        let history = self.history(instance, line);
+        history.replaced = Loss {
+            loser: history.toucher,
+            taker: segment,
+        };
+    }
+
+    /// A store of `segment`, from a core behind another L2, removes `line` from this one.
+    pub fn invalidate(&mut self, instance: usize, line: u32, segment: u32) {
+        let history = self.history(instance, line);
+        history.invalidated = Loss {
+            loser: history.toucher,
+            taker: segment,
+        };
     }
 
     /// `segment` misses `line` in this L2, which had replaced it.
     pub fn miss_for_capacity(&mut self, instance: usize, line: u32, segment: u32) {
-        let place = *self.place(instance, line);
-        self.counted.capacity.count(segment, place);
+        let loss = self.history(instance, line).replaced;
+        self.counted.capacity.count(segment, loss);
     }
 
     /// `segment` misses `line` in this L2, from which a store elsewhere had removed it.
     pub fn miss_for_coherence(&mut self, instance: usize, line: u32, segment: u32) {
-        let place = *self.place(instance, line);
-        self.counted.coherence.count(segment, place);
+        let loss = self.history(instance, line).invalidated;
+        self.counted.coherence.count(segment, loss);
     }
 
-    fn place(&mut self, instance: usize, line: u32) -> &mut Place {
+    #[inline]
+    fn history(&mut self, instance: usize, line: u32) -> &mut History {
         let index = line as usize * self.instances + instance;
-        if index >= self.places.len() {
-            self.places.resize(index + 1, Place::default());
+        if index >= self.histories.len() {
+            self.histories.resize(index + 1, History::default());
         }
-        &mut self.places[index]
+        &mut self.histories[index]
     }
 
     /// Forgets what was counted, but not who lost what to whom.

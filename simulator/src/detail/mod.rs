@@ -1,13 +1,18 @@
 //! What a replay can tell beyond totals: by function, by segment, by request, by distance.
+//!
+//! [`replay_in_detail`] makes one sequential pass and feeds all parts. Each part is a file of its
+//! own that knows lines by number and nothing of caches.
 
 mod attribution;
 mod interference;
+mod pass;
 mod reuse_distance;
 mod segments;
 mod working_set;
 
 pub use attribution::{Attribution, Owner, Spans};
 pub use interference::{Interference, Interfering, Losses};
+pub use pass::{Cost, Detail, FunctionCost, replay_in_detail};
 pub use reuse_distance::{Distances, LruStack, ReuseDistances};
 pub use segments::{START, Segments};
-pub use working_set::{RECENT_REQUESTS, WorkingSet, WorkingSets};
+pub use working_set::{RECENT_REQUESTS, Spread, WorkingSet, WorkingSets};

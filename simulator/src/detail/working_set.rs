@@ -135,3 +135,24 @@ impl WorkingSets {
         self.sets
     }
 }
+
+/// Two numbers that stand for many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spread {
+    /// The middle one in order of size; of two in the middle, the larger.
+    pub median: u64,
+    /// The largest.
+    pub largest: u64,
+}
+
+impl Spread {
+    /// Of these numbers; zeros when there are none.
+    pub fn of(numbers: impl IntoIterator<Item = u64>) -> Spread {
+        let mut sorted: Vec<u64> = numbers.into_iter().collect();
+        sorted.sort_unstable();
+        Spread {
+            median: sorted.get(sorted.len() / 2).copied().unwrap_or(0),
+            largest: sorted.last().copied().unwrap_or(0),
+        }
+    }
+}

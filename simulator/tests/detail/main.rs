@@ -2,6 +2,8 @@
 
 mod attribution;
 mod interference;
+mod recorded;
 mod reuse_distance;
 mod segments;
+mod whole;
 mod working_set;

@@ -1,6 +1,7 @@
 //! Stack distances against a list that is searched from its front.
 
 use corehop_simulator::detail::{LruStack, ReuseDistances};
+use corehop_simulator::{CacheLevel, Geometry, Machine, World};
 use corehop_traces::Kind;
 use proptest::prelude::*;
 
@@ -49,6 +50,19 @@ fn accesses() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(line, 0..3000)
 }
 
+/// An L1D of eight lines in one set, below it room for all.
+fn eight_lines() -> Machine {
+    let toml = "name = \"eight\"
+        cores = 1
+        line_size_bytes = 64
+        memory_latency_cycles = 200
+        hop_cost_cycles = 10
+        l1i = { size_bytes = 64, ways = 1, latency_cycles = 4 }
+        l1d = { size_bytes = 512, ways = 8, latency_cycles = 4 }
+        l2 = { size_bytes = 65536, ways = 16, latency_cycles = 12 }";
+    Machine::from_toml(toml, "eight.toml".as_ref()).unwrap()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -87,5 +101,22 @@ proptest! {
             distances.fetches.accesses() + distances.data.accesses(),
             accesses.len() as u64
         );
+    }
+
+    #[test]
+    fn a_fully_associative_l1d_misses_what_the_histogram_says(accesses in accesses()) {
+        let machine = eight_lines();
+        let mut world = World::new(&Geometry::new(&machine, 1, 1));
+        let (mut stack, mut distances) = (LruStack::default(), ReuseDistances::default());
+        for quotient in 0..400 {
+            world.line(quotient);
+        }
+        for &line in &accesses {
+            distances.count(Kind::Load, stack.touch(line));
+            world.access(0, Kind::Load, line, &mut ());
+        }
+        let misses = world.tally()[0].misses(CacheLevel::L1D, Kind::Load);
+        prop_assert_eq!(misses.total(), distances.data.misses(3));
+        prop_assert_eq!(misses.cold, distances.data.first_touches);
     }
 }

@@ -1,6 +1,6 @@
 //! Working sets of requests, exact on a few, and against sets of lines on many.
 
-use corehop_simulator::detail::{WorkingSet, WorkingSets};
+use corehop_simulator::detail::{Spread, WorkingSet, WorkingSets};
 use corehop_traces::Kind;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -84,6 +84,15 @@ fn the_previous_request_is_the_last_to_end_on_any_thread() {
     let all = sets.finish();
     assert_eq!(shared(&all[1]), (None, None), "the first to end");
     assert_eq!(shared(&all[0]), (Some(2), Some(2)));
+}
+
+#[test]
+fn the_median_is_in_the_middle_or_the_larger_of_two_there() {
+    let spread = |numbers: &[u64]| Spread::of(numbers.iter().copied());
+    let expected = |median, largest| Spread { median, largest };
+    assert_eq!(spread(&[9, 1, 5]), expected(5, 9));
+    assert_eq!(spread(&[9, 1, 5, 4]), expected(5, 9));
+    assert_eq!(spread(&[]), expected(0, 0));
 }
 
 proptest! {

@@ -1,0 +1,265 @@
+//! One sequential replay that feeds every part of the detail, access by access.
+//!
+//! The engine tells each access, miss and lost line to a [`Watch`]; all parts hang on that one, so
+//! that they speak of the same replay and add up to its totals. Lines are the engine's own ids.
+//! Sharing the work between host cores would not do: a stack distance needs every access in order.
+
+use super::attribution::{Attribution, Owner};
+use super::interference::{Interference, Interfering};
+use super::reuse_distance::{LruStack, ReuseDistances};
+use super::segments::Segments;
+use super::working_set::{WorkingSet, WorkingSets};
+use crate::replay::{EXECUTIONS_PER_REPORT, chosen_requests};
+use crate::watch::{CacheLevel, Cause, Watch};
+use crate::{Counters, Error, Machine, Replay, ReplayOptions, Replayer, Split, Tally};
+use corehop_traces::{Execution, Kind, Trace};
+use std::cmp::Reverse;
+
+/// What a replay tells beyond its totals. All of it leaves out what ran to warm up.
+#[derive(Clone, Debug)]
+pub struct Detail {
+    /// Whatever code was executed, most L2 misses first; adds up to the replay's counters.
+    pub functions: Vec<FunctionCost>,
+    /// By segment number; adds up to the replay's counters.
+    pub segments: Vec<Cost>,
+    /// Which segment lost lines to which.
+    pub interference: Interference,
+    /// Stack distances of all accesses.
+    pub reuse_distances: ReuseDistances,
+    /// By request, in order; without requests that the end of the recording cut short.
+    pub working_sets: Vec<WorkingSet>,
+}
+
+/// What a part of the program did to the caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// How often a thread entered it by a function's entry. A function that calls another is not
+    /// entered again when that returns.
+    pub entries: u64,
+    /// Its accesses and what became of them. Invalidated lines are those that its stores took from
+    /// other cores; cycles include the hops that entering it made.
+    pub counters: Counters,
+}
+
+/// What some code did to the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionCost {
+    /// Whose code it is.
+    pub owner: Owner,
+    /// What it cost, without the functions it calls.
+    pub cost: Cost,
+}
+
+/// Replays `trace` as [`crate::replay()`] does, and tells what each part of it did.
+///
+/// # Errors
+/// Those of [`crate::replay()`].
+pub fn replay_in_detail(
+    trace: &Trace,
+    machine: &Machine,
+    split: &Split,
+    segments: &Segments,
+    options: &ReplayOptions,
+) -> Result<(Replay, Detail), Error> {
+    let chosen = chosen_requests(options, trace.requests().len())?;
+    let first_counted = chosen.get(options.warm_up_requests).copied();
+    let mut replayer = Replayer::new(machine, split)?;
+    let attribution = Attribution::of(trace);
+    let mut collector = Collector::new(machine, split.cores(), &attribution, segments);
+    let mut counting = options.warm_up_requests == 0;
+    let mut executions = match options.requests {
+        Some(_) => trace.executions_of(&chosen),
+        None => trace.executions(),
+    };
+    let mut untold = 0;
+    let tell = |executions| options.progress.iter().for_each(|told| told(executions));
+    while let Some(execution) = executions.next()? {
+        if !counting && execution.request >= first_counted {
+            counting = true;
+            replayer.start_counting();
+            collector.start_counting();
+        }
+        collector.begin(&execution);
+        let before = replayer.core_of(execution.thread);
+        let core = replayer.execute_watched(&execution, &mut collector);
+        collector.end(core != before);
+        untold += 1;
+        if untold == EXECUTIONS_PER_REPORT {
+            tell(std::mem::take(&mut untold));
+        }
+    }
+    tell(untold);
+    if !counting {
+        replayer.start_counting();
+        collector.start_counting();
+    }
+    let mut replay = replayer.finish();
+    replay.requests = (chosen.len() - options.warm_up_requests) as u64;
+    let mut detail = collector.finish(machine);
+    detail.working_sets.retain(|set| {
+        Some(set.request) >= first_counted && trace.requests()[set.request as usize].complete
+    });
+    Ok((replay, detail))
+}
+
+/// Sums of one part of the program.
+#[derive(Clone, Default)]
+struct Sums {
+    entries: u64,
+    accesses: [u64; 3],
+    hops: u64,
+    tally: Tally,
+}
+
+impl Sums {
+    fn cost(&self, machine: &Machine) -> Cost {
+        Cost {
+            entries: self.entries,
+            counters: self.tally.counters(self.accesses, self.hops, machine),
+        }
+    }
+}
+
+/// The watch that all parts hang on.
+struct Collector<'a> {
+    attribution: &'a Attribution,
+    segments: &'a Segments,
+    /// Cores that share an L2.
+    cores_per_l2: usize,
+    by_owner: Vec<Sums>,
+    by_segment: Vec<Sums>,
+    /// By thread.
+    segments_of_threads: Vec<u32>,
+    /// Whose code is executing, and in which segment.
+    owner: usize,
+    segment: u32,
+    stack: LruStack,
+    distances: ReuseDistances,
+    working_sets: WorkingSets,
+    interfering: Interfering,
+}
+
+impl<'a> Collector<'a> {
+    fn new(
+        machine: &Machine,
+        cores: u32,
+        attribution: &'a Attribution,
+        segments: &'a Segments,
+    ) -> Self {
+        let l2s = cores.div_ceil(machine.l2.shared_by) as usize;
+        Collector {
+            attribution,
+            segments,
+            cores_per_l2: machine.l2.shared_by as usize,
+            by_owner: vec![Sums::default(); attribution.owners()],
+            by_segment: vec![Sums::default(); segments.names().len()],
+            segments_of_threads: Vec::new(),
+            owner: 0,
+            segment: 0,
+            stack: LruStack::default(),
+            distances: ReuseDistances::default(),
+            working_sets: WorkingSets::default(),
+            interfering: Interfering::new(l2s, segments.names().len()),
+        }
+    }
+
+    /// What follows belongs to this execution.
+    fn begin(&mut self, execution: &Execution) {
+        let thread = execution.thread as usize;
+        if self.segments_of_threads.len() <= thread {
+            self.segments_of_threads.resize(thread + 1, 0);
+        }
+        self.owner = self.attribution.owner_of(execution.code_block);
+        let current = &mut self.segments_of_threads[thread];
+        if let Some(function) = execution.entry {
+            self.by_owner[self.owner].entries += 1;
+            if let Some(begun) = self.segments.begun_by(function) {
+                *current = begun;
+                self.by_segment[begun as usize].entries += 1;
+            }
+        }
+        self.segment = *current;
+        self.working_sets.serve(execution.thread, execution.request);
+    }
+
+    /// The execution is over; it began with a hop or not.
+    fn end(&mut self, hopped: bool) {
+        self.sums(|sums| sums.hops += u64::from(hopped));
+    }
+
+    #[inline]
+    fn sums(&mut self, add: impl Fn(&mut Sums)) {
+        add(&mut self.by_owner[self.owner]);
+        add(&mut self.by_segment[self.segment as usize]);
+    }
+
+    fn start_counting(&mut self) {
+        self.by_owner.fill(Sums::default());
+        self.by_segment.fill(Sums::default());
+        self.distances = ReuseDistances::default();
+        self.interfering.start_counting();
+    }
+
+    fn finish(self, machine: &Machine) -> Detail {
+        let executed = self.by_owner.iter().zip(0..);
+        let executed = executed.filter(|(sums, _)| sums.accesses != [0; 3]);
+        let mut functions: Vec<FunctionCost> = executed
+            .map(|(sums, number)| FunctionCost {
+                owner: self.attribution.owner(number),
+                cost: sums.cost(machine),
+            })
+            .collect();
+        functions.sort_by_key(|function| {
+            let counters = &function.cost.counters;
+            Reverse((counters.l2.misses(), counters.accesses()))
+        });
+        let segments = self.by_segment.iter().map(|sums| sums.cost(machine));
+        Detail {
+            functions,
+            segments: segments.collect(),
+            interference: self.interfering.counted().clone(),
+            reuse_distances: self.distances,
+            working_sets: self.working_sets.finish(),
+        }
+    }
+}
+
+impl Watch for Collector<'_> {
+    #[inline]
+    fn accessed(&mut self, core: usize, kind: Kind, line: u32) {
+        self.sums(|sums| sums.accesses[kind as usize] += 1);
+        self.distances.count(kind, self.stack.touch(line));
+        self.working_sets.touch(kind, line);
+        let l2 = core / self.cores_per_l2;
+        self.interfering.touch(l2, line, self.segment);
+    }
+
+    fn missed(&mut self, level: CacheLevel, core: usize, kind: Kind, cause: Cause, line: u32) {
+        self.sums(|sums| sums.tally.count(level, kind, cause));
+        let l2 = core / self.cores_per_l2;
+        match (level, cause) {
+            (CacheLevel::L2, Cause::Capacity) => {
+                self.interfering.miss_for_capacity(l2, line, self.segment);
+            }
+            (CacheLevel::L2, Cause::Coherence) => {
+                self.interfering.miss_for_coherence(l2, line, self.segment);
+            }
+            _ => {}
+        }
+    }
+
+    fn transferred(&mut self, _core: usize, kind: Kind, _line: u32) {
+        self.sums(|sums| sums.tally.transfers[kind as usize] += 1);
+    }
+
+    fn replaced(&mut self, level: CacheLevel, instance: usize, _core: usize, line: u32) {
+        if level == CacheLevel::L2 {
+            self.interfering.replace(instance, line, self.segment);
+        }
+    }
+
+    fn invalidated(&mut self, cluster: usize, _core: usize, line: u32) {
+        self.sums(|sums| sums.tally.invalidated_lines += 1);
+        self.interfering.invalidate(cluster, line, self.segment);
+    }
+}

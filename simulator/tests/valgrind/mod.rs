@@ -1,0 +1,173 @@
+//! Runs a small program under two Valgrind tools: cachegrind, which counts the misses of caches of
+//! its own, and lackey, which tells every access; what lackey tells becomes a trace of ours.
+//!
+//! Recording the program under QEMU instead would compare two recorders as well: QEMU and Valgrind
+//! disagree about what one access is (`rep movs`, atomics), which says nothing about caches.
+
+use corehop_traces::{
+    CodeBlock, EndReason, Header, Instruction, Kind, Trace, Writer, WriterOptions,
+};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One level as cachegrind is told it.
+#[derive(Clone, Copy, Debug)]
+pub struct Geometry {
+    pub size_bytes: u64,
+    pub ways: u32,
+}
+
+/// What cachegrind counts of fetches, of loads and of stores: references, first-level misses,
+/// last-level misses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted(pub [u64; 3], pub [u64; 3], pub [u64; 3]);
+
+impl Counted {
+    /// One of the three counts, of fetches, loads and stores.
+    pub fn of(&self, count: usize) -> [u64; 3] {
+        [self.0[count], self.1[count], self.2[count]]
+    }
+}
+
+/// The program of `tests/programs/walk.c`, compiled into a folder of its own.
+pub struct Program {
+    folder: tempfile::TempDir,
+}
+
+fn run(command: &mut Command) {
+    let output = command.output();
+    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+}
+
+impl Program {
+    /// Compiles it, with the symbols in `defined` defined.
+    pub fn compile(defined: &[&str]) -> Program {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/walk.c");
+        let mut compile = Command::new("cc");
+        compile
+            .args(["-O1", "-nostdlib", "-static", "-ffreestanding", "-no-pie"])
+            .args(["-fno-pic", "-fno-stack-protector", "-fcf-protection=none"])
+            .args(defined.iter().map(|name| format!("-D{name}")))
+            .arg("-o")
+            .arg(folder.path().join("walk"))
+            .arg(source);
+        run(&mut compile);
+        Program { folder }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn valgrind(&self, tool: &str, arguments: &[String]) {
+        let mut valgrind = Command::new("valgrind");
+        valgrind
+            .arg(format!("--tool={tool}"))
+            .arg(format!("--log-file={}", self.file("log").display()))
+            .args(arguments)
+            .arg(self.file("walk"));
+        run(&mut valgrind);
+    }
+
+    /// What cachegrind counts with these first-level caches and this last level.
+    pub fn cachegrind(&self, [l1i, l1d, last]: [Geometry; 3]) -> Counted {
+        let out = self.file("cachegrind.out");
+        let level =
+            |name, level: Geometry| format!("--{name}={},{},64", level.size_bytes, level.ways);
+        self.valgrind(
+            "cachegrind",
+            &[
+                "--cache-sim=yes".into(),
+                level("I1", l1i),
+                level("D1", l1d),
+                level("LL", last),
+                format!("--cachegrind-out-file={}", out.display()),
+            ],
+        );
+        let text = std::fs::read_to_string(out).unwrap();
+        let line = |key| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(key))
+                .unwrap()
+        };
+        let events = "Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw";
+        assert_eq!(line("events: ").trim(), events);
+        let counts: Vec<u64> = line("summary: ")
+            .split_whitespace()
+            .map(|count| count.parse().unwrap())
+            .collect();
+        let of = |first: usize| counts[first..first + 3].try_into().unwrap();
+        Counted(of(0), of(3), of(6))
+    }
+
+    /// The program's accesses as lackey tells them, as a trace: one code block an instruction.
+    pub fn trace(&self) -> Trace {
+        self.valgrind("lackey", &["--trace-mem=yes".into()]);
+        let text = std::fs::read_to_string(self.file("log")).unwrap();
+        let path = self.file("walk.trace");
+        write(&text, &path).unwrap();
+        Trace::open(&path).unwrap()
+    }
+}
+
+/// Writes what lackey told. `M`, an instruction that changes a value in memory, is a load and a
+/// store; the store can miss in no cache.
+fn write(text: &str, path: &Path) -> Result<(), corehop_traces::Error> {
+    let header = Header {
+        created_by: "lackey".into(),
+        command: vec!["walk".into()],
+        request_at: "_start".into(),
+        qemu_version: String::new(),
+        architecture: "x86_64".into(),
+    };
+    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
+    let thread = writer.thread(1, 1)?;
+    writer.stamp(thread, 1)?;
+    let mut blocks = HashMap::new();
+    for line in text.lines() {
+        let Some((kind, place)) = line.split_at_checked(3) else {
+            continue;
+        };
+        let Some((address, size)) = place.split_once(',') else {
+            continue;
+        };
+        let (Ok(address), Ok(size_bytes)) = (u64::from_str_radix(address, 16), size.parse()) else {
+            continue;
+        };
+        let mut data = |kind| writer.data(thread, 0, kind, size_bytes, address);
+        match kind {
+            "I  " => {
+                let block = match blocks.get(&(address, size_bytes)) {
+                    Some(&block) => block,
+                    None => {
+                        let instruction = Instruction {
+                            offset: 0,
+                            size_bytes: size_bytes as u8,
+                        };
+                        let block = CodeBlock {
+                            start: address,
+                            instructions: vec![instruction],
+                        };
+                        let block = writer.code_block(&block, None)?;
+                        blocks.insert((address, size_bytes), block);
+                        block
+                    }
+                };
+                writer.execution(thread, block)?;
+            }
+            " L " => data(Kind::Load)?,
+            " S " => data(Kind::Store)?,
+            " M " => {
+                data(Kind::Load)?;
+                data(Kind::Store)?;
+            }
+            _ => {}
+        }
+    }
+    writer.finish(EndReason::ServerExited)?;
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! `corehop replay --detail`: which functions and segments miss, what they take from each other,
+//! how far reuse lies apart, and what requests touch.
+
+mod json;
+mod text;
+
+use super::about;
+use crate::failure::Failure;
+use clap::Args;
+use corehop_plans::Plan;
+use corehop_simulator::detail::{Detail, Owner, Segments, replay_in_detail};
+use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
+use corehop_traces::Trace;
+use std::path::PathBuf;
+
+pub use json::keys;
+pub use text::render;
+
+/// The options that ask for more than totals.
+#[derive(Args)]
+pub struct DetailArguments {
+    /// Also tell where: by function, segment and request, and how far apart lines are used
+    #[arg(long)]
+    pub detail: bool,
+    /// How many functions the table of functions has
+    #[arg(
+        long,
+        value_name = "FUNCTIONS",
+        default_value_t = 15,
+        requires = "detail"
+    )]
+    pub top: usize,
+    /// Name segments as this plan would split them, but move no thread
+    #[arg(
+        long,
+        value_name = "PLAN",
+        requires = "detail",
+        conflicts_with = "plan"
+    )]
+    segments: Option<PathBuf>,
+}
+
+/// One replay in detail.
+pub struct Told {
+    /// Its totals.
+    replay: Replay,
+    /// What its segments are called.
+    segments: Segments,
+    /// Everything else.
+    detail: Detail,
+}
+
+impl DetailArguments {
+    /// Replays as `plan` says, in detail; `split` is what it makes of this trace.
+    pub fn tell(
+        &self,
+        trace: &Trace,
+        machine: &Machine,
+        plan: Option<&Plan>,
+        split: Option<Split>,
+        options: &ReplayOptions,
+    ) -> Result<Told, Failure> {
+        let naming = self
+            .segments
+            .as_deref()
+            .map(corehop_plans::read)
+            .transpose()?;
+        let segments = match naming.as_ref().or(plan) {
+            Some(plan) => Segments::from_plan(plan, trace.modules(), trace.functions())
+                .map_err(|error| about(self.segments.as_deref(), error))?,
+            None => Segments::default(),
+        };
+        let split = split.unwrap_or_default();
+        let (replay, detail) = replay_in_detail(trace, machine, &split, &segments, options)?;
+        Ok(Told {
+            replay,
+            segments,
+            detail,
+        })
+    }
+}
+
+/// Whose code it is, as people read it.
+fn name(trace: &Trace, owner: Owner) -> String {
+    match owner {
+        Owner::Function(function) => trace.functions()[function as usize].name.clone(),
+        Owner::Module(module) => format!("[{}]", trace.modules()[module as usize].path),
+        Owner::Elsewhere => "[outside all modules]".into(),
+    }
+}

@@ -1,0 +1,268 @@
+//! What a replay tells in detail, as tables for a terminal. Names come last in a row, because those
+//! of C++ functions have no width.
+
+use super::{Told, name};
+use crate::number::{counted, grouped as count};
+use corehop_simulator::Counters;
+use corehop_simulator::detail::{Losses, Spread, WorkingSet};
+use corehop_traces::Trace;
+use std::fmt::Write;
+
+/// Adds a line; writing to a string cannot fail.
+macro_rules! line {
+    ($text:expr, $($format:tt)*) => {
+        writeln!($text, $($format)*).expect("writing to a string")
+    };
+}
+
+/// All tables, each after an empty line.
+pub fn render(trace: &Trace, told: &Told, top: usize) -> String {
+    let mut text = String::new();
+    functions(&mut text, trace, told, top);
+    if told.detail.segments.len() > 1 {
+        segments(&mut text, told);
+        losses(&mut text, told);
+    }
+    distances(&mut text, told);
+    working_sets(&mut text, told);
+    text
+}
+
+/// Of a name, in characters.
+const LONGEST_NAME: usize = 60;
+
+const COLUMNS: [&str; 6] = [
+    "accesses",
+    "L1I misses",
+    "L1D misses",
+    "L2 misses",
+    "share",
+    "L3 misses",
+];
+
+fn costs(counters: &Counters, all: &Counters) -> String {
+    let l2 = counters.l2.misses();
+    let columns = [
+        count(counters.accesses()),
+        count(counters.l1i.misses()),
+        count(counters.l1d.misses()),
+        count(l2),
+        share(l2, all.l2.misses()),
+        count(counters.l3.misses()),
+    ];
+    aligned(&columns.each_ref().map(String::as_str))
+}
+
+fn aligned(columns: &[&str; 6]) -> String {
+    let [accesses, l1i, l1d, l2, share, l3] = columns;
+    format!("{accesses:>13}{l1i:>12}{l1d:>12}{l2:>12}{share:>9}{l3:>12}")
+}
+
+fn functions(text: &mut String, trace: &Trace, told: &Told, top: usize) {
+    let functions = &told.detail.functions;
+    let shown = top.min(functions.len());
+    let all = &told.replay.counters;
+    line!(
+        text,
+        "\n{}  function, most L2 misses first{}",
+        aligned(&COLUMNS),
+        of_all(shown, functions.len())
+    );
+    for function in &functions[..shown] {
+        line!(
+            text,
+            "{}  {}",
+            costs(&function.cost.counters, all),
+            shortened(&name(trace, function.owner))
+        );
+    }
+    if shown < functions.len() {
+        let rest: Counters = functions[shown..]
+            .iter()
+            .map(|function| function.cost.counters)
+            .sum();
+        line!(text, "{}  all others", costs(&rest, all));
+    }
+}
+
+fn of_all(shown: usize, all: usize) -> String {
+    if shown == all {
+        return String::new();
+    }
+    format!(" ({} of {})", count(shown as u64), count(all as u64))
+}
+
+fn segments(text: &mut String, told: &Told) {
+    line!(text, "\n{}  segment: from entering", aligned(&COLUMNS));
+    let named = told.segments.names().iter().zip(&told.detail.segments);
+    for (number, (name, cost)) in named.enumerate() {
+        line!(
+            text,
+            "{}  {number} {}",
+            costs(&cost.counters, &told.replay.counters),
+            shortened(name)
+        );
+    }
+}
+
+fn losses(text: &mut String, told: &Told) {
+    let interference = &told.detail.interference;
+    let title = "L2 misses for want of room: rows missed again what columns had evicted";
+    matrix(text, title, &interference.capacity);
+    let coherence = &interference.coherence;
+    if (0..coherence.lost.len()).any(|segment| coherence.of(segment) > 0) {
+        let title =
+            "L2 misses after stores elsewhere: rows missed again what columns had stored to";
+        matrix(text, title, coherence);
+    }
+}
+
+fn matrix(text: &mut String, title: &str, losses: &Losses) {
+    let segments = 0..losses.lost.len();
+    let columns = segments
+        .clone()
+        .map(|taker| format!("{:>12}", format!("by {taker}")));
+    let columns: String = columns.collect();
+    line!(text, "\n{title}");
+    line!(
+        text,
+        "{:<12}{:>12}{columns}{:>16}",
+        "",
+        "all",
+        "others' lines"
+    );
+    for segment in segments {
+        let row = losses.lost[segment]
+            .iter()
+            .map(|&lost| format!("{:>12}", count(lost)));
+        let row: String = row.collect();
+        let (all, others) = (losses.of(segment), losses.touched_by_others[segment]);
+        let name = format!("segment {segment}");
+        line!(
+            text,
+            "{name:<12}{:>12}{row}{:>16}",
+            count(all),
+            count(others)
+        );
+    }
+}
+
+fn distances(text: &mut String, told: &Told) {
+    let (fetches, data) = (
+        &told.detail.reuse_distances.fetches,
+        &told.detail.reuse_distances.data,
+    );
+    let all = fetches.accesses() + data.accesses();
+    line!(
+        text,
+        "\n{:<24}{:>15}{:>15}{:>17}{:>10}",
+        "other lines in between",
+        "fetches",
+        "data",
+        "an LRU cache of",
+        "misses"
+    );
+    for bucket in 0..fetches.buckets.len().max(data.buckets.len()) {
+        let of = |buckets: &[u64]| count(buckets.get(bucket).copied().unwrap_or(0));
+        let missed = fetches.misses(bucket as u32) + data.misses(bucket as u32);
+        let holds = size(64 << bucket);
+        line!(
+            text,
+            "{:<24}{:>15}{:>15}{holds:>17}{:>10}",
+            range(bucket),
+            of(&fetches.buckets),
+            of(&data.buckets),
+            share(missed, all)
+        );
+    }
+    let first = [fetches.first_touches, data.first_touches].map(count);
+    line!(
+        text,
+        "{:<24}{:>15}{:>15}",
+        "first touch",
+        first[0],
+        first[1]
+    );
+}
+
+/// As much of a name as tells it from others; those of templates have hardly an end.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// The distances that a bucket counts.
+fn range(bucket: usize) -> String {
+    match bucket {
+        0 => "0".into(),
+        1 => "1".into(),
+        _ => format!(
+            "{} to {}",
+            count(1 << (bucket - 1)),
+            count((1 << bucket) - 1)
+        ),
+    }
+}
+
+fn working_sets(text: &mut String, told: &Told) {
+    let sets = &told.detail.working_sets;
+    if sets.is_empty() {
+        return;
+    }
+    let requests = counted(sets.len() as u64, "request", "requests");
+    line!(
+        text,
+        "\n{:<40}{:>12}{:>12}",
+        format!("touched by {requests}"),
+        "median",
+        "largest"
+    );
+    let mut row = |name: &str, lines: &dyn Fn(&WorkingSet) -> u64| {
+        let Spread { median, largest } = Spread::of(sets.iter().map(lines));
+        line!(
+            text,
+            "{name:<40}{:>12}{:>12}",
+            size(median * 64),
+            size(largest * 64)
+        );
+    };
+    row("code", &|set| set.code_lines);
+    row("data", &|set| set.data_lines);
+    row("code and data", &|set| set.lines);
+    let mut overlap = |name: &str, shared: &dyn Fn(&WorkingSet) -> Option<u64>| {
+        let shares = sets
+            .iter()
+            .filter_map(|set| Some(shared(set)? * 1000 / set.lines.max(1)));
+        let Spread { median, largest } = Spread::of(shares);
+        let percent = |permille: u64| format!("{:.1} %", permille as f64 / 10.0);
+        line!(
+            text,
+            "{name:<40}{:>12}{:>12}",
+            percent(median),
+            percent(largest)
+        );
+    };
+    overlap("  of it by the previous request too", &|set| {
+        set.shared_with_previous_lines
+    });
+    overlap("  of it by any of the last 10 too", &|set| {
+        set.shared_with_recent_lines
+    });
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", count(bytes >> 20)),
+        _ => format!("{} KiB", count(bytes >> 10)),
+    }
+}
+
+fn share(part: u64, whole: u64) -> String {
+    match whole {
+        0 => String::new(),
+        _ => format!("{:.2} %", part as f64 / whole as f64 * 100.0),
+    }
+}
