@@ -1,8 +1,8 @@
 //! The ways of each set in an order: newest first, empty ways last.
 //!
 //! Up to 16 ways their numbers fit one 64-bit word, four bits each, the newest lowest; moving one
-//! to the front is a dozen operations without a branch. Keeping the lines themselves in order, as
-//! an array, was tried: its search and its moves mispredict on nearly every hit beyond the first.
+//! to the front is a dozen operations without a branch. The alternative, the lines themselves in
+//! order as an array, needs a search and moves of a length that differs from hit to hit.
 //! Wider sets, which only outer levels have, are a list of bytes.
 
 /// The orders of all sets of one cache.

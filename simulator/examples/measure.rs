@@ -1,0 +1,88 @@
+//! How fast worlds are: `cargo run --release -p corehop-simulator --example measure -- TRACE`.
+//!
+//! Divides a trace's touches into worlds of one residue each, leaves out repeated ones as a replay
+//! does, and times one host core driving the worlds; the simulated core changes every so often, so
+//! that stores find copies elsewhere to remove.
+
+use corehop_simulator::{CacheLevel, Geometry, Machine, World};
+use corehop_traces::{Kind, Trace};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Instant;
+
+const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
+
+/// Touches between two changes of core.
+const STRETCH: u64 = 20_000;
+
+/// The touches of one residue.
+#[derive(Default)]
+struct Shard {
+    ids: HashMap<u64, u32>,
+    lines: Vec<u64>,
+    touches: Vec<(u32, u8, Kind)>,
+}
+
+impl Shard {
+    fn touch(&mut self, quotient: u64, core: u8, kind: Kind) {
+        let id = *self.ids.entry(quotient).or_insert_with(|| {
+            self.lines.push(quotient);
+            self.lines.len() as u32 - 1
+        });
+        if self.touches.last() != Some(&(id, core, kind)) {
+            self.touches.push((id, core, kind));
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or("name a trace")?;
+    let machine = arguments.next().unwrap_or("xeon-e5-2620-v4".into());
+    let machine = Machine::named_or_path(&machine)?;
+    let trace = Trace::open(Path::new(&path))?;
+    for cores in [1, 4] {
+        let residues = Geometry::residues_of(&machine);
+        let mut shards: Vec<Shard> = (0..residues).map(|_| Shard::default()).collect();
+        let mut all = 0;
+        let mut executions = trace.executions();
+        while let Some(execution) = executions.next()? {
+            for access in execution.accesses {
+                for line in access.lines() {
+                    let core = (all / STRETCH % cores) as u8;
+                    let shard = &mut shards[(line % residues) as usize];
+                    shard.touch(line / residues, core, access.kind);
+                    all += 1;
+                }
+            }
+        }
+        let geometry = Geometry::new(&machine, cores as u32, residues);
+        let begun = Instant::now();
+        let mut misses = 0;
+        for shard in &shards {
+            let mut world = World::new(&geometry);
+            shard.lines.iter().for_each(|&line| {
+                world.line(line);
+            });
+            for &(line, core, kind) in &shard.touches {
+                world.access(core.into(), kind, line, &mut ());
+            }
+            for (tally, kind) in world
+                .tally()
+                .iter()
+                .flat_map(|tally| KINDS.map(|k| (tally, k)))
+            {
+                misses += tally.misses(CacheLevel::L2, kind).total();
+            }
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        let driven: usize = shards.iter().map(|shard| shard.touches.len()).sum();
+        println!(
+            "{cores} cores: {all} touches, {driven} driven in {seconds:.3} s: {:.1} M/s \
+             ({:.1} M/s of all), {misses} L2 misses",
+            driven as f64 / seconds / 1e6,
+            all as f64 / seconds / 1e6
+        );
+    }
+    Ok(())
+}
