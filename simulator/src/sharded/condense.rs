@@ -3,11 +3,11 @@
 //! Lines of different *residues* (line number modulo a number that divides the set count of every
 //! cache) never share a set of any cache, so each residue is a small world of its own, and its
 //! touches in order are all that it must be told. Within a residue, a touch of the very line that
-//! was touched last, by the same kind of access, in the same piece, changes nothing: the line is the
-//! most recently used of its set, in the cache of that kind and in all the others where it ever
-//! mattered, and it hits in the first level. It is dropped and only counted. So is a load after a
-//! store of the line; a store after a load is not, because it must reach the other cores. A
-//! *piece* is what a thread did without interruption: in it no core changes, whatever the plan.
+//! was touched last, by the same kind of access, in the same piece, changes nothing: it hits in the
+//! first level, and a policy that sees a line twice in a row does as if it saw it once. It is
+//! dropped and only counted. So is a load after a store of the line; a store after a load is not,
+//! because it must reach the other cores. A *piece* is what a thread did without interruption: in
+//! it no core changes, whatever the plan.
 //!
 //! Three quarters of a recorded mariadbd's touches are dropped. Dropping more, such as fetches and
 //! loads of two lines that alternate, is as exact, but saves another 8 % only and costs a branch.
@@ -144,7 +144,7 @@ impl Condenser {
         let mark = (self.condensed.pieces.len() as u64 - 1) << 2 | NEW_PIECE;
         let room = &mut self.room[..];
         for &touch in touches {
-            let tail = &mut self.tails[touch.line() as usize & self.mask % RESIDUES];
+            let tail = &mut self.tails[(touch.line() as usize & self.mask) % RESIDUES];
             let bits = touch.bits();
             // A load is one less than a store of the same line.
             if tail.last == bits || tail.last == bits + (bits & 1) {
