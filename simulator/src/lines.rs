@@ -13,39 +13,51 @@ pub(crate) struct Lines {
     numbers: Vec<u64>,
 }
 
-/// Lines remembered in front of the map.
-const RECENT: usize = 1 << 12;
-
 /// No line: line numbers are addresses divided by 64.
 const NONE: u64 = u64::MAX;
 
 impl Lines {
-    pub(crate) fn new() -> Self {
+    /// No lines yet; up to `recent` of them are answered by the table, a power of two.
+    pub(crate) fn new(recent: usize) -> Self {
+        assert!(recent.is_power_of_two(), "{recent} recent lines");
         Lines {
             ids: HashMap::default(),
-            recent: vec![(NONE, 0); RECENT].into(),
+            recent: vec![(NONE, 0); recent].into(),
             numbers: Vec::new(),
         }
     }
 
-    /// The id of `line`, which `register` gives the first time.
+    /// The id of `line`; a line that was not met before is also given to `register`.
+    ///
+    /// # Panics
+    /// On the 2^30th line, with whose like a program fills 64 GiB.
     #[inline]
-    pub(crate) fn id(&mut self, line: u64, register: impl FnOnce(u64) -> u32) -> u32 {
-        let recent = &mut self.recent[line as usize % RECENT];
+    pub(crate) fn id(&mut self, line: u64, register: impl FnOnce(u64)) -> u32 {
+        let place = line as usize & (self.recent.len() - 1);
+        let recent = &mut self.recent[place];
         if recent.0 != line {
             let numbers = &mut self.numbers;
             let id = *self.ids.entry(line).or_insert_with(|| {
+                assert!(numbers.len() < 1 << 30, "2^30 lines of one residue");
                 numbers.push(line);
-                register(line)
+                register(line);
+                numbers.len() as u32 - 1
             });
             *recent = (line, id);
         }
         recent.1
     }
 
-    /// The line called `id`.
-    pub(crate) fn number(&self, id: u32) -> u64 {
-        self.numbers[id as usize]
+    /// The lines numbered so far, by id.
+    pub(crate) fn numbers(&self) -> &[u64] {
+        &self.numbers
+    }
+
+    /// Bytes of memory they take, as far as the map says.
+    pub(crate) fn size_bytes(&self) -> usize {
+        let entries = self.ids.capacity() * size_of::<(u64, u32)>();
+        let recent = self.recent.len() * size_of::<(u64, u32)>();
+        entries + recent + self.numbers.capacity() * size_of::<u64>()
     }
 }
 

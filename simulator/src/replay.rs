@@ -1,4 +1,4 @@
-//! Replays a trace: every access in recorded order, each on the core its thread is then on.
+//! The plain replay: every access in recorded order, each on the core its thread is then on.
 //!
 //! A thread starts on the core its split says and moves when it enters a function of the split,
 //! before that entry's own accesses. Where nothing moves a thread it stays, also from one request
@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::split::Split;
 use crate::watch::Watch;
 use crate::world::World;
-use corehop_traces::{Execution, Trace};
+use corehop_traces::Execution;
 
 /// What to replay of a trace; the default is all of it.
 #[derive(Clone, Default)]
@@ -41,53 +41,14 @@ pub struct Replay {
     pub requests: u64,
 }
 
-/// Replays `trace` on `machine`, split over cores by `split`.
-///
-/// # Errors
-/// [`Error::TooManyCores`] for a split that the machine is too small for; [`Error::NoRequests`],
-/// [`Error::UnknownRequest`] and [`Error::NothingToCount`] for options that do not fit the trace;
-/// [`Error::Trace`] for a trace that cannot be read.
-pub fn replay(
-    trace: &Trace,
-    machine: &Machine,
-    split: &Split,
-    options: &ReplayOptions,
-) -> Result<Replay, Error> {
-    let chosen = chosen_requests(options, trace.requests().len())?;
-    let first_counted = chosen.get(options.warm_up_requests).copied();
-    let mut replayer = Replayer::new(machine, split)?;
-    let mut counting = options.warm_up_requests == 0;
-    let mut executions = match options.requests {
-        Some(_) => trace.executions_of(&chosen),
-        None => trace.executions(),
-    };
-    let mut untold = 0;
-    let tell = |executions| options.progress.iter().for_each(|told| told(executions));
-    while let Some(execution) = executions.next()? {
-        if !counting && execution.request >= first_counted {
-            counting = true;
-            replayer.start_counting();
-        }
-        replayer.execute(&execution);
-        untold += 1;
-        if untold == EXECUTIONS_PER_REPORT {
-            tell(std::mem::take(&mut untold));
-        }
-    }
-    tell(untold);
-    if !counting {
-        replayer.start_counting();
-    }
-    let mut replay = replayer.finish();
-    replay.requests = (chosen.len() - options.warm_up_requests) as u64;
-    Ok(replay)
-}
-
-/// How often progress is told: some hundred times a second.
+/// How often a sequential replay of a trace tells its progress: some hundred times a second.
 pub(crate) const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
 
 /// The requests to replay, in the trace's order, once it is sure that they make sense.
-pub(crate) fn chosen_requests(options: &ReplayOptions, requests: usize) -> Result<Vec<u32>, Error> {
+pub(crate) fn chosen_requests(
+    options: &ReplayOptions<'_>,
+    requests: usize,
+) -> Result<Vec<u32>, Error> {
     let warm_up = options.warm_up_requests;
     if requests == 0 && (warm_up > 0 || options.requests.is_some()) {
         return Err(Error::NoRequests);
@@ -110,7 +71,11 @@ pub(crate) fn chosen_requests(options: &ReplayOptions, requests: usize) -> Resul
     Ok(chosen)
 }
 
-/// A replay under way, fed one execution after the other: what [`replay`] does with a whole trace.
+/// Lines whose ids are found without hashing.
+const RECENT_LINES: usize = 1 << 12;
+
+/// A replay under way, fed one execution after the other. [`crate::replay()`] counts the same for a
+/// whole trace, and faster; this one can be watched.
 pub struct Replayer<'a> {
     machine: &'a Machine,
     split: &'a Split,
@@ -149,7 +114,7 @@ impl<'a> Replayer<'a> {
             machine,
             split,
             world: World::new(&Geometry::new(machine, cores, 1)),
-            lines: Lines::new(),
+            lines: Lines::new(RECENT_LINES),
             cores_of_threads: Vec::new(),
             moves: vec![Moves::default(); cores as usize],
         })
@@ -168,7 +133,9 @@ impl<'a> Replayer<'a> {
         let accesses = &mut self.moves[core as usize].accesses;
         for access in execution.accesses {
             for line in access.lines() {
-                let id = lines.id(line, |line| world.line(line));
+                let id = lines.id(line, |line| {
+                    world.line(line);
+                });
                 accesses[access.kind as usize] += 1;
                 world.access(core as usize, access.kind, id, watch);
             }
@@ -201,7 +168,7 @@ impl<'a> Replayer<'a> {
     /// # Panics
     /// When no line has that id.
     pub fn line_number(&self, id: u32) -> u64 {
-        self.lines.number(id)
+        self.lines.numbers()[id as usize]
     }
 
     /// Starts counting afresh; caches and threads stay as they are.

@@ -88,6 +88,12 @@ impl Split {
         Ok(split)
     }
 
+    /// The functions whose entries move threads, by ascending index.
+    pub fn functions(&self) -> impl Iterator<Item = u32> + '_ {
+        let indexed = (0..).zip(&self.cores_of_functions);
+        indexed.filter_map(|(function, core)| core.map(|_| function))
+    }
+
     /// The core that entering `function` moves a thread to.
     #[inline]
     pub fn core_of(&self, function: u32) -> Option<u32> {

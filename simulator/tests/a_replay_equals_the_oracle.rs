@@ -1,9 +1,14 @@
 //! Traces written and read back: the replay counts what the oracle counts when it is told, step by
-//! step, which core each thread is on.
+//! step, which core each thread is on; on any number of host threads, alone or beside other
+//! machines, straight from the file or prepared, and execution by execution.
 
 mod oracle;
+mod random;
 
-use corehop_simulator::{Counters, Error, Machine, ReplayOptions, Split, replay};
+use corehop_simulator::{
+    Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
+    replay_all,
+};
 use corehop_traces::{
     CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
 };
@@ -11,7 +16,10 @@ use oracle::Oracle;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
+use random::{equal, holds, machines};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// One execution of the recorded program.
 #[derive(Clone, Debug)]
@@ -28,7 +36,7 @@ const FUNCTIONS: u32 = 6;
 const CODE: u64 = 0x10_000;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let data = vec((0u64..1200, any::<bool>()), 0..4);
+    let data = vec((prop_oneof![0u64..1200, 0u64..9000], any::<bool>()), 0..4);
     let step = (0u32..2, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
     let step = step.prop_map(|(thread, begins_request, function, data)| Step {
         thread,
@@ -44,7 +52,11 @@ fn code_address(function: u32) -> u64 {
 }
 
 /// Writes the steps as a trace, each at its own stamp.
-fn record(steps: &[Step], path: &Path) -> Result<(), corehop_traces::Error> {
+fn record(
+    steps: &[Step],
+    executions_per_block: usize,
+    path: &Path,
+) -> Result<(), corehop_traces::Error> {
     let header = Header {
         created_by: "test".into(),
         command: vec!["server".into()],
@@ -52,7 +64,11 @@ fn record(steps: &[Step], path: &Path) -> Result<(), corehop_traces::Error> {
         qemu_version: "7.2".into(),
         architecture: "x86_64".into(),
     };
-    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
+    let options = WriterOptions {
+        executions_per_block,
+        ..WriterOptions::default()
+    };
+    let mut writer = Writer::create(path, &header, &options)?;
     let module = writer.module(&Module {
         path: "/usr/bin/server".into(),
         build_id: "0a1b".into(),
@@ -170,48 +186,129 @@ l3 = { size_bytes = 960, ways = 5, latency_cycles = 41 }
     Machine::from_toml(text, Path::new("tiny.toml")).unwrap()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+/// A recorded program, and how it is replayed.
+#[derive(Clone, Debug)]
+struct Case {
+    steps: Vec<Step>,
+    executions_per_block: usize,
+    machine: Machine,
+    /// Another one that the same pass simulates.
+    other: Machine,
+    functions: Vec<u32>,
+    every_other: bool,
+    warm_up: usize,
+    thread_per_core: bool,
+}
 
-    #[test]
-    fn counters_and_hops_are_equal(
-        steps in steps(),
-        functions in subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..4),
-        every_other in any::<bool>(),
-        warm_up in 0usize..4,
-        start_cores in prop::option::of(1u32..5),
-    ) {
+fn cases() -> impl Strategy<Value = Case> {
+    let functions = subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=6);
+    let replays = (functions, any::<bool>(), 0usize..4, any::<bool>());
+    let recordings = (steps(), 1usize..20, machines(), machines());
+    (recordings, replays).prop_map(|((steps, executions_per_block, machine, other), replays)| {
+        let (functions, every_other, warm_up, thread_per_core) = replays;
+        Case {
+            steps,
+            executions_per_block,
+            machine,
+            other,
+            functions,
+            every_other,
+            warm_up,
+            thread_per_core,
+        }
+    })
+}
+
+static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
+    [1, 2, 3].map(|threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap()
+    })
+});
+
+impl Case {
+    fn functions(&self) -> Vec<(u32, u32)> {
+        if self.thread_per_core {
+            return Vec::new();
+        }
+        let cores = self.machine.cores.min(self.other.cores);
+        let cores = (0..cores).cycle();
+        self.functions.iter().copied().zip(cores).collect()
+    }
+
+    /// Cores that threads start on in turn.
+    fn start_cores(&self) -> Option<u32> {
+        let cores = self.machine.cores.min(self.other.cores);
+        self.thread_per_core.then_some(cores)
+    }
+
+    fn split(&self) -> Split {
+        match self.start_cores() {
+            Some(cores) => Split::thread_per_core(cores),
+            None => Split::new(self.functions()),
+        }
+    }
+}
+
+#[test]
+fn counters_and_hops_are_equal() {
+    holds("replays equal the oracle", cases(), |case| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        record(&steps, &path).unwrap();
+        record(&case.steps, case.executions_per_block, &path).unwrap();
         let trace = Trace::open(&path).unwrap();
         let requests = trace.requests().len() as u32;
         let chosen: Option<Vec<u32>> =
-            (every_other && requests > 0).then(|| (0..requests).step_by(2).collect());
+            (case.every_other && requests > 0).then(|| (0..requests).step_by(2).collect());
         let available = chosen.as_ref().map_or(requests as usize, Vec::len);
-        let warm_up = warm_up.min(available.saturating_sub(1));
-
-        let functions = if start_cores.is_some() { Vec::new() } else { functions };
-        let functions: Vec<(u32, u32)> = functions.into_iter().zip(0..).collect();
-        let split = match start_cores {
-            Some(cores) => Split::thread_per_core(cores),
-            None => Split::new(functions.clone()),
-        };
+        let warm_up = case.warm_up.min(available.saturating_sub(1));
         let options = ReplayOptions {
             requests: chosen.clone(),
             warm_up_requests: warm_up,
             ..ReplayOptions::default()
         };
-        let machine = machine();
-        let fast = replay(&trace, &machine, &split, &options).unwrap();
-        let placed = (&functions[..], start_cores);
-        let (per_core, hops) = naive(&steps, &machine, placed, chosen.as_deref(), warm_up);
-        prop_assert_eq!(fast.counters, per_core.iter().copied().sum::<Counters>());
-        prop_assert_eq!(fast.per_core, per_core);
-        prop_assert_eq!(fast.hops, hops);
-        prop_assert_eq!(fast.accesses, fast.counters.accesses());
-        prop_assert_eq!(fast.requests as usize, available - warm_up);
-    }
+        let (functions, split) = (case.functions(), case.split());
+        let placed = (&functions[..], case.start_cores());
+        let expected = |machine: &Machine| {
+            let (per_core, hops) = naive(&case.steps, machine, placed, chosen.as_deref(), warm_up);
+            let counters: Counters = per_core.iter().copied().sum();
+            Replay {
+                accesses: counters.accesses(),
+                counters,
+                per_core,
+                hops,
+                requests: (available - warm_up) as u64,
+            }
+        };
+        let machines = [&case.machine, &case.other];
+        let both = machines.map(expected);
+        let settings = machines.map(|machine| Setting {
+            machine,
+            split: &split,
+        });
+        for pool in &*POOLS {
+            let alone = || replay(&trace, &case.machine, &split, &options);
+            equal(&pool.install(alone).unwrap(), &both[0])?;
+            let together = || replay_all(&trace, &settings, &options);
+            equal(&pool.install(together).unwrap()[..], &both[..])?;
+            let planned: Vec<u32> = (0..FUNCTIONS).collect();
+            let prepare = || Prepared::new(&trace, &machines, &planned, &options);
+            let prepared = pool.install(prepare).unwrap();
+            for (machine, expected) in machines.iter().zip(&both) {
+                let again = || prepared.replay(machine, &split);
+                equal(&pool.install(again).unwrap(), expected)?;
+            }
+        }
+        if options.requests.is_none() && warm_up == 0 {
+            let mut replayer = Replayer::new(&case.machine, &split).unwrap();
+            let mut executions = trace.executions();
+            while let Some(execution) = executions.next().unwrap() {
+                replayer.execute(&execution);
+            }
+            equal(replayer.finish().per_core, both[0].per_core.clone())?;
+        }
+        Ok(())
+    });
 }
 
 /// What a replay of these steps with these options is refused with.
@@ -224,7 +321,7 @@ fn refusal(begins: [bool; 3], requests: Option<Vec<u32>>, warm_up: usize, split:
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("short.trace");
-    record(&begins.map(step), &path).unwrap();
+    record(&begins.map(step), 100, &path).unwrap();
     let options = ReplayOptions {
         requests,
         warm_up_requests: warm_up,
@@ -281,7 +378,7 @@ fn progress_is_told_of_every_execution() {
         function: 0,
         data: Vec::new(),
     };
-    record(&vec![step; 100_000], &path).unwrap();
+    record(&vec![step; 100_000], 30_000, &path).unwrap();
     let told = std::sync::atomic::AtomicU64::new(0);
     let tell = |executions| {
         told.fetch_add(executions, std::sync::atomic::Ordering::Relaxed);

@@ -56,6 +56,8 @@ pub struct ThreadContents {
     pub blocks: Vec<Place>,
     /// Request marks, in order.
     pub marks: Vec<Mark>,
+    /// Stamps of all runs, in order, until a trace takes them.
+    pub run_stamps: Vec<u64>,
     last_stamp: Option<u64>,
     ended: bool,
 }
@@ -279,6 +281,8 @@ impl Contents {
                 return Err(Rule::Runs.broken("a block begins before its thread's last run"));
             }
             stream.last_stamp = Some(last.stamp);
+            let stamps = outline.runs.iter().map(|run| run.stamp);
+            stream.run_stamps.extend(stamps);
             stream.blocks.push(place);
         }
         let mut runs = outline.runs.iter();

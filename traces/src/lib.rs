@@ -67,6 +67,7 @@ mod sink;
 mod sizes;
 mod stream;
 mod stretch;
+mod switches;
 mod touch;
 mod trace;
 // Made from `schema/trace.capnp`, and kept current by a test.

@@ -78,9 +78,10 @@ impl<'t> Player<'t> {
         let mut marks = self.block.outline.requests.iter().copied().peekable();
         let mut execution = 0;
         let mut run_end = 0;
+        let mut told = false;
         for run in &self.block.outline.runs {
             run_end += run.executions;
-            let mut told = false;
+            told &= !self.trace.switches.has(block.thread, run.stamp);
             while execution < run_end {
                 if marks.next_if_eq(&execution).is_some() {
                     marks_passed += 1;

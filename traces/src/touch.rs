@@ -22,6 +22,12 @@ impl Touch {
         self.0 >> 2
     }
 
+    /// Both as one number: the line's, times four, plus 0 for a fetch, 1 for a load, 2 for a store.
+    #[inline(always)]
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
     /// Fetch, load or store.
     #[inline(always)]
     pub fn kind(self) -> Kind {
@@ -36,7 +42,8 @@ impl Touch {
 /// Hears the executions of a block, in order.
 pub trait Listener {
     /// A run of the block's thread begins: what is played until the next call has this stamp. Not
-    /// called for a run of which nothing is wanted.
+    /// called for a run of which nothing is wanted, nor for one that goes on where another ended
+    /// without any other thread's run between them.
     fn run(&mut self, stamp: u64);
 
     /// Some executions of the current run, all of one request of the thread (or of none), and the

@@ -12,6 +12,7 @@ use crate::program::{CodeBlock, Function, Module, Request};
 use crate::reading::{Stop, map, read};
 use crate::recording::{EndReason, Header};
 use crate::requests::Requests;
+use crate::switches::Switches;
 use crate::wanted::Wanted;
 use memmap2::Mmap;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ pub struct Trace {
     pub(crate) map: Mmap,
     pub(crate) contents: Contents,
     pub(crate) requests: Requests,
+    pub(crate) switches: Switches,
     header: Header,
     ending: Ending,
 }
@@ -59,7 +61,7 @@ impl Trace {
         let map = map(path)?;
         let reading = read(path, &map)?;
         let path = path.to_path_buf();
-        let contents = reading.contents;
+        let mut contents = reading.contents;
         let offset = reading.bytes as u64;
         let damaged = |path, problem| {
             let entry = reading.entries;
@@ -87,11 +89,15 @@ impl Trace {
             .map(|stream| &stream.marks[..])
             .collect();
         let requests = Requests::new(&marks);
+        let streams = contents.streams.iter_mut();
+        let stamps = streams.map(|stream| std::mem::take(&mut stream.run_stamps));
+        let switches = Switches::new(stamps.collect());
         Ok(Trace {
             path,
             map,
             contents,
             requests,
+            switches,
             header,
             ending,
         })

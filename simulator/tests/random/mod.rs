@@ -1,6 +1,8 @@
 //! Random machines of a few lines a level, where every kind of eviction is frequent, and random
 //! programs for them.
 
+#![allow(dead_code)] // Each test uses its part.
+
 use corehop_simulator::{Inclusion, Level, Machine, Policy};
 use corehop_traces::Kind;
 use proptest::collection::vec;

@@ -1,0 +1,144 @@
+//! A trace made ready to be replayed many times: condensed, sharded, and in memory.
+//!
+//! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
+//! plans or machines reads it once. A quarter of the touches of a recorded mariadbd are left, at
+//! four bytes each.
+
+use super::condense::Piece;
+use super::options;
+use super::pass::{self, Reading};
+use super::placement::Placement;
+use super::report::Report;
+use super::shard::{Entry, Shard};
+use super::simulate::{self, Simulation};
+use crate::Error;
+use crate::geometry::Geometry;
+use crate::machine::Machine;
+use crate::replay::{Replay, ReplayOptions, chosen_requests};
+use crate::split::Split;
+use crate::tally::Tally;
+use crate::world::World;
+use corehop_traces::Trace;
+use rayon::prelude::*;
+
+/// A trace, or some requests of it, in memory and ready to be replayed.
+///
+/// ```no_run
+/// # use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
+/// # let trace = corehop_traces::Trace::open("bank.trace".as_ref())?;
+/// # let (first, second) = (3, 17);
+/// let machine = Machine::named_or_path("xeon-e5-2620-v4")?;
+/// let functions = [first, second];
+/// let prepared = Prepared::new(&trace, &[&machine], &functions, &ReplayOptions::default())?;
+/// for function in functions {
+///     let replay = prepared.replay(&machine, &Split::new([(function, 1)]))?;
+///     println!("{} L2 misses", replay.counters.l2.misses());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Prepared {
+    residues: u64,
+    /// By function: whether a split may move threads at its entries.
+    breaks: Vec<bool>,
+    pieces: Vec<Piece>,
+    shards: Vec<(Shard, Vec<Entry>)>,
+    first_counted: Option<u32>,
+    requests: u64,
+}
+
+impl Prepared {
+    /// Reads what `options` name of `trace`, for replays on `machines` with splits at entries of
+    /// `functions`.
+    ///
+    /// # Errors
+    /// As [`crate::replay()`].
+    pub fn new(
+        trace: &Trace,
+        machines: &[&Machine],
+        functions: &[u32],
+        options: &ReplayOptions,
+    ) -> Result<Prepared, Error> {
+        let chosen = chosen_requests(options, trace.requests().len())?;
+        let residues = options::residues_of(machines.iter().copied());
+        let mut shards = options::shards(residues, Vec::new);
+        let reading = Reading {
+            trace,
+            requests: options.requests.as_ref().map(|_| &chosen[..]),
+            breaks: options::breaks(trace.functions().len(), functions.iter().copied()),
+            residues,
+            progress: options.progress,
+        };
+        let mut pieces: Vec<Piece> = Vec::new();
+        pass::read(
+            &reading,
+            &mut shards,
+            |batch| {
+                let first_piece = pieces.len();
+                let placed = batch.placed.iter();
+                pieces.extend(placed.map(|&placed| *batch.order.piece(placed)));
+                first_piece
+            },
+            |&first_piece, batch, shard, entries| {
+                shard.gather(batch.order, batch.placed, first_piece, entries);
+            },
+        )?;
+        Ok(Prepared {
+            residues,
+            breaks: reading.breaks,
+            pieces,
+            shards,
+            first_counted: options::first_counted(options, &chosen),
+            requests: (chosen.len() - options.warm_up_requests) as u64,
+        })
+    }
+
+    /// Replays it. Equal, to the last count, to [`crate::replay()`] of the trace with the options
+    /// it was prepared with.
+    ///
+    /// # Errors
+    /// [`Error::TooManyCores`] for a split that the machine is too small for.
+    ///
+    /// # Panics
+    /// When the machine is not one of those that it was prepared for, nor one whose caches' set
+    /// counts have the same divisor; or when the split moves threads at other functions.
+    pub fn replay(&self, machine: &Machine, split: &Split) -> Result<Replay, Error> {
+        options::check_cores(machine, split)?;
+        let residues = Geometry::residues_of(machine);
+        assert!(
+            residues.is_multiple_of(self.residues),
+            "prepared for other machines than {}",
+            machine.name
+        );
+        let planned = split.functions();
+        let is_break = |function: u32| self.breaks.get(function as usize) == Some(&true);
+        assert!(
+            planned.into_iter().all(is_break),
+            "prepared for splits at other functions"
+        );
+        let mut placement = Placement::new(split, self.first_counted);
+        let cores = placement.place(self.pieces.iter());
+        let geometry = Geometry::new(machine, split.cores(), self.residues);
+        let run = |(shard, entries): &(Shard, Vec<Entry>)| {
+            let mut simulation = Simulation::new(World::new(&geometry));
+            simulation.run(&shard.lines, entries, 0, &cores);
+            simulation.tally().to_vec()
+        };
+        let tallies: Vec<Vec<Tally>> = self.shards.par_iter().with_max_len(1).map(run).collect();
+        let tallies = simulate::sum(split.cores(), tallies.iter().map(Vec::as_slice));
+        let report = Report {
+            machine,
+            placement: &placement,
+            requests: self.requests,
+        };
+        Ok(report.replay(&tallies))
+    }
+
+    /// Bytes of memory it takes.
+    pub fn size_bytes(&self) -> usize {
+        let of_shard = |(shard, entries): &(Shard, Vec<Entry>)| {
+            entries.capacity() * size_of::<Entry>() + shard.lines.size_bytes()
+        };
+        let shards: usize = self.shards.iter().map(of_shard).sum();
+        shards + self.pieces.capacity() * size_of::<Piece>()
+    }
+}

@@ -1,0 +1,72 @@
+//! One residue's lines, numbered densely, and how its touches come in replay order.
+
+use super::condense::NEW_PIECE;
+use super::order::{Order, Placed};
+use crate::lines::Lines;
+
+/// An entry of a shard's stream: `line id << 2 | kind`, or `index of the piece << 2 | 3`.
+pub(crate) type Entry = u32;
+
+/// Lines whose ids are found without hashing: of 64 shards, 64 KiB a host thread at a time.
+const RECENT_LINES: usize = 1 << 10;
+
+/// The kind bits of an entry that is no touch.
+pub(crate) const PIECE: u32 = NEW_PIECE as u32;
+
+/// The lines of one residue, and how far each waiting block's stream of it has been read.
+pub(crate) struct Shard {
+    residue: usize,
+    /// Quotients of line numbers, by line id.
+    pub lines: Lines,
+    /// By waiting block.
+    read: Vec<usize>,
+}
+
+impl Shard {
+    pub fn new(residue: usize) -> Shard {
+        Shard {
+            residue,
+            lines: Lines::new(RECENT_LINES),
+            read: Vec::new(),
+        }
+    }
+
+    /// Appends the touches of the placed pieces; the first piece has the index `first_piece`.
+    pub fn gather(
+        &mut self,
+        order: &Order,
+        placed: &[Placed],
+        first_piece: usize,
+        entries: &mut Vec<Entry>,
+    ) {
+        self.read.resize(order.blocks(), 0);
+        for (index, place) in (first_piece..).zip(placed) {
+            let read = &mut self.read[place.block as usize];
+            let stream = &order.block(place.block).streams[self.residue][*read..];
+            // A piece that touches nothing of this residue has no mark.
+            if stream.first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
+                continue;
+            }
+            entries.push(packed(index, PIECE));
+            let touches = &stream[1..];
+            let end = touches.iter().position(|entry| entry & 3 == NEW_PIECE);
+            let touches = &touches[..end.unwrap_or(touches.len())];
+            entries.extend(touches.iter().map(|&touch| {
+                let line = self.lines.id(touch >> 2, |_| ());
+                line << 2 | (touch & 3) as u32
+            }));
+            *read += 1 + touches.len();
+        }
+    }
+
+    /// Forgets the blocks that do not stay.
+    pub fn release(&mut self, staying: &[bool]) {
+        let mut stays = staying.iter();
+        self.read.retain(|_| *stays.next().unwrap_or(&false));
+    }
+}
+
+fn packed(index: usize, kind: u32) -> Entry {
+    let index = u32::try_from(index).ok().filter(|&index| index < 1 << 30);
+    index.expect("fewer than 2^30 pieces and lines of a residue") << 2 | kind
+}

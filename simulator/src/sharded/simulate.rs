@@ -1,0 +1,80 @@
+//! The loop in which a replay spends its time: one world's touches through its caches.
+
+use super::placement::Cores;
+use super::shard::{Entry, PIECE};
+use crate::lines::Lines;
+use crate::tally::Tally;
+use crate::world::World;
+use corehop_traces::Kind;
+
+/// A world, and where in its stream it is.
+pub(crate) struct Simulation {
+    world: World,
+    lines: usize,
+    core: usize,
+}
+
+impl Simulation {
+    pub fn new(world: World) -> Simulation {
+        Simulation {
+            world,
+            lines: 0,
+            core: 0,
+        }
+    }
+
+    /// Simulates the entries of some consecutive pieces, the first of which has index
+    /// `first_piece`; they run on `cores`. The lines are those of all entries so far.
+    pub fn run(&mut self, lines: &Lines, entries: &[Entry], first_piece: usize, cores: &Cores) {
+        for &quotient in &lines.numbers()[self.lines..] {
+            self.world.line(quotient);
+        }
+        self.lines = lines.numbers().len();
+        // The last touch before counting begins is that before the first mark of a counted piece.
+        let first_counted = cores.first_counted.map(|index| first_piece + index);
+        let is_counted =
+            |entry: &Entry| entry & 3 == PIECE && Some((entry >> 2) as usize) >= first_counted;
+        let uncounted = match first_counted {
+            Some(_) => entries.iter().position(is_counted).unwrap_or(entries.len()),
+            None => 0,
+        };
+        self.run_some(&entries[..uncounted], first_piece, &cores.cores);
+        if first_counted.is_some() {
+            self.world.start_counting();
+        }
+        self.run_some(&entries[uncounted..], first_piece, &cores.cores);
+    }
+
+    /// What each core missed.
+    pub fn tally(&self) -> &[Tally] {
+        self.world.tally()
+    }
+
+    fn run_some(&mut self, entries: &[Entry], first_piece: usize, cores: &[u32]) {
+        let mut core = self.core;
+        for &entry in entries {
+            let kind = match entry & 3 {
+                0 => Kind::Fetch,
+                1 => Kind::Load,
+                2 => Kind::Store,
+                _ => {
+                    core = cores[(entry >> 2) as usize - first_piece] as usize;
+                    continue;
+                }
+            };
+            self.world.access(core, kind, entry >> 2, &mut ());
+        }
+        self.core = core;
+    }
+}
+
+/// Each core's tally, from those of all shards.
+pub(crate) fn sum<'t>(cores: u32, shards: impl Iterator<Item = &'t [Tally]>) -> Vec<Tally> {
+    let mut sums = vec![Tally::default(); cores as usize];
+    for tallies in shards {
+        sums.iter_mut()
+            .zip(tallies)
+            .for_each(|(sum, tally)| *sum += tally);
+    }
+    sums
+}

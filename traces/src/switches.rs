@@ -1,0 +1,57 @@
+//! Where a replay passes from one thread to another.
+//!
+//! A recorder stamps a thread's runs whether or not another ran between them, and mostly none did.
+//! Whoever plays blocks apart from each other would have to stop at every stamp, and so it is found
+//! out once, when a trace is opened, which stamps matter. Only those are kept.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// By thread, the stamps of its runs that come after a run of another thread; ascending.
+#[derive(Default)]
+pub struct Switches {
+    by_thread: Vec<Vec<u64>>,
+}
+
+impl Switches {
+    /// From the ascending stamps of each thread's runs, which are used up.
+    pub fn new(stamps: Vec<Vec<u64>>) -> Switches {
+        let mut by_thread = vec![Vec::new(); stamps.len()];
+        let mut runs: Vec<_> = stamps.into_iter().map(Vec::into_iter).collect();
+        let mut waiting = BinaryHeap::new();
+        for (thread, runs) in runs.iter_mut().enumerate() {
+            waiting.extend(runs.next().map(|stamp| Reverse((stamp, thread))));
+        }
+        let mut last = None;
+        while let Some(Reverse((stamp, thread))) = waiting.pop() {
+            if last != Some(thread) {
+                by_thread[thread].push(stamp);
+            }
+            last = Some(thread);
+            waiting.extend(runs[thread].next().map(|stamp| Reverse((stamp, thread))));
+        }
+        Switches { by_thread }
+    }
+
+    /// Whether the run of `thread` with this stamp comes after one of another thread.
+    pub fn has(&self, thread: u32, stamp: u64) -> bool {
+        let stamps = self.by_thread.get(thread as usize);
+        stamps.is_some_and(|stamps| stamps.binary_search(&stamp).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_of_a_threads_runs_in_a_row_is_a_switch() {
+        let switches = Switches::new(vec![vec![1, 2, 5, 5, 9], vec![3, 9, 10], vec![]]);
+        let of = |thread| {
+            (0..12)
+                .filter(|&at| switches.has(thread, at))
+                .collect::<Vec<u64>>()
+        };
+        assert_eq!([of(0), of(1), of(2)], [vec![1, 5], vec![3, 9], vec![]]);
+    }
+}
