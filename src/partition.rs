@@ -9,6 +9,7 @@ mod sample;
 mod text;
 
 use crate::failure::{Exit, Failure};
+use crate::jobs::Jobs;
 use crate::open::open;
 use crate::progress::Bar;
 use clap::Args;
@@ -59,9 +60,8 @@ pub struct Arguments {
     /// Treat functions always called within this many accesses of each other as one.
     #[arg(long, value_name = "ACCESSES", default_value_t = Rule::default().group_within)]
     group_within: u64,
-    /// Number of host threads; the result does not depend on it. Default: all.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Print one JSON object instead of the table.
     #[arg(long)]
     json: bool,
@@ -96,11 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
         check_output(path, arguments.force)?;
     }
-    if let Some(threads) = arguments.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
-        pool.build_global()
-            .map_err(|error| Failure::new(Exit::Missing, error))?;
-    }
+    arguments.jobs.keep_to()?;
     let (trace, trace_name) = match &arguments.trace {
         Some(path) => (open(path)?, path.display().to_string()),
         None => (sample::open()?, sample::NAME.into()),
