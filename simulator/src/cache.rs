@@ -35,14 +35,14 @@ impl Cache {
     }
 
     /// The line in `way` of `set` was found.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hit(&mut self, set: usize, way: usize) {
         self.replacement.hit(set, way);
     }
 
     /// Puts `line`, which is not there, into `set`; gives its way, and the line it replaced or
     /// [`EMPTY`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fill(&mut self, set: usize, line: u32) -> (usize, u32) {
         let tags = &mut self.tags[set * self.ways..][..self.ways];
         let way = self.replacement.place(set, tags);
@@ -50,6 +50,7 @@ impl Cache {
     }
 
     /// Takes away the line in `way` of `set`.
+    #[inline(always)]
     pub(crate) fn remove(&mut self, set: usize, way: usize) {
         self.tags[set * self.ways + way] = EMPTY;
         self.replacement.removed(set, way);

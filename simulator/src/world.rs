@@ -57,6 +57,12 @@ impl World {
         }
     }
 
+    /// Makes room for so many more lines at once.
+    pub fn reserve(&mut self, lines: usize) {
+        self.lines.reserve(lines);
+        self.rows.reserve(lines * self.geometry.row_bytes);
+    }
+
     /// Registers the line whose number divided by the number of residues is `quotient`; gives its
     /// id, which counts from 0. Registering a line twice makes two lines of it.
     ///
@@ -81,7 +87,7 @@ impl World {
     ///
     /// # Panics
     /// When `core` is not one of the cores used, or `line` was not registered.
-    #[inline]
+    #[inline(always)]
     pub fn access<W: Watch>(&mut self, core: usize, kind: Kind, line: u32, watch: &mut W) {
         watch.accessed(core, kind, line);
         let seat = self.geometry.seats[core];
@@ -89,16 +95,19 @@ impl World {
         match self.way(line, l1) {
             Some(way) => {
                 let cache = &mut self.caches[l1];
-                let set = self.lines[line as usize].quotient & cache.last_set;
+                // A world often has one set of each L1, and need not ask which.
+                let set = match cache.last_set {
+                    0 => 0,
+                    last_set => self.lines[line as usize].quotient & last_set,
+                };
                 cache.hit(set as usize, way);
             }
             None => self.miss(core, kind, line, watch),
         }
-        if kind == Kind::Store {
-            let owner = self.place(line, self.geometry.owner());
-            if self.rows[owner] != core as u8 {
-                self.take(core, line, watch);
-            }
+        let owner = self.place(line, self.geometry.owner());
+        // One branch, which is hardly ever taken, where asking first what is a store makes two.
+        if (kind == Kind::Store) & (self.rows[owner] != core as u8) {
+            self.take(core, line, watch);
         }
     }
 
@@ -125,20 +134,20 @@ impl World {
         &self.tallies
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&self, line: u32, cache: usize) -> usize {
         line as usize * self.geometry.row_bytes + cache
     }
 
     /// The way of `cache` that `line` lies in, if it is there.
-    #[inline]
+    #[inline(always)]
     fn way(&self, line: u32, cache: usize) -> Option<usize> {
         self.rows[self.place(line, cache)]
             .checked_sub(HELD)
             .map(usize::from)
     }
 
-    #[inline]
+    #[inline(always)]
     fn set(&self, line: u32, cache: usize) -> usize {
         let line = &self.lines[line as usize];
         let set = match self.geometry.l3 == Some(cache) {
@@ -148,16 +157,22 @@ impl World {
         set as usize
     }
 
+    #[inline(always)]
     fn hit(&mut self, line: u32, cache: usize, way: usize) {
         let set = self.set(line, cache);
         self.caches[cache].hit(set, way);
     }
 
     /// `core`'s L1 does not hold `line`: brings it there.
+    #[inline(never)]
     fn miss<W: Watch>(&mut self, core: usize, kind: Kind, line: u32, watch: &mut W) {
         let seat = self.geometry.seats[core];
         let l1 = seat.l1[usize::from(kind != Kind::Fetch)];
-        self.count_miss(l1, core, kind, line, watch);
+        let level = match kind {
+            Kind::Fetch => CacheLevel::L1I,
+            Kind::Load | Kind::Store => CacheLevel::L1D,
+        };
+        self.count_miss(level, l1, core, kind, line, watch);
         let owner = self.place(line, self.geometry.owner());
         if self.rows[owner] != core as u8 {
             self.rows[owner] = NOBODY;
@@ -176,7 +191,7 @@ impl World {
     /// `core`'s L2 does not hold `line` either: brings it there.
     fn miss_l2<W: Watch>(&mut self, core: usize, kind: Kind, line: u32, watch: &mut W) {
         let Seat { l2, cluster, .. } = self.geometry.seats[core];
-        self.count_miss(l2, core, kind, line, watch);
+        self.count_miss(CacheLevel::L2, l2, core, kind, line, watch);
         if !self.look_up_l3(core, kind, line, watch) {
             let others = self.lines[line as usize].holders & !(1 << cluster);
             if others != 0 {
@@ -218,7 +233,7 @@ impl World {
             }
             return true;
         }
-        self.count_miss(l3, core, kind, line, watch);
+        self.count_miss(CacheLevel::L3, l3, core, kind, line, watch);
         if !exclusive {
             let victim = self.fill(l3, core, line, watch);
             if victim != EMPTY && self.geometry.l3_inclusion == Inclusion::Inclusive {
@@ -231,6 +246,7 @@ impl World {
     }
 
     /// `core` stored to `line`, which is in its L1D, and makes it its own.
+    #[inline(never)]
     fn take<W: Watch>(&mut self, core: usize, line: u32, watch: &mut W) {
         let seat = self.geometry.seats[core];
         for cluster in ones(self.lines[line as usize].holders & !(1 << seat.cluster)) {
@@ -274,7 +290,7 @@ impl World {
     }
 
     /// Takes `line` from `cache`, if it is there.
-    #[inline]
+    #[inline(always)]
     fn remove(&mut self, cache: usize, line: u32, cause: Cause) {
         if let Some(way) = self.way(line, cache) {
             let (set, place) = (self.set(line, cache), self.place(line, cache));
@@ -284,7 +300,7 @@ impl World {
     }
 
     /// Puts `line` into `cache` for an access of `core`; gives the line replaced, or [`EMPTY`].
-    #[inline]
+    #[inline(always)]
     fn fill<W: Watch>(&mut self, cache: usize, core: usize, line: u32, watch: &mut W) -> u32 {
         let (set, place) = (self.set(line, cache), self.place(line, cache));
         let (way, victim) = self.caches[cache].fill(set, line);
@@ -300,9 +316,10 @@ impl World {
         victim
     }
 
-    #[inline]
+    #[inline(always)]
     fn count_miss<W: Watch>(
         &mut self,
+        level: CacheLevel,
         cache: usize,
         core: usize,
         kind: Kind,
@@ -310,7 +327,6 @@ impl World {
         watch: &mut W,
     ) {
         let cause = Cause::of(self.rows[self.place(line, cache)]);
-        let level: CacheLevel = self.caches[cache].level;
         self.tallies[core].count(level, kind, cause);
         watch.missed(level, core, kind, cause, line);
     }

@@ -3,7 +3,7 @@
 //!
 //!     cargo run --release -p corehop-traces --example measure -- TRACE LEVEL EXECUTIONS_PER_BLOCK
 
-use corehop_traces::{Listener, Player, Touch, Trace, WriterOptions, copy};
+use corehop_traces::{Listener, Played, Player, Trace, WriterOptions, copy};
 use std::path::Path;
 use std::time::Instant;
 
@@ -74,8 +74,8 @@ struct Counter {
 impl Listener for Counter {
     fn run(&mut self, _: u64) {}
 
-    fn played(&mut self, _: Option<u32>, _: Option<u32>, executions: u32, touches: &[Touch]) {
-        self.executions += u64::from(executions);
-        self.touches += touches.len() as u64;
+    fn played(&mut self, played: Played<'_>) {
+        self.executions += u64::from(played.executions);
+        self.touches += played.touches.len() as u64;
     }
 }

@@ -9,7 +9,7 @@ use crate::address::{BASES, BY_STRIDE, Base, FROM_BASE, Memory};
 use crate::block::Block;
 use crate::execution::{Kind, LINE_SHIFT};
 use crate::shape::Templates;
-use crate::touch::{Listener, Touch};
+use crate::touch::{Listener, Played, Touch};
 use std::ops::Range;
 
 /// A batch ends with the execution that reaches so many touches: all of its room together stays in
@@ -25,6 +25,7 @@ struct Shape {
     first_slot: u32,
     touches: u16,
     data: u16,
+    stores: u16,
     /// 1 + the function entered, if batches break at it, or 0.
     entered: u32,
 }
@@ -71,6 +72,9 @@ pub struct Batch {
     explicit: usize,
     executions: u32,
     entered: Option<u32>,
+    /// Stores of the batch, each as one touch.
+    stores: usize,
+    data_count: usize,
     /// The batch's touches, and unused room.
     touches: Vec<Touch>,
     touch_count: usize,
@@ -93,6 +97,8 @@ impl Batch {
             explicit: 0,
             executions: 0,
             entered: None,
+            stores: 0,
+            data_count: 0,
             touches: vec![Touch::new(0, Kind::Fetch); longest],
             touch_count: 0,
             data: vec![DataRef(0); longest],
@@ -114,6 +120,7 @@ impl Batch {
         for &number in &block.shapes {
             let outline = templates.outline(number);
             let (first_touch, first_slot) = (self.templates.len(), self.slots.len());
+            let mut stores = 0;
             for access in templates.accesses(&outline) {
                 if access.kind != Kind::Fetch {
                     self.slots.push(Slot {
@@ -124,6 +131,7 @@ impl Batch {
                         size_bytes: access.size_bytes,
                     });
                 }
+                stores += u16::from(access.kind == Kind::Store);
                 let line = access.address >> LINE_SHIFT;
                 self.templates.push(Touch::new(line, access.kind));
             }
@@ -134,6 +142,7 @@ impl Batch {
                 first_slot: first_slot as u32,
                 touches: (self.templates.len() - first_touch) as u16,
                 data: (self.slots.len() - first_slot) as u16,
+                stores,
                 entered: breaks_here.map_or(0, |&breaks| u32::from(breaks) * outline.entry),
             });
         }
@@ -144,17 +153,17 @@ impl Batch {
     /// Plays some of the `executions`, at least one and the next ones; how many.
     pub fn fill(&mut self, block: &Block, executions: Range<u32>) -> u32 {
         let places = &block.places[executions.start as usize..executions.end as usize];
-        let data = self.lay_out(places);
-        self.find_addresses(block, data);
+        self.lay_out(places);
+        self.find_addresses(block);
         self.executions
     }
 
     /// Puts down the touches of executions, those of data without their lines, and what data there
-    /// is; how much.
-    fn lay_out(&mut self, places: &[u16]) -> usize {
+    /// is.
+    fn lay_out(&mut self, places: &[u16]) {
         let first = self.shapes[usize::from(places[0])];
         self.entered = first.entered.checked_sub(1);
-        let (mut touches, mut data, mut executions) = (0, 0, 0);
+        let (mut touches, mut data, mut stores, mut executions) = (0, 0, 0, 0);
         for &place in places {
             let shape = self.shapes[usize::from(place)];
             if shape.entered != 0 && executions > 0 {
@@ -173,18 +182,21 @@ impl Batch {
             }
             touches += own;
             data += usize::from(shape.data);
+            stores += usize::from(shape.stores);
             executions += 1;
             if touches >= ENOUGH {
                 break;
             }
         }
         self.touch_count = touches;
+        self.data_count = data;
+        self.stores = stores;
         self.executions = executions;
-        data
     }
 
-    /// Finds the addresses of the first `count` data accesses, and puts their touches into place.
-    fn find_addresses(&mut self, block: &Block, count: usize) {
+    /// Finds the addresses of the data, and puts their touches into place.
+    fn find_addresses(&mut self, block: &Block) {
+        let count = self.data_count;
         let hows = &block.hows[self.accesses..][..count];
         let mut explicit = block.explicit[self.explicit..].iter();
         let explicit_before = explicit.len();
@@ -194,13 +206,14 @@ impl Batch {
         let addresses = &mut self.addresses[..BASES + count];
         self.spans.clear();
         let mut latest = addresses[BASES - 1];
-        for (place, (&data, &how)) in data.iter().zip(hows).enumerate() {
+        for place in 0..count {
+            let data = data[place];
             let slot = &mut slots[data.slot()];
             let back = usize::from(slot.base.back);
             let before = addresses[place + BASES - back];
             let before = std::hint::select_unpredictable(back == 1, latest, before);
             let base = slot.base.address(before);
-            let address = match how {
+            let address = match hows[place] {
                 FROM_BASE => base.wrapping_add(slot.memory.from_base),
                 BY_STRIDE => slot.memory.next_by_stride(),
                 _ => {
@@ -229,20 +242,38 @@ impl Batch {
         self.explicit += explicit_before - explicit.len();
     }
 
+    /// How many fetches, loads and stores the batch makes.
+    fn counts(&self) -> [u64; 3] {
+        let loads = self.data_count - self.stores;
+        let fetches = self.touch_count - self.data_count;
+        let mut counts = [fetches as u64, loads as u64, self.stores as u64];
+        for span in &self.spans {
+            counts[self.touches[span.touch].kind() as usize] += span.further_lines;
+        }
+        counts
+    }
+
     /// Tells the listener of what was played.
     pub fn hand_out(&mut self, request: Option<u32>, listener: &mut impl Listener) {
-        let touches = &self.touches[..self.touch_count];
+        let mut played = Played {
+            request,
+            entered: self.entered,
+            executions: self.executions,
+            touches: &self.touches[..self.touch_count],
+            counts: self.counts(),
+        };
         if self.spans.is_empty() {
-            listener.played(request, self.entered, self.executions, touches);
+            listener.played(played);
             return;
         }
         // The further lines are put in on the way to other room, which a huge span may fill.
-        let mut rest = (self.entered, self.executions);
         let mut tell = |spread: &mut Vec<Touch>| {
-            let (entered, executions) = std::mem::take(&mut rest);
-            listener.played(request, entered, executions, spread);
+            let touches = &spread[..];
+            listener.played(Played { touches, ..played });
+            (played.entered, played.executions, played.counts) = (None, 0, [0; 3]);
             spread.clear();
         };
+        let touches = played.touches;
         let spread = &mut self.spread;
         spread.clear();
         let mut copied = 0;

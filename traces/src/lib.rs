@@ -88,6 +88,6 @@ pub use program::{CodeBlock, Function, Instruction, Module, Request};
 pub use recording::{EndReason, Header, Summary, WriterOptions, partial_path};
 pub use rule::{Rule, Violation};
 pub use sizes::ColumnSize;
-pub use touch::{Listener, Touch};
+pub use touch::{Listener, Played, Touch};
 pub use trace::{Ending, Thread, Trace};
 pub use writer::Writer;

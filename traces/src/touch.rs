@@ -39,6 +39,23 @@ impl Touch {
     }
 }
 
+/// Some executions of a run, all of one request of the thread or of none.
+#[derive(Clone, Copy, Debug)]
+pub struct Played<'a> {
+    /// The request.
+    pub request: Option<u32>,
+    /// The function that the first of the executions enters, if it is one of those that the player
+    /// was asked to break at; no other of them enters such a function.
+    pub entered: Option<u32>,
+    /// How many; 0 when these are further touches of the last execution before.
+    pub executions: u32,
+    /// The lines that they touch, one after the other: an access that spans lines touches each.
+    pub touches: &'a [Touch],
+    /// How many fetches, loads and stores the executions make, those told as further touches
+    /// included, which themselves have zeros here.
+    pub counts: [u64; 3],
+}
+
 /// Hears the executions of a block, in order.
 pub trait Listener {
     /// A run of the block's thread begins: what is played until the next call has this stamp. Not
@@ -46,17 +63,6 @@ pub trait Listener {
     /// without any other thread's run between them.
     fn run(&mut self, stamp: u64);
 
-    /// Some executions of the current run, all of one request of the thread (or of none), and the
-    /// lines that they touch, one after the other: an access that spans lines touches each.
-    ///
-    /// `entered` is the function that the first of the executions enters, if it is one of those
-    /// that the player was asked to break at; no other of them enters such a function. With
-    /// `executions` 0, these are further touches of the last execution before.
-    fn played(
-        &mut self,
-        request: Option<u32>,
-        entered: Option<u32>,
-        executions: u32,
-        touches: &[Touch],
-    );
+    /// The next executions of the current run.
+    fn played(&mut self, played: Played<'_>);
 }

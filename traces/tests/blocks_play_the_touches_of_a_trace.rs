@@ -3,7 +3,7 @@
 
 mod streams;
 
-use corehop_traces::{Kind, Listener, Player, Touch, Trace};
+use corehop_traces::{Kind, Listener, Played, Player, Touch, Trace};
 use proptest::prelude::*;
 use streams::{THREADS, code_blocks, fit, steps, write};
 
@@ -18,28 +18,35 @@ struct Slice {
 
 /// The runs of a block, each with its stamp.
 #[derive(Default)]
-struct Runs(Vec<(u64, Vec<Slice>)>);
+struct Runs {
+    runs: Vec<(u64, Vec<Slice>)>,
+    /// Touches by kind, as the player says and as they come.
+    counts: [u64; 3],
+    counted: [u64; 3],
+}
 
 impl Listener for Runs {
     fn run(&mut self, stamp: u64) {
-        self.0.push((stamp, Vec::new()));
+        self.runs.push((stamp, Vec::new()));
     }
 
-    fn played(
-        &mut self,
-        request: Option<u32>,
-        entered: Option<u32>,
-        executions: u32,
-        touches: &[Touch],
-    ) {
-        let touches = touches.to_vec();
+    fn played(&mut self, played: Played<'_>) {
         let slice = Slice {
-            request,
-            entered,
-            executions,
-            touches,
+            request: played.request,
+            entered: played.entered,
+            executions: played.executions,
+            touches: played.touches.to_vec(),
         };
-        self.0.last_mut().expect("a run begins first").1.push(slice);
+        if played.executions > 0 {
+            assert_eq!(self.counts, self.counted, "up to {slice:?}");
+        }
+        for (count, more) in self.counts.iter_mut().zip(played.counts) {
+            *count += more;
+        }
+        for touch in played.touches {
+            self.counted[touch.kind() as usize] += 1;
+        }
+        self.runs.last_mut().expect("a run begins first").1.push(slice);
     }
 }
 
@@ -50,7 +57,7 @@ fn replay(trace: &Trace, requests: Option<&[u32]>, breaks: &[bool]) -> Vec<(u32,
     for (place, block) in trace.blocks(requests).into_iter().enumerate().rev() {
         let mut own = Runs::default();
         player.play(block, &mut own).unwrap();
-        for (stamp, slices) in own.0 {
+        for (stamp, slices) in own.runs {
             runs.push(((stamp, block.thread, place), slices));
         }
     }

@@ -2,7 +2,7 @@
 //! entry ends in an error or in some executions, never in a panic or in endless memory.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Listener, Module, Player,
+    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Listener, Module, Played, Player,
     Touch, Trace, Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
@@ -104,7 +104,7 @@ struct Deaf;
 
 impl Listener for Deaf {
     fn run(&mut self, _: u64) {}
-    fn played(&mut self, _: Option<u32>, _: Option<u32>, _: u32, _: &[Touch]) {}
+    fn played(&mut self, _: Played<'_>) {}
 }
 
 /// What is wrong with the first block that cannot be played.

@@ -1,30 +1,27 @@
-//! Least recently used: a queue of ways in which every touch moves a way to the front.
-//!
-//! Time stamps per line were rejected: finding the oldest would cost a look at every way, where the
-//! queue's end is at hand.
+//! Least recently used: every touch makes a way the newest, and the oldest makes room.
 
-use super::queue::Queue;
+use super::ages::Ages;
 
 #[derive(Clone)]
-pub(crate) struct Lru(Queue);
+pub(crate) struct Lru(Ages);
 
 impl Lru {
     pub(super) fn new(sets: usize, ways: usize) -> Self {
-        Lru(Queue::new(sets, ways))
+        Lru(Ages::new(sets, ways))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn hit(&mut self, set: usize, way: usize) {
-        self.0.move_to_front(set, way);
+        self.0.touch(set, way);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn place(&mut self, set: usize) -> usize {
-        self.0.move_last_to_front(set)
+        self.0.renew_oldest(set)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn removed(&mut self, set: usize, way: usize) {
-        self.0.move_to_back(set, way);
+        self.0.forget(set, way);
     }
 }

@@ -8,7 +8,7 @@
 mod fifo;
 mod lru;
 mod plru;
-mod queue;
+mod ages;
 
 use crate::machine::Policy;
 use fifo::Fifo;
@@ -37,7 +37,7 @@ impl Replacement {
     }
 
     /// The line in `way` of `set` was found.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hit(&mut self, set: usize, way: usize) {
         match self {
             Replacement::Lru(lru) => lru.hit(set, way),
@@ -48,7 +48,7 @@ impl Replacement {
 
     /// The way of `set` for a new line, an empty one if there is any. `tags` are the lines of the
     /// set, with [`EMPTY`] for none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn place(&mut self, set: usize, tags: &[u32]) -> usize {
         match self {
             Replacement::Lru(lru) => lru.place(set),
@@ -58,7 +58,7 @@ impl Replacement {
     }
 
     /// The line in `way` of `set` was taken away.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn removed(&mut self, set: usize, way: usize) {
         match self {
             Replacement::Lru(lru) => lru.removed(set, way),

@@ -12,7 +12,7 @@
 //! Three quarters of a recorded mariadbd's touches are dropped. Dropping more, such as fetches and
 //! loads of two lines that alternate, is as exact, but saves another 8 % only and costs a branch.
 
-use corehop_traces::{Kind, Listener, Touch};
+use corehop_traces::{Listener, Played, Touch};
 
 /// What one thread did without interruption, between two functions that may move it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct Piece {
     pub entered: Option<u32>,
     /// The request it belongs to.
     pub request: Option<u32>,
-    /// Lines touched, dropped ones included, by [`Kind`].
+    /// Lines touched, dropped ones included, by [`corehop_traces::Kind`].
     pub touches: [u64; 3],
 }
 
@@ -37,8 +37,8 @@ pub(crate) struct Condensed {
     pub pieces: Vec<(u64, Piece)>,
     /// Number of executions.
     pub executions: u64,
-    /// By residue, its touches: `quotient << 2 | kind`, where line = quotient * residues + residue;
-    /// and before those of each piece `index of the piece << 2 | NEW_PIECE`.
+    /// By residue, [`Touch::bits`] of its touches, and before those of each piece
+    /// `index of the piece << 2 | NEW_PIECE`.
     pub streams: Vec<Vec<u64>>,
 }
 
@@ -51,7 +51,10 @@ pub(crate) struct Condenser {
     open: bool,
     /// `residues - 1`; residues are a power of two.
     mask: usize,
-    shift: u32,
+    /// The touch last kept in the open piece, by residue.
+    last: [u64; RESIDUES],
+    /// The touches kept of those at hand.
+    kept: Box<[u64; ROOM]>,
     tails: [Tail; RESIDUES],
     /// Room for the next entries of each residue, side by side.
     room: Vec<u64>,
@@ -62,14 +65,18 @@ pub(crate) struct Condenser {
 /// The most residues.
 pub(crate) const RESIDUES: usize = 64;
 
-/// Entries of a residue that are gathered before they go to its stream: 16 KiB.
-const ROOM: usize = 1 << 11;
+/// Touches condensed at a time.
+const ROOM: usize = 1 << 10;
+
+/// Entries of a residue that are gathered before they go to its stream. Not a power of two, which
+/// would put all residues' rooms into the same few sets of the host's first-level cache.
+const STRIDE: usize = 2 * ROOM + 8;
 
 /// Where a residue's stream ends at present.
 #[derive(Clone, Copy, Default)]
 struct Tail {
-    /// The touch last kept in the open piece.
-    last: u64,
+    /// Its last mark.
+    mark: u64,
     /// Where its next entry goes.
     next: usize,
 }
@@ -78,41 +85,50 @@ struct Tail {
 const NONE: u64 = u64::MAX;
 
 impl Condenser {
-    /// Listens to a block of `thread`, and fills `condensed`, of which only the room is used.
+    /// A condenser of lines of so many `residues`.
     ///
     /// # Panics
     /// When `residues` is no power of two, or more than 64.
-    pub fn new(thread: u32, residues: u64, mut condensed: Condensed) -> Condenser {
+    pub fn new(residues: u64) -> Condenser {
         let residues = residues as usize;
         assert!(
             residues.is_power_of_two() && residues <= RESIDUES,
             "{residues} residues"
         );
-        condensed.pieces.clear();
-        condensed.executions = 0;
-        condensed.streams.resize_with(residues, Vec::new);
-        condensed.streams.iter_mut().for_each(Vec::clear);
         let tail = |residue| Tail {
-            last: NONE,
-            next: residue * ROOM,
+            mark: 0,
+            next: residue * STRIDE,
         };
         Condenser {
-            condensed,
-            thread,
+            condensed: Condensed::default(),
+            thread: 0,
             stamp: 0,
             open: false,
             mask: residues - 1,
-            shift: residues.trailing_zeros(),
+            last: [NONE; RESIDUES],
+            kept: Box::new([0; ROOM]),
             tails: std::array::from_fn(tail),
-            room: vec![0; residues * ROOM],
-            fits: ROOM,
+            room: vec![0; residues * STRIDE],
+            fits: STRIDE,
         }
     }
 
-    /// What was heard.
-    pub fn finish(mut self) -> Condensed {
+    /// Begins to listen to a block of `thread`. Of `condensed`, only the room is used.
+    pub fn begin(&mut self, thread: u32, mut condensed: Condensed) {
+        condensed.pieces.clear();
+        condensed.executions = 0;
+        condensed.streams.resize_with(self.mask + 1, Vec::new);
+        condensed.streams.iter_mut().for_each(Vec::clear);
+        self.condensed = condensed;
+        self.thread = thread;
+        self.open = false;
+        self.tails.iter_mut().for_each(|tail| tail.mark = 0);
+    }
+
+    /// What was heard since it began.
+    pub fn finish(&mut self) -> Condensed {
         self.empty_room();
-        self.condensed
+        std::mem::take(&mut self.condensed)
     }
 
     fn begin_piece(&mut self, request: Option<u32>, entered: Option<u32>) {
@@ -123,39 +139,37 @@ impl Condenser {
             touches: [0; 3],
         };
         self.condensed.pieces.push((self.stamp, piece));
-        self.tails.iter_mut().for_each(|tail| tail.last = NONE);
+        self.last = [NONE; RESIDUES];
         self.open = true;
     }
 
     /// Moves what was gathered to the streams.
     fn empty_room(&mut self) {
-        let tails = self.tails.iter_mut().zip(self.room.chunks(ROOM));
+        let tails = self.tails.iter_mut().zip(self.room.chunks(STRIDE));
         for (residue, ((tail, room), stream)) in tails.zip(&mut self.condensed.streams).enumerate()
         {
-            let first = residue * ROOM;
+            let first = residue * STRIDE;
             stream.extend_from_slice(&room[..tail.next - first]);
             tail.next = first;
         }
-        self.fits = ROOM;
+        self.fits = STRIDE;
     }
 
-    /// Condenses touches of the open piece, at most as many as fit.
-    fn condense(&mut self, touches: &[Touch]) {
+    /// Appends the first `count` touches kept to the streams of their residues.
+    fn distribute(&mut self, count: usize) {
         let mark = (self.condensed.pieces.len() as u64 - 1) << 2 | NEW_PIECE;
-        let room = &mut self.room[..];
-        for &touch in touches {
-            let tail = &mut self.tails[(touch.line() as usize & self.mask) % RESIDUES];
-            let bits = touch.bits();
-            // A load is one less than a store of the same line.
-            if tail.last == bits || tail.last == bits + (bits & 1) {
-                continue;
-            }
-            if tail.last == NONE {
-                room[tail.next] = mark;
+        if self.fits < 2 * count {
+            self.empty_room();
+        }
+        self.fits -= 2 * count;
+        for &bits in &self.kept[..count] {
+            let tail = &mut self.tails[(bits >> 2) as usize & self.mask & (RESIDUES - 1)];
+            if tail.mark != mark {
+                tail.mark = mark;
+                self.room[tail.next] = mark;
                 tail.next += 1;
             }
-            tail.last = bits;
-            room[tail.next] = touch.line() >> self.shift << 2 | bits & 3;
+            self.room[tail.next] = bits;
             tail.next += 1;
         }
     }
@@ -167,32 +181,47 @@ impl Listener for Condenser {
         self.open = false;
     }
 
-    fn played(
-        &mut self,
-        request: Option<u32>,
-        entered: Option<u32>,
-        executions: u32,
-        touches: &[Touch],
-    ) {
-        let same = |(_, piece): &(u64, Piece)| piece.request == request;
-        if !self.open || entered.is_some() || !self.condensed.pieces.last().is_some_and(same) {
-            self.begin_piece(request, entered);
+    fn played(&mut self, played: Played<'_>) {
+        let same = |(_, piece): &(u64, Piece)| piece.request == played.request;
+        let goes_on = self.open && played.entered.is_none();
+        if !goes_on || !self.condensed.pieces.last().is_some_and(same) {
+            self.begin_piece(played.request, played.entered);
         }
-        self.condensed.executions += u64::from(executions);
-        let count = |kind: Kind| touches.iter().filter(|touch| touch.kind() == kind).count() as u64;
-        let (stores, fetches) = (count(Kind::Store), count(Kind::Fetch));
+        self.condensed.executions += u64::from(played.executions);
         if let Some((_, piece)) = self.condensed.pieces.last_mut() {
-            piece.touches[Kind::Fetch as usize] += fetches;
-            piece.touches[Kind::Load as usize] += touches.len() as u64 - fetches - stores;
-            piece.touches[Kind::Store as usize] += stores;
-        }
-        for touches in touches.chunks(ROOM - 1) {
-            // Each piece has one mark a residue besides its touches.
-            if self.fits < touches.len() + 1 {
-                self.empty_room();
+            for (sum, count) in piece.touches.iter_mut().zip(played.counts) {
+                *sum += count;
             }
-            self.fits -= (touches.len() + 1).min(self.fits);
-            self.condense(touches);
+        }
+        for touches in played.touches.chunks(ROOM) {
+            let mask = self.mask & (RESIDUES - 1);
+            let count = keep(touches, mask, &mut self.last, &mut self.kept);
+            self.distribute(count);
         }
     }
+}
+
+/// Puts the touches that are not to be dropped into `kept`; how many. There are at most [`ROOM`].
+fn keep(
+    touches: &[Touch],
+    mask: usize,
+    last_kept: &mut [u64; RESIDUES],
+    kept: &mut [u64; ROOM],
+) -> usize {
+    // On the stack, where nothing else can point to it.
+    let mut last_of = *last_kept;
+    let mut count = 0;
+    for &touch in touches {
+        let last = &mut last_of[touch.line() as usize & mask & (RESIDUES - 1)];
+        let bits = touch.bits();
+        // A load is one less than a store of the same line.
+        let keep = (*last != bits) & (*last != bits + (bits & 1));
+        *last = std::hint::select_unpredictable(keep, bits, *last);
+        // Every touch is put down, and only those to keep are gone past: which ones they are is
+        // more than a processor can foresee, and a wrong guess costs more than a store.
+        kept[count % ROOM] = bits;
+        count += usize::from(keep);
+    }
+    *last_kept = last_of;
+    count
 }

@@ -45,6 +45,6 @@ pub(crate) fn residues_of<'a>(machines: impl IntoIterator<Item = &'a Machine>) -
 
 /// A shard a residue, each with a state.
 pub(crate) fn shards<S>(residues: u64, state: impl Fn() -> S) -> Vec<(Shard, S)> {
-    let shard = |residue| (Shard::new(residue as usize), state());
+    let shard = |residue| (Shard::new(residue, residues), state());
     (0..residues).map(shard).collect()
 }

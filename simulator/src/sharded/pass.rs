@@ -1,8 +1,8 @@
 //! One pass over a trace: blocks in, every shard's touches in replay order out.
 //!
-//! Some blocks at a time are decoded and condensed, each by whichever host thread is free; then
-//! their pieces are put in order, and then every shard reads on by itself, again on whichever host
-//! thread is free. What a shard does never depends on another, so neither does the result on the
+//! Some blocks at a time are decoded and condensed, each by whichever host thread is free. Then
+//! their pieces are put in order, and every shard reads on by itself, again on whichever host
+//! thread is free, while the next blocks are condensed. What a shard does never depends on another, so neither does the result on the
 //! number of host threads. No more than these few blocks are in memory.
 
 use super::condense::{Condensed, Condenser};
@@ -26,9 +26,9 @@ pub(crate) struct Reading<'a> {
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
 }
 
-/// Blocks condensed at a time: enough to keep some host threads busy, and few enough that their
-/// touches are still in the host's cache when the shards read them.
-const BLOCKS_AT_A_TIME: usize = 16;
+/// Executions condensed at a time, for each host thread: a block of the largest size. More would
+/// only take memory.
+const EXECUTIONS_AT_A_TIME: usize = 1 << 20;
 
 /// Pieces that have their place in the replay, by the blocks that hold them.
 #[derive(Clone, Copy)]
@@ -48,41 +48,51 @@ pub(crate) fn read<S: Send, T: Sync>(
     let blocks = reading.trace.blocks(reading.requests);
     let workshop = Workshop::new(reading);
     let mut order = Order::default();
-    let mut rest = &blocks[..];
-    while !rest.is_empty() {
-        let (now, later) = rest.split_at(rest.len().min(BLOCKS_AT_A_TIME));
-        rest = later;
-        let condensed: Result<Vec<_>, Error> = now
-            .par_iter()
-            .with_max_len(1)
-            .map(|block| Ok((*block, workshop.condense(*block)?)))
-            .collect();
-        order.add(condensed?);
+    let (mut now, mut rest) = split(&blocks);
+    let mut condensed = workshop.condense_all(now)?;
+    while !now.is_empty() {
+        order.add(now.iter().copied().zip(condensed));
         let placed = order.place(rest.first());
         let batch = Batch {
             order: &order,
             placed: &placed,
         };
         let common = sequential(batch);
-        shards
-            .par_iter_mut()
-            .with_max_len(1)
-            .for_each(|(shard, state)| parallel(&common, batch, shard, state));
+        let read_on = |(shard, state): &mut (Shard, S)| parallel(&common, batch, shard, state);
+        (now, rest) = split(rest);
+        // Both at once, so that a host thread that is done with one has the other to do.
+        let ((), next) = rayon::join(
+            || shards.par_iter_mut().with_max_len(1).for_each(read_on),
+            || workshop.condense_all(now),
+        );
         let staying = order.release(&mut workshop.rooms.lock().expect(UNPOISONED));
         shards
             .iter_mut()
             .for_each(|(shard, _)| shard.release(&staying));
+        condensed = next?;
     }
     Ok(())
+}
+
+/// The blocks to condense next, and the rest.
+fn split(blocks: &[BlockRef]) -> (&[BlockRef], &[BlockRef]) {
+    let enough = EXECUTIONS_AT_A_TIME * rayon::current_num_threads();
+    let mut executions = 0;
+    let is_enough = |block: &BlockRef| {
+        executions += block.executions as usize;
+        executions >= enough
+    };
+    let last = blocks.iter().position(is_enough);
+    blocks.split_at(last.map_or(blocks.len(), |last| last + 1))
 }
 
 /// Why a lock can be taken: a panic while it is held ends the pass on all threads.
 const UNPOISONED: &str = "no thread panics while it holds this lock";
 
-/// Players and buffers, each used by one host thread at a time.
+/// Tools and rooms, each used by one host thread at a time.
 struct Workshop<'a> {
     reading: &'a Reading<'a>,
-    players: Mutex<Vec<Player<'a>>>,
+    tools: Mutex<Vec<(Player<'a>, Condenser)>>,
     rooms: Mutex<Vec<Condensed>>,
 }
 
@@ -90,30 +100,35 @@ impl<'a> Workshop<'a> {
     fn new(reading: &'a Reading<'a>) -> Workshop<'a> {
         Workshop {
             reading,
-            players: Mutex::default(),
+            tools: Mutex::default(),
             rooms: Mutex::default(),
         }
     }
 
+    fn condense_all(&self, blocks: &[BlockRef]) -> Result<Vec<Condensed>, Error> {
+        let blocks = blocks.par_iter().with_max_len(1);
+        blocks.map(|block| self.condense(*block)).collect()
+    }
+
     fn condense(&self, block: BlockRef) -> Result<Condensed, Error> {
-        let Reading {
-            trace,
-            requests,
-            breaks,
-            residues,
-            progress,
-        } = self.reading;
-        let player = self.players.lock().expect(UNPOISONED).pop();
-        let mut player = match player {
-            Some(player) => player,
-            None => Player::new(trace, *requests, breaks)?,
+        let reading = self.reading;
+        let tools = self.tools.lock().expect(UNPOISONED).pop();
+        let (mut player, mut condenser) = match tools {
+            Some(tools) => tools,
+            None => (
+                Player::new(reading.trace, reading.requests, &reading.breaks)?,
+                Condenser::new(reading.residues),
+            ),
         };
         let room = self.rooms.lock().expect(UNPOISONED).pop();
-        let mut condenser = Condenser::new(block.thread, *residues, room.unwrap_or_default());
+        condenser.begin(block.thread, room.unwrap_or_default());
         player.play(block, &mut condenser)?;
-        self.players.lock().expect(UNPOISONED).push(player);
         let condensed = condenser.finish();
-        if let Some(tell) = progress {
+        self.tools
+            .lock()
+            .expect(UNPOISONED)
+            .push((player, condenser));
+        if let Some(tell) = reading.progress {
             tell(condensed.executions);
         }
         Ok(condensed)

@@ -82,6 +82,10 @@ impl Prepared {
                 shard.gather(batch.order, batch.placed, first_piece, entries);
             },
         )?;
+        pieces.shrink_to_fit();
+        for (_, entries) in &mut shards {
+            entries.shrink_to_fit();
+        }
         Ok(Prepared {
             residues,
             breaks: reading.breaks,

@@ -16,6 +16,8 @@ pub(crate) const PIECE: u32 = NEW_PIECE as u32;
 /// The lines of one residue, and how far each waiting block's stream of it has been read.
 pub(crate) struct Shard {
     residue: usize,
+    /// Bits of a touch below its line's quotient.
+    shift: u32,
     /// Quotients of line numbers, by line id.
     pub lines: Lines,
     /// By waiting block.
@@ -23,9 +25,11 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    pub fn new(residue: usize) -> Shard {
+    /// No lines of `residue` yet, of so many `residues`, a power of two.
+    pub fn new(residue: u64, residues: u64) -> Shard {
         Shard {
-            residue,
+            residue: residue as usize,
+            shift: 2 + residues.trailing_zeros(),
             lines: Lines::new(RECENT_LINES),
             read: Vec::new(),
         }
@@ -52,7 +56,7 @@ impl Shard {
             let end = touches.iter().position(|entry| entry & 3 == NEW_PIECE);
             let touches = &touches[..end.unwrap_or(touches.len())];
             entries.extend(touches.iter().map(|&touch| {
-                let line = self.lines.id(touch >> 2, |_| ());
+                let line = self.lines.id(touch >> self.shift, |_| ());
                 line << 2 | (touch & 3) as u32
             }));
             *read += 1 + touches.len();

@@ -7,6 +7,9 @@ use crate::tally::Tally;
 use crate::world::World;
 use corehop_traces::Kind;
 
+/// What the low bits of a touch's entry say; there is none of the last.
+const KINDS: [Kind; 4] = [Kind::Fetch, Kind::Load, Kind::Store, Kind::Store];
+
 /// A world, and where in its stream it is.
 pub(crate) struct Simulation {
     world: World,
@@ -26,7 +29,9 @@ impl Simulation {
     /// Simulates the entries of some consecutive pieces, the first of which has index
     /// `first_piece`; they run on `cores`. The lines are those of all entries so far.
     pub fn run(&mut self, lines: &Lines, entries: &[Entry], first_piece: usize, cores: &Cores) {
-        for &quotient in &lines.numbers()[self.lines..] {
+        let new = &lines.numbers()[self.lines..];
+        self.world.reserve(new.len());
+        for &quotient in new {
             self.world.line(quotient);
         }
         self.lines = lines.numbers().len();
@@ -53,15 +58,12 @@ impl Simulation {
     fn run_some(&mut self, entries: &[Entry], first_piece: usize, cores: &[u32]) {
         let mut core = self.core;
         for &entry in entries {
-            let kind = match entry & 3 {
-                0 => Kind::Fetch,
-                1 => Kind::Load,
-                2 => Kind::Store,
-                _ => {
-                    core = cores[(entry >> 2) as usize - first_piece] as usize;
-                    continue;
-                }
-            };
+            if entry & 3 == PIECE {
+                core = cores[(entry >> 2) as usize - first_piece] as usize;
+                continue;
+            }
+            // A table, since what kind comes next is hard for a processor to foresee.
+            let kind = KINDS[(entry & 3) as usize];
             self.world.access(core, kind, entry >> 2, &mut ());
         }
         self.core = core;
