@@ -1,9 +1,17 @@
-//! Any bytes are either a trace, which then reads to its end or to an error, or refused.
+//! Any bytes are either a trace, which then reads and plays to its end or to an error, or refused.
 #![no_main]
 
-use corehop_traces::Trace;
+use corehop_traces::{Listener, Played, Player, Trace};
 use libfuzzer_sys::fuzz_target;
 use std::io::Write;
+
+/// Hears nothing of what is played.
+struct Deaf;
+
+impl Listener for Deaf {
+    fn run(&mut self, _: u64) {}
+    fn played(&mut self, _: Played<'_>) {}
+}
 
 fuzz_target!(|bytes: &[u8]| {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
@@ -11,5 +19,10 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(trace) = Trace::open(file.path()) {
         let mut executions = trace.executions();
         while let Ok(Some(_)) = executions.next() {}
+        if let Ok(mut player) = Player::new(&trace, None, &[true]) {
+            for block in trace.blocks(None) {
+                let _ = player.play(block, &mut Deaf);
+            }
+        }
     }
 });

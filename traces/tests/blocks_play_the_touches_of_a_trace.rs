@@ -46,7 +46,11 @@ impl Listener for Runs {
         for touch in played.touches {
             self.counted[touch.kind() as usize] += 1;
         }
-        self.runs.last_mut().expect("a run begins first").1.push(slice);
+        self.runs
+            .last_mut()
+            .expect("a run begins first")
+            .1
+            .push(slice);
     }
 }
 
@@ -57,6 +61,7 @@ fn replay(trace: &Trace, requests: Option<&[u32]>, breaks: &[bool]) -> Vec<(u32,
     for (place, block) in trace.blocks(requests).into_iter().enumerate().rev() {
         let mut own = Runs::default();
         player.play(block, &mut own).unwrap();
+        assert_eq!(own.counts, own.counted);
         for (stamp, slices) in own.runs {
             runs.push(((stamp, block.thread, place), slices));
         }

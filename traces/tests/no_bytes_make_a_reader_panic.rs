@@ -2,8 +2,8 @@
 //! entry ends in an error or in some executions, never in a panic or in endless memory.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Listener, Module, Played, Player,
-    Touch, Trace, Writer, WriterOptions, check,
+    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Listener, Module, Played,
+    Player, Trace, Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;

@@ -5,10 +5,10 @@
 //! in a row, with nothing else happening in the set between, equals touching it once. Dispatch is
 //! a match over three policies; a trait object was rejected, as it would stand in the L1-hit path.
 
+mod ages;
 mod fifo;
 mod lru;
 mod plru;
-mod ages;
 
 use crate::machine::Policy;
 use fifo::Fifo;

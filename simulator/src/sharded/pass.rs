@@ -2,8 +2,9 @@
 //!
 //! Some blocks at a time are decoded and condensed, each by whichever host thread is free. Then
 //! their pieces are put in order, and every shard reads on by itself, again on whichever host
-//! thread is free, while the next blocks are condensed. What a shard does never depends on another, so neither does the result on the
-//! number of host threads. No more than these few blocks are in memory.
+//! thread is free, while the next blocks are condensed. What a shard does never depends on another,
+//! so neither does the result on the number of host threads. No more than these few blocks are in
+//! memory.
 
 use super::condense::{Condensed, Condenser};
 use super::order::{Order, Placed};
