@@ -6,10 +6,12 @@
 //! what each core's private caches would miss ([`evaluate`], [`search`]), and replay the best few
 //! in full, shared L3 included, on requests the search never saw ([`judge`]).
 
+pub mod alternatives;
 pub mod candidates;
 mod core_set;
 mod error;
 pub mod evaluate;
+pub mod hop_cost;
 pub mod judge;
 pub mod progress;
 pub mod requests;
