@@ -6,6 +6,7 @@ mod check;
 mod export;
 mod failure;
 mod info;
+mod jobs;
 mod number;
 mod open;
 mod partition;

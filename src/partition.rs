@@ -9,6 +9,7 @@ mod sample;
 mod text;
 
 use crate::failure::{Exit, Failure};
+use crate::jobs::Jobs;
 use crate::open::open;
 use crate::progress::Bar;
 use clap::{Args, ValueEnum};
@@ -67,9 +68,8 @@ pub struct Arguments {
     /// Stop looking after so many seconds and keep the best so far, as Ctrl-C does.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<Duration>,
-    /// Number of host threads; the result does not depend on it. Default: all.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Print one JSON object instead of the table.
     #[arg(long)]
     json: bool,
@@ -134,11 +134,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
         check_output(path, arguments.force)?;
     }
-    if let Some(threads) = arguments.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
-        pool.build_global()
-            .map_err(|error| Failure::new(Exit::Missing, error))?;
-    }
+    arguments.jobs.keep_to()?;
     let (trace, trace_name) = match &arguments.trace {
         Some(path) => (open(path)?, path.display().to_string()),
         None => (sample::open()?, sample::NAME.into()),

@@ -26,7 +26,7 @@ impl Bar {
         }
     }
 
-    /// A bar whose search ends with the best it has at the first Ctrl-C; the second ends the program.
+    /// A bar whose search ends with the best it has at the first Ctrl-C; a second ends the program.
     pub fn stopped_by_signals() -> Result<Self, ctrlc::Error> {
         ctrlc::set_handler(|| {
             if STOPPED.swap(true, Ordering::Relaxed) {

@@ -1,36 +1,49 @@
-//! `corehop replay`: counts what a simulated machine misses, with and without a plan.
+//! `corehop replay`: counts what simulated machines miss, with and without a plan.
 //!
-//! The model is the crate `corehop-simulator`; this file is its command line. For people a plan is
-//! shown beside everything on one core, which is a second replay on a second host core; scripts
-//! get the plan's counts alone, and ask without a plan for the others.
+//! The model is the crate `corehop-simulator`; this file is its command line. A plan is shown
+//! beside a baseline, and machines beside each other; all of it comes from one pass over the trace,
+//! which costs less than a replay each.
 
 mod detail;
+mod json;
 mod table;
 
 use crate::failure::{Exit, Failure};
+use crate::jobs::Jobs;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use corehop_partitioner::progress::Progress;
-use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Split, replay};
+use corehop_plans::Plan;
+use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
-use detail::{DetailArguments, Told};
+use detail::DetailArguments;
 use std::path::{Path, PathBuf};
 
-/// Replay a trace through a simulated machine
+/// Replay a trace through simulated machines
 #[derive(Args)]
 #[command(after_help = "\
-Example: corehop replay bank.trace --plan split.toml --warm-up 90")]
+Example: corehop replay bank.trace --plan split.toml --warm-up 90
+         corehop replay bank.trace --machine xeon-8480,epyc-9004,graviton3")]
 pub struct Arguments {
     /// The trace to replay
     trace: PathBuf,
-    /// The machine to simulate: a bundled name, `host` for this one, or a machine file
-    #[arg(long, value_name = "NAME|FILE", default_value = "xeon-e5-2620-v4")]
-    machine: String,
-    /// Move threads as this plan says; shown beside everything on one core
+    /// The machines to simulate, all in one pass: bundled names, `host` for this one, or machine
+    /// files
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        value_delimiter = ',',
+        default_value = "xeon-e5-2620-v4"
+    )]
+    machine: Vec<String>,
+    /// Move threads as this plan says; shown beside the baseline
     #[arg(long, value_name = "PLAN")]
     plan: Option<PathBuf>,
+    /// Where threads run without a plan
+    #[arg(long, value_enum, default_value_t = Baseline::OneCore)]
+    baseline: Baseline,
     /// Replay these requests only, counted from 0, such as 3,5-9
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
@@ -39,103 +52,149 @@ pub struct Arguments {
     warm_up: usize,
     #[command(flatten)]
     detail: DetailArguments,
-    /// Print one JSON object instead of tables
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print one JSON object instead of tables, or an array of them for several machines
     #[arg(long)]
     json: bool,
 }
 
-/// Replays of the same requests on the same machine.
+/// Where threads run that no plan moves.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Baseline {
+    /// All threads on one core
+    OneCore,
+    /// Threads in turn on as many cores as the plan uses; without one, on a core each while the
+    /// machine has cores
+    ThreadPerCore,
+}
+
+impl Baseline {
+    fn split(self, trace: &Trace, machine: &Machine, plan: Option<&Split>) -> Split {
+        let threads = trace.threads().len().try_into().unwrap_or(u32::MAX);
+        match (self, plan) {
+            (Baseline::OneCore, _) => Split::default(),
+            (Baseline::ThreadPerCore, Some(plan)) => Split::thread_per_core(plan.cores()),
+            (Baseline::ThreadPerCore, None) => Split::thread_per_core(threads.min(machine.cores)),
+        }
+    }
+}
+
+/// Replays of the same requests.
 struct Report<'a> {
-    machine: &'a Machine,
     trace: &'a Path,
     warm_up: usize,
-    /// Everything on one core.
-    baseline: Option<Replay>,
-    /// As the plan says.
+    baseline: Baseline,
+    /// By machine; at least one.
+    counted: Vec<Counted<'a>>,
+}
+
+/// What one machine counted.
+struct Counted<'a> {
+    machine: &'a Machine,
+    baseline: Replay,
+    /// As the plan says, where there is one.
     plan: Option<Replay>,
+}
+
+impl Counted<'_> {
+    /// What was asked for: the plan, where there is one.
+    fn asked(&self) -> &Replay {
+        self.plan.as_ref().unwrap_or(&self.baseline)
+    }
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let machine = Machine::named_or_path(&arguments.machine)?;
-    let plan = arguments
-        .plan
-        .as_deref()
-        .map(corehop_plans::read)
-        .transpose()?;
+    check(arguments)?;
+    arguments.jobs.keep_to()?;
+    let machines = arguments
+        .machine
+        .iter()
+        .map(|name| Machine::named_or_path(name));
+    let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
+    let plan = arguments.plan.as_deref().map(corehop_plans::read);
+    let plan = plan.transpose()?;
     let trace = open(&arguments.trace)?;
-    let about_plan = |error| about(arguments.plan.as_deref(), error);
-    let split = match &plan {
-        Some(plan) => {
-            let split = Split::from_plan(plan, trace.modules(), trace.functions());
-            Some(split.map_err(about_plan)?)
-        }
-        None => None,
+    let split = |plan: &Plan| {
+        Split::from_plan(plan, trace.modules(), trace.functions())
+            .map_err(|error| about(arguments.plan.as_deref(), error))
     };
+    let split = plan.as_ref().map(split).transpose()?;
     let requests = arguments.requests.as_ref();
     let requests = requests.map(|list| list.of(trace.requests().len()));
-    let replays = if split.is_some() && !arguments.json {
-        2
-    } else {
-        1
-    };
-    let executions = requests
-        .is_none()
-        .then(|| trace.execution_count() * replays);
+    let executions = requests.is_none().then(|| trace.execution_count());
     let bar = Bar::new();
-    bar.begin("replaying", executions);
     let progress = |executions| bar.advance(executions);
     let options = ReplayOptions {
         requests,
         warm_up_requests: arguments.warm_up,
         progress: Some(&progress),
     };
-    let run = |split: &Split| {
-        replay(&trace, &machine, split, &options).map_err(|error| match error {
-            Error::TooManyCores { .. } => about_plan(error),
-            _ => about(Some(&arguments.trace), error),
-        })
-    };
-    let baseline = || {
-        let wanted = split.is_none() || !arguments.json;
-        wanted.then(|| run(&Split::default())).transpose()
-    };
-    let (replayed, baseline) = rayon::join(|| split.as_ref().map(run).transpose(), baseline);
+    bar.begin("replaying", executions);
+    let counted = count(&trace, &machines, split.as_ref(), &options, arguments);
     bar.end();
-    let (replayed, baseline) = (replayed?, baseline?);
+    let report = Report {
+        trace: &arguments.trace,
+        warm_up: arguments.warm_up,
+        baseline: arguments.baseline,
+        counted: counted?,
+    };
     let in_detail = || {
-        bar.begin("replaying in detail", executions.map(|all| all / replays));
+        let machine = &machines[0];
+        let split = split.unwrap_or_else(|| arguments.baseline.split(&trace, machine, None));
+        bar.begin("replaying in detail", executions);
         let told = arguments
             .detail
-            .tell(&trace, &machine, plan.as_ref(), split, &options);
+            .tell(&trace, machine, plan.as_ref(), &split, &options);
         bar.end();
         told
     };
     let told = arguments.detail.detail.then(in_detail).transpose()?;
-    let report = Report {
-        machine: &machine,
-        trace: &arguments.trace,
-        warm_up: arguments.warm_up,
-        baseline,
-        plan: replayed,
-    };
-    show(&report, &trace, told.as_ref(), arguments);
+    if arguments.json {
+        println!("{}", json::render(&report, &trace, told.as_ref()));
+        return Ok(());
+    }
+    print!("{}", table::render(&report));
+    if let Some(told) = told {
+        print!("{}", detail::render(&trace, &told, arguments.detail.top));
+    }
     Ok(())
 }
 
-fn show(report: &Report<'_>, trace: &Trace, told: Option<&Told>, arguments: &Arguments) {
-    if arguments.json {
-        let mut object = json(report);
-        for (key, value) in told.iter().flat_map(|told| detail::keys(trace, told)) {
-            object[key] = value;
-        }
-        println!("{object}");
-        return;
+fn check(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.detail.detail && arguments.machine.len() > 1 {
+        let message = "--detail tells of one machine at a time";
+        return Err(Failure::new(Exit::Usage, message).remedy("name one --machine"));
     }
-    print!("{}", table::render(report));
-    if let Some(told) = told {
-        print!("{}", detail::render(trace, told, arguments.detail.top));
-    }
+    Ok(())
+}
+
+/// Replays the baseline, and the plan's split if there is one, on every machine in one pass.
+fn count<'a>(
+    trace: &Trace,
+    machines: &'a [Machine],
+    plan: Option<&Split>,
+    options: &ReplayOptions<'_>,
+    arguments: &Arguments,
+) -> Result<Vec<Counted<'a>>, Failure> {
+    let baseline = |machine| arguments.baseline.split(trace, machine, plan);
+    let baselines: Vec<Split> = machines.iter().map(baseline).collect();
+    let setting = |(machine, split)| Setting { machine, split };
+    let mut settings: Vec<Setting<'_>> = machines.iter().zip(&baselines).map(setting).collect();
+    settings.extend(machines.iter().zip(plan.into_iter().cycle()).map(setting));
+    let replays = replay_all(trace, &settings, options).map_err(|error| match error {
+        Error::TooManyCores { .. } => about(arguments.plan.as_deref(), error),
+        _ => about(Some(&arguments.trace), error),
+    })?;
+    let mut replays = replays.into_iter();
+    let baselines: Vec<Replay> = replays.by_ref().take(machines.len()).collect();
+    let counted = |(machine, baseline)| Counted {
+        machine,
+        baseline,
+        plan: replays.next(),
+    };
+    Ok(machines.iter().zip(baselines).map(counted).collect())
 }
 
 /// Names the file at fault where the error itself names none.
@@ -146,17 +205,4 @@ fn about(file: Option<&Path>, error: Error) -> Failure {
         }
         _ => error.into(),
     }
-}
-
-fn json(report: &Report<'_>) -> serde_json::Value {
-    let replay = report.plan.as_ref().or(report.baseline.as_ref());
-    let replay = replay.expect("one of them was replayed");
-    serde_json::json!({
-        "machine": report.machine.name,
-        "trace": report.trace,
-        "cores": replay.per_core.len(),
-        "accesses": replay.accesses,
-        "hops": replay.hops,
-        "counters": replay.counters,
-    })
 }

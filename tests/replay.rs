@@ -25,16 +25,25 @@ l3 = { size_bytes = 4096, ways = 4, latency_cycles = 40 }
 
 /// A folder with a machine, a trace and a plan for it.
 fn folder(requests: bool) -> TempDir {
+    folder_of_threads(requests, 1)
+}
+
+/// The same, and its four requests on so many threads in turn; with a roomier machine.
+fn folder_of_threads(requests: bool, threads: u32) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("tiny.toml"), MACHINE).unwrap();
-    record(&folder.path().join("bank.trace"), requests).unwrap();
+    let roomy = MACHINE.replace("tiny", "roomy");
+    let roomy = roomy.replace("320, ways = 5", "1024, ways = 8");
+    for (file, machine) in [("tiny.toml", MACHINE), ("roomy.toml", &roomy)] {
+        std::fs::write(folder.path().join(file), machine).unwrap();
+    }
+    record(&folder.path().join("bank.trace"), requests, threads).unwrap();
     corehop_plans::write(&plan("0a1b", 2), &folder.path().join("split.toml")).unwrap();
     folder
 }
 
 /// Four requests of two phases, each with a function, one line of code and two of data; both store
 /// to one line that they share.
-fn record(path: &Path, requests: bool) -> Result<(), corehop_traces::Error> {
+fn record(path: &Path, requests: bool, threads: u32) -> Result<(), corehop_traces::Error> {
     let header = Header {
         created_by: "test".into(),
         command: vec!["server".into()],
@@ -70,9 +79,10 @@ fn record(path: &Path, requests: bool) -> Result<(), corehop_traces::Error> {
         };
         writer.code_block(&block, Some(function))?;
     }
-    let thread = writer.thread(1, 1)?;
-    writer.stamp(thread, 1)?;
-    for _ in 0..4 {
+    let threads = (1..=threads).map(|id| writer.thread(1, id));
+    let threads: Vec<u32> = threads.collect::<Result<_, _>>()?;
+    for (&thread, stamp) in threads.iter().cycle().zip(1..=4) {
+        writer.stamp(thread, stamp)?;
         if requests {
             writer.request(thread)?;
         }
@@ -83,7 +93,7 @@ fn record(path: &Path, requests: bool) -> Result<(), corehop_traces::Error> {
             writer.data(thread, 0, Kind::Store, 8, 0x9000)?;
         }
     }
-    if requests {
+    for &thread in threads.iter().filter(|_| requests) {
         writer.request(thread)?;
     }
     writer.finish(EndReason::RequestsReached)?;
@@ -148,15 +158,81 @@ fn a_plan_is_shown_beside_everything_on_one_core() {
 
 #[test]
 fn a_plan_that_does_not_pay_is_called_so() {
-    let folder = folder(true);
-    let roomy = MACHINE.replace("320, ways = 5", "1024, ways = 8");
-    std::fs::write(folder.path().join("tiny.toml"), roomy).unwrap();
-    let said = said(&folder, &["--plan", "split.toml", "--warm-up", "2"]);
-    assert!(
-        said.ends_with(
-            "\nThe plan does not pay here: the L2s miss no less than one core's does.\n"
+    for (baseline, threads, than) in [
+        ("one-core", 1, "than one core's does"),
+        ("thread-per-core", 2, "than with a thread per core"),
+    ] {
+        let folder = folder_of_threads(true, threads);
+        std::fs::rename(
+            folder.path().join("roomy.toml"),
+            folder.path().join("tiny.toml"),
         )
+        .unwrap();
+        let plan = ["--plan", "split.toml", "--baseline", baseline];
+        let said = said(&folder, &[&plan[..], &["--warm-up", "2"]].concat());
+        let expected = format!("\nThe plan does not pay here: the L2s miss no less {than}.\n");
+        assert!(said.ends_with(&expected), "{said}");
+    }
+}
+
+#[test]
+fn several_machines_are_shown_one_after_the_other_and_then_in_short() {
+    let folder = folder(true);
+    insta::assert_snapshot!(said(&folder, &["--machine", "roomy.toml"]));
+    let arguments = ["--machine", "roomy.toml", "--plan", "split.toml"];
+    insta::assert_snapshot!(said(&folder, &arguments));
+}
+
+#[test]
+fn scripts_get_an_array_of_what_each_machine_counts_alone() {
+    let folder = folder_of_threads(true, 2);
+    let plan = ["--plan", "split.toml", "--baseline", "thread-per-core"];
+    for arguments in [&plan[..], &plan[2..], &[]] {
+        let json = |more: &[&str]| {
+            let said = said(&folder, &[arguments, &["--json"], more].concat());
+            serde_json::from_str::<serde_json::Value>(&said).unwrap()
+        };
+        let [all, tiny] = [&["--machine", "roomy.toml,tiny.toml"][..], &["--jobs", "1"]].map(json);
+        let machines = [0, 1, 2].map(|index| all[index]["machine"].as_str().unwrap());
+        assert_eq!(machines, ["tiny", "roomy", "tiny"]);
+        assert_eq!([&all[0], &all[2]], [&tiny; 2]);
+        let counts = |of: &serde_json::Value| [of["counters"].clone(), of["baseline"].clone()];
+        assert_ne!(counts(&all[1]), counts(&tiny));
+    }
+}
+
+#[test]
+fn a_thread_per_core_is_what_a_plan_can_be_compared_with() {
+    let folder = folder_of_threads(true, 2);
+    let arguments = ["--plan", "split.toml", "--baseline", "thread-per-core"];
+    insta::assert_snapshot!(said(&folder, &arguments));
+}
+
+#[test]
+fn without_a_plan_threads_use_as_many_cores_as_there_are() {
+    let cores = |threads| {
+        let folder = folder_of_threads(true, threads);
+        let said = said(&folder, &["--baseline", "thread-per-core", "--json"]);
+        let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(object["placement"], "thread-per-core");
+        object["cores"].as_u64().unwrap()
+    };
+    assert_eq!([1, 2, 4].map(cores), [1, 2, 2]);
+}
+
+#[test]
+fn a_detailed_replay_is_of_one_machine_and_follows_the_baseline() {
+    let folder = folder_of_threads(true, 2);
+    let output = replay(&folder, &["--detail", "--machine", "roomy.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "corehop: --detail tells of one machine at a time\n  remedy: name one --machine\n"
     );
+    let arguments = ["--detail", "--json", "--baseline", "thread-per-core"];
+    let object: serde_json::Value = serde_json::from_str(&said(&folder, &arguments)).unwrap();
+    assert_eq!(object["cores"], 2);
+    assert_eq!(object["segments"][0]["counters"], object["counters"]);
 }
 
 #[test]
@@ -288,6 +364,7 @@ fn in_detail_scripts_get_exactly_these_keys_more() {
     let said = said(&folder(true), &arguments);
     let mut object: serde_json::Value = serde_json::from_str(&said).unwrap();
     let totals = object["counters"].take();
+    object["baseline"]["counters"].take();
     for part in ["functions", "segments"] {
         let mut misses = 0;
         for counted in object[part].as_array_mut().unwrap() {

@@ -1,8 +1,8 @@
 //! The search: at which function entries should a server's threads change core?
 //!
-//! [`partition`] goes from a trace to a plan in four steps: divide the requests into those to search
-//! on and those to judge by ([`requests`]), find the functions a thread could change core at
-//! ([`candidates`]), rank splits by what each core's private caches would miss ([`evaluate`],
+//! [`partition`] goes from a trace to a plan in four steps: divide the requests into those to
+//! search on and those to judge by ([`requests`]), find the functions a thread could change core
+//! at ([`candidates`]), rank splits by what each core's private caches would miss ([`evaluate`],
 //! [`strategy`]), and replay the best few in full, shared L3 included, on requests the search never
 //! saw ([`judge`]).
 

@@ -30,7 +30,7 @@ pub struct DetailArguments {
         requires = "detail"
     )]
     pub top: usize,
-    /// Name segments as this plan would split them, but move no thread
+    /// Name segments as this plan would split them, but leave threads where the baseline has them
     #[arg(
         long,
         value_name = "PLAN",
@@ -51,13 +51,14 @@ pub struct Told {
 }
 
 impl DetailArguments {
-    /// Replays as `plan` says, in detail; `split` is what it makes of this trace.
+    /// Replays with threads where `split` has them, in detail; segments are those of `plan`, where
+    /// there is one.
     pub fn tell(
         &self,
         trace: &Trace,
         machine: &Machine,
         plan: Option<&Plan>,
-        split: Option<Split>,
+        split: &Split,
         options: &ReplayOptions,
     ) -> Result<Told, Failure> {
         let naming = self
@@ -70,8 +71,7 @@ impl DetailArguments {
                 .map_err(|error| about(self.segments.as_deref(), error))?,
             None => Segments::default(),
         };
-        let split = split.unwrap_or_default();
-        let (replay, detail) = replay_in_detail(trace, machine, &split, &segments, options)?;
+        let (replay, detail) = replay_in_detail(trace, machine, split, &segments, options)?;
         Ok(Told {
             replay,
             segments,

@@ -1,28 +1,9 @@
 //! The counts of a replay as tables for a terminal.
 
-use super::Report;
+use super::{Baseline, Report};
 use crate::number::grouped as count;
 use corehop_simulator::{Counters, Replay};
 use std::fmt::Write;
-
-/// All that is said of a replay: by level, or beside everything on one core where there is a plan.
-pub fn render(report: &Report<'_>) -> String {
-    let mut text = String::new();
-    match (&report.baseline, &report.plan) {
-        (Some(baseline), Some(plan)) => {
-            heading(&mut text, report, plan);
-            comparison(&mut text, baseline, plan);
-            per_core(&mut text, plan);
-            verdict(&mut text, baseline, plan);
-        }
-        (Some(replay), None) | (None, Some(replay)) => {
-            heading(&mut text, report, replay);
-            levels(&mut text, &replay.counters);
-        }
-        (None, None) => {}
-    }
-    text
-}
 
 /// Adds a line; writing to a string cannot fail.
 macro_rules! line {
@@ -31,13 +12,42 @@ macro_rules! line {
     };
 }
 
-fn heading(text: &mut String, report: &Report<'_>, replay: &Replay) {
-    line!(
-        text,
-        "{}, machine {}",
-        report.trace.display(),
-        report.machine.name
-    );
+/// All that is said of a replay: by level, or beside the baseline where there is a plan; of several
+/// machines one after the other, and then of each a line.
+pub fn render(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    heading(&mut text, report);
+    let several = report.counted.len() > 1;
+    for counted in &report.counted {
+        if several {
+            line!(text, "machine {}", counted.machine.name);
+        }
+        match &counted.plan {
+            Some(plan) => {
+                comparison(&mut text, report.baseline, &counted.baseline, plan);
+                per_core(&mut text, plan);
+                verdict(&mut text, report.baseline, &counted.baseline, plan);
+            }
+            None => levels(&mut text, report.baseline, &counted.baseline),
+        }
+        if several {
+            text.push('\n');
+        }
+    }
+    if several {
+        summary(&mut text, report);
+    }
+    text
+}
+
+fn heading(text: &mut String, report: &Report<'_>) {
+    let trace = report.trace.display();
+    match &report.counted[..] {
+        [only] => line!(text, "{trace}, machine {}", only.machine.name),
+        several => line!(text, "{trace}, {} machines", several.len()),
+    }
+    // What is accessed is the same on every machine.
+    let replay = report.counted[0].asked();
     let warm_up = match report.warm_up {
         0 => "from cold caches".into(),
         requests => format!("after {} to warm up", count(requests as u64)),
@@ -50,11 +60,23 @@ fn heading(text: &mut String, report: &Report<'_>, replay: &Replay) {
     line!(text, "{requests} counted {warm_up}: {accesses} accesses\n");
 }
 
-fn levels(text: &mut String, counters: &Counters) {
+/// What a baseline is called, as seen in a column's heading.
+fn name(baseline: Baseline) -> &'static str {
+    match baseline {
+        Baseline::OneCore => "one core",
+        Baseline::ThreadPerCore => "thread per core",
+    }
+}
+
+fn levels(text: &mut String, baseline: Baseline, replay: &Replay) {
+    let counters = &replay.counters;
+    let placement = match baseline {
+        Baseline::OneCore => name(baseline).to_owned(),
+        Baseline::ThreadPerCore => format!("threads on {}", cores(replay)),
+    };
     line!(
         text,
-        "{:<22}{:>15}{:>15}{:>10}",
-        "",
+        "{placement:<22}{:>15}{:>15}{:>10}",
         "accesses",
         "misses",
         "rate"
@@ -99,24 +121,34 @@ fn levels(text: &mut String, counters: &Counters) {
     line!(text, "\n{:<22}{:>15}", "cycles", count(counters.cycles));
 }
 
-fn comparison(text: &mut String, baseline: &Replay, plan: &Replay) {
-    let cores = format!("{} cores", plan.per_core.len());
-    line!(
-        text,
-        "{:<26}{:>16}{cores:>16}{:>11}",
-        "",
-        "one core",
-        "change"
-    );
-    let mut row = |name: &str, before: u64, after: u64| {
-        let change = match before {
-            0 => String::new(),
-            _ => format!("{:+9.1} %", (after as f64 / before as f64 - 1.0) * 100.0),
-        };
-        let (before, after) = (count(before), count(after));
-        let row = format!("{name:<26}{before:>16}{after:>16}{change}");
-        line!(text, "{}", row.trim_end());
+/// How many cores a replay used, in words.
+fn cores(replay: &Replay) -> String {
+    match replay.per_core.len() {
+        1 => "1 core".to_owned(),
+        cores => format!("{cores} cores"),
+    }
+}
+
+/// The heading of a comparison with the baseline.
+fn before_and_after(text: &mut String, title: &str, before: Baseline, plan: &Replay) {
+    let (before, after) = (name(before), cores(plan));
+    line!(text, "{title:<26}{before:>16}{after:>16}{:>11}", "change");
+}
+
+/// A row below it.
+fn change(text: &mut String, name: &str, before: u64, after: u64) {
+    let change = match before {
+        0 => String::new(),
+        _ => format!("{:+9.1} %", (after as f64 / before as f64 - 1.0) * 100.0),
     };
+    let (before, after) = (count(before), count(after));
+    let row = format!("{name:<26}{before:>16}{after:>16}{change}");
+    line!(text, "{}", row.trim_end());
+}
+
+fn comparison(text: &mut String, of: Baseline, baseline: &Replay, plan: &Replay) {
+    before_and_after(text, "", of, plan);
+    let mut row = |name: &str, before, after| change(text, name, before, after);
     let (before, after) = (&baseline.counters, &plan.counters);
     row("L1I misses", before.l1i.misses(), after.l1i.misses());
     row("L1D misses", before.l1d.misses(), after.l1d.misses());
@@ -174,12 +206,42 @@ fn per_core(text: &mut String, plan: &Replay) {
     }
 }
 
-fn verdict(text: &mut String, baseline: &Replay, plan: &Replay) {
-    if plan.counters.l2.misses() >= baseline.counters.l2.misses() {
+fn verdict(text: &mut String, of: Baseline, baseline: &Replay, plan: &Replay) {
+    if plan.counters.l2.misses() < baseline.counters.l2.misses() {
+        return;
+    }
+    let than = match of {
+        Baseline::OneCore => "than one core's does",
+        Baseline::ThreadPerCore => "than with a thread per core",
+    };
+    line!(
+        text,
+        "\nThe plan does not pay here: the L2s miss no less {than}."
+    );
+}
+
+/// The L2 misses of each machine on a line.
+fn summary(text: &mut String, report: &Report<'_>) {
+    if let Some(plan) = &report.counted[0].plan {
+        before_and_after(text, "L2 misses", report.baseline, plan);
+    } else {
+        let placement = name(report.baseline);
         line!(
             text,
-            "\nThe plan does not pay here: the L2s miss no less than one core's does."
+            "{:<26}{placement:>16}{:>16}",
+            "L2 misses",
+            "of accesses"
         );
+    }
+    for counted in &report.counted {
+        let machine = &counted.machine.name;
+        let before = counted.baseline.counters.l2.misses();
+        if let Some(plan) = &counted.plan {
+            change(text, machine, before, plan.counters.l2.misses());
+        } else {
+            let rate = share(before, counted.baseline.accesses);
+            line!(text, "{machine:<26}{:>16}{rate:>16}", count(before));
+        }
     }
 }
 

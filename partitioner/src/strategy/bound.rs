@@ -17,13 +17,14 @@
 //! When candidates come in one fixed order, the open lists begin with the last chosen function or
 //! run around to the first: at most n x n states a layer and number of cores, and all cores'
 //! sets are intervals between two functions, n x n of them, however many splits there are. Where
-//! orders differ, states multiply with the differences; beyond [`MOST_STATES`] the search ends, and
-//! the least bound of what was left is its floor. Depth first with less memory was rejected: it
-//! meets merged states again and again.
+//! orders differ, states multiply with the differences; beyond [`MOST_STATES`] every split is tried
+//! if that is feasible, and else the search ends: the least bound of what was left is its floor.
+//! Depth first with less memory was rejected: it meets merged states again and again.
 
+use super::exhaustive::Exhaustive;
 use super::local::Local;
 use super::outlook::{ABSENT, Outlook};
-use super::{Explore, Run};
+use super::{EXHAUSTIVE_INSTEAD, Explore, Run, combinations};
 use crate::evaluate::Choice;
 use std::collections::HashMap;
 
@@ -69,6 +70,10 @@ impl Explore for Bound {
                 None => return floor.max(run.evaluator.floor()).min(best(run)),
             }
             if states.len() > MOST_STATES {
+                let splits = combinations(functions.into(), run.cores().into());
+                if splits <= EXHAUSTIVE_INSTEAD {
+                    return Exhaustive.explore(run);
+                }
                 return least(&states).max(run.evaluator.floor()).min(best(run));
             }
         }

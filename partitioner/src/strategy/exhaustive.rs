@@ -2,7 +2,7 @@
 //!
 //! What neighbours in that order share is evaluated once, because the evaluator remembers every
 //! core's set; a split whose sets are known costs a step a call and a look-up a core. To build the
-//! splits as a tree, core by core, would save those steps too, but they are not what takes the time.
+//! splits as a tree, core by core, would save those steps too, but they are not what takes time.
 
 use super::{Explore, Run};
 use crate::evaluate::Choice;

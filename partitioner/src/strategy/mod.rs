@@ -17,10 +17,14 @@ use crate::progress::Progress;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// More splits than this are not all tried, unless asked for.
-pub const EXHAUSTIVE_SPLITS: u128 = 2_000_000;
+/// More splits than this are not all tried, unless asked for: branch and bound needs fewer
+/// simulations.
+pub const EXHAUSTIVE_SPLITS: u128 = 10_000;
 
-/// As many, where cores share an L2 and each split is replayed in full.
+/// More splits than this are not all tried where branch and bound does not get through.
+pub const EXHAUSTIVE_INSTEAD: u128 = 2_000_000;
+
+/// As many as are all tried, where cores share an L2 and each split is replayed in full.
 pub const EXHAUSTIVE_REPLAYS: u128 = 2_000;
 
 /// A way to go about a search.

@@ -13,10 +13,10 @@ use rand_chacha::ChaCha8Rng;
 pub(super) struct Random;
 
 /// Splits drawn in one batch.
-const BATCH: usize = 1_000;
+const BATCH: usize = 250;
 
 /// Batches; one alone where each split is replayed in full.
-const BATCHES: usize = 10;
+const BATCHES: usize = 40;
 
 impl Explore for Random {
     fn explore(&self, run: &mut Run<'_, '_>) -> u64 {

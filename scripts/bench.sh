@@ -1,0 +1,26 @@
+#!/bin/sh
+# `make bench-replay`: set-up, build, then replays timed beside other simulators (scripts/bench).
+#
+# Where packages cannot be installed it goes on with the bundled sample and what is there already,
+# and says which figures that leaves out.
+#
+# Takes the options of scripts/bench; see scripts/bench.sh --help once set up.
+set -eu
+cd "$(dirname "$0")/.."
+PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
+export PATH
+
+status=0
+scripts/setup.sh test || status=$?
+case $status in
+    0) ;;
+    7)
+        echo "bench: without these packages: the bundled sample alone" >&2
+        set -- --sample-only "$@"
+        ;;
+    *) exit "$status" ;;
+esac
+cargo build --release --locked
+python=.venv/bin/python
+[ -x "$python" ] || python=python3
+exec env PYTHONPATH=scripts PYTHONDONTWRITEBYTECODE=1 "$python" -m bench "$@"

@@ -1,0 +1,76 @@
+"""What corehop itself does for the bench: a recording, plans, replays that are timed.
+
+The replays are those of benches/replay.rs; this runs it and reads the object it prints.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from demo.layout import Layout, Settings, StepError
+from demo.processes import Command, Keeper, Streams
+from demo.stages import MACHINE, Stages
+
+CORES = 4
+LONGEST_SECONDS = 3600
+
+PYCACHESIM_REQUESTS = "0-9"
+"""Requests of the sample for pycachesim, which wants its addresses in memory."""
+
+
+def recording(layout: Layout, keeper: Keeper) -> Path:
+    """Give the demo's recording, made by the demo's own steps where it is not there."""
+    if not layout.trace.exists():
+        do = Stages(layout, Settings(), keeper)
+        do.load_database()
+        do.record(do.run("unpatched", server=None, backend=None))
+    return layout.trace
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Runs corehop and its benchmark; plans stay in `scratch` to be looked at."""
+
+    layout: Layout
+    keeper: Keeper
+    scratch: Path
+
+    def figures(self, name: str, trace: Path, repeats: int) -> dict[str, Any]:
+        """Find a plan, and time replays with it."""
+        plan = self.scratch / f"{name}.toml"
+        print(f"bench: {name}: a plan for {CORES} cores", file=sys.stderr)
+        command: Command = (
+            *(self.layout.corehop, "partition", trace, "--cores", str(CORES)),
+            *("--machine", MACHINE, "-o", plan, "--force"),
+        )
+        self.run(command)
+        print(f"bench: {name}: replays, {repeats} of each kind", file=sys.stderr)
+        bench = ("cargo", "bench", "--quiet", "--locked", "--bench", "replay", "--")
+        return read(self.run((*bench, trace, plan, str(repeats))))
+
+    def lackey(self, trace: Path, text: Path) -> Path:
+        """Write the accesses of some requests as text."""
+        command: Command = (
+            *(self.layout.corehop, "export", "--format", "lackey", trace),
+            *("--requests", PYCACHESIM_REQUESTS, "-o", text),
+        )
+        self.run(command)
+        return text
+
+    def run(self, command: Command) -> str:
+        """Run a command with its messages on the terminal."""
+        streams = Streams("bench.log", quiet=False)
+        return self.keeper.run(command, streams, seconds=LONGEST_SECONDS)
+
+
+def read(printed: str) -> dict[str, Any]:
+    """Read the object that the benchmark prints last."""
+    for line in reversed(printed.splitlines()):
+        if line.startswith("{"):
+            figures: dict[str, Any] = json.loads(line)
+            return figures
+    raise StepError("cargo bench printed no figures")

@@ -1,0 +1,49 @@
+//! The counts of a replay for programs, as `docs/replay.md` lists them.
+
+use super::detail::{self, Told};
+use super::{Baseline, Counted, Report};
+use clap::ValueEnum;
+use corehop_traces::Trace;
+use serde_json::{Value, json};
+
+/// One object for one machine, and an array of them for several.
+pub fn render(report: &Report<'_>, trace: &Trace, told: Option<&Told>) -> Value {
+    let object = |counted| object(report, counted);
+    let mut objects: Vec<Value> = report.counted.iter().map(object).collect();
+    if objects.len() > 1 {
+        return objects.into();
+    }
+    let mut object = objects.remove(0);
+    for (key, value) in told.iter().flat_map(|told| detail::keys(trace, told)) {
+        object[key] = value;
+    }
+    object
+}
+
+fn object(report: &Report<'_>, counted: &Counted<'_>) -> Value {
+    let replay = counted.asked();
+    let baseline = name(report.baseline);
+    let mut object = json!({
+        "machine": counted.machine.name,
+        "trace": report.trace,
+        "placement": if counted.plan.is_some() { "plan" } else { &baseline },
+        "cores": replay.per_core.len(),
+        "accesses": replay.accesses,
+        "hops": replay.hops,
+        "counters": replay.counters,
+    });
+    if counted.plan.is_some() {
+        object["baseline"] = json!({
+            "placement": baseline,
+            "cores": counted.baseline.per_core.len(),
+            "counters": counted.baseline.counters,
+        });
+    }
+    object
+}
+
+/// As the command line has it.
+fn name(baseline: Baseline) -> String {
+    let value = baseline.to_possible_value();
+    value.expect("no baseline is hidden").get_name().to_owned()
+}
