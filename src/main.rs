@@ -2,11 +2,13 @@
 //!
 //! Each subcommand is one file of this folder and one stage of the pipeline.
 
+mod candidates;
 mod check;
 mod export;
 mod failure;
 mod info;
 mod jobs;
+mod name;
 mod number;
 mod open;
 mod partition;
@@ -15,6 +17,8 @@ mod progress;
 mod record;
 mod replay;
 mod requests;
+mod sample;
+mod scope;
 mod symbols;
 
 use clap::{Parser, Subcommand};
@@ -34,6 +38,7 @@ enum Command {
     Check(check::Arguments),
     Export(export::Arguments),
     Replay(replay::Arguments),
+    Candidates(candidates::Arguments),
     Partition(partition::Arguments),
     Patch(patch::Arguments),
 }
@@ -69,6 +74,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
     };

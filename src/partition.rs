@@ -5,16 +5,14 @@
 
 mod json;
 mod plan;
-mod sample;
 mod text;
 
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
-use crate::open::open;
 use crate::progress::Bar;
+use crate::sample;
+use crate::scope::Scope;
 use clap::{Args, ValueEnum};
-use corehop_partitioner::candidates::Rule;
-use corehop_partitioner::requests::Searched;
 use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::Machine;
@@ -42,25 +40,8 @@ pub struct Arguments {
     /// The machine to simulate: a bundled name, `host`, or a TOML file.
     #[arg(long, default_value = "xeon-e5-2620-v4")]
     machine: String,
-    /// How many requests to search on, drawn at random; the others judge the result.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    requests: u32,
-    /// Search on every request; none is left to judge the result.
-    #[arg(long, conflicts_with = "requests")]
-    all_requests: bool,
-    /// Decides which requests are drawn.
-    #[arg(long, default_value_t = 1, value_parser = seeds())]
-    seed: u64,
-    /// Leave out functions called more often than this in any request.
-    #[arg(long, value_name = "CALLS", default_value_t = Rule::default().max_calls)]
-    max_calls: u32,
-    /// Leave out functions called in a smaller share of the requests than this.
-    #[arg(long, value_name = "SHARE", default_value_t = Rule::default().min_share,
-          value_parser = share)]
-    min_share: f64,
-    /// Treat functions always called within this many accesses of each other as one.
-    #[arg(long, value_name = "ACCESSES", default_value_t = Rule::default().group_within)]
-    group_within: u64,
+    #[command(flatten)]
+    scope: Scope,
     /// How to search: every split; branch and bound; local search; at random; or whichever of the
     /// first two proves the result at less cost.
     #[arg(long, value_enum, default_value_t = How::Auto)]
@@ -105,18 +86,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "seconds are a number from 0 up".into())
 }
 
-/// Seeds are kept in plans, and TOML integers are signed.
-fn seeds() -> clap::builder::RangedU64ValueParser {
-    clap::value_parser!(u64).range(..=i64::MAX as u64)
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("a share lies between 0 and 1".into()),
-    }
-}
-
 /// A finished search with what it was asked.
 struct Report<'a> {
     machine: &'a Machine,
@@ -135,10 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         check_output(path, arguments.force)?;
     }
     arguments.jobs.keep_to()?;
-    let (trace, trace_name) = match &arguments.trace {
-        Some(path) => (open(path)?, path.display().to_string()),
-        None => (sample::open()?, sample::NAME.into()),
-    };
+    let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let settings = settings(arguments);
     let started = Instant::now();
     let bar = Bar::stopped_by_signals()
@@ -158,16 +124,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn settings(arguments: &Arguments) -> Settings {
     Settings {
         cores: arguments.cores,
-        searched: match arguments.all_requests {
-            true => Searched::All,
-            false => Searched::Sample(arguments.requests as usize),
-        },
-        rule: Rule {
-            max_calls: arguments.max_calls,
-            min_share: arguments.min_share,
-            group_within: arguments.group_within,
-        },
-        seed: arguments.seed,
+        searched: arguments.scope.searched(),
+        rule: arguments.scope.rule(),
+        seed: arguments.scope.seed,
         strategy: arguments.strategy.strategy(),
         time_limit: arguments.time_limit,
     }

@@ -31,17 +31,41 @@ impl Default for Rule {
     }
 }
 
+/// How the counted requests call a function.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Called {
+    /// Fewest calls in any one request.
+    pub least: u32,
+    /// The middle request's; of two in the middle, the larger.
+    pub median: u32,
+    /// Most calls in any one request.
+    pub most: u32,
+    /// Share of the requests with a call, 0 to 1.
+    pub share: f64,
+    /// Mean number of accesses between the start of a request and its first call.
+    pub position: f64,
+}
+
 /// A function that the rule admits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// Index into the trace's functions.
     pub function: u32,
-    /// Share of the counted requests with a call.
-    pub share: f64,
-    /// Mean number of accesses between the request's start and the call.
-    pub position: f64,
+    /// What made it a candidate.
+    pub called: Called,
     /// Index of the group it belongs to.
     pub group: u32,
+}
+
+/// A function that the rule admits, but whose entry cannot be replaced by a jump.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unpatchable {
+    /// Index into the trace's functions.
+    pub function: u32,
+    /// What would have made it a candidate.
+    pub called: Called,
+    /// Why not, as the recorder's analysis of its entry put it.
+    pub reason: String,
 }
 
 /// The candidates of a trace, in order of position, and why others are not.
@@ -51,8 +75,16 @@ pub struct Candidates {
     pub chosen: Vec<Candidate>,
     /// Number of groups among them.
     pub groups: u32,
-    /// Admitted by the rule but not patchable: function and reason.
-    pub unpatchable: Vec<(u32, String)>,
+    /// Admitted by the rule but not patchable, by function.
+    pub unpatchable: Vec<Unpatchable>,
+    /// Number of functions called too often in some request.
+    pub called_too_often: usize,
+    /// Number of functions called in too few of the requests, and never too often.
+    pub called_too_rarely: usize,
+    /// Number of requests counted.
+    pub requests: usize,
+    /// Mean number of accesses of a request.
+    pub accesses_per_request: f64,
 }
 
 /// What was seen of one function in one request: calls, and accesses before the first of them.
@@ -62,8 +94,25 @@ struct Calls {
     position: u64,
 }
 
-/// Calls by function, then by request.
+/// Calls by function, then by request. A request runs on one thread, so that this counts over all
+/// threads; what belongs to no request counts nowhere.
 type CallsByFunction = HashMap<u32, HashMap<u32, Calls>>;
+
+/// Of `requests` requests, of which `seen` have a call.
+fn called(seen: &HashMap<u32, Calls>, requests: usize) -> Called {
+    let mut counts: Vec<u32> = seen.values().map(|calls| calls.count).collect();
+    counts.resize(requests, 0);
+    counts.sort_unstable();
+    let total: u64 = seen.values().map(|calls| calls.position).sum();
+    let at = |index: usize| counts.get(index).copied().unwrap_or(0);
+    Called {
+        least: at(0),
+        median: at(requests / 2),
+        most: counts.last().copied().unwrap_or(0),
+        share: seen.len() as f64 / requests as f64,
+        position: total as f64 / seen.len() as f64,
+    }
+}
 
 impl Candidates {
     /// Counts calls over `requests` and applies `rule`.
@@ -71,28 +120,37 @@ impl Candidates {
     /// # Errors
     /// What reading the trace says.
     pub fn of(trace: &Trace, requests: &[u32], rule: &Rule) -> Result<Candidates, Error> {
-        let calls = count_calls(trace, requests)?;
-        let mut candidates = Candidates::default();
+        let (calls, accesses) = count_calls(trace, requests)?;
+        let mut candidates = Candidates {
+            requests: requests.len(),
+            accesses_per_request: accesses as f64 / requests.len().max(1) as f64,
+            ..Candidates::default()
+        };
         for (&function, seen) in &calls {
-            let share = seen.len() as f64 / requests.len() as f64;
-            if share < rule.min_share || seen.values().any(|c| c.count > rule.max_calls) {
+            let called = called(seen, requests.len());
+            if called.most > rule.max_calls {
+                candidates.called_too_often += 1;
                 continue;
             }
-            if let Some(reason) = &trace.functions()[function as usize].unpatchable {
-                candidates.unpatchable.push((function, reason.clone()));
+            if called.share < rule.min_share {
+                candidates.called_too_rarely += 1;
                 continue;
             }
-            let total: u64 = seen.values().map(|c| c.position).sum();
-            let position = total as f64 / seen.len() as f64;
-            candidates.chosen.push(Candidate {
-                function,
-                share,
-                position,
-                group: 0,
-            });
+            match trace.functions()[function as usize].unpatchable.clone() {
+                Some(reason) => candidates.unpatchable.push(Unpatchable {
+                    function,
+                    called,
+                    reason,
+                }),
+                None => candidates.chosen.push(Candidate {
+                    function,
+                    called,
+                    group: 0,
+                }),
+            }
         }
-        candidates.unpatchable.sort_unstable();
-        let order = |c: &Candidate| (c.position, c.function);
+        candidates.unpatchable.sort_unstable_by_key(|u| u.function);
+        let order = |c: &Candidate| (c.called.position, c.function);
         candidates
             .chosen
             .sort_unstable_by(|a, b| order(a).partial_cmp(&order(b)).expect("finite"));
@@ -142,7 +200,8 @@ impl Candidates {
     }
 }
 
-fn count_calls(trace: &Trace, requests: &[u32]) -> Result<CallsByFunction, Error> {
+/// The calls, and the accesses of all these requests.
+fn count_calls(trace: &Trace, requests: &[u32]) -> Result<(CallsByFunction, u64), Error> {
     let mut calls = CallsByFunction::new();
     let mut accesses_before = vec![0; trace.requests().len()];
     let mut executions = trace.executions_of(requests);
@@ -165,5 +224,5 @@ fn count_calls(trace: &Trace, requests: &[u32]) -> Result<CallsByFunction, Error
         }
         *position += execution.accesses.len() as u64;
     }
-    Ok(calls)
+    Ok((calls, accesses_before.iter().sum()))
 }

@@ -124,9 +124,19 @@ fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
     let outcome = search(&settings()).unwrap();
     assert_eq!(outcome.split, [0, 1]);
     assert_eq!(outcome.candidates.chosen.len(), 2);
+    let [unpatchable] = &outcome.candidates.unpatchable[..] else {
+        panic!("{:?}", outcome.candidates);
+    };
     assert_eq!(
-        outcome.candidates.unpatchable,
-        [(4, "something jumps into it".to_owned())]
+        (unpatchable.function, &*unpatchable.reason),
+        (4, "something jumps into it")
+    );
+    let candidates = &outcome.candidates;
+    // The last of thirty is not complete; ten are searched, nine warm up, and ten judge.
+    assert_eq!(candidates.requests, 19);
+    assert_eq!(
+        (candidates.called_too_often, candidates.called_too_rarely),
+        (1, 1)
     );
     assert_eq!(outcome.ranking.evaluated, 1);
     let held_out = outcome.judged.held_out.unwrap();

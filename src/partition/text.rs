@@ -183,7 +183,7 @@ fn functions(text: &mut String, report: &Report<'_>, plan: &Plan) {
             1 => String::new(),
             _ => format!(" (or one of {} called with it)", group - 1),
         };
-        let share = candidate.share * 100.0;
+        let share = candidate.called.share * 100.0;
         writeln!(
             text,
             "{:>4}  {name}, in {share:.0} % of requests{alike}",

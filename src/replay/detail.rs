@@ -8,7 +8,7 @@ use super::about;
 use crate::failure::Failure;
 use clap::Args;
 use corehop_plans::Plan;
-use corehop_simulator::detail::{Detail, Owner, Segments, replay_in_detail};
+use corehop_simulator::detail::{Detail, Segments, replay_in_detail};
 use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
 use corehop_traces::Trace;
 use std::path::PathBuf;
@@ -77,14 +77,5 @@ impl DetailArguments {
             segments,
             detail,
         })
-    }
-}
-
-/// Whose code it is, as people read it.
-fn name(trace: &Trace, owner: Owner) -> String {
-    match owner {
-        Owner::Function(function) => trace.functions()[function as usize].name.clone(),
-        Owner::Module(module) => format!("[{}]", trace.modules()[module as usize].path),
-        Owner::Elsewhere => "[outside all modules]".into(),
     }
 }

@@ -1,7 +1,8 @@
 //! What a replay tells in detail, as tables for a terminal. Names come last in a row, because those
 //! of C++ functions have no width.
 
-use super::{Told, name};
+use super::Told;
+use crate::name::{of_owner, shortened};
 use crate::number::{counted, grouped as count};
 use corehop_simulator::Counters;
 use corehop_simulator::detail::{Losses, Spread, WorkingSet};
@@ -27,9 +28,6 @@ pub fn render(trace: &Trace, told: &Told, top: usize) -> String {
     working_sets(&mut text, told);
     text
 }
-
-/// Of a name, in characters.
-const LONGEST_NAME: usize = 60;
 
 const COLUMNS: [&str; 6] = [
     "accesses",
@@ -73,7 +71,7 @@ fn functions(text: &mut String, trace: &Trace, told: &Told, top: usize) {
             text,
             "{}  {}",
             costs(&function.cost.counters, all),
-            shortened(&name(trace, function.owner))
+            shortened(&of_owner(trace, function.owner))
         );
     }
     if shown < functions.len() {
@@ -195,14 +193,6 @@ fn distances(text: &mut String, told: &Told) {
         first[0],
         first[1]
     );
-}
-
-/// As much of a name as tells it from others; those of templates have hardly an end.
-fn shortened(name: &str) -> String {
-    match name.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => format!("{}...", &name[..end]),
-        None => name.to_owned(),
-    }
 }
 
 /// The distances that a bucket counts.

@@ -1,0 +1,184 @@
+//! `corehop candidates`: the functions that a search chooses from, and why it leaves others out.
+//!
+//! With the same options the table is of exactly what `corehop partition` searches: calls are
+//! counted over all requests but those that judge its result. Unpatchable entries are listed too,
+//! because they are the ones that a better patcher or another build could add.
+
+use crate::failure::Failure;
+use crate::name::shortened;
+use crate::number::grouped;
+use crate::progress::Bar;
+use crate::sample;
+use crate::scope::Scope;
+use clap::Args;
+use corehop_partitioner::candidates::{Called, Candidates, Rule};
+use corehop_partitioner::progress::Progress;
+use corehop_partitioner::requests::Parts;
+use corehop_traces::Trace;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// List the functions at which threads could change core
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop candidates bank.trace --max-calls 2
+Then:    corehop partition bank.trace --max-calls 2 --cores 4")]
+pub struct Arguments {
+    /// The trace to look at; the bundled sample (MariaDB under TPC-C) when none is named.
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    scope: Scope,
+    /// Print one JSON object instead of the table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was counted.
+struct Report<'a> {
+    trace: &'a Trace,
+    trace_name: &'a str,
+    rule: Rule,
+    seed: u64,
+    candidates: &'a Candidates,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let scope = &arguments.scope;
+    let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
+    let parts = Parts::of(trace.requests(), scope.searched(), scope.seed)?;
+    let learning: Vec<u32> = parts.learning().collect();
+    let bar = Bar::new();
+    bar.begin("counting calls", None);
+    let candidates = Candidates::of(&trace, &learning, &scope.rule());
+    bar.end();
+    let report = Report {
+        trace: &trace,
+        trace_name: &trace_name,
+        rule: scope.rule(),
+        seed: scope.seed,
+        candidates: &candidates?,
+    };
+    match arguments.json {
+        true => println!("{}", report.as_json()),
+        false => print!("{}", report.as_text()),
+    }
+    Ok(())
+}
+
+/// Adds a line; writing to a string cannot fail.
+macro_rules! line {
+    ($text:expr, $($format:tt)*) => {
+        writeln!($text, $($format)*).expect("writing to a string")
+    };
+}
+
+impl Report<'_> {
+    fn as_text(&self) -> String {
+        let mut text = String::new();
+        let (candidates, rule) = (self.candidates, &self.rule);
+        line!(
+            text,
+            "{}: calls counted over {} requests, of {} accesses on average",
+            self.trace_name,
+            grouped(candidates.requests as u64),
+            grouped(candidates.accesses_per_request as u64)
+        );
+        line!(
+            text,
+            "left out: {} functions called more than {} in a request, {} in less than {} % of them",
+            grouped(candidates.called_too_often as u64),
+            match rule.max_calls {
+                1 => "once".into(),
+                most => format!("{most} times"),
+            },
+            grouped(candidates.called_too_rarely as u64),
+            rule.min_share * 100.0
+        );
+        line!(
+            text,
+            "candidates: {} in {} groups; {} more cannot be patched\n",
+            candidates.chosen.len(),
+            candidates.groups,
+            candidates.unpatchable.len()
+        );
+        line!(
+            text,
+            "{:>5}{:>8}{:>7}{:>6}{:>9}{:>10}  entering",
+            "group",
+            "least",
+            "median",
+            "most",
+            "share",
+            "position"
+        );
+        for candidate in &candidates.chosen {
+            let group = candidate.group.to_string();
+            self.row(&mut text, &group, candidate.function, &candidate.called);
+        }
+        for unpatchable in &candidates.unpatchable {
+            self.row(&mut text, "-", unpatchable.function, &unpatchable.called);
+            line!(text, "{:47}cannot be patched: {}", "", unpatchable.reason);
+        }
+        text
+    }
+
+    fn row(&self, text: &mut String, group: &str, function: u32, called: &Called) {
+        let Called {
+            least,
+            median,
+            most,
+            ..
+        } = called;
+        let share = format!("{:.1} %", called.share * 100.0);
+        let position = grouped(called.position as u64);
+        let name = shortened(&self.trace.functions()[function as usize].name);
+        line!(
+            text,
+            "{group:>5}{least:>8}{median:>7}{most:>6}{share:>9}{position:>10}  {name}"
+        );
+    }
+
+    fn as_json(&self) -> Value {
+        let candidates = self.candidates;
+        let chosen = candidates.chosen.iter().map(|candidate| {
+            let mut object = self.function(candidate.function, &candidate.called);
+            object["group"] = candidate.group.into();
+            object["unpatchable"] = Value::Null;
+            object
+        });
+        let unpatchable = candidates.unpatchable.iter().map(|unpatchable| {
+            let mut object = self.function(unpatchable.function, &unpatchable.called);
+            object["group"] = Value::Null;
+            object["unpatchable"] = unpatchable.reason.clone().into();
+            object
+        });
+        json!({
+            "trace": self.trace_name,
+            "seed": self.seed,
+            "requests": candidates.requests,
+            "accesses_per_request": candidates.accesses_per_request,
+            "max_calls": self.rule.max_calls,
+            "min_share": self.rule.min_share,
+            "group_within": self.rule.group_within,
+            "called_too_often": candidates.called_too_often,
+            "called_too_rarely": candidates.called_too_rarely,
+            "groups": candidates.groups,
+            "candidates": chosen.chain(unpatchable).collect::<Vec<_>>(),
+        })
+    }
+
+    fn function(&self, function: u32, called: &Called) -> Value {
+        let function = &self.trace.functions()[function as usize];
+        json!({
+            "name": function.name,
+            "symbol": function.symbol,
+            "module": self.trace.modules()[function.module as usize].path,
+            "offset": function.offset,
+            "calls": { "least": called.least, "median": called.median, "most": called.most },
+            "share": called.share,
+            "position": called.position,
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Which requests a search looks at, and which functions it considers: the same options for
+//! `candidates` and for `partition`, so that the one lists what the other chooses from.
+
+use clap::Args;
+use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::requests::Searched;
+
+/// The options that say so.
+#[derive(Args)]
+pub struct Scope {
+    /// How many requests to search on, drawn at random; the others judge the result.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    requests: u32,
+    /// Search on every request; none is left to judge the result.
+    #[arg(long, conflicts_with = "requests")]
+    all_requests: bool,
+    /// Decides which requests are drawn.
+    #[arg(long, default_value_t = 1, value_parser = seeds())]
+    pub seed: u64,
+    /// Leave out functions called more often than this in any request.
+    #[arg(long, value_name = "CALLS", default_value_t = Rule::default().max_calls)]
+    max_calls: u32,
+    /// Leave out functions called in a smaller share of the requests than this.
+    #[arg(long, value_name = "SHARE", default_value_t = Rule::default().min_share,
+          value_parser = share)]
+    min_share: f64,
+    /// Treat functions always called within this many accesses of each other as one.
+    #[arg(long, value_name = "ACCESSES", default_value_t = Rule::default().group_within)]
+    group_within: u64,
+}
+
+/// Seeds are kept in plans, and TOML integers are signed.
+fn seeds() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(..=i64::MAX as u64)
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a share lies between 0 and 1".into()),
+    }
+}
+
+impl Scope {
+    /// Which requests to search on.
+    pub fn searched(&self) -> Searched {
+        match self.all_requests {
+            true => Searched::All,
+            false => Searched::Sample(self.requests as usize),
+        }
+    }
+
+    /// What makes a function a candidate.
+    pub fn rule(&self) -> Rule {
+        Rule {
+            max_calls: self.max_calls,
+            min_share: self.min_share,
+            group_within: self.group_within,
+        }
+    }
+}
