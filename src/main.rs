@@ -4,6 +4,7 @@
 
 mod candidates;
 mod check;
+mod explain;
 mod export;
 mod failure;
 mod info;
@@ -40,6 +41,7 @@ enum Command {
     Replay(replay::Arguments),
     Candidates(candidates::Arguments),
     Partition(partition::Arguments),
+    Explain(explain::Arguments),
     Patch(patch::Arguments),
 }
 
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
     };
     match outcome {

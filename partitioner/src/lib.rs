@@ -6,9 +6,11 @@
 //! [`strategy`]), and replay the best few in full, shared L3 included, on requests the search never
 //! saw ([`judge`]).
 
+pub mod alternatives;
 pub mod candidates;
 mod error;
 pub mod evaluate;
+pub mod hop_cost;
 pub mod judge;
 pub mod progress;
 pub mod requests;

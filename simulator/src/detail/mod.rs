@@ -4,6 +4,7 @@
 //! own that knows lines by number and nothing of caches.
 
 mod attribution;
+mod cores;
 mod interference;
 mod pass;
 mod reuse_distance;
@@ -11,6 +12,7 @@ mod segments;
 mod working_set;
 
 pub use attribution::{Attribution, Owner, Spans};
+pub use cores::{CodeUse, CoreUse, CoreUses};
 pub use interference::{Interference, Interfering, Losses};
 pub use pass::{Cost, Detail, FunctionCost, replay_in_detail};
 pub use reuse_distance::{Distances, LruStack, ReuseDistances};

@@ -5,6 +5,7 @@
 //! Sharing the work between host cores would not do: a stack distance needs every access in order.
 
 use super::attribution::{Attribution, Owner};
+use super::cores::{CoreUse, CoreUses};
 use super::interference::{Interference, Interfering};
 use super::reuse_distance::{LruStack, ReuseDistances};
 use super::segments::Segments;
@@ -28,6 +29,8 @@ pub struct Detail {
     pub reuse_distances: ReuseDistances,
     /// By request, in order; without requests that the end of the recording cut short.
     pub working_sets: Vec<WorkingSet>,
+    /// By core of the split.
+    pub cores: Vec<CoreUse>,
 }
 
 /// What a part of the program did to the caches.
@@ -96,9 +99,12 @@ pub fn replay_in_detail(
     let mut replay = replayer.finish();
     replay.requests = (chosen.len() - options.warm_up_requests) as u64;
     let mut detail = collector.finish(machine);
-    detail.working_sets.retain(|set| {
-        Some(set.request) >= first_counted && trace.requests()[set.request as usize].complete
-    });
+    let of_cores = detail.cores.iter_mut().map(|core| &mut core.working_sets);
+    for sets in of_cores.chain([&mut detail.working_sets]) {
+        sets.retain(|set| {
+            Some(set.request) >= first_counted && trace.requests()[set.request as usize].complete
+        });
+    }
     Ok((replay, detail))
 }
 
@@ -137,6 +143,7 @@ struct Collector<'a> {
     distances: ReuseDistances,
     working_sets: WorkingSets,
     interfering: Interfering,
+    cores: CoreUses,
 }
 
 impl<'a> Collector<'a> {
@@ -160,6 +167,7 @@ impl<'a> Collector<'a> {
             distances: ReuseDistances::default(),
             working_sets: WorkingSets::default(),
             interfering: Interfering::new(l2s, segments.names().len()),
+            cores: CoreUses::new(cores as usize, attribution.owners()),
         }
     }
 
@@ -180,6 +188,7 @@ impl<'a> Collector<'a> {
         }
         self.segment = *current;
         self.working_sets.serve(execution.thread, execution.request);
+        self.cores.begin(execution, self.owner);
     }
 
     /// The execution is over; it began with a hop or not.
@@ -198,6 +207,7 @@ impl<'a> Collector<'a> {
         self.by_segment.fill(Sums::default());
         self.distances = ReuseDistances::default();
         self.interfering.start_counting();
+        self.cores.start_counting();
     }
 
     fn finish(self, machine: &Machine) -> Detail {
@@ -220,6 +230,7 @@ impl<'a> Collector<'a> {
             interference: self.interfering.counted().clone(),
             reuse_distances: self.distances,
             working_sets: self.working_sets.finish(),
+            cores: self.cores.finish(self.attribution),
         }
     }
 }
@@ -230,6 +241,7 @@ impl Watch for Collector<'_> {
         self.sums(|sums| sums.accesses[kind as usize] += 1);
         self.distances.count(kind, self.stack.touch(line));
         self.working_sets.touch(kind, line);
+        self.cores.touch(core, kind, line);
         let l2 = core / self.cores_per_l2;
         self.interfering.touch(l2, line, self.segment);
     }
@@ -258,8 +270,9 @@ impl Watch for Collector<'_> {
         }
     }
 
-    fn invalidated(&mut self, cluster: usize, _core: usize, line: u32) {
+    fn invalidated(&mut self, cluster: usize, core: usize, line: u32) {
         self.sums(|sums| sums.tally.invalidated_lines += 1);
         self.interfering.invalidate(cluster, line, self.segment);
+        self.cores.lose(cluster * self.cores_per_l2, core);
     }
 }

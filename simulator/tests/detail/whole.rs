@@ -126,6 +126,23 @@ fn lines_that_two_cores_store_to_are_lost_to_the_other_ones_stores() {
         .iter()
         .map(|cost| cost.counters.invalidated_lines);
     assert_eq!(taken.collect::<Vec<_>>(), [0, 4, 4]);
+
+    // Each core touches its line of code, and both the one that they store to.
+    for (core, used) in told.cores.iter().enumerate() {
+        let lines = (used.lines, used.shared_lines, used.contended_lines);
+        assert_eq!(lines, (2, 1, 1));
+        let [code] = &used.code[..] else {
+            panic!("{:?}", used.code);
+        };
+        assert_eq!(
+            (code.owner, code.accesses),
+            (Owner::Function(core as u32 + 1), 8)
+        );
+        let sets = used.working_sets.iter().map(|set| (set.request, set.lines));
+        assert_eq!(sets.collect::<Vec<_>>(), [(1, 2), (2, 2), (3, 2)]);
+    }
+    let lost = told.cores.iter().map(|used| &used.lost_lines_to[..]);
+    assert_eq!(lost.collect::<Vec<_>>(), [[0, 4], [4, 0]]);
 }
 
 #[test]
@@ -217,6 +234,16 @@ proptest! {
             let causes = cost.counters.l2.causes();
             prop_assert_eq!(told.interference.capacity.of(segment), causes.capacity);
             prop_assert_eq!(told.interference.coherence.of(segment), causes.coherence);
+        }
+
+        prop_assert_eq!(told.cores.len(), replay.per_core.len());
+        for (used, counters) in told.cores.iter().zip(&replay.per_core) {
+            let accesses = used.code.iter().map(|code| code.accesses);
+            prop_assert_eq!(accesses.sum::<u64>(), counters.accesses());
+            let lost: u64 = used.lost_lines_to.iter().sum();
+            prop_assert_eq!(lost, counters.invalidated_lines);
+            prop_assert!(used.contended_lines <= used.shared_lines);
+            prop_assert!(used.shared_lines <= used.lines);
         }
 
         let distances = &told.reuse_distances;

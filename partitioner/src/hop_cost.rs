@@ -1,0 +1,40 @@
+//! How dear a hop may be: what a split saves in the caches, shared among its hops.
+//!
+//! The cost of a hop depends on the runtime that makes it, by three orders of magnitude, and the
+//! misses saved do not. So besides cycles at the machine's hop cost, the cost at which a split
+//! neither wins nor loses says which runtimes it is for.
+
+use corehop_simulator::{Counters, Machine};
+
+/// Cycles that a split saves a hop, before hops are paid; negative when its accesses take longer
+/// than on one core, `None` when it never hops. `split` counts `hops` hops at the cost of
+/// `machine`'s.
+pub fn break_even_cycles(
+    machine: &Machine,
+    baseline: &Counters,
+    split: &Counters,
+    hops: u64,
+) -> Option<f64> {
+    let paid = hops as f64 * f64::from(machine.hop_cost_cycles);
+    let saved = baseline.cycles as f64 - (split.cycles as f64 - paid);
+    (hops > 0).then(|| saved / hops as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hop_may_cost_what_it_saves() {
+        let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
+        let of = |cycles| Counters {
+            cycles,
+            ..Counters::default()
+        };
+        let paid = 10 * u64::from(machine.hop_cost_cycles);
+        let cost = |split, hops| break_even_cycles(&machine, &of(5000), &of(split), hops);
+        assert_eq!(cost(4000 + paid, 10), Some(100.0));
+        assert_eq!(cost(6000 + paid, 10), Some(-100.0));
+        assert_eq!(cost(5000, 0), None);
+    }
+}

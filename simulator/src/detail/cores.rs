@@ -1,0 +1,144 @@
+//! What each core of a split does: the code that runs there, the lines it touches, those it shares
+//! with other cores, and whose stores take lines from it.
+//!
+//! A split pays when what a request touches on each core stays in that core's L2, so working sets
+//! are by core and request. A line that two cores touch is held twice, and one that any of them
+//! stores to moves between them for ever; which cores those are is kept as one bit each.
+
+use super::attribution::{Attribution, Owner};
+use super::working_set::{WorkingSet, WorkingSets};
+use corehop_traces::{Execution, Kind};
+use std::cmp::Reverse;
+
+/// What one core did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoreUse {
+    /// By request, in order: what it touched on this core. Requests that did not come here are left
+    /// out, and so are those that the end of the recording cut short.
+    pub working_sets: Vec<WorkingSet>,
+    /// Lines that the core touched at all, each counted once.
+    pub lines: u64,
+    /// Those that other cores touched too.
+    pub shared_lines: u64,
+    /// Those of the shared ones that any core stored to.
+    pub contended_lines: u64,
+    /// By core: how many lines its stores took from this core's L2, or from the L1s above it. Where
+    /// cores share an L2, the first of them has lost the lines.
+    pub lost_lines_to: Vec<u64>,
+    /// The code that ran here, most accesses first.
+    pub code: Vec<CodeUse>,
+}
+
+/// What some code did on one core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeUse {
+    /// Whose code it is.
+    pub owner: Owner,
+    /// Lines it touched, each access counted.
+    pub accesses: u64,
+}
+
+/// By core, one bit each.
+#[derive(Clone, Copy, Default)]
+struct Touched {
+    by: u64,
+    stored_by: u64,
+}
+
+/// Collects [`CoreUse`], event by event. Lines are numbered by the caller, densely from 0.
+pub struct CoreUses {
+    /// By line.
+    touched: Vec<Touched>,
+    cores: Vec<Collected>,
+    serving: (u32, Option<u32>),
+    owner: usize,
+}
+
+struct Collected {
+    working_sets: WorkingSets,
+    lost_lines_to: Vec<u64>,
+    /// By owner.
+    accesses: Vec<u64>,
+}
+
+impl CoreUses {
+    /// For so many cores, 64 at most, and code of so many owners.
+    pub fn new(cores: usize, owners: usize) -> CoreUses {
+        let collected = || Collected {
+            working_sets: WorkingSets::default(),
+            lost_lines_to: vec![0; cores],
+            accesses: vec![0; owners],
+        };
+        CoreUses {
+            touched: Vec::new(),
+            cores: (0..cores).map(|_| collected()).collect(),
+            serving: (0, None),
+            owner: 0,
+        }
+    }
+
+    /// What follows belongs to this execution, whose code has this owner.
+    pub fn begin(&mut self, execution: &Execution, owner: usize) {
+        self.serving = (execution.thread, execution.request);
+        self.owner = owner;
+    }
+
+    /// `core` accesses `line`.
+    #[inline]
+    pub fn touch(&mut self, core: usize, kind: Kind, line: u32) {
+        if line as usize >= self.touched.len() {
+            self.touched.resize(line as usize + 1, Touched::default());
+        }
+        let touched = &mut self.touched[line as usize];
+        touched.by |= 1 << core;
+        if kind == Kind::Store {
+            touched.stored_by |= 1 << core;
+        }
+        let (thread, request) = self.serving;
+        let collected = &mut self.cores[core];
+        collected.working_sets.serve(thread, request);
+        collected.working_sets.touch(kind, line);
+        collected.accesses[self.owner] += 1;
+    }
+
+    /// A store of `by` takes a line from `core`.
+    pub fn lose(&mut self, core: usize, by: usize) {
+        self.cores[core].lost_lines_to[by] += 1;
+    }
+
+    /// Forgets what was counted.
+    pub fn start_counting(&mut self) {
+        self.touched.fill(Touched::default());
+        for core in &mut self.cores {
+            core.lost_lines_to.fill(0);
+            core.accesses.fill(0);
+        }
+    }
+
+    /// What was counted, by core, with the working sets of all requests.
+    pub fn finish(self, attribution: &Attribution) -> Vec<CoreUse> {
+        let mut uses: Vec<CoreUse> = Vec::new();
+        for (core, collected) in self.cores.into_iter().enumerate() {
+            let mine = self.touched.iter().filter(|line| line.by >> core & 1 == 1);
+            let shared = mine.clone().filter(|line| line.by.count_ones() > 1);
+            let owners = collected.accesses.iter().enumerate();
+            let ran = owners.filter(|&(_, &accesses)| accesses > 0);
+            let mut code: Vec<CodeUse> = ran
+                .map(|(owner, &accesses)| CodeUse {
+                    owner: attribution.owner(owner),
+                    accesses,
+                })
+                .collect();
+            code.sort_by_key(|code| Reverse(code.accesses));
+            uses.push(CoreUse {
+                lines: mine.count() as u64,
+                shared_lines: shared.clone().count() as u64,
+                contended_lines: shared.filter(|line| line.stored_by != 0).count() as u64,
+                working_sets: collected.working_sets.finish(),
+                lost_lines_to: collected.lost_lines_to,
+                code,
+            });
+        }
+        uses
+    }
+}

@@ -1,0 +1,168 @@
+//! `corehop explain`: why a plan does what it does.
+//!
+//! `corehop replay --plan` says how much a plan changes; this says where: what each core runs and
+//! holds, what cores take from each other, which functions miss less or more than on one core, and
+//! what each hop is worth beside its alternatives. All figures are of one set of requests, by
+//! default the second half of the trace after the first has warmed the caches.
+
+mod json;
+mod text;
+
+use crate::failure::{Exit, Failure};
+use crate::jobs::Jobs;
+use crate::progress::Bar;
+use crate::sample;
+use clap::Args;
+use corehop_partitioner::alternatives::{Alternatives, Placed, alternatives};
+use corehop_partitioner::candidates::{Candidates, Rule};
+use corehop_partitioner::progress::Progress;
+use corehop_plans::Plan;
+use corehop_simulator::detail::{Detail, Segments, replay_in_detail};
+use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Split};
+use corehop_traces::Trace;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Say why a plan does what it does
+#[derive(Args)]
+#[command(after_help = "Example: corehop explain --plan split.toml bank.trace")]
+pub struct Arguments {
+    /// A trace of the server; the bundled sample (MariaDB under TPC-C) when none is named.
+    trace: Option<PathBuf>,
+    /// The plan to explain
+    #[arg(long, value_name = "PLAN")]
+    plan: PathBuf,
+    /// The machine to simulate: a bundled name, `host`, or a TOML file. Default: the plan's
+    #[arg(long, value_name = "NAME|FILE")]
+    machine: Option<String>,
+    /// Let so many requests run before counting starts. Default: half of them
+    #[arg(long, value_name = "REQUESTS")]
+    warm_up: Option<usize>,
+    /// How many functions the tables of functions have
+    #[arg(long, value_name = "FUNCTIONS", default_value_t = 10)]
+    top: usize,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// All that is known of a plan.
+struct Report<'a> {
+    trace: &'a Trace,
+    trace_name: &'a str,
+    machine: &'a Machine,
+    plan: &'a Plan,
+    placed: &'a Placed,
+    warm_up: usize,
+    before: (Replay, Detail),
+    after: (Replay, Detail),
+    alternatives: Vec<Alternatives>,
+}
+
+/// A function's counters on one core and with the plan.
+struct Mover {
+    name: String,
+    before: Counters,
+    after: Counters,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.jobs.keep_to()?;
+    let plan = corehop_plans::read(&arguments.plan)?;
+    let machine = arguments.machine.as_deref().unwrap_or(&plan.machine);
+    let machine = Machine::named_or_path(machine)?;
+    let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
+    let about_plan = |error: corehop_simulator::Error| {
+        Failure::new(
+            Exit::Input,
+            format!("{}: {error}", arguments.plan.display()),
+        )
+    };
+    let split = Split::from_plan(&plan, trace.modules(), trace.functions()).map_err(about_plan)?;
+    let complete = trace.requests().iter().zip(0..).filter(|(r, _)| r.complete);
+    let complete: Vec<u32> = complete.map(|(_, request)| request).collect();
+    let warm_up = arguments.warm_up.unwrap_or(complete.len() / 2);
+    let options = ReplayOptions {
+        requests: Some(complete.clone()),
+        warm_up_requests: warm_up,
+        progress: None,
+    };
+    let mut placed: Placed = split
+        .functions()
+        .filter_map(|function| Some((function, split.core_of(function)?)))
+        .collect();
+    placed.sort_unstable_by_key(|&(function, core)| (core, function));
+    let bar = Bar::new();
+    bar.begin("replaying in detail", None);
+    let tell =
+        |split: &Split| replay_in_detail(&trace, &machine, split, &Segments::default(), &options);
+    let (before, after) = rayon::join(|| tell(&Split::default()), || tell(&split));
+    bar.end();
+    let after = after.map_err(about_plan)?;
+    let candidates = Candidates::of(&trace, &complete, &Rule::default())?;
+    let others = others(&candidates, &placed);
+    let alternatives = alternatives(&trace, &machine, &placed, &others, &options, &bar)?;
+    let report = Report {
+        trace: &trace,
+        trace_name: &trace_name,
+        machine: &machine,
+        plan: &plan,
+        placed: &placed,
+        warm_up,
+        before: before?,
+        after,
+        alternatives,
+    };
+    match arguments.json {
+        true => println!("{}", json::render(&report, arguments.top)),
+        false => print!("{}", text::render(&report, arguments.top)),
+    }
+    Ok(())
+}
+
+/// One candidate of each group that no planned function belongs to: hopping at another of a planned
+/// function's group is the same split.
+fn others(candidates: &Candidates, placed: &Placed) -> Vec<u32> {
+    let planned = |function| placed.iter().any(|&(planned, _)| planned == function);
+    let mut taken = vec![false; candidates.groups as usize];
+    for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {
+        taken[candidate.group as usize] = true;
+    }
+    let groups = candidates.representatives().into_iter().zip(taken);
+    let free = groups.filter(|(_, taken)| !taken);
+    free.map(|(function, _)| function).collect()
+}
+
+impl Report<'_> {
+    fn name(&self, function: u32) -> &str {
+        &self.trace.functions()[function as usize].name
+    }
+
+    /// Functions by how much the plan changes their L2 misses, the largest change first.
+    fn movers(&self) -> Vec<Mover> {
+        let mut by_owner = HashMap::<String, [Counters; 2]>::new();
+        for (side, (_, detail)) in [&self.before, &self.after].into_iter().enumerate() {
+            for function in &detail.functions {
+                let owner = crate::name::of_owner(self.trace, function.owner);
+                by_owner.entry(owner).or_default()[side] += function.cost.counters;
+            }
+        }
+        let mover = |(name, [before, after]): (String, [Counters; 2])| Mover {
+            name,
+            before,
+            after,
+        };
+        let mut movers: Vec<Mover> = by_owner.into_iter().map(mover).collect();
+        movers.sort_by_cached_key(|mover| {
+            let [before, after] = [&mover.before, &mover.after].map(|c| c.l2.misses());
+            (
+                std::cmp::Reverse(before.abs_diff(after)),
+                mover.name.clone(),
+            )
+        });
+        movers
+    }
+}

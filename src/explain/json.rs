@@ -1,0 +1,79 @@
+//! An explanation for programs, as `docs/search.md` lists its keys. Counts are totals over the
+//! counted requests.
+
+use super::Report;
+use crate::name::of_owner;
+use corehop_partitioner::hop_cost::break_even_cycles;
+use corehop_simulator::Replay;
+use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
+use serde_json::{Value, json};
+
+/// One object; of each core's code and of the movers, the first `top`.
+pub fn render(report: &Report<'_>, top: usize) -> Value {
+    let ((before, _), (after, detail)) = (&report.before, &report.after);
+    let machine = report.machine;
+    let cores = detail.cores.iter().enumerate();
+    let cores = cores.map(|(core, used)| of_core(report, core, used, top));
+    let movers = report.movers();
+    let movers = movers
+        .iter()
+        .take(top)
+        .map(|mover| json!({ "name": mover.name, "baseline": mover.before, "split": mover.after }));
+    let alternatives = report.alternatives.iter().map(|of| {
+        let exchanged = of.exchanged.as_ref().map(
+            |(other, replay)| json!({ "name": report.name(*other), "replay": totals(replay) }),
+        );
+        json!({
+            "name": report.name(of.function),
+            "without": totals(&of.without),
+            "exchanged": exchanged,
+        })
+    });
+    json!({
+        "machine": machine.name,
+        "trace": report.trace_name,
+        "requests": after.requests,
+        "warm_up": report.warm_up,
+        "baseline": totals(before),
+        "split": totals(after),
+        "hop_cost_cycles": machine.hop_cost_cycles,
+        "break_even_hop_cycles":
+            break_even_cycles(machine, &before.counters, &after.counters, after.hops),
+        "cores": cores.collect::<Vec<_>>(),
+        "movers": movers.collect::<Vec<_>>(),
+        "alternatives": alternatives.collect::<Vec<_>>(),
+    })
+}
+
+fn totals(replay: &Replay) -> Value {
+    json!({ "counters": replay.counters, "hops": replay.hops })
+}
+
+fn of_core(report: &Report<'_>, core: usize, used: &CoreUse, top: usize) -> Value {
+    let counters = &report.after.0.per_core[core];
+    let entered = report.placed.iter().filter(|&&(_, to)| to as usize == core);
+    let entered: Vec<&str> = entered
+        .map(|&(function, _)| report.name(function))
+        .collect();
+    let code = used.code.iter().take(top).map(
+        |code| json!({ "name": of_owner(report.trace, code.owner), "accesses": code.accesses }),
+    );
+    let spread = |lines: fn(&WorkingSet) -> u64| Spread::of(used.working_sets.iter().map(lines));
+    json!({
+        "core": core,
+        "entering": entered,
+        "accesses": counters.accesses(),
+        "counters": counters,
+        "working_set": {
+            "requests": used.working_sets.len(),
+            "code_lines": spread(|set| set.code_lines),
+            "data_lines": spread(|set| set.data_lines),
+            "size_bytes": spread(WorkingSet::size_bytes),
+        },
+        "lines": used.lines,
+        "shared_lines": used.shared_lines,
+        "contended_lines": used.contended_lines,
+        "lost_lines_to": used.lost_lines_to,
+        "code": code.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,312 @@
+//! An explanation as tables for a terminal; `docs/search.md` says what each figure means. Misses
+//! and lost lines are per request, because that is what a reader can compare with a request's time.
+
+use super::{Mover, Report};
+use crate::name::{of_owner, shortened};
+use crate::number::grouped as count;
+use corehop_partitioner::hop_cost::break_even_cycles;
+use corehop_simulator::Replay;
+use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
+use std::fmt::Write;
+
+/// Adds a line; writing to a string cannot fail.
+macro_rules! line {
+    ($text:expr, $($format:tt)*) => {
+        writeln!($text, $($format)*).expect("writing to a string")
+    };
+}
+
+/// All tables, with an empty line between them.
+pub fn render(report: &Report<'_>, top: usize) -> String {
+    let mut text = String::new();
+    totals(&mut text, report);
+    load(&mut text, report);
+    working_sets(&mut text, report);
+    code(&mut text, report);
+    lost_lines(&mut text, report);
+    movers(&mut text, report, top);
+    hops(&mut text, report);
+    text
+}
+
+fn per_request(count: u64, replay: &Replay) -> f64 {
+    count as f64 / replay.requests.max(1) as f64
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    match whole {
+        0 => String::new(),
+        _ => format!("{:.1} %", part as f64 / whole as f64 * 100.0),
+    }
+}
+
+fn change(before: u64, after: u64) -> String {
+    match before {
+        0 => String::new(),
+        _ => format!("{:+.1} %", (after as f64 / before as f64 - 1.0) * 100.0),
+    }
+}
+
+fn totals(text: &mut String, report: &Report<'_>) {
+    let ((before, _), (after, _)) = (&report.before, &report.after);
+    line!(
+        text,
+        "{}, machine {}: {} requests counted after {} to warm up\n",
+        report.trace_name,
+        report.machine.name,
+        count(after.requests),
+        count(report.warm_up as u64)
+    );
+    let cores = format!("{} cores", report.plan.cores);
+    line!(
+        text,
+        "{:<28}{:>14}{cores:>14}{:>10}",
+        "a request",
+        "one core",
+        "change"
+    );
+    let mut row = |name: &str, of: &dyn Fn(&Replay) -> u64| {
+        let (of_before, of_after) = (of(before), of(after));
+        let [shown, beside] = [(of_before, before), (of_after, after)]
+            .map(|(count, replay)| format!("{:.1}", per_request(count, replay)));
+        let change = change(of_before, of_after);
+        let row = format!("{name:<28}{shown:>14}{beside:>14}{change:>10}");
+        line!(text, "{}", row.trim_end());
+    };
+    let paid = |replay: &Replay| replay.hops * u64::from(report.machine.hop_cost_cycles);
+    row("L2 misses", &|r| r.counters.l2.misses());
+    row("  of fetches", &|r| r.counters.l2.fetch_misses());
+    row("  of loads and stores", &|r| r.counters.l2.data_misses());
+    row("  by other cores' stores", &|r| {
+        r.counters.l2.coherence_misses()
+    });
+    row("L3 misses", &|r| r.counters.l3.misses());
+    row("hops", &|r| r.hops);
+    row("cycles before hops are paid", &|r| {
+        r.counters.cycles - paid(r)
+    });
+    row("cycles", &|r| r.counters.cycles);
+    let machine = report.machine;
+    match break_even_cycles(machine, &before.counters, &after.counters, after.hops) {
+        None => line!(text, "no request hops"),
+        Some(cycles) if cycles <= 0.0 => {
+            line!(
+                text,
+                "accesses take longer than on one core: no hop is cheap enough"
+            );
+        }
+        Some(cycles) => line!(
+            text,
+            "pays where a hop costs less than {} cycles; on this machine it costs {}",
+            count(cycles as u64),
+            count(machine.hop_cost_cycles.into())
+        ),
+    }
+}
+
+fn load(text: &mut String, report: &Report<'_>) {
+    let (after, _) = &report.after;
+    line!(
+        text,
+        "\ncore{:>10}{:>10}{:>12}{:>12}{:>12}  entering",
+        "accesses",
+        "cycles",
+        "L1I misses",
+        "L2 misses",
+        "by stores"
+    );
+    for (core, counters) in after.per_core.iter().enumerate() {
+        let entered = report.placed.iter().filter(|&&(_, to)| to as usize == core);
+        let names: Vec<String> = entered.map(|&(f, _)| shortened(report.name(f))).collect();
+        line!(
+            text,
+            "{core:>4}{:>10}{:>10}{:>12.1}{:>12.1}{:>12.1}  {}",
+            percent(counters.accesses(), after.accesses),
+            percent(counters.cycles, after.counters.cycles),
+            per_request(counters.l1i.misses(), after),
+            per_request(counters.l2.misses(), after),
+            per_request(counters.l2.coherence_misses(), after),
+            names.join(", ")
+        );
+    }
+}
+
+fn kib(lines: u64) -> String {
+    format!("{} KiB", count((lines * 64).div_ceil(1024)))
+}
+
+fn working_sets(text: &mut String, report: &Report<'_>) {
+    let l2_lines = report.machine.l2.size_bytes / 64;
+    line!(
+        text,
+        "\nworking set of a request, median; one L2 holds {}\n{:<10}{:>10}{:>10}{:>12}{:>16}{:>15}\
+         {:>12}{:>12}",
+        kib(l2_lines),
+        "",
+        "code",
+        "data",
+        "together",
+        "previous too",
+        "all requests'",
+        "shared",
+        "stored to"
+    );
+    let ((_, before), (_, after)) = (&report.before, &report.after);
+    let named = (0..)
+        .zip(&after.cores)
+        .map(|(core, of)| (format!("core {core}"), of));
+    let alone = before.cores.iter().map(|of| ("one core".into(), of));
+    for (name, of) in alone.chain(named) {
+        let row = working_set_row(&of.working_sets);
+        let [all, shared, contended] = [of.lines, of.shared_lines, of.contended_lines].map(kib);
+        line!(text, "{name:<10}{row}{all:>15}{shared:>12}{contended:>12}");
+    }
+}
+
+fn working_set_row(sets: &[WorkingSet]) -> String {
+    let median = |lines: fn(&WorkingSet) -> u64| Spread::of(sets.iter().map(lines)).median;
+    let [code, data, all] = [
+        median(|set| set.code_lines),
+        median(|set| set.data_lines),
+        median(|set| set.lines),
+    ]
+    .map(kib);
+    let again = sets
+        .iter()
+        .filter_map(|set| Some(set.shared_with_previous_lines? * 1000 / set.lines.max(1)));
+    let again = format!("{:.1} %", Spread::of(again).median as f64 / 10.0);
+    format!("{code:>10}{data:>10}{all:>12}{again:>16}")
+}
+
+/// Functions named for each core.
+const NAMED: usize = 5;
+
+fn code(text: &mut String, report: &Report<'_>) {
+    let (after, detail) = &report.after;
+    line!(
+        text,
+        "\ncode that runs there, by share of the core's accesses"
+    );
+    for (core, (used, counters)) in detail.cores.iter().zip(&after.per_core).enumerate() {
+        let all = counters.accesses();
+        let most = used.code.iter().take(NAMED).map(|code| {
+            let name = shortened(&of_owner(report.trace, code.owner));
+            format!("{} {name}", percent(code.accesses, all))
+        });
+        let most: Vec<String> = most.collect();
+        let more = match used.code.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!("; {} more", count(more as u64)),
+        };
+        line!(text, "{core:>4}  {}{more}", most.join("\n      "));
+    }
+}
+
+fn lost_lines(text: &mut String, report: &Report<'_>) {
+    let (after, detail) = &report.after;
+    let cores: &[CoreUse] = &detail.cores;
+    if cores
+        .iter()
+        .flat_map(|core| &core.lost_lines_to)
+        .all(|&lost| lost == 0)
+    {
+        return;
+    }
+    let heads = (0..cores.len()).map(|core| format!("{:>12}", format!("to core {core}")));
+    line!(
+        text,
+        "\nlines a request lost to stores of other cores\n{:<10}{}",
+        "",
+        heads.collect::<String>()
+    );
+    for (core, used) in cores.iter().enumerate() {
+        let row = used.lost_lines_to.iter();
+        let row = row.map(|&lost| format!("{:>12.1}", per_request(lost, after)));
+        line!(
+            text,
+            "{:<10}{}",
+            format!("core {core}"),
+            row.collect::<String>()
+        );
+    }
+}
+
+fn movers(text: &mut String, report: &Report<'_>, top: usize) {
+    let ((before, _), (after, _)) = (&report.before, &report.after);
+    line!(
+        text,
+        "\nL2 misses a request\n{:>12}{:>12}{:>12}{:>12}  function, largest change first",
+        "one core",
+        "split",
+        "change",
+        "by stores"
+    );
+    let movers = report.movers();
+    let row = |mover: &Mover| {
+        let was = per_request(mover.before.l2.misses(), before);
+        let is = per_request(mover.after.l2.misses(), after);
+        let by_stores = per_request(mover.after.l2.coherence_misses(), after);
+        let (change, name) = (is - was, shortened(&mover.name));
+        format!("{was:>12.1}{is:>12.1}{change:>+12.1}{by_stores:>12.1}  {name}\n")
+    };
+    text.extend(movers.iter().take(top).map(row));
+    let grew = |mover: &&Mover| mover.after.l2.misses() > mover.before.l2.misses();
+    let grown = movers.iter().skip(top).filter(grew).take(NAMED);
+    let grown: String = grown.map(row).collect();
+    if !grown.is_empty() {
+        line!(
+            text,
+            "and further down, those that miss more than on one core:\n{grown}"
+        );
+        text.pop();
+    }
+}
+
+fn hops(text: &mut String, report: &Report<'_>) {
+    let (after, _) = &report.after;
+    let misses = |replay: &Replay| per_request(replay.counters.l2.misses(), replay);
+    line!(
+        text,
+        "\nwhat each hop is worth: the plan has {:.1} L2 misses and {:.2} hops a request",
+        misses(after),
+        per_request(after.hops, after)
+    );
+    let beside = |replay: &Replay| change(after.counters.l2.misses(), replay.counters.l2.misses());
+    for of in &report.alternatives {
+        let removed = per_request(after.hops, after) - per_request(of.without.hops, after);
+        line!(
+            text,
+            "  without {}: {} L2 misses, {:+.2} hops a request",
+            shortened(report.name(of.function)),
+            beside(&of.without),
+            -removed
+        );
+        if let Some((other, replay)) = &of.exchanged {
+            let other = shortened(report.name(*other));
+            line!(
+                text,
+                "    the best in its place, {other}: {}",
+                beside(replay)
+            );
+        }
+    }
+    let next = report.alternatives.iter().filter_map(|of| {
+        let (other, replay) = of.exchanged.as_ref()?;
+        Some((replay.counters.l2.misses(), of.function, *other, replay))
+    });
+    let Some((_, function, other, replay)) = next.min_by_key(|&(misses, ..)| misses) else {
+        return;
+    };
+    let fewer = replay.counters.l2.misses() < after.counters.l2.misses();
+    line!(
+        text,
+        "the best split that differs in one function has {} instead of {}: {} L2 misses{}",
+        shortened(report.name(other)),
+        shortened(report.name(function)),
+        beside(replay),
+        match fewer {
+            true => ", fewer than the plan on these requests",
+            false => "",
+        }
+    );
+}

@@ -1,0 +1,105 @@
+//! A small recorded server, for the subcommands that look at functions and requests.
+
+use corehop_traces::{
+    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Module, Writer, WriterOptions,
+};
+use std::path::Path;
+
+const CODE: u64 = 0x40_0000;
+
+/// Each 64 bytes, one after the other from the start of the module.
+const FUNCTIONS: [&str; 6] = ["parse", "execute", "log", "flush", "inlined", "commit"];
+
+/// Four requests, in turn on two threads, of two phases with lines of their own; the second also
+/// stores to a line of the first. Each calls `parse`, `inlined`, then `execute` and at last
+/// `commit`; the first calls `log` twice, and every other one `flush`.
+pub fn record(path: &Path) -> Result<(), Error> {
+    let header = Header {
+        created_by: "test".into(),
+        command: vec!["server".into()],
+        request_at: "parse".into(),
+        qemu_version: "7.2".into(),
+        architecture: "x86_64".into(),
+    };
+    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
+    let blocks = define(&mut writer)?;
+    let threads = [writer.thread(1, 1)?, writer.thread(1, 2)?];
+    for request in 0..4 {
+        let thread = threads[request % 2];
+        writer.stamp(thread, request as u64)?;
+        writer.request(thread)?;
+        serve(&mut writer, thread, request, &blocks)?;
+    }
+    // The next request of each thread makes its last one complete.
+    for thread in threads {
+        writer.request(thread)?;
+    }
+    writer.finish(EndReason::RequestsReached)?;
+    Ok(())
+}
+
+/// The code blocks of the functions' entries.
+fn define(writer: &mut Writer) -> Result<Vec<u32>, Error> {
+    let module = writer.module(&Module {
+        path: "/usr/bin/server".into(),
+        build_id: "0a1b".into(),
+        load_bias: CODE,
+        start: CODE,
+        end: CODE + 4096,
+    })?;
+    let define = |(name, offset): (&str, u64)| {
+        let entered = writer.function(&Function {
+            module,
+            offset,
+            size_bytes: 64,
+            symbol: name.into(),
+            name: name.into(),
+            unpatchable: (name == "inlined").then(|| "something jumps into it".into()),
+        })?;
+        let instructions = vec![Instruction {
+            offset: 0,
+            size_bytes: 4,
+        }];
+        let start = CODE + offset;
+        let block = CodeBlock {
+            start,
+            instructions,
+        };
+        writer.code_block(&block, Some(entered))
+    };
+    FUNCTIONS
+        .into_iter()
+        .zip((0..).step_by(64))
+        .map(define)
+        .collect()
+}
+
+fn serve(writer: &mut Writer, thread: u32, request: usize, blocks: &[u32]) -> Result<(), Error> {
+    let [parse, execute, log, flush, inlined, commit] = blocks else {
+        unreachable!("as many as there are functions");
+    };
+    let enter = |writer: &mut Writer, block: &u32| writer.execution(thread, *block);
+    enter(writer, parse)?;
+    enter(writer, inlined)?;
+    load(writer, thread, 0x1000_0000)?;
+    enter(writer, execute)?;
+    if request == 0 {
+        enter(writer, log)?;
+        enter(writer, log)?;
+    }
+    load(writer, thread, 0x1000_1000)?;
+    writer.data(thread, 0, Kind::Store, 8, 0x1000_0000)?;
+    if request.is_multiple_of(2) {
+        enter(writer, flush)?;
+    }
+    enter(writer, commit)
+}
+
+/// Ten lines, each loaded from forty times.
+fn load(writer: &mut Writer, thread: u32, first: u64) -> Result<(), Error> {
+    for load in 0..400 {
+        let address = first + load % 10 * 64;
+        writer.data(thread, 0, Kind::Load, 8, address)?;
+    }
+    Ok(())
+}
