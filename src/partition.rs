@@ -12,12 +12,13 @@ use crate::jobs::Jobs;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Find the best split of a server over cores.
 #[derive(Args)]
@@ -41,11 +42,48 @@ pub struct Arguments {
     machine: String,
     #[command(flatten)]
     scope: Scope,
+    /// How to search: every split; branch and bound; local search; at random; or whichever of the
+    /// first two proves the result at less cost.
+    #[arg(long, value_enum, default_value_t = How::Auto)]
+    strategy: How,
+    /// Stop looking after so many seconds and keep the best so far, as Ctrl-C does.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<Duration>,
     #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of the table.
     #[arg(long)]
     json: bool,
+}
+
+/// How to search.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum How {
+    Auto,
+    Exhaustive,
+    Bound,
+    Local,
+    Random,
+}
+
+impl How {
+    fn strategy(self) -> Option<Strategy> {
+        match self {
+            How::Auto => None,
+            How::Exhaustive => Some(Strategy::Exhaustive),
+            How::Bound => Some(Strategy::Bound),
+            How::Local => Some(Strategy::Local),
+            How::Random => Some(Strategy::Random),
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text
+        .parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "seconds are a number from 0 up".into())
 }
 
 /// A finished search with what it was asked.
@@ -69,7 +107,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let settings = settings(arguments);
     let started = Instant::now();
-    let outcome = corehop_partitioner::partition(&trace, &machine, &settings, &Bar::new())?;
+    let bar = Bar::stopped_by_signals()
+        .map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
+    let outcome = corehop_partitioner::partition(&trace, &machine, &settings, &bar)?;
     let report = Report {
         machine: &machine,
         trace_name: &trace_name,
@@ -87,6 +127,8 @@ fn settings(arguments: &Arguments) -> Settings {
         searched: arguments.scope.searched(),
         rule: arguments.scope.rule(),
         seed: arguments.scope.seed,
+        strategy: arguments.strategy.strategy(),
+        time_limit: arguments.time_limit,
     }
 }
 

@@ -6,9 +6,9 @@
 //! everything on one core, on the judging requests.
 
 use crate::Error;
+use crate::evaluate::ROUNDS;
 use crate::progress::Progress;
 use crate::requests::Parts;
-use crate::stream::ROUNDS;
 use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Replayer, Split, replay};
 use corehop_traces::Trace;
 use rayon::prelude::*;

@@ -1,34 +1,32 @@
 //! The search: at which function entries should a server's threads change core?
 //!
-//! [`partition`] goes from a trace to a plan in five steps, one file each: divide the requests into
-//! those to search on and those to judge by ([`requests`]), find the functions a thread could
-//! change core at ([`candidates`]), prepare the searched requests ([`stream`]), rank splits by
-//! what each core's private caches would miss ([`evaluate`], [`search`]), and replay the best few
-//! in full, shared L3 included, on requests the search never saw ([`judge`]).
+//! [`partition`] goes from a trace to a plan in four steps: divide the requests into those to
+//! search on and those to judge by ([`requests`]), find the functions a thread could change core
+//! at ([`candidates`]), rank splits by what each core's private caches would miss ([`evaluate`],
+//! [`strategy`]), and replay the best few in full, shared L3 included, on requests the search never
+//! saw ([`judge`]).
 
 pub mod alternatives;
 pub mod candidates;
-mod core_set;
 mod error;
 pub mod evaluate;
 pub mod hop_cost;
 pub mod judge;
 pub mod progress;
 pub mod requests;
-pub mod search;
-pub mod stream;
+pub mod strategy;
 
 pub use error::Error;
 pub use judge::{Comparison, Judged};
 
 use candidates::{Candidates, Rule};
-use corehop_simulator::Machine;
+use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions};
 use corehop_traces::Trace;
-use evaluate::Evaluator;
+use evaluate::{Choice, Evaluator, ROUNDS};
 use progress::Progress;
 use requests::{Parts, Searched};
-use search::{Ranking, Strategy};
-use stream::Stream;
+use std::time::{Duration, Instant};
+use strategy::{Ranking, Search, Strategy};
 
 /// What to search for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +39,10 @@ pub struct Settings {
     pub rule: Rule,
     /// Decides which requests are searched, and where a local search starts.
     pub seed: u64,
+    /// How to go about it; `None` for the cheapest way that proves its result.
+    pub strategy: Option<Strategy>,
+    /// Longest time to look for splits; the result then depends on the speed of the host.
+    pub time_limit: Option<Duration>,
 }
 
 /// The split found and how it was found.
@@ -54,14 +56,10 @@ pub struct Outcome {
     pub split: Vec<u32>,
     /// How it compares, on the searched requests and on others.
     pub judged: Judged,
-    /// Number of splits evaluated.
-    pub splits_evaluated: u64,
-    /// Number of distinct sets of occurrences replayed for them.
+    /// The best splits, as indices of candidate groups, and what is known of all others.
+    pub ranking: Ranking,
+    /// Number of distinct sets of occurrences that the splits put on cores.
     pub sets_replayed: usize,
-    /// How splits were chosen for evaluation.
-    pub strategy: Strategy,
-    /// Line accesses of the searched requests, recorded and after condensing.
-    pub condensed: (u64, u64),
 }
 
 /// The best few splits of the ranking, which are replayed in full.
@@ -96,38 +94,38 @@ pub fn partition(
         });
     }
     progress.begin("preparing the searched requests", None);
-    let stream = Stream::of(trace, &parts.searched, &functions, machine)?;
-    progress.end();
-    let mut evaluator = Evaluator::new(&stream, machine, functions.len());
-    let space = (functions.len() as u32, settings.cores);
-    let ranking = search::search(
-        &mut evaluator,
-        space,
-        settings.seed,
-        REPLAYED_IN_FULL,
-        progress,
-    );
-    let Ranking {
-        best,
-        evaluated,
-        strategy,
-    } = ranking;
-    let named = |(misses, choice): (u64, Vec<u32>)| {
-        (
-            misses,
-            choice.into_iter().map(|c| functions[c as usize]).collect(),
-        )
+    let options = ReplayOptions {
+        requests: Some(parts.searched.clone()),
+        ..ReplayOptions::default()
     };
-    let ranked: Vec<(u64, Vec<u32>)> = best.into_iter().map(named).collect();
+    let prepared = Prepared::new(trace, &[machine], &functions, &options)?;
+    let alone = Alone::new(&prepared, machine, ROUNDS);
+    progress.end();
+    let mut evaluator = match &alone {
+        Some(alone) => Evaluator::new(alone, &functions),
+        None => Evaluator::in_full(&prepared, machine, &functions),
+    };
+    let search = Search {
+        cores: settings.cores,
+        strategy: settings.strategy,
+        seed: settings.seed,
+        keep: REPLAYED_IN_FULL,
+        until: settings.time_limit.map(|limit| Instant::now() + limit),
+        progress,
+    };
+    let ranking = strategy::search(&mut evaluator, &search);
+    let named = |(misses, choice): &(u64, Choice)| {
+        let split = choice.iter().map(|&index| functions[index as usize]);
+        (*misses, split.collect())
+    };
+    let ranked: Vec<(u64, Vec<u32>)> = ranking.best.iter().map(named).collect();
     let (split, judged) = judge::judge(trace, machine, &parts, &ranked, progress)?;
     Ok(Outcome {
         parts,
         split,
         judged,
-        splits_evaluated: evaluated,
-        sets_replayed: evaluator.sets_replayed(),
-        strategy,
-        condensed: (stream.uncondensed, stream.accesses.len() as u64),
+        sets_replayed: evaluator.sets_known(),
+        ranking,
         candidates,
     })
 }

@@ -1,4 +1,4 @@
-//! How a search tells whoever watches how far it is.
+//! How a search tells whoever watches how far it is, and is told to stop.
 
 /// Told of a search's progress, from any thread.
 pub trait Progress: Sync {
@@ -8,6 +8,10 @@ pub trait Progress: Sync {
     fn advance(&self, steps: u64);
     /// The stage is over.
     fn end(&self);
+    /// Whether the search shall end with the best it has; asked several times a second.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody watches.

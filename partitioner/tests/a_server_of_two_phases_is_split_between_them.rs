@@ -114,6 +114,8 @@ fn settings() -> Settings {
         searched: Searched::Sample(10),
         rule,
         seed: 1,
+        strategy: None,
+        time_limit: None,
     }
 }
 
@@ -136,7 +138,7 @@ fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
         (candidates.called_too_often, candidates.called_too_rarely),
         (1, 1)
     );
-    assert_eq!(outcome.splits_evaluated, 1);
+    assert_eq!(outcome.ranking.evaluated, 1);
     let held_out = outcome.judged.held_out.unwrap();
     assert_eq!(held_out.requests, 10);
     assert_eq!(held_out.split.l2.misses(), 0);

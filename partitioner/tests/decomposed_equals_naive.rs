@@ -1,246 +1,243 @@
-//! The search's shortcut against the obvious way: replaying each split access by access.
+//! The search's shortcuts against the obvious way: replaying each split access by access.
 //!
-//! The naive replay here shares nothing with the search: caches are lists in order of last use, and
-//! every store walks over all other cores.
+//! Programs of a few functions and lines, on machines of a few lines a level with every policy, so
+//! that all kinds of eviction are frequent. Each is written as a trace and searched; what the
+//! search says of a split is held against the plain replay, which the simulator's tests in turn
+//! hold against an oracle that shares nothing with it.
 
-use corehop_partitioner::evaluate::{Choice, Evaluator};
+#[path = "../../simulator/tests/random/mod.rs"]
+mod random;
+
+use corehop_partitioner::evaluate::{Choice, Evaluator, ROUNDS};
 use corehop_partitioner::progress::Silent;
-use corehop_partitioner::search::{Strategy as How, search};
-use corehop_partitioner::stream::Stream;
-use corehop_simulator::Machine;
-use corehop_traces::Kind;
+use corehop_partitioner::strategy::{Ranking, Search, Strategy as How, search};
+use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions, Replayer, Split};
+use corehop_traces::{
+    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
+};
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use random::{equal, machines};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
+use std::sync::LazyLock;
 
-/// One cache: per set, lines with the last used at the end.
-struct NaiveCache {
-    sets: Vec<Vec<u64>>,
-    ways: usize,
-}
+const FUNCTIONS: u32 = 6;
+const CODE: u64 = 0x10_000;
 
-impl NaiveCache {
-    fn new(sets: u64, ways: usize) -> Self {
-        NaiveCache {
-            sets: vec![Vec::new(); sets as usize],
-            ways,
-        }
-    }
+/// One execution: thread, function entered, line addresses touched and whether by a store.
+type Step = (u32, u32, Vec<(u64, bool)>);
 
-    fn set(&mut self, line: u64) -> &mut Vec<u64> {
-        let count = self.sets.len() as u64;
-        &mut self.sets[(line % count) as usize]
-    }
-
-    fn remove(&mut self, line: u64) {
-        self.set(line).retain(|&l| l != line);
-    }
-
-    /// Uses the line if it is there.
-    fn hit(&mut self, line: u64) -> bool {
-        let there = self.set(line).contains(&line);
-        if there {
-            self.remove(line);
-            self.set(line).push(line);
-        }
-        there
-    }
-
-    /// Adds the line, and gives the one it displaces.
-    fn fill(&mut self, line: u64) -> Option<u64> {
-        let ways = self.ways;
-        let set = self.set(line);
-        set.push(line);
-        (set.len() > ways).then(|| set.remove(0))
-    }
-}
-
-/// One core's private caches.
-struct NaiveCore {
-    l1i: NaiveCache,
-    l1d: NaiveCache,
-    l2: NaiveCache,
-    l2_misses: u64,
-}
-
-impl NaiveCore {
-    fn access(&mut self, kind: Kind, line: u64) {
-        let NaiveCore {
-            l1i,
-            l1d,
-            l2,
-            l2_misses,
-        } = self;
-        let hit = if kind == Kind::Fetch {
-            l1i.hit(line)
-        } else {
-            l1d.hit(line)
+/// Calls in any order, or round after round in nearly the same one, as servers make them.
+fn programs() -> impl Strategy<Value = Vec<Step>> {
+    let data = || vec((0u64..40, prop::bool::weighted(0.3)), 0..8);
+    let any_order = vec((0u32..3, 0..FUNCTIONS, data()), 1..60);
+    let called = prop::bool::weighted(0.9);
+    let ordered = vec((called, prop::bool::weighted(0.05), data()), 1..60);
+    let ordered = ordered.prop_map(|steps| {
+        let numbered = (0u32..).zip(steps).filter(|(_, (called, ..))| *called);
+        let step = |(number, (_, other, data))| {
+            let function = (number + u32::from(other)) % FUNCTIONS;
+            (0, function, data)
         };
-        if hit {
-            return;
-        }
-        if !l2.hit(line) {
-            *l2_misses += 1;
-            if let Some(displaced) = l2.fill(line) {
-                l1i.remove(displaced);
-                l1d.remove(displaced);
-            }
-        }
-        let l1 = if kind == Kind::Fetch { l1i } else { l1d };
-        l1.fill(line);
-    }
+        numbered.map(step).collect::<Vec<Step>>()
+    });
+    prop_oneof![any_order, ordered]
 }
 
-type Part = (u32, Option<u32>, Vec<(u64, Kind)>);
-
-fn naive_l2_misses(parts: &[Part], split: &Choice, sets: [u64; 3]) -> u64 {
-    let core = || NaiveCore {
-        l1i: NaiveCache::new(sets[0], 2),
-        l1d: NaiveCache::new(sets[1], 2),
-        l2: NaiveCache::new(sets[2], 4),
-        l2_misses: 0,
+fn record(steps: &[Step], path: &Path) -> Result<(), corehop_traces::Error> {
+    let header = Header {
+        created_by: "test".into(),
+        command: vec!["server".into()],
+        request_at: "f0".into(),
+        qemu_version: "7.2".into(),
+        architecture: "x86_64".into(),
     };
-    let mut cores: Vec<NaiveCore> = split.iter().map(|_| core()).collect();
-    let mut core_of_thread = [0; 4];
-    for (thread, candidate, accesses) in parts {
-        let here = &mut core_of_thread[*thread as usize];
-        if let Some(core) = split.iter().position(|&f| Some(f) == *candidate) {
-            *here = core;
-        }
-        for &(line, kind) in accesses {
-            cores[*here].access(kind, line);
-            for (other, core) in cores.iter_mut().enumerate() {
-                if kind == Kind::Store && other != *here {
-                    core.l1i.remove(line);
-                    core.l1d.remove(line);
-                    core.l2.remove(line);
-                }
-            }
+    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
+    let module = writer.module(&Module {
+        path: "/usr/bin/server".into(),
+        build_id: "0a1b".into(),
+        load_bias: CODE,
+        start: CODE,
+        end: CODE + 4096,
+    })?;
+    for number in 0..FUNCTIONS {
+        let function = writer.function(&Function {
+            module,
+            offset: u64::from(number) * 64,
+            size_bytes: 4,
+            symbol: format!("f{number}"),
+            name: format!("f{number}"),
+            unpatchable: None,
+        })?;
+        let instruction = Instruction {
+            offset: 0,
+            size_bytes: 4,
+        };
+        let block = CodeBlock {
+            start: CODE + u64::from(number) * 64,
+            instructions: vec![instruction],
+        };
+        writer.code_block(&block, Some(function))?;
+    }
+    for thread in 0..3 {
+        writer.thread(1, thread)?;
+    }
+    for (stamp, (thread, function, data)) in (1..).zip(steps) {
+        writer.stamp(*thread, stamp)?;
+        writer.execution(*thread, *function)?;
+        for &(line, store) in data {
+            let kind = if store { Kind::Store } else { Kind::Load };
+            writer.data(*thread, 0, kind, 8, line * 64)?;
         }
     }
-    cores.iter().map(|core| core.l2_misses).sum()
+    writer.finish(EndReason::Interrupted)?;
+    Ok(())
 }
 
-/// A machine of 2-way L1 caches and a 4-way L2 with these numbers of sets.
-fn machine([l1i, l1d, l2]: [u64; 3]) -> Machine {
-    let bytes = |sets: u64, ways: u64| sets * ways * 64;
-    let text = format!(
-        r#"
-        name = "tiny"
-        cores = 8
-        line_size_bytes = 64
-        memory_latency_cycles = 200
-        hop_cost_cycles = 1000
-        l1i = {{ size_bytes = {}, ways = 2, latency_cycles = 4 }}
-        l1d = {{ size_bytes = {}, ways = 2, latency_cycles = 4 }}
-        l2 = {{ size_bytes = {}, ways = 4, latency_cycles = 12 }}
-        l3 = {{ size_bytes = 1048576, ways = 16, latency_cycles = 40 }}
-        "#,
-        bytes(l1i, 2),
-        bytes(l1d, 2),
-        bytes(l2, 4)
-    );
-    Machine::from_toml(&text, Path::new("tiny.toml")).expect("a possible machine")
+/// A random machine of 8 cores, without the L3, which the ranking leaves out.
+fn large(machine: Machine, is_alone: bool) -> Machine {
+    let mut machine = Machine {
+        cores: 8,
+        l3: None,
+        ..machine
+    };
+    if is_alone {
+        let levels = [&mut machine.l1i, &mut machine.l1d, &mut machine.l2];
+        levels.into_iter().for_each(|level| level.shared_by = 1);
+    }
+    machine
 }
 
-fn kinds() -> impl Strategy<Value = Kind> {
-    prop_oneof![Just(Kind::Fetch), Just(Kind::Load), Just(Kind::Store)]
+/// Every split of the functions over `cores` cores, found by counting in binary.
+fn all_splits(cores: u32) -> Vec<Choice> {
+    let chosen = |mask: u32| (0..FUNCTIONS).filter(|f| mask >> f & 1 == 1).collect();
+    let masks = (0..1u32 << FUNCTIONS).filter(|mask| mask.count_ones() == cores);
+    masks.map(chosen).collect()
 }
 
-fn parts(functions: u32) -> impl Strategy<Value = Vec<Part>> {
-    let accesses = proptest::collection::vec((0u64..40, kinds()), 0..30);
-    let part = (
-        0u32..3,
-        proptest::option::weighted(0.6, 0..functions),
-        accesses,
-    );
-    proptest::collection::vec(part, 1..40)
+fn naive(trace: &Trace, machine: &Machine, split: &Choice) -> u64 {
+    let split = Split::new(split.iter().copied().zip(0..));
+    let mut replayer = Replayer::new(machine, &split).unwrap();
+    for _ in 0..ROUNDS {
+        let mut executions = trace.executions();
+        while let Some(execution) = executions.next().unwrap() {
+            replayer.execute(&execution);
+        }
+    }
+    replayer.finish().counters.l2.misses()
 }
 
-fn set_counts() -> impl Strategy<Value = [u64; 3]> {
-    prop_oneof![
-        Just([1, 1, 1]),
-        Just([1, 2, 4]),
-        Just([2, 2, 2]),
-        Just([4, 2, 8])
-    ]
+/// Hands an evaluator of the program to `test`, with what a plain replay of any split misses.
+fn with_evaluator(
+    steps: &[Step],
+    machine: &Machine,
+    test: impl FnOnce(&mut Evaluator<'_>, &dyn Fn(&Choice) -> u64) -> TestCaseResult,
+) -> TestCaseResult {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("random.trace");
+    record(steps, &path).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let functions: Vec<u32> = (0..FUNCTIONS).collect();
+    let options = ReplayOptions::default();
+    let prepared = Prepared::new(&trace, &[machine], &functions, &options).unwrap();
+    let alone = Alone::new(&prepared, machine, ROUNDS);
+    let mut evaluator = match &alone {
+        Some(alone) => Evaluator::new(alone, &functions),
+        None => Evaluator::in_full(&prepared, machine, &functions),
+    };
+    test(&mut evaluator, &|split| naive(&trace, machine, split))
 }
 
-fn stream_of(parts: &[Part], machine: &Machine) -> Stream {
-    Stream::from_parts(
-        parts.iter().map(|(t, c, a)| (*t, *c, a.as_slice())),
-        machine,
-    )
+fn ranking(evaluator: &mut Evaluator<'_>, cores: u32, strategy: Option<How>) -> Ranking {
+    let wanted = Search {
+        cores,
+        strategy,
+        seed: 1,
+        keep: 3,
+        until: None,
+        progress: &Silent,
+    };
+    search(evaluator, &wanted)
 }
 
-/// Every split of `functions` functions over `cores` cores, found by counting in binary.
-fn all_splits(functions: u32, cores: u32) -> Vec<Choice> {
-    let chosen = |mask: u32| (0..functions).filter(|f| mask >> f & 1 == 1).collect();
-    (0..1u32 << functions)
-        .filter(|m| m.count_ones() == cores)
-        .map(chosen)
-        .collect()
-}
+static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
+    [1, 2, 3].map(|threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap()
+    })
+});
 
-fn cases() -> ProptestConfig {
+fn cases(count: u32) -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(1000)
+        ..ProptestConfig::with_cases(count)
     }
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn a_sum_over_cores_equals_a_replay(
-        parts in parts(5), sets in set_counts(), cores in 1u32..5,
+        steps in programs(), machine in machines(), is_alone in prop::bool::weighted(0.9),
+        cores in 1u32..5,
     ) {
-        let machine = machine(sets);
-        let stream = stream_of(&parts, &machine);
-        let splits = all_splits(5, cores);
-        let misses = Evaluator::new(&stream, &machine, 5).evaluate(&splits);
-        for (split, misses) in splits.iter().zip(misses) {
-            prop_assert_eq!(misses, naive_l2_misses(&parts, split, sets), "split {:?}", split);
-        }
+        let machine = large(machine, is_alone);
+        with_evaluator(&steps, &machine, |evaluator, naive| {
+            let splits = all_splits(cores);
+            for (split, misses) in splits.iter().zip(evaluator.evaluate(&splits)) {
+                equal(misses, naive(split))?;
+            }
+            Ok(())
+        })?;
     }
 
     #[test]
-    fn an_exhaustive_search_finds_what_brute_force_finds(
-        parts in parts(6), sets in set_counts(), cores in 2u32..4,
+    fn what_is_said_to_be_optimal_is_what_brute_force_finds(
+        steps in programs(), machine in machines(), cores in 1u32..7,
     ) {
-        let machine = machine(sets);
-        let stream = stream_of(&parts, &machine);
-        let mut evaluator = Evaluator::new(&stream, &machine, 6);
-        let ranking = search(&mut evaluator, (6, cores), 1, 3, &Silent);
-        let naive = |split: Choice| (naive_l2_misses(&parts, &split, sets), split);
-        let mut brute: Vec<_> = all_splits(6, cores).into_iter().map(naive).collect();
-        brute.sort();
-        brute.truncate(3);
-        prop_assert_eq!(ranking.strategy, How::Exhaustive);
-        prop_assert_eq!(ranking.best, brute);
+        let machine = large(machine, true);
+        with_evaluator(&steps, &machine, |evaluator, naive| {
+            let of = |split: Choice| (naive(&split), split);
+            let mut brute: Vec<_> = all_splits(cores).into_iter().map(of).collect();
+            brute.sort();
+            brute.truncate(3);
+            for strategy in [None, Some(How::Exhaustive), Some(How::Bound)] {
+                let ranking = ranking(evaluator, cores, strategy);
+                equal(&ranking.best, &brute)?;
+                equal((ranking.floor, ranking.is_optimal()), (brute[0].0, true))?;
+            }
+            for strategy in [How::Local, How::Random] {
+                let ranking = ranking(evaluator, cores, Some(strategy));
+                prop_assert!(ranking.floor <= brute[0].0 && brute[0].0 <= ranking.best[0].0);
+            }
+            Ok(())
+        })?;
     }
 }
 
-#[test]
-fn repeated_accesses_are_condensed_and_stores_after_loads_are_kept() {
-    let accesses = [
-        (5, Kind::Load),
-        (5, Kind::Load),
-        (5, Kind::Store),
-        (5, Kind::Load),
-    ];
-    let machine = machine([2, 2, 2]);
-    let stream = Stream::from_parts([(0, None, &accesses[..])], &machine);
-    let kept: Vec<_> = stream
-        .accesses
-        .iter()
-        .map(|a| (stream.lines[a.line() as usize], a.kind()))
-        .collect();
-    assert_eq!(kept, [(5, Kind::Load), (5, Kind::Store)]);
-    let stored: Vec<_> = stream
-        .stores
-        .iter()
-        .map(|&id| stream.lines[id as usize])
-        .collect();
-    assert_eq!((stream.uncondensed, stored), (4, vec![5]));
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn the_number_of_host_threads_changes_nothing(
+        steps in programs(), machine in machines(), is_alone in any::<bool>(), cores in 1u32..5,
+    ) {
+        let machine = large(machine, is_alone);
+        for strategy in [How::Exhaustive, How::Bound, How::Local, How::Random] {
+            let on = |pool: &ThreadPool| {
+                let mut said = String::new();
+                pool.install(|| with_evaluator(&steps, &machine, |evaluator, _| {
+                    said = format!("{:?}", ranking(evaluator, cores, Some(strategy)));
+                    Ok(())
+                })).unwrap();
+                said
+            };
+            let [one, two, three] = POOLS.each_ref().map(on);
+            prop_assert_eq!(&one, &two);
+            prop_assert_eq!(&one, &three);
+        }
+    }
 }

@@ -107,6 +107,7 @@ pub use error::Error;
 pub use geometry::Geometry;
 pub use machine::{Inclusion, Level, Machine, Policy};
 pub use replay::{Replay, ReplayOptions, Replayer};
+pub use sharded::alone::{Alone, Occurrence};
 pub use sharded::prepared::Prepared;
 pub use sharded::replay::{Setting, replay, replay_all};
 pub use split::Split;

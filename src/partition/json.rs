@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 /// One object on one line, with a newline.
 pub fn render(report: &Report<'_>, plan: &Plan) -> String {
     let outcome = report.outcome;
+    let ranking = &outcome.ranking;
     let candidates = &outcome.candidates;
     let held_out = outcome.judged.held_out.as_ref();
     let hops = held_out.unwrap_or(&outcome.judged.searched);
@@ -19,8 +20,13 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> String {
         "candidates": candidates.chosen.len(),
         "groups": candidates.groups,
         "unpatchable": candidates.unpatchable.len(),
-        "strategy": outcome.strategy,
-        "splits_evaluated": outcome.splits_evaluated,
+        "strategy": ranking.strategy,
+        "why_this_strategy": ranking.why,
+        "splits_evaluated": ranking.evaluated,
+        "stopped": ranking.stopped,
+        "proven_optimal": ranking.is_optimal(),
+        "gap_percent": ranking.gap().map(|gap| gap * 100.0),
+        "better_share": ranking.better_share,
         "sets_replayed": outcome.sets_replayed,
         "seconds": report.seconds,
         "verdict": text::verdict(&outcome.judged),

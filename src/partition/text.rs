@@ -1,7 +1,7 @@
 //! The search's outcome in words, for a terminal.
 
 use super::Report;
-use corehop_partitioner::search::Strategy;
+use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_partitioner::{Comparison, Judged};
 use corehop_plans::Plan;
 use std::fmt::Write;
@@ -26,15 +26,15 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Strin
     );
     say(&mut text, "requests", &drawn);
     say(&mut text, "candidates", &candidates(report));
-    let how = match outcome.strategy {
-        Strategy::Exhaustive => "every one",
-        Strategy::LocalSearch => "local search with restarts; the best of these, not proven best",
-    };
+    let ranking = &outcome.ranking;
     let searched = format!(
-        "{} ({how}) in {:.1} s",
-        outcome.splits_evaluated, report.seconds
+        "{} ({}) in {:.1} s",
+        ranking.evaluated,
+        how(ranking),
+        report.seconds
     );
     say(&mut text, "splits", &searched);
+    say(&mut text, "", &proof(ranking));
     if outcome.judged.shared_cache_changed_rank {
         say(
             &mut text,
@@ -74,6 +74,34 @@ pub fn verdict(judged: &Judged) -> String {
             format!("splitting does not pay here: {} L2 misses", percent(ratio))
         }
         Some(ratio) => format!("{} L2 misses on requests not searched", percent(ratio)),
+    }
+}
+
+fn how(ranking: &Ranking) -> &'static str {
+    match ranking.strategy {
+        Strategy::Exhaustive if ranking.stopped => "not every one: stopped",
+        Strategy::Exhaustive => "every one",
+        Strategy::Bound => "and all others by branch and bound",
+        Strategy::Local => "local search with restarts",
+        Strategy::Random => "drawn at random",
+    }
+}
+
+/// What is known of the splits that were not evaluated.
+fn proof(ranking: &Ranking) -> String {
+    if ranking.is_optimal() {
+        return "proven optimal".into();
+    }
+    let stopped = if ranking.stopped { "stopped; " } else { "" };
+    match (ranking.better_share, ranking.gap()) {
+        (Some(share), _) => format!(
+            "{stopped}with 99 % confidence at most {:.2} % of all splits are better",
+            share * 100.0
+        ),
+        (None, Some(gap)) => {
+            format!("{stopped}within {:.1} % of the best possible", gap * 100.0)
+        }
+        (None, None) => format!("{stopped}the best of these, not proven best"),
     }
 }
 

@@ -4,9 +4,10 @@
 //! blocks' pieces into replay order; [`shard`] numbers the lines of a residue; [`placement`] says
 //! which core each piece runs on; [`simulate`] runs a shard through its caches. [`pass`] does all
 //! this for a trace, batch by batch. [`replay`] simulates on the way; [`prepared`] keeps the
-//! condensed streams for later. Equal, on every count, to [`crate::Replayer`], which knows nothing
-//! of all this.
+//! condensed streams for later, and [`alone`] runs one core of them. Equal, on every count, to
+//! [`crate::Replayer`], which knows nothing of all this.
 
+pub(crate) mod alone;
 pub(crate) mod condense;
 pub(crate) mod options;
 pub(crate) mod order;

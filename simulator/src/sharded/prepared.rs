@@ -7,7 +7,7 @@
 use super::condense::Piece;
 use super::options;
 use super::pass::{self, Reading};
-use super::placement::Placement;
+use super::placement::{Cores, Placement};
 use super::report::Report;
 use super::shard::{Entry, Shard};
 use super::simulate::{self, Simulation};
@@ -37,11 +37,11 @@ use rayon::prelude::*;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Prepared {
-    residues: u64,
+    pub(super) residues: u64,
     /// By function: whether a split may move threads at its entries.
     breaks: Vec<bool>,
-    pieces: Vec<Piece>,
-    shards: Vec<(Shard, Vec<Entry>)>,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) shards: Vec<(Shard, Vec<Entry>)>,
     first_counted: Option<u32>,
     requests: u64,
 }
@@ -106,13 +106,25 @@ impl Prepared {
     /// When the machine is not one of those that it was prepared for, nor one whose caches' set
     /// counts have the same divisor; or when the split moves threads at other functions.
     pub fn replay(&self, machine: &Machine, split: &Split) -> Result<Replay, Error> {
+        self.replay_rounds(machine, split, 1)
+    }
+
+    /// Replays it so many times over, without emptying a cache or moving a thread in between, and
+    /// counts all rounds. The requests it reports are those of one.
+    ///
+    /// # Errors
+    /// As [`Prepared::replay`].
+    ///
+    /// # Panics
+    /// As [`Prepared::replay`].
+    pub fn replay_rounds(
+        &self,
+        machine: &Machine,
+        split: &Split,
+        rounds: usize,
+    ) -> Result<Replay, Error> {
         options::check_cores(machine, split)?;
-        let residues = Geometry::residues_of(machine);
-        assert!(
-            residues.is_multiple_of(self.residues),
-            "prepared for other machines than {}",
-            machine.name
-        );
+        self.check_machine(machine);
         let planned = split.functions();
         let is_break = |function: u32| self.breaks.get(function as usize) == Some(&true);
         assert!(
@@ -120,11 +132,14 @@ impl Prepared {
             "prepared for splits at other functions"
         );
         let mut placement = Placement::new(split, self.first_counted);
-        let cores = placement.place(self.pieces.iter());
+        let place = |_| placement.place(self.pieces.iter());
+        let cores: Vec<Cores> = (0..rounds).map(place).collect();
         let geometry = Geometry::new(machine, split.cores(), self.residues);
         let run = |(shard, entries): &(Shard, Vec<Entry>)| {
             let mut simulation = Simulation::new(World::new(&geometry));
-            simulation.run(&shard.lines, entries, 0, &cores);
+            for cores in &cores {
+                simulation.run(&shard.lines, entries, 0, cores);
+            }
             simulation.tally().to_vec()
         };
         let tallies: Vec<Vec<Tally>> = self.shards.par_iter().with_max_len(1).map(run).collect();
@@ -135,6 +150,17 @@ impl Prepared {
             requests: self.requests,
         };
         Ok(report.replay(&tallies))
+    }
+
+    /// # Panics
+    /// When it was prepared for other machines.
+    pub(super) fn check_machine(&self, machine: &Machine) {
+        let residues = Geometry::residues_of(machine);
+        assert!(
+            residues.is_multiple_of(self.residues),
+            "prepared for other machines than {}",
+            machine.name
+        );
     }
 
     /// Bytes of memory it takes.

@@ -1,0 +1,270 @@
+//! Times searches of the bundled sample, beside the same search done by replaying each split.
+//!
+//! `make bench-search` runs it whole: a table for people, and one JSON object in the last line.
+//! Every counted split is checked against a full replay, a random thousand of them or all. The
+//! naive rate is that of some splits, each replayed access by access from the trace as the search's
+//! rounds are, on the same two host threads; what all would take is extrapolated. Without
+//! arguments, as under `cargo test`, it runs once on a few requests, to show that it still works.
+
+use corehop_partitioner::candidates::{Candidates, Rule};
+use corehop_partitioner::evaluate::{Choice, Evaluator, ROUNDS};
+use corehop_partitioner::progress::Silent;
+use corehop_partitioner::requests::{Parts, Searched};
+use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
+use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions, Replayer, Split};
+use corehop_traces::Trace;
+use rayon::prelude::*;
+use serde_json::json;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Longest time that a search is given.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What is searched.
+struct Subject {
+    trace: Trace,
+    machine: Machine,
+    requests: Vec<u32>,
+    functions: Vec<u32>,
+}
+
+/// One search, timed from the trace on.
+struct Timed {
+    ranking: Ranking,
+    seconds: f64,
+    sets: usize,
+}
+
+fn main() -> Outcome<()> {
+    let is_whole = std::env::args().any(|argument| argument == "--whole");
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build_global()?;
+    let (requests, within, cores, checked, naive) = match is_whole {
+        true => (10, 0, 3, 1000, 8),
+        false => (2, 3000, 2, 10, 1),
+    };
+    let subject = Subject::new(requests, within)?;
+    let timed = subject.time(cores, Some(Strategy::Exhaustive), None)?;
+    let splits = combinations(subject.functions.len() as u64, cores.into());
+    assert_eq!(u128::from(timed.ranking.evaluated), splits);
+    let naive_seconds = subject.naive_seconds(cores, naive)? * splits as f64;
+    subject.check(cores, checked)?;
+    let speedup = naive_seconds / timed.seconds;
+    println!(
+        "{splits} splits of {} functions over {cores} cores in {:.1} s; {checked} counted again in \
+         full replays\nby replaying each: {naive_seconds:.0} s, extrapolated from {naive} splits; \
+         {speedup:.0} times as long\n",
+        subject.functions.len(),
+        timed.seconds
+    );
+    let mut figures = json!({
+        "exhaustive3_splits": timed.ranking.evaluated,
+        "exhaustive3_seconds": timed.seconds,
+        "naive_seconds_extrapolated": naive_seconds,
+        "speedup_over_naive": speedup,
+        "checked_splits": checked,
+    });
+    if is_whole {
+        println!("requests  functions  cores   seconds      sets   misses  within");
+        let eight = row(10, 300, 8)?;
+        figures["eight_core_seconds"] = json!(eight.seconds);
+        figures["eight_core_gap_percent"] = json!(percent(&eight.ranking));
+        let hundred = row(100, 300, 4)?;
+        figures["hundred_requests_seconds"] = json!(hundred.seconds);
+        figures["hundred_requests_gap_percent"] = json!(percent(&hundred.ranking));
+        figures["growth"] = growth()?.into();
+    }
+    figures["peak_rss_mib"] = json!(peak_mib()?);
+    println!("{figures}");
+    Ok(())
+}
+
+/// How time grows with requests, functions and cores, one of them at a time.
+fn growth() -> Outcome<Vec<serde_json::Value>> {
+    let rows = [
+        (10, 300, 2),
+        (10, 300, 3),
+        (10, 300, 4),
+        (10, 300, 6),
+        (10, 3000, 4),
+        (10, 0, 4),
+        (5, 300, 4),
+        (20, 300, 4),
+        (40, 300, 4),
+    ];
+    let row = |(requests, within, cores)| {
+        let timed = row(requests, within, cores)?;
+        Ok(json!({
+            "requests": requests, "group_within": within, "cores": cores,
+            "seconds": timed.seconds, "gap_percent": percent(&timed.ranking),
+        }))
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// Searches as `corehop partition` does, and prints a line of the table.
+fn row(requests: usize, within: u64, cores: u32) -> Outcome<Timed> {
+    let subject = Subject::new(requests, within)?;
+    let timed = subject.time(cores, None, Some(LIMIT))?;
+    let proof = match timed.ranking.is_optimal() {
+        true => "proven optimal".into(),
+        false => format!("{:.1} %", percent(&timed.ranking).unwrap_or(f64::INFINITY)),
+    };
+    println!(
+        "{requests:>8}{:>11}{cores:>7}{:>10.1}{:>10}{:>9}  {proof}",
+        subject.functions.len(),
+        timed.seconds,
+        timed.sets,
+        timed.ranking.best[0].0,
+    );
+    Ok(timed)
+}
+
+fn percent(ranking: &Ranking) -> Option<f64> {
+    ranking.gap().map(|gap| gap * 100.0)
+}
+
+impl Subject {
+    /// Some requests of the bundled sample, with its candidates grouped.
+    fn new(requests: usize, group_within: u64) -> Outcome<Subject> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/samples/mariadb-tpcc.trace");
+        let trace = Trace::open(&path)?;
+        let parts = Parts::of(trace.requests(), Searched::Sample(requests), 1)?;
+        let learning: Vec<u32> = parts.learning().collect();
+        let rule = Rule {
+            group_within,
+            ..Rule::default()
+        };
+        Ok(Subject {
+            functions: Candidates::of(&trace, &learning, &rule)?.representatives(),
+            machine: Machine::named_or_path("xeon-e5-2620-v4")?,
+            requests: parts.searched,
+            trace,
+        })
+    }
+
+    fn prepare(&self) -> Outcome<Prepared> {
+        let options = ReplayOptions {
+            requests: Some(self.requests.clone()),
+            ..ReplayOptions::default()
+        };
+        let prepared = Prepared::new(&self.trace, &[&self.machine], &self.functions, &options);
+        Ok(prepared?)
+    }
+
+    /// The machine without the L3, which the ranking leaves out.
+    fn private(&self) -> Machine {
+        Machine {
+            l3: None,
+            ..self.machine.clone()
+        }
+    }
+
+    fn time(
+        &self,
+        cores: u32,
+        strategy: Option<Strategy>,
+        limit: Option<Duration>,
+    ) -> Outcome<Timed> {
+        let begun = Instant::now();
+        let prepared = self.prepare()?;
+        let alone = Alone::new(&prepared, &self.machine, ROUNDS).ok_or("a shared L2")?;
+        let mut evaluator = Evaluator::new(&alone, &self.functions);
+        let wanted = Search {
+            cores,
+            strategy,
+            seed: 1,
+            keep: 5,
+            until: limit.map(|limit| begun + limit),
+            progress: &Silent,
+        };
+        Ok(Timed {
+            ranking: search(&mut evaluator, &wanted),
+            seconds: begun.elapsed().as_secs_f64(),
+            sets: evaluator.sets_known(),
+        })
+    }
+
+    fn split(&self, choice: &Choice) -> Split {
+        let functions = choice.iter().map(|&index| self.functions[index as usize]);
+        Split::new(functions.zip(0..))
+    }
+
+    /// Seconds a split when each is replayed access by access from the trace.
+    fn naive_seconds(&self, cores: u32, splits: usize) -> Outcome<f64> {
+        let machine = self.private();
+        let begun = Instant::now();
+        let replay = |choice: &Choice| -> Outcome<u64> {
+            let split = self.split(choice);
+            let mut replayer = Replayer::new(&machine, &split)?;
+            for _ in 0..ROUNDS {
+                let mut executions = self.trace.executions_of(&self.requests);
+                while let Some(execution) = executions.next()? {
+                    replayer.execute(&execution);
+                }
+            }
+            Ok(replayer.finish().counters.l2.misses())
+        };
+        let choices = self.drawn(cores, splits);
+        let misses: Outcome<Vec<u64>> = choices.par_iter().with_max_len(1).map(replay).collect();
+        let seconds = begun.elapsed().as_secs_f64() / splits as f64;
+        assert_eq!(
+            misses?,
+            self.evaluated(&choices)?,
+            "the search counts differently"
+        );
+        Ok(seconds)
+    }
+
+    /// Holds what the search says of random splits against full replays.
+    fn check(&self, cores: u32, splits: usize) -> Outcome<()> {
+        let (machine, prepared) = (self.private(), self.prepare()?);
+        let choices = self.drawn(cores, splits);
+        let counted = self.evaluated(&choices)?;
+        for (choice, counted) in choices.iter().zip(counted) {
+            let replay = prepared.replay_rounds(&machine, &self.split(choice), ROUNDS)?;
+            assert_eq!(replay.counters.l2.misses(), counted, "{choice:?}");
+        }
+        Ok(())
+    }
+
+    fn evaluated(&self, choices: &[Choice]) -> Outcome<Vec<u64>> {
+        let prepared = self.prepare()?;
+        let alone = Alone::new(&prepared, &self.machine, ROUNDS).ok_or("a shared L2")?;
+        Ok(Evaluator::new(&alone, &self.functions).evaluate(choices))
+    }
+
+    /// Splits drawn at random, the same each time: a multiplicative sequence is random enough.
+    fn drawn(&self, cores: u32, splits: usize) -> Vec<Choice> {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 33) as u32 % self.functions.len() as u32
+        };
+        let mut split = || {
+            let mut split = Choice::new();
+            while split.len() < cores as usize {
+                let function = next();
+                if !split.contains(&function) {
+                    split.push(function);
+                }
+            }
+            split.sort_unstable();
+            split
+        };
+        (0..splits).map(|_| split()).collect()
+    }
+}
+
+/// The most memory this process ever had, as the kernel says it.
+fn peak_mib() -> Outcome<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.ok_or("no VmHWM in /proc/self/status")?;
+    let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse()?;
+    Ok(kibibytes >> 10)
+}

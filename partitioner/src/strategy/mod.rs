@@ -1,0 +1,239 @@
+//! Which splits to evaluate, so that the best is found, and what can be said of it then.
+//!
+//! Every strategy offers splits to one list of the best and ends with a *floor*: a number of misses
+//! that no split, looked at or not, goes below. When the floor is the best split's own count, that
+//! split is proven optimal (among splits that hop at these functions, one a core, ranked by private
+//! L2 misses); else the two say how far from the best possible it can be. Ties go to the split that
+//! comes first in lexicographic order, so the result depends on the seed alone.
+
+mod bound;
+mod exhaustive;
+mod local;
+mod outlook;
+mod random;
+
+use crate::evaluate::{Choice, Evaluator};
+use crate::progress::Progress;
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// More splits than this are not all tried, unless asked for: branch and bound needs fewer
+/// simulations.
+pub const EXHAUSTIVE_SPLITS: u128 = 10_000;
+
+/// More splits than this are not all tried where branch and bound does not get through.
+pub const EXHAUSTIVE_INSTEAD: u128 = 2_000_000;
+
+/// As many as are all tried, where cores share an L2 and each split is replayed in full.
+pub const EXHAUSTIVE_REPLAYS: u128 = 2_000;
+
+/// A way to go about a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Every split is evaluated.
+    Exhaustive,
+    /// Branch and bound over partial splits, those with the same future merged.
+    Bound,
+    /// Greedy start and random restarts, one exchange at a time.
+    #[serde(rename = "local-search")]
+    Local,
+    /// Splits drawn at random.
+    Random,
+}
+
+/// What to search, and when to stop.
+#[derive(Clone, Copy)]
+pub struct Search<'a> {
+    /// Number of functions of a split, each with a core of its own.
+    pub cores: u32,
+    /// `None`: the cheapest strategy that proves its result.
+    pub strategy: Option<Strategy>,
+    /// Where random choices start.
+    pub seed: u64,
+    /// How many of the best splits to keep.
+    pub keep: usize,
+    /// When to stop at the latest; the result then depends on the speed of the host.
+    pub until: Option<Instant>,
+    /// Is told how far the search is, and can stop it.
+    pub progress: &'a dyn Progress,
+}
+
+/// Splits with their L2 misses, best first.
+#[derive(Clone, Debug)]
+pub struct Ranking {
+    /// The best few, best first.
+    pub best: Vec<(u64, Choice)>,
+    /// Number of splits evaluated.
+    pub evaluated: u64,
+    /// How they were chosen.
+    pub strategy: Strategy,
+    /// Why that strategy was taken.
+    pub why: String,
+    /// No split at all misses less.
+    pub floor: u64,
+    /// Whether the search was stopped before its end.
+    pub stopped: bool,
+    /// For splits drawn at random: with 99 % confidence at most this share of all is better.
+    pub better_share: Option<f64>,
+}
+
+impl Ranking {
+    /// Whether no split is better than the first.
+    pub fn is_optimal(&self) -> bool {
+        self.best.first().is_some_and(|best| best.0 <= self.floor)
+    }
+
+    /// By what share of the best possible the first split can miss more than that, at most; `None`
+    /// when nothing is known of the best possible.
+    pub fn gap(&self) -> Option<f64> {
+        let best = self.best.first()?.0;
+        let known = best <= self.floor || self.floor > 0;
+        known.then(|| best.saturating_sub(self.floor) as f64 / self.floor.max(1) as f64)
+    }
+}
+
+/// What every strategy does.
+trait Explore {
+    /// Offers splits to `run` until it knows enough or is stopped; gives the floor.
+    fn explore(&self, run: &mut Run<'_, '_>) -> u64;
+}
+
+/// A search under way.
+struct Run<'r, 'e> {
+    evaluator: &'r mut Evaluator<'e>,
+    search: &'r Search<'r>,
+    best: BTreeSet<(u64, Choice)>,
+    evaluated: u64,
+    stopped: bool,
+}
+
+/// Searches the splits of the evaluator's functions.
+///
+/// # Panics
+/// When there are fewer functions than cores, or no core.
+pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
+    let (functions, cores) = (evaluator.functions() as u64, u64::from(search.cores));
+    assert!(
+        0 < cores && cores <= functions,
+        "{functions} functions, {cores} cores"
+    );
+    let splits = combinations(functions, cores);
+    let (strategy, why) = choose(evaluator, search, splits);
+    let total = (strategy == Strategy::Exhaustive).then_some(splits as u64);
+    search.progress.begin("splits", total);
+    let mut run = Run {
+        evaluator,
+        search,
+        best: BTreeSet::new(),
+        evaluated: 0,
+        stopped: false,
+    };
+    let explore: &dyn Explore = match strategy {
+        Strategy::Exhaustive => &exhaustive::Exhaustive,
+        Strategy::Bound => &bound::Bound,
+        Strategy::Local => &local::Local,
+        Strategy::Random => &random::Random,
+    };
+    let floor = explore.explore(&mut run);
+    search.progress.end();
+    let better_share = (strategy == Strategy::Random).then(|| random::better_share(run.evaluated));
+    Ranking {
+        best: run.best.into_iter().collect(),
+        evaluated: run.evaluated,
+        strategy,
+        why,
+        floor,
+        stopped: run.stopped,
+        better_share,
+    }
+}
+
+/// The strategy, and why it is taken.
+fn choose(evaluator: &Evaluator<'_>, search: &Search<'_>, splits: u128) -> (Strategy, String) {
+    let (alone, most) = match evaluator.is_in_full() {
+        false => ("", EXHAUSTIVE_SPLITS),
+        true => (
+            "cores share an L2, so each split is replayed in full: ",
+            EXHAUSTIVE_REPLAYS,
+        ),
+    };
+    let local = (
+        Strategy::Local,
+        format!("{alone}{splits} splits are too many to try them all"),
+    );
+    match search.strategy {
+        Some(Strategy::Bound) if evaluator.is_in_full() => local,
+        Some(strategy) => (strategy, format!("{alone}asked for")),
+        None if splits <= most => (
+            Strategy::Exhaustive,
+            format!("{alone}{splits} splits can all be tried"),
+        ),
+        None if evaluator.is_in_full() => local,
+        None => (Strategy::Bound, local.1),
+    }
+}
+
+impl Run<'_, '_> {
+    fn functions(&self) -> u32 {
+        self.evaluator.functions() as u32
+    }
+
+    fn cores(&self) -> u32 {
+        self.search.cores
+    }
+
+    /// Evaluates `splits`, remembers the best, and gives the best of these.
+    fn offer(&mut self, splits: Vec<Choice>) -> Option<(u64, Choice)> {
+        let misses = self.evaluator.evaluate(&splits);
+        self.evaluated += splits.len() as u64;
+        self.search.progress.advance(splits.len() as u64);
+        let offered: BTreeSet<_> = misses.into_iter().zip(splits).collect();
+        let best = offered.first().cloned();
+        self.remember(offered.into_iter().take(self.search.keep));
+        best
+    }
+
+    fn remember(&mut self, splits: impl IntoIterator<Item = (u64, Choice)>) {
+        self.best.extend(splits);
+        while self.best.len() > self.search.keep {
+            self.best.pop_last();
+        }
+    }
+
+    /// Misses of the last split kept, when no more are kept than wanted.
+    fn worst_kept(&self) -> Option<u64> {
+        let full = self.best.len() == self.search.keep;
+        self.best.last().filter(|_| full).map(|worst| worst.0)
+    }
+
+    /// Whether to end the search here; a search that has nothing to show goes on.
+    fn is_over(&mut self) -> bool {
+        let late = self
+            .search
+            .until
+            .is_some_and(|until| Instant::now() >= until);
+        let over = late || self.search.progress.is_stopped();
+        self.stopped |= over && !self.best.is_empty();
+        self.stopped
+    }
+}
+
+/// Number of ways to choose `chosen` of `all`, saturating.
+pub fn combinations(all: u64, chosen: u64) -> u128 {
+    (0..u128::from(chosen)).fold(1, |product: u128, i| {
+        product.saturating_mul(u128::from(all).saturating_sub(i)) / (i + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combinations_saturate_rather_than_overflow() {
+        assert_eq!(combinations(115, 3), 246_905);
+        assert_eq!(combinations(3, 4), 0);
+        assert!(combinations(u64::MAX, 60) > EXHAUSTIVE_SPLITS);
+    }
+}

@@ -1,0 +1,253 @@
+//! One core of a split, simulated without the others: the term that a search adds up.
+//!
+//! What a core's private caches miss depends only on *which occurrences run on it*: its own touches
+//! come in replay order, and every store elsewhere removes the line, whichever other core makes it.
+//! An *occurrence* is what a thread did between two functions at which it may move. So the private
+//! misses of a split are the sum, over its cores, of those of each core alone, as long as no core
+//! shares an L2 and no inclusive L3 evicts. And a core's misses are a sum over residues, each of
+//! which depends only on the occurrences that touch lines of that residue: whoever asks about many
+//! sets of occurrences can ask residue by residue and remember the answers.
+//!
+//! Of an occurrence that runs elsewhere only its stores are seen, once each. To replay all cores
+//! and read off one was rejected: it costs as many times more as there are cores.
+
+use super::prepared::Prepared;
+use super::shard::{Entry, PIECE, Shard};
+use crate::geometry::Geometry;
+use crate::machine::Machine;
+use crate::tally::Tally;
+use crate::world::World;
+use corehop_traces::Kind;
+use rayon::prelude::*;
+
+/// What a thread did between two functions at which it may move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occurrence {
+    /// The thread, as the trace numbers it.
+    pub thread: u32,
+    /// The function whose entry began it; `None` for what a thread did before its first.
+    pub entered: Option<u32>,
+}
+
+/// A prepared trace, some rounds of it, as seen by one core of a machine.
+pub struct Alone {
+    occurrences: Vec<Occurrence>,
+    lines: u64,
+    residues: Vec<Residue>,
+}
+
+/// The lines of one residue.
+struct Residue {
+    /// One core's empty private caches, which know the lines.
+    core: World,
+    entries: Vec<Entry>,
+    /// Lines stored to, distinct within a stretch.
+    stores: Vec<u32>,
+    stretches: Vec<Stretch>,
+    /// By occurrence.
+    touched: Vec<bool>,
+}
+
+/// Consecutive touches of one occurrence.
+struct Stretch {
+    occurrence: u32,
+    /// Where its touches are among the entries.
+    entries: std::ops::Range<u32>,
+    /// Where its stored lines end; they begin where those before it end.
+    stores_end: u32,
+}
+
+impl Alone {
+    /// For cores of `machine` that replay `prepared` `rounds` times over. `None` when cores share
+    /// an L2: then no core can be simulated without its neighbours.
+    ///
+    /// # Panics
+    /// As [`Prepared::replay`], when it was prepared for other machines.
+    pub fn new(prepared: &Prepared, machine: &Machine, rounds: usize) -> Option<Alone> {
+        if machine.l2.shared_by > 1 {
+            return None;
+        }
+        prepared.check_machine(machine);
+        let (occurrences, of_pieces) = occurrences(prepared, rounds);
+        let private = Machine {
+            l3: None,
+            ..machine.clone()
+        };
+        let geometry = Geometry::new(&private, 1, prepared.residues);
+        let residue = |(shard, entries): &(Shard, Vec<Entry>)| {
+            let mut core = World::new(&geometry);
+            for &quotient in shard.lines.numbers() {
+                core.line(quotient);
+            }
+            Residue::new(core, entries, &of_pieces, occurrences.len())
+        };
+        let residues = prepared.shards.par_iter().map(residue).collect();
+        let lines = prepared.shards.iter();
+        Some(Alone {
+            occurrences,
+            lines: lines
+                .map(|(shard, _)| shard.lines.numbers().len() as u64)
+                .sum(),
+            residues,
+        })
+    }
+
+    /// Thread by thread in the order of their numbers, each thread's in its own order.
+    pub fn occurrences(&self) -> &[Occurrence] {
+        &self.occurrences
+    }
+
+    /// Number of lines touched: whatever runs where, each misses at least once in some L2.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Number of residues.
+    pub fn residues(&self) -> usize {
+        self.residues.len()
+    }
+
+    /// By occurrence, whether it touches lines of `residue`; no other occurrence matters there.
+    ///
+    /// # Panics
+    /// When there are not so many residues.
+    pub fn touched(&self, residue: usize) -> &[bool] {
+        &self.residues[residue].touched
+    }
+
+    /// What a core misses on lines of `residue` when exactly the occurrences run on it that `runs`
+    /// says; `runs` has one entry an occurrence.
+    ///
+    /// # Panics
+    /// When there are not so many residues, or `runs` is too short.
+    pub fn tally(&self, residue: usize, runs: &[bool]) -> Tally {
+        self.residues[residue].tally(runs)
+    }
+
+    /// Bytes of memory it takes, without the caches.
+    pub fn size_bytes(&self) -> usize {
+        let of_residue = |residue: &Residue| {
+            let touches = residue.entries.capacity() + residue.stores.capacity();
+            touches * size_of::<u32>()
+                + residue.stretches.capacity() * size_of::<Stretch>()
+                + residue.touched.capacity()
+        };
+        self.residues.iter().map(of_residue).sum()
+    }
+}
+
+impl Residue {
+    /// `of_pieces` says, round after round, which of the `occurrences` each piece belongs to.
+    fn new(core: World, entries: &[Entry], of_pieces: &[Vec<u32>], occurrences: usize) -> Residue {
+        let mut residue = Residue {
+            core,
+            entries: Vec::with_capacity(entries.len()),
+            stores: Vec::new(),
+            stretches: Vec::new(),
+            touched: vec![false; occurrences],
+        };
+        let mut pieces: Vec<(usize, u32)> = Vec::new();
+        for &entry in entries {
+            match entry & 3 == PIECE {
+                true => pieces.push(((entry >> 2) as usize, residue.entries.len() as u32)),
+                false => residue.entries.push(entry),
+            }
+        }
+        let ends = pieces.iter().skip(1).map(|&(_, start)| start);
+        let ends: Vec<u32> = ends.chain([residue.entries.len() as u32]).collect();
+        for of_pieces in of_pieces {
+            for (&(piece, start), &end) in pieces.iter().zip(&ends) {
+                residue.append(of_pieces[piece], start..end);
+            }
+        }
+        residue.gather_stores();
+        residue
+    }
+
+    fn append(&mut self, occurrence: u32, entries: std::ops::Range<u32>) {
+        self.touched[occurrence as usize] = true;
+        match self.stretches.last_mut() {
+            Some(last) if last.occurrence == occurrence && last.entries.end == entries.start => {
+                last.entries.end = entries.end;
+            }
+            _ => self.stretches.push(Stretch {
+                occurrence,
+                entries,
+                stores_end: 0,
+            }),
+        }
+    }
+
+    fn gather_stores(&mut self) {
+        let mut stored = Vec::new();
+        for stretch in &mut self.stretches {
+            let entries = stretch.entries.start as usize..stretch.entries.end as usize;
+            let entries = self.entries[entries].iter();
+            stored.extend(
+                entries
+                    .filter(|&&entry| entry & 3 == Kind::Store as u32)
+                    .map(|entry| entry >> 2),
+            );
+            stored.sort_unstable();
+            stored.dedup();
+            self.stores.append(&mut stored);
+            stretch.stores_end = self.stores.len() as u32;
+        }
+    }
+
+    fn tally(&self, runs: &[bool]) -> Tally {
+        let mut core = self.core.clone();
+        let mut stores = 0;
+        for stretch in &self.stretches {
+            let stores_end = stretch.stores_end as usize;
+            if runs[stretch.occurrence as usize] {
+                let entries = stretch.entries.start as usize..stretch.entries.end as usize;
+                for &entry in &self.entries[entries] {
+                    let kind = match entry & 3 {
+                        0 => Kind::Fetch,
+                        1 => Kind::Load,
+                        _ => Kind::Store,
+                    };
+                    core.access(0, kind, entry >> 2, &mut ());
+                }
+            } else {
+                for &line in &self.stores[stores..stores_end] {
+                    core.store_elsewhere(line);
+                }
+            }
+            stores = stores_end;
+        }
+        core.tally()[0].clone()
+    }
+}
+
+/// The occurrences, and round after round the occurrence of each piece.
+fn occurrences(prepared: &Prepared, rounds: usize) -> (Vec<Occurrence>, Vec<Vec<u32>>) {
+    let threads = prepared.pieces.iter().map(|piece| piece.thread + 1).max();
+    let mut of_threads: Vec<Vec<Occurrence>> = vec![Vec::new(); threads.unwrap_or(0) as usize];
+    let mut place = |piece: &super::condense::Piece| {
+        let of_thread = &mut of_threads[piece.thread as usize];
+        if piece.entered.is_some() || of_thread.is_empty() {
+            of_thread.push(Occurrence {
+                thread: piece.thread,
+                entered: piece.entered,
+            });
+        }
+        of_thread.len() as u32 - 1
+    };
+    let mut of_pieces: Vec<Vec<u32>> = (0..rounds)
+        .map(|_| prepared.pieces.iter().map(&mut place).collect())
+        .collect();
+    let mut firsts = Vec::new();
+    let mut count = 0;
+    for of_thread in &of_threads {
+        firsts.push(count);
+        count += of_thread.len() as u32;
+    }
+    for of_pieces in &mut of_pieces {
+        for (occurrence, piece) in of_pieces.iter_mut().zip(&prepared.pieces) {
+            *occurrence += firsts[piece.thread as usize];
+        }
+    }
+    (of_threads.concat(), of_pieces)
+}
