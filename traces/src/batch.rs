@@ -38,7 +38,8 @@ struct Slot {
     kind: Kind,
     /// Where among the touches of an execution its own is.
     hole: u16,
-    size_bytes: u16,
+    /// After the first one touched.
+    further_bytes: u16,
 }
 
 /// A data access of the batch: its slot, and above the low half where its execution begins.
@@ -79,8 +80,8 @@ pub struct Batch {
     touches: Vec<Touch>,
     touch_count: usize,
     data: Vec<DataRef>,
-    /// Addresses of the data, after the last few of the batch before.
-    addresses: Vec<u64>,
+    /// The latest addresses of data: that of the block's n-th at place n modulo their number.
+    recent: [u64; BASES],
     spans: Vec<Span>,
     spread: Vec<Touch>,
 }
@@ -102,7 +103,7 @@ impl Batch {
             touches: vec![Touch::new(0, Kind::Fetch); longest],
             touch_count: 0,
             data: vec![DataRef(0); longest],
-            addresses: vec![0; BASES + longest],
+            recent: [0; BASES],
             spans: Vec::new(),
             spread: Vec::new(),
         }
@@ -116,7 +117,7 @@ impl Batch {
         self.slots.clear();
         self.accesses = 0;
         self.explicit = 0;
-        self.addresses[..BASES].fill(0);
+        self.recent = [0; BASES];
         for &number in &block.shapes {
             let outline = templates.outline(number);
             let (first_touch, first_slot) = (self.templates.len(), self.slots.len());
@@ -128,7 +129,7 @@ impl Batch {
                         base: Base::new(block.bases[self.slots.len()]),
                         kind: access.kind,
                         hole: (self.templates.len() - first_touch) as u16,
-                        size_bytes: access.size_bytes,
+                        further_bytes: access.size_bytes - 1,
                     });
                 }
                 stores += u16::from(access.kind == Kind::Store);
@@ -203,14 +204,15 @@ impl Batch {
         let data = &self.data[..count];
         let slots = &mut self.slots[..];
         let touches = &mut self.touches[..];
-        let addresses = &mut self.addresses[..BASES + count];
+        let mut recent = self.recent;
         self.spans.clear();
-        let mut latest = addresses[BASES - 1];
+        let mut latest = recent[self.accesses.wrapping_sub(1) % BASES];
         for place in 0..count {
+            let position = self.accesses + place;
             let data = data[place];
             let slot = &mut slots[data.slot()];
             let back = usize::from(slot.base.back);
-            let before = addresses[place + BASES - back];
+            let before = recent[position.wrapping_sub(back) % BASES];
             let before = std::hint::select_unpredictable(back == 1, latest, before);
             let base = slot.base.address(before);
             let address = match hows[place] {
@@ -223,13 +225,13 @@ impl Batch {
             };
             latest = address;
             slot.memory.update(base, address);
-            addresses[place + BASES] = address;
+            recent[position % BASES] = address;
             let touch = data.begin() + usize::from(slot.hole);
             let line = address >> LINE_SHIFT;
             touches[touch] = Touch::new(line, slot.kind);
             let in_line = address % (1 << LINE_SHIFT);
-            if in_line + u64::from(slot.size_bytes) > 1 << LINE_SHIFT {
-                let last = address.saturating_add(u64::from(slot.size_bytes) - 1);
+            if in_line + u64::from(slot.further_bytes) >= 1 << LINE_SHIFT {
+                let last = address.saturating_add(u64::from(slot.further_bytes));
                 let further_lines = (last >> LINE_SHIFT) - line;
                 self.spans.push(Span {
                     touch,
@@ -237,7 +239,7 @@ impl Batch {
                 });
             }
         }
-        addresses.copy_within(count.., 0);
+        self.recent = recent;
         self.accesses += count;
         self.explicit += explicit_before - explicit.len();
     }
