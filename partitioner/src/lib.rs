@@ -17,6 +17,7 @@ pub mod objective;
 pub mod progress;
 pub mod requests;
 pub mod strategy;
+pub mod throughput;
 
 pub use error::Error;
 pub use judge::{Comparison, Judged};
