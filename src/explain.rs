@@ -16,6 +16,7 @@ use clap::Args;
 use corehop_partitioner::alternatives::{Alternatives, Placed, alternatives};
 use corehop_partitioner::candidates::{Candidates, Rule};
 use corehop_partitioner::progress::Progress;
+use corehop_partitioner::throughput::requests_per_cycle;
 use corehop_plans::Plan;
 use corehop_simulator::detail::{Detail, Segments, replay_in_detail};
 use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Split};
@@ -136,7 +137,35 @@ fn others(candidates: &Candidates, placed: &Placed) -> Vec<u32> {
     free.map(|(function, _)| function).collect()
 }
 
+/// Numbers of connections that throughput is told for.
+const CONNECTIONS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+/// Requests in a million cycles.
+struct Throughput {
+    connections: u32,
+    /// Each connection on one of the plan's cores, without a split.
+    before: f64,
+    after: f64,
+}
+
 impl Report<'_> {
+    /// What connections that always have a request would get from the plan's cores.
+    fn throughputs(&self) -> Vec<Throughput> {
+        let ((before, _), (after, _)) = (&self.before, &self.after);
+        let a_request = |cycles: u64| cycles as f64 / after.requests.max(1) as f64;
+        let cores = after.per_core.iter();
+        let demands: Vec<f64> = cores.map(|core| a_request(core.cycles)).collect();
+        let most = CONNECTIONS[CONNECTIONS.len() - 1];
+        let split = requests_per_cycle(&demands, most);
+        let alone = a_request(before.counters.cycles).max(1.0);
+        let of = |&connections: &u32| Throughput {
+            connections,
+            before: f64::from(connections.min(self.plan.cores)) * 1e6 / alone,
+            after: split[connections as usize - 1] * 1e6,
+        };
+        CONNECTIONS.iter().map(of).collect()
+    }
+
     fn name(&self, function: u32) -> &str {
         &self.trace.functions()[function as usize].name
     }

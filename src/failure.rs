@@ -18,7 +18,7 @@ pub enum Exit {
     Input = 3,
     /// An output cannot be written, or exists and `--force` was not given.
     Output = 4,
-    /// What was asked for would not be safe, so nothing was done.
+    /// What was asked for would not be safe, or the plan would not pay, so nothing was done.
     Refused = 5,
     /// Something this machine lacks: QEMU, the plugin, the symbolizer.
     Missing = 6,

@@ -52,7 +52,7 @@ Exit codes:
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
   4  an output cannot be written, or exists and --force was not given
-  5  refused, because it would not be safe
+  5  refused, because it would not be safe, or a plan that would not pay
   6  this machine lacks something (QEMU, the plugin, the symbolizer)
   7  the server that was started failed
   130  interrupted";

@@ -3,8 +3,10 @@
 //! The search itself is the crate `corehop-partitioner`; this file is its command line, and the
 //! folder beside it says the result in words, in JSON and as a plan.
 
+mod doubts;
 mod json;
 mod plan;
+mod sweep;
 mod text;
 
 use crate::failure::{Exit, Failure};
@@ -13,6 +15,8 @@ use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
 use clap::{Args, ValueEnum};
+use corehop_partitioner::draws::{Draw, more_draws};
+use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::Machine;
@@ -37,9 +41,27 @@ pub struct Arguments {
     /// Replace an existing plan.
     #[arg(long)]
     force: bool,
-    /// The machine to simulate: a bundled name, `host`, or a TOML file.
-    #[arg(long, default_value = "xeon-e5-2620-v4")]
-    machine: String,
+    /// Write the plan even when its gain is none, or no larger than the draws lie apart.
+    #[arg(long)]
+    anyway: bool,
+    /// The machine to simulate: a bundled name, `host`, or a TOML file; several for a sweep.
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        value_delimiter = ',',
+        default_value = "xeon-e5-2620-v4"
+    )]
+    machine: Vec<String>,
+    /// Search for 2 to --cores cores, on each machine, and say where splitting pays; keeps no plan.
+    #[arg(long, conflicts_with = "output")]
+    sweep: bool,
+    /// What to make small. All but l2 take the best of the 50 best splits by L2 misses, which are
+    /// replayed in full.
+    #[arg(long, value_enum, default_value_t = Aim::L2)]
+    objective: Aim,
+    /// Search so often, each time on other requests, and say how far the verdicts lie apart.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    draws: u32,
     #[command(flatten)]
     scope: Scope,
     /// How to search: every split; branch and bound; local search; at random; or whichever of the
@@ -78,6 +100,30 @@ impl How {
     }
 }
 
+/// What to make small.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Aim {
+    L2,
+    L1,
+    L3,
+    Fetch,
+    Data,
+    Cycles,
+}
+
+impl Aim {
+    fn objective(self) -> Objective {
+        match self {
+            Aim::L2 => Objective::L2,
+            Aim::L1 => Objective::L1,
+            Aim::L3 => Objective::L3,
+            Aim::Fetch => Objective::Fetch,
+            Aim::Data => Objective::Data,
+            Aim::Cycles => Objective::Cycles,
+        }
+    }
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text
         .parse()
@@ -93,30 +139,49 @@ struct Report<'a> {
     trace: &'a Trace,
     settings: &'a Settings,
     outcome: &'a Outcome,
+    /// This search and those with other seeds.
+    draws: Vec<Draw>,
     seconds: f64,
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let machine = Machine::named_or_path(&arguments.machine)?;
-    check_cores(arguments.cores, &machine)?;
+    let machines = arguments.machine.iter();
+    let machines = machines.map(|name| Machine::named_or_path(name));
+    let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
+    let machine = &machines[0];
+    check_cores(arguments.cores, machine)?;
+    if machines.len() > 1 && !arguments.sweep {
+        let message = "a plan is for one machine";
+        return Err(Failure::new(Exit::Usage, message).remedy("name one, or add --sweep"));
+    }
     if let Some(path) = &arguments.output {
         check_output(path, arguments.force)?;
     }
     arguments.jobs.keep_to()?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let settings = settings(arguments);
-    let started = Instant::now();
     let bar = Bar::stopped_by_signals()
         .map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
-    let outcome = corehop_partitioner::partition(&trace, &machine, &settings, &bar)?;
+    if arguments.sweep {
+        return sweep::run(arguments, &machines, (&trace, &trace_name), &bar);
+    }
+    let started = Instant::now();
+    let outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let mut draws = vec![Draw::of(settings.seed, &outcome.judged, settings.objective)];
+    if outcome.judged.held_out.is_some() {
+        let more = arguments.draws - 1;
+        draws.extend(more_draws(&trace, machine, &settings, more, &bar)?);
+    }
     let report = Report {
-        machine: &machine,
+        machine,
         trace_name: &trace_name,
         trace: &trace,
         settings: &settings,
         outcome: &outcome,
-        seconds: started.elapsed().as_secs_f64(),
+        draws,
+        seconds,
     };
     deliver(&report, arguments)
 }
@@ -127,29 +192,42 @@ fn settings(arguments: &Arguments) -> Settings {
         searched: arguments.scope.searched(),
         rule: arguments.scope.rule(),
         seed: arguments.scope.seed,
+        objective: arguments.objective.objective(),
         strategy: arguments.strategy.strategy(),
         time_limit: arguments.time_limit,
     }
 }
 
+/// Prints the report, and keeps the plan unless too much speaks against it.
 fn deliver(report: &Report<'_>, arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan::of(report);
-    let to_stdout = arguments.output.as_deref() == Some(Path::new("-"));
-    match &arguments.output {
-        Some(path) if !to_stdout => corehop_plans::write(&plan, path)?,
+    let asked = arguments.output.as_deref();
+    let against = doubts::against(report).filter(|_| asked.is_some() && !arguments.anyway);
+    let output = asked.filter(|_| against.is_none());
+    let to_stdout = |path: Option<&Path>| path == Some(Path::new("-"));
+    match output {
+        Some(path) if !to_stdout(output) => corehop_plans::write(&plan, path)?,
         _ => {}
     }
     let said = match arguments.json {
         true => json::render(report, &plan),
-        false => text::render(report, &plan, arguments.output.as_deref()),
+        false => text::render(report, &plan, output),
     };
-    if to_stdout {
+    if to_stdout(asked) {
         eprint!("{said}");
-        print!("{}", corehop_plans::render(&plan));
     } else {
         print!("{said}");
     }
-    Ok(())
+    if to_stdout(output) {
+        print!("{}", corehop_plans::render(&plan));
+    }
+    match against {
+        None => Ok(()),
+        Some(why) => Err(
+            Failure::new(Exit::Refused, format!("no plan was written: {why}"))
+                .remedy("leave the server as it is, or add --anyway"),
+        ),
+    }
 }
 
 fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {

@@ -73,6 +73,7 @@ fn scripts_find_the_same_figures() {
         "movers",
         "requests",
         "split",
+        "throughput",
         "trace",
         "warm_up",
     ];

@@ -162,3 +162,90 @@ fn more_cores_than_candidates_are_refused_with_a_way_out() {
     );
     assert!(said.contains("--min-share"), "{said}");
 }
+
+#[test]
+fn other_draws_say_how_far_verdicts_lie_apart() {
+    let found = json(&["--draws", "2"]);
+    let draws = found["draws"].as_array().unwrap();
+    let seeds: Vec<&Value> = draws.iter().map(|draw| &draw["seed"]).collect();
+    assert_eq!(seeds, [1, 2]);
+    let misses = |side: &str| found["held_out"][side]["l2"]["misses"].as_f64().unwrap();
+    assert_eq!(draws[0]["ratio"], misses("split") / misses("baseline"));
+    let ratios = [0, 1].map(|draw: usize| draws[draw]["ratio"].as_f64().unwrap());
+    assert_eq!(found["draws_together"]["most"], ratios[0].max(ratios[1]));
+    assert_eq!(found["against"], Value::Null);
+}
+
+#[test]
+fn the_runner_up_and_what_a_hop_may_cost_are_told() {
+    let found = json(&[]);
+    let ranks = found["ranks"].as_array().unwrap();
+    let in_full: Vec<u64> = ranks
+        .iter()
+        .map(|r| r["in_full"].as_u64().unwrap())
+        .collect();
+    assert_eq!(in_full.len(), 5);
+    assert!(in_full.is_sorted(), "{in_full:?}");
+    assert_eq!(found["runner_up"]["in_full"], in_full[1]);
+    assert!(found["runner_up"]["held_out"]["split"]["cycles"].is_u64());
+    // With hops at their break-even cost, the split takes as long as one core.
+    let held_out = &found["held_out"];
+    let of = |value: &Value| value.as_f64().unwrap();
+    let hops = (of(&found["hops_per_request"]) * of(&held_out["requests"])).round();
+    let saved_a_hop = of(&found["break_even_hop_cycles"]) - of(&found["hop_cost_cycles"]);
+    let cycles = |side: &str| of(&held_out[side]["cycles"]);
+    let difference = cycles("split") + hops * saved_a_hop - cycles("baseline");
+    assert!(difference.abs() < 1.0, "{difference}");
+}
+
+#[test]
+fn a_plan_that_does_not_pay_is_written_only_anyway() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("split.toml");
+    let roomy = ["--machine", "xeon-8480", "-o", path.to_str().unwrap()];
+    let roomy = [&SHORT[..], &roomy].concat();
+    let output = partition(&roomy);
+    assert_eq!(output.status.code(), Some(5));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("no plan was written: splitting does not pay"),
+        "{said}"
+    );
+    assert!(!path.exists());
+    let anyway = partition(&[&roomy[..], &["--anyway"]].concat());
+    assert!(anyway.status.success(), "{anyway:?}");
+    assert!(path.exists());
+}
+
+#[test]
+fn a_sweep_says_on_which_machines_splitting_pays() {
+    let sweep = ["--sweep", "--machine", "xeon-e5-2620-v4,xeon-8480"];
+    let sweep = [&SHORT[..], &sweep].concat();
+    let text = String::from_utf8(partition(&sweep).stdout).unwrap();
+    let verdicts: Vec<&str> = text.lines().filter(|l| !l.starts_with(' ')).collect();
+    let [_, _, _, pays, _, _, does_not] = verdicts[..] else {
+        panic!("{text}");
+    };
+    assert!(pays.starts_with("fewest L2 misses on 2 cores"), "{text}");
+    assert_eq!(
+        does_not,
+        "splitting does not pay here, on any number of cores"
+    );
+    let (code, said) = refused(&[&SHORT[..], &sweep[5..]].concat());
+    assert_eq!(code, 2);
+    assert!(said.contains("add --sweep"), "{said}");
+}
+
+#[test]
+fn another_objective_is_taken_from_full_replays() {
+    let found = json(&["--objective", "cycles"]);
+    let ranks = found["ranks"].as_array().unwrap();
+    assert_eq!(ranks.len(), 50);
+    let least = ranks
+        .iter()
+        .map(|rank| rank["in_full"].as_u64().unwrap())
+        .min();
+    assert_eq!(ranks[0]["in_full"].as_u64(), least);
+    let verdict = found["verdict"].as_str().unwrap();
+    assert!(verdict.contains("cycles"), "{verdict}");
+}

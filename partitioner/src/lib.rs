@@ -8,13 +8,16 @@
 
 pub mod alternatives;
 pub mod candidates;
+pub mod draws;
 mod error;
 pub mod evaluate;
 pub mod hop_cost;
 pub mod judge;
+pub mod objective;
 pub mod progress;
 pub mod requests;
 pub mod strategy;
+pub mod throughput;
 
 pub use error::Error;
 pub use judge::{Comparison, Judged};
@@ -23,6 +26,7 @@ use candidates::{Candidates, Rule};
 use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions};
 use corehop_traces::Trace;
 use evaluate::{Choice, Evaluator, ROUNDS};
+use objective::Objective;
 use progress::Progress;
 use requests::{Parts, Searched};
 use std::time::{Duration, Instant};
@@ -39,6 +43,8 @@ pub struct Settings {
     pub rule: Rule,
     /// Decides which requests are searched, and where a local search starts.
     pub seed: u64,
+    /// What a split is to make small.
+    pub objective: Objective,
     /// How to go about it; `None` for the cheapest way that proves its result.
     pub strategy: Option<Strategy>,
     /// Longest time to look for splits; the result then depends on the speed of the host.
@@ -61,9 +67,6 @@ pub struct Outcome {
     /// Number of distinct sets of occurrences that the splits put on cores.
     pub sets_replayed: usize,
 }
-
-/// The best few splits of the ranking, which are replayed in full.
-const REPLAYED_IN_FULL: usize = 5;
 
 /// Searches `trace` for the split with the fewest L2 misses on `machine`.
 ///
@@ -109,7 +112,7 @@ pub fn partition(
         cores: settings.cores,
         strategy: settings.strategy,
         seed: settings.seed,
-        keep: REPLAYED_IN_FULL,
+        keep: settings.objective.replayed_in_full(),
         until: settings.time_limit.map(|limit| Instant::now() + limit),
         progress,
     };
@@ -119,7 +122,8 @@ pub fn partition(
         (*misses, split.collect())
     };
     let ranked: Vec<(u64, Vec<u32>)> = ranking.best.iter().map(named).collect();
-    let (split, judged) = judge::judge(trace, machine, &parts, &ranked, progress)?;
+    let objective = settings.objective;
+    let (split, judged) = judge::judge(trace, machine, &parts, ranked, objective, progress)?;
     Ok(Outcome {
         parts,
         split,

@@ -5,6 +5,7 @@
 //! the phases lie others that the rule must leave out, each for its own reason.
 
 use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::Searched;
 use corehop_partitioner::{Error, Outcome, Settings, partition};
@@ -114,6 +115,7 @@ fn settings() -> Settings {
         searched: Searched::Sample(10),
         rule,
         seed: 1,
+        objective: Objective::L2,
         strategy: None,
         time_limit: None,
     }

@@ -29,6 +29,14 @@ pub fn render(report: &Report<'_>, top: usize) -> Value {
             "exchanged": exchanged,
         })
     });
+    let throughput = report.throughputs();
+    let throughput = throughput.iter().map(|of| {
+        json!({
+            "connections": of.connections,
+            "baseline_requests_per_million_cycles": of.before,
+            "split_requests_per_million_cycles": of.after,
+        })
+    });
     json!({
         "machine": machine.name,
         "trace": report.trace_name,
@@ -39,6 +47,7 @@ pub fn render(report: &Report<'_>, top: usize) -> Value {
         "hop_cost_cycles": machine.hop_cost_cycles,
         "break_even_hop_cycles":
             break_even_cycles(machine, &before.counters, &after.counters, after.hops),
+        "throughput": throughput.collect::<Vec<_>>(),
         "cores": cores.collect::<Vec<_>>(),
         "movers": movers.collect::<Vec<_>>(),
         "alternatives": alternatives.collect::<Vec<_>>(),

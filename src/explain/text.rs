@@ -1,7 +1,7 @@
 //! An explanation as tables for a terminal; `docs/search.md` says what each figure means. Misses
 //! and lost lines are per request, because that is what a reader can compare with a request's time.
 
-use super::{Mover, Report};
+use super::{Mover, Report, Throughput};
 use crate::name::{of_owner, shortened};
 use crate::number::grouped as count;
 use corehop_partitioner::hop_cost::break_even_cycles;
@@ -21,6 +21,7 @@ pub fn render(report: &Report<'_>, top: usize) -> String {
     let mut text = String::new();
     totals(&mut text, report);
     load(&mut text, report);
+    throughput(&mut text, report);
     working_sets(&mut text, report);
     code(&mut text, report);
     lost_lines(&mut text, report);
@@ -129,6 +130,25 @@ fn load(text: &mut String, report: &Report<'_>) {
             names.join(", ")
         );
     }
+}
+
+fn throughput(text: &mut String, report: &Report<'_>) {
+    let throughputs = report.throughputs();
+    let mut row = |name: &str, cells: &dyn Fn(&Throughput) -> String| {
+        let cells = throughputs.iter().map(|of| format!("{:>9}", cells(of)));
+        line!(text, "{name:<34}{}", cells.collect::<String>());
+    };
+    row(
+        "\nrequests in a million cycles, of",
+        &|of| match of.connections {
+            1 => "1 conn.".into(),
+            many => format!("{many} conn."),
+        },
+    );
+    row("each on a core of its own", &|of| {
+        format!("{:.2}", of.before)
+    });
+    row("split", &|of| format!("{:.2}", of.after));
 }
 
 fn kib(lines: u64) -> String {

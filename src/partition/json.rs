@@ -1,6 +1,6 @@
 //! The search's outcome as one JSON object.
 
-use super::{Report, text};
+use super::{Report, doubts, text};
 use corehop_partitioner::Comparison;
 use corehop_plans::Plan;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> String {
     let candidates = &outcome.candidates;
     let held_out = outcome.judged.held_out.as_ref();
     let hops = held_out.unwrap_or(&outcome.judged.searched);
-    let object = json!({
+    let mut object = json!({
         "machine": plan.machine,
         "trace": plan.trace,
         "cores": plan.cores,
@@ -29,17 +29,21 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> String {
         "better_share": ranking.better_share,
         "sets_replayed": outcome.sets_replayed,
         "seconds": report.seconds,
-        "verdict": text::verdict(&outcome.judged),
+        "verdict": text::verdict(report),
         "searched": comparison(&outcome.judged.searched),
         "held_out": held_out.map(comparison),
         "hops_per_request": hops.hops as f64 / hops.requests as f64,
         "shared_cache_changed_rank": outcome.judged.shared_cache_changed_rank,
         "plan": plan.functions,
     });
+    for (key, value) in doubts::keys(report) {
+        object[key] = value;
+    }
     format!("{object}\n")
 }
 
-fn comparison(comparison: &Comparison) -> Value {
+/// A comparison as the keys of each of its sides.
+pub fn comparison(comparison: &Comparison) -> Value {
     json!({
         "requests": comparison.requests,
         "baseline": comparison.baseline,

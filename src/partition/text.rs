@@ -1,8 +1,8 @@
 //! The search's outcome in words, for a terminal.
 
-use super::Report;
+use super::{Report, doubts};
+use corehop_partitioner::Comparison;
 use corehop_partitioner::strategy::{Ranking, Strategy};
-use corehop_partitioner::{Comparison, Judged};
 use corehop_plans::Plan;
 use std::fmt::Write;
 use std::path::Path;
@@ -53,7 +53,10 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Strin
         comparison(&mut text, "on requests not searched", held_out, plan.cores);
     }
     functions(&mut text, report, plan);
-    say(&mut text, "verdict", &verdict(&outcome.judged));
+    for (label, said) in doubts::lines(report) {
+        say(&mut text, label, &said);
+    }
+    say(&mut text, "verdict", &verdict(report));
     let kept = match written {
         Some(path) if path == Path::new("-") => "standard output".into(),
         Some(path) => path.display().to_string(),
@@ -64,16 +67,18 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Strin
 }
 
 /// One sentence: whether the split pays on requests that were not searched.
-pub fn verdict(judged: &Judged) -> String {
-    let Some(held_out) = &judged.held_out else {
+pub fn verdict(report: &Report<'_>) -> String {
+    let objective = report.settings.objective;
+    let Some(held_out) = &report.outcome.judged.held_out else {
         return "not judged: every request was searched".into();
     };
-    match held_out.l2_ratio() {
-        None => "nothing to gain: no L2 misses on one core".into(),
+    let name = objective.name();
+    match held_out.ratio(objective) {
+        None => format!("nothing to gain: no {name} on one core"),
         Some(ratio) if ratio >= 1.0 => {
-            format!("splitting does not pay here: {} L2 misses", percent(ratio))
+            format!("splitting does not pay here: {} {name}", percent(ratio))
         }
-        Some(ratio) => format!("{} L2 misses on requests not searched", percent(ratio)),
+        Some(ratio) => format!("{} {name} on requests not searched", percent(ratio)),
     }
 }
 
@@ -105,7 +110,8 @@ fn proof(ranking: &Ranking) -> String {
     }
 }
 
-fn percent(ratio: f64) -> String {
+/// A ratio as a change in percent.
+pub fn percent(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }
 

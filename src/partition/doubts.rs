@@ -1,0 +1,168 @@
+//! What speaks against a result: its runner-up, other draws of requests, what its hops may cost.
+//!
+//! A search always finds a best split, on any machine. Whether to use it is another question, and
+//! these are the figures that answer it; [`against`] is the answer that keeps a plan from being
+//! written.
+
+use super::Report;
+use super::text::percent;
+use crate::name::shortened;
+use crate::number::grouped;
+use corehop_partitioner::Comparison;
+use corehop_partitioner::draws::Verdicts;
+use corehop_partitioner::hop_cost::break_even_cycles;
+use serde_json::{Map, Value, json};
+
+impl Report<'_> {
+    /// What the verdict is of: requests that were not searched, where there are any.
+    pub fn judged_on(&self) -> &Comparison {
+        let judged = &self.outcome.judged;
+        judged.held_out.as_ref().unwrap_or(&judged.searched)
+    }
+
+    fn name(&self, function: u32) -> String {
+        shortened(&self.trace.functions()[function as usize].name)
+    }
+
+    fn break_even_cycles(&self) -> Option<f64> {
+        let judged_on = self.judged_on();
+        let (before, after) = (&judged_on.baseline, &judged_on.split);
+        break_even_cycles(self.machine, before, after, judged_on.hops)
+    }
+}
+
+/// Why the plan had better not be kept, in words; `None` when it pays, or nothing says otherwise.
+pub fn against(report: &Report<'_>) -> Option<String> {
+    report.outcome.judged.held_out.as_ref()?;
+    match Verdicts::of(&report.draws) {
+        None => Some("there is nothing to gain".into()),
+        Some(verdicts) if verdicts.pays() => None,
+        Some(verdicts) if verdicts.mean >= 1.0 => Some("splitting does not pay".into()),
+        Some(verdicts) => Some(format!(
+            "the gain, {} in the mean, is within the noise: draws of requests differ by {:.1} %",
+            percent(verdicts.mean),
+            (verdicts.most - verdicts.least) * 100.0
+        )),
+    }
+}
+
+/// Lines for the report, each with its label.
+pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    lines.extend(runner_up(report).map(|said| ("runner-up", said)));
+    let judged = &report.outcome.judged;
+    if judged.order.len() > 1 {
+        let order = judged
+            .order
+            .iter()
+            .take(SHOWN)
+            .map(|index| (index + 1).to_string());
+        let order: Vec<String> = order.collect();
+        let more = if judged.order.len() > SHOWN {
+            " ..."
+        } else {
+            ""
+        };
+        let said = format!(
+            "{}{more}: the best {} by private L2 misses, ordered by {} of full replays",
+            order.join(" "),
+            judged.order.len(),
+            report.settings.objective.name()
+        );
+        lines.push(("ranks", said));
+    }
+    let costs = grouped(report.machine.hop_cost_cycles.into());
+    let said = match report.break_even_cycles() {
+        None => "no request hops".into(),
+        Some(cycles) if cycles <= 0.0 => {
+            "at no hop cost: accesses alone take longer than on one core".into()
+        }
+        Some(cycles) => format!(
+            "where a hop costs {} cycles; on this machine it costs {costs}",
+            grouped(cycles as u64)
+        ),
+    };
+    lines.push(("break-even", said));
+    let ratios = report.draws.iter().filter_map(|draw| draw.ratio);
+    let ratios: Vec<String> = ratios.map(percent).collect();
+    match &ratios[..] {
+        [] => {}
+        [_] => lines.push((
+            "draws",
+            "one: --draws 3 tells how much of this is chance".into(),
+        )),
+        several => lines.push((
+            "draws",
+            format!("{}: the same search with other seeds", several.join(", ")),
+        )),
+    }
+    lines
+}
+
+/// Places of the ranking that are shown.
+const SHOWN: usize = 10;
+
+fn runner_up(report: &Report<'_>) -> Option<String> {
+    let judged = &report.outcome.judged;
+    let (taken, next) = (&judged.ranked[judged.order[0]], judged.runner_up()?);
+    let not_in = |split: &[u32], other: &[u32]| {
+        let names = split.iter().filter(|function| !other.contains(function));
+        names
+            .map(|&function| report.name(function))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let ratio = next.in_full as f64 / taken.in_full.max(1) as f64;
+    let objective = report.settings.objective;
+    let held_out = judged.runner_up_held_out.as_ref();
+    let held_out = held_out.and_then(|held_out| held_out.ratio(objective));
+    let held_out = held_out.map(|ratio| format!("; {} on requests not searched", percent(ratio)));
+    Some(format!(
+        "{} instead of {}: {} {} where searched{}",
+        not_in(&next.split, &taken.split),
+        not_in(&taken.split, &next.split),
+        percent(ratio),
+        objective.name(),
+        held_out.unwrap_or_default()
+    ))
+}
+
+/// The same as keys of the JSON object.
+pub fn keys(report: &Report<'_>) -> Map<String, Value> {
+    let judged = &report.outcome.judged;
+    let symbols = |split: &[u32]| -> Vec<&str> {
+        let functions = split.iter().map(|&f| &report.trace.functions()[f as usize]);
+        functions.map(|function| &*function.symbol).collect()
+    };
+    let ranks = judged.order.iter().map(|&index| {
+        let ranked = &judged.ranked[index];
+        json!({
+            "rank_alone": index + 1,
+            "alone_l2_misses": ranked.alone_l2_misses,
+            "in_full": ranked.in_full,
+            "functions": symbols(&ranked.split),
+        })
+    });
+    let runner_up = judged.runner_up().map(|next| {
+        let held_out = judged.runner_up_held_out.as_ref();
+        json!({
+            "functions": symbols(&next.split),
+            "in_full": next.in_full,
+            "held_out": held_out.map(super::json::comparison),
+        })
+    });
+    let object = json!({
+        "objective": report.settings.objective,
+        "ranks": ranks.collect::<Vec<_>>(),
+        "runner_up": runner_up,
+        "hop_cost_cycles": report.machine.hop_cost_cycles,
+        "break_even_hop_cycles": report.break_even_cycles(),
+        "draws": report.draws,
+        "draws_together": Verdicts::of(&report.draws),
+        "against": against(report),
+    });
+    match object {
+        Value::Object(keys) => keys,
+        _ => unreachable!("it is written as an object above"),
+    }
+}

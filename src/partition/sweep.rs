@@ -1,0 +1,185 @@
+//! `corehop partition --sweep`: the same search for every number of cores, on every machine named.
+//!
+//! One table says where splitting pays and where it stops to. No plan comes of it: whoever has read
+//! the table asks for the split of one row.
+
+use super::text::percent;
+use super::{Arguments, check_cores, settings};
+use crate::failure::Failure;
+use crate::number::grouped;
+use corehop_partitioner::hop_cost::break_even_cycles;
+use corehop_partitioner::objective::Objective;
+use corehop_partitioner::progress::Progress;
+use corehop_partitioner::{Comparison, Error, Settings, partition};
+use corehop_simulator::Machine;
+use corehop_traces::Trace;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// One search.
+struct Row<'a> {
+    machine: &'a Machine,
+    cores: u32,
+    /// On requests not searched, where there are any.
+    judged_on: Comparison,
+}
+
+impl Row<'_> {
+    fn break_even_cycles(&self) -> Option<f64> {
+        let Comparison {
+            baseline,
+            split,
+            hops,
+            ..
+        } = &self.judged_on;
+        break_even_cycles(self.machine, baseline, split, *hops)
+    }
+
+    fn ratio(&self, objective: Objective) -> f64 {
+        self.judged_on.ratio(objective).unwrap_or(1.0)
+    }
+}
+
+/// Searches for 2 to `--cores` cores on each machine, and prints the table.
+pub fn run(
+    arguments: &Arguments,
+    machines: &[Machine],
+    (trace, trace_name): (&Trace, &str),
+    progress: &dyn Progress,
+) -> Result<(), Failure> {
+    for machine in machines {
+        check_cores(arguments.cores, machine)?;
+    }
+    let mut rows = Vec::new();
+    for machine in machines {
+        for cores in 2..=arguments.cores {
+            if progress.is_stopped() && !rows.is_empty() {
+                break;
+            }
+            let settings = Settings {
+                cores,
+                ..settings(arguments)
+            };
+            let judged = match partition(trace, machine, &settings, progress) {
+                Ok(outcome) => outcome.judged,
+                // With fewer candidates than cores the table ends early.
+                Err(Error::TooFewCandidates { .. }) if cores > 2 => break,
+                Err(error) => return Err(error.into()),
+            };
+            rows.push(Row {
+                machine,
+                cores,
+                judged_on: judged.held_out.unwrap_or(judged.searched),
+            });
+        }
+    }
+    let objective = settings(arguments).objective;
+    match arguments.json {
+        true => println!("{}", as_json(&rows, trace_name, objective)),
+        false => print!("{}", as_text(&rows, trace_name, objective)),
+    }
+    Ok(())
+}
+
+/// Adds a line; writing to a string cannot fail.
+macro_rules! line {
+    ($text:expr, $($format:tt)*) => {
+        writeln!($text, $($format)*).expect("writing to a string")
+    };
+}
+
+fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> String {
+    let mut text = String::new();
+    line!(
+        text,
+        "{trace_name}: {} on {} requests",
+        objective.name(),
+        rows[0].judged_on.requests
+    );
+    for of_machine in rows.chunk_by(|a, b| a.machine.name == b.machine.name) {
+        let machine = of_machine[0].machine;
+        line!(
+            text,
+            "\n{:<18}{:>14}{:>14}{:>10}{:>15}{:>18}{:>10}",
+            machine.name,
+            "one core",
+            "split",
+            "change",
+            "hops/request",
+            "break-even hop",
+            "cycles"
+        );
+        for row in of_machine {
+            let of = &row.judged_on;
+            let cycles = of.split.cycles as f64 / of.baseline.cycles.max(1) as f64;
+            let break_even = match row.break_even_cycles() {
+                Some(cycles) if cycles > 0.0 => grouped(cycles as u64),
+                _ => "none".into(),
+            };
+            line!(
+                text,
+                "{:<18}{:>14}{:>14}{:>10}{:>15.2}{break_even:>18}{:>10}",
+                format!("  {} cores", row.cores),
+                grouped(objective.of(&of.baseline)),
+                grouped(objective.of(&of.split)),
+                percent(row.ratio(objective)),
+                of.hops as f64 / of.requests as f64,
+                percent(cycles)
+            );
+        }
+        line!(text, "{}", verdict(of_machine, objective));
+    }
+    text
+}
+
+/// Where splitting pays on one machine, in words.
+fn verdict(rows: &[Row<'_>], objective: Objective) -> String {
+    let by_ratio = |a: &&Row<'_>, b: &&Row<'_>| a.ratio(objective).total_cmp(&b.ratio(objective));
+    let best = rows
+        .iter()
+        .min_by(by_ratio)
+        .expect("a row for each machine");
+    let cost = best.machine.hop_cost_cycles;
+    let pays_in_cycles =
+        |row: &&Row<'_>| row.judged_on.split.cycles < row.judged_on.baseline.cycles;
+    let cores: Vec<String> = rows
+        .iter()
+        .filter(pays_in_cycles)
+        .map(|row| row.cores.to_string())
+        .collect();
+    if best.ratio(objective) >= 1.0 {
+        return "splitting does not pay here, on any number of cores".into();
+    }
+    let hops = grouped(cost.into());
+    match &cores[..] {
+        [] => format!(
+            "fewest {} on {} cores; with hops of {hops} cycles none of these saves time",
+            objective.name(),
+            best.cores
+        ),
+        some => format!(
+            "fewest {} on {} cores; with hops of {hops} cycles {} cores save time",
+            objective.name(),
+            best.cores,
+            some.join(", ")
+        ),
+    }
+}
+
+fn as_json(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> Value {
+    let row = |row: &Row<'_>| {
+        json!({
+            "machine": row.machine.name,
+            "cores": row.cores,
+            "requests": row.judged_on.requests,
+            "baseline": row.judged_on.baseline,
+            "split": row.judged_on.split,
+            "hops": row.judged_on.hops,
+            "ratio": row.judged_on.ratio(objective),
+            "hop_cost_cycles": row.machine.hop_cost_cycles,
+            "break_even_hop_cycles": row.break_even_cycles(),
+        })
+    };
+    let rows: Vec<Value> = rows.iter().map(row).collect();
+    json!({ "trace": trace_name, "objective": objective, "rows": rows })
+}
