@@ -5,6 +5,7 @@
 //! because they are the ones that a better patcher or another build could add.
 
 use crate::failure::Failure;
+use crate::line::line;
 use crate::name::shortened;
 use crate::number::grouped;
 use crate::progress::Bar;
@@ -16,7 +17,6 @@ use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::Parts;
 use corehop_traces::Trace;
 use serde_json::{Value, json};
-use std::fmt::Write;
 use std::path::PathBuf;
 
 /// List the functions at which threads could change core
@@ -65,13 +65,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         false => print!("{}", report.as_text()),
     }
     Ok(())
-}
-
-/// Adds a line; writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr, $($format:tt)*) => {
-        writeln!($text, $($format)*).expect("writing to a string")
-    };
 }
 
 impl Report<'_> {

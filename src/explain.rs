@@ -16,6 +16,7 @@ use clap::Args;
 use corehop_partitioner::alternatives::{Alternatives, Placed, alternatives};
 use corehop_partitioner::candidates::{Candidates, Rule};
 use corehop_partitioner::progress::Progress;
+use corehop_partitioner::requests::complete;
 use corehop_partitioner::throughput::requests_per_cycle;
 use corehop_plans::Plan;
 use corehop_simulator::detail::{Detail, Segments, replay_in_detail};
@@ -83,8 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )
     };
     let split = Split::from_plan(&plan, trace.modules(), trace.functions()).map_err(about_plan)?;
-    let complete = trace.requests().iter().zip(0..).filter(|(r, _)| r.complete);
-    let complete: Vec<u32> = complete.map(|(_, request)| request).collect();
+    let complete = complete(trace.requests());
     let warm_up = arguments.warm_up.unwrap_or(complete.len() / 2);
     let options = ReplayOptions {
         requests: Some(complete.clone()),

@@ -9,6 +9,7 @@ mod export;
 mod failure;
 mod info;
 mod jobs;
+mod line;
 mod name;
 mod number;
 mod open;

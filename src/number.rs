@@ -22,8 +22,37 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     )
 }
 
+/// A ratio as a change in percent, such as `-3.0 %` for 0.97.
+pub fn change(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+/// The change from one number to another in percent; empty from 0.
+pub fn change_between(before: u64, after: u64) -> String {
+    match before {
+        0 => String::new(),
+        _ => change(after as f64 / before as f64),
+    }
+}
+
+/// A part of a whole in percent, with so many decimals; empty of 0.
+pub fn share(part: u64, whole: u64, decimals: usize) -> String {
+    match whole {
+        0 => String::new(),
+        _ => format!("{:.decimals$} %", part as f64 / whole as f64 * 100.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn changes_and_shares_are_in_percent() {
+        let changes = [(0, 5), (100, 97), (8, 8), (2, 3)].map(|(a, b)| super::change_between(a, b));
+        assert_eq!(changes, ["", "-3.0 %", "+0.0 %", "+50.0 %"]);
+        assert_eq!(super::share(1, 3, 2), "33.33 %");
+        assert_eq!(super::share(1, 0, 1), "");
+    }
+
     #[test]
     fn digits_stand_in_threes() {
         let grouped = [0, 999, 1000, 12_345_678].map(super::grouped);

@@ -1,9 +1,10 @@
 //! `corehop replay` on a small trace: what it says, to whom, and what it refuses.
 
+#[path = "../traces/tests/definitions/mod.rs"]
+mod definitions;
+
 use corehop_plans::{Mode, Plan, PlannedFunction};
-use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Writer, WriterOptions,
-};
+use corehop_traces::{EndReason, Kind, WriterOptions};
 use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -44,40 +45,9 @@ fn folder_of_threads(requests: bool, threads: u32) -> TempDir {
 /// Four requests of two phases, each with a function, one line of code and two of data; both store
 /// to one line that they share.
 fn record(path: &Path, requests: bool, threads: u32) -> Result<(), corehop_traces::Error> {
-    let header = Header {
-        created_by: "test".into(),
-        command: vec!["server".into()],
-        request_at: "parse".into(),
-        qemu_version: "7.2".into(),
-        architecture: "x86_64".into(),
-    };
-    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
-    let module = writer.module(&Module {
-        path: "/usr/bin/server".into(),
-        build_id: "0a1b".into(),
-        load_bias: CODE,
-        start: CODE,
-        end: CODE + 4096,
-    })?;
-    for (symbol, offset) in [("parse", 0), ("commit", 0x40)] {
-        let function = writer.function(&Function {
-            module,
-            offset,
-            size_bytes: 4,
-            symbol: symbol.into(),
-            name: symbol.into(),
-            unpatchable: None,
-        })?;
-        let instructions = vec![Instruction {
-            offset: 0,
-            size_bytes: 4,
-        }];
-        let start = CODE + offset;
-        let block = CodeBlock {
-            start,
-            instructions,
-        };
-        writer.code_block(&block, Some(function))?;
+    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
+    for function in [("parse", 0), ("commit", 0x40)] {
+        definitions::function(&mut writer, (module, CODE), function, None)?;
     }
     let threads = (1..=threads).map(|id| writer.thread(1, id));
     let threads: Vec<u32> = threads.collect::<Result<_, _>>()?;

@@ -7,10 +7,13 @@
 
 use crate::Error;
 use crate::evaluate::ROUNDS;
+use crate::hop_cost::break_even_cycles;
 use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::Parts;
-use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Replayer, Split, replay};
+use corehop_simulator::{
+    Counters, Machine, Prepared, Replay, ReplayOptions, Setting, Split, replay_all,
+};
 use corehop_traces::Trace;
 use rayon::prelude::*;
 
@@ -32,6 +35,11 @@ impl Comparison {
     pub fn ratio(&self, objective: Objective) -> Option<f64> {
         let before = objective.of(&self.baseline);
         (before > 0).then(|| objective.of(&self.split) as f64 / before as f64)
+    }
+
+    /// See [`break_even_cycles`].
+    pub fn break_even_cycles(&self, machine: &Machine) -> Option<f64> {
+        break_even_cycles(machine, &self.baseline, &self.split, self.hops)
     }
 }
 
@@ -65,6 +73,11 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// The comparison to believe: on requests that were not searched, where there are any.
+    pub fn verdict(&self) -> &Comparison {
+        self.held_out.as_ref().unwrap_or(&self.searched)
+    }
+
     /// The split that was second best.
     pub fn runner_up(&self) -> Option<&Ranked> {
         self.order.get(1).map(|&index| &self.ranked[index])
@@ -72,6 +85,7 @@ impl Judged {
 }
 
 /// Takes the best of `ranked` (misses and functions, best first) by full replay and judges it.
+/// `prepared` has the searched requests, for splits at all these functions.
 ///
 /// # Errors
 /// What reading or replaying the trace says.
@@ -82,6 +96,7 @@ pub fn judge(
     trace: &Trace,
     machine: &Machine,
     parts: &Parts,
+    prepared: &Prepared,
     ranked: Vec<(u64, Vec<u32>)>,
     objective: Objective,
     progress: &dyn Progress,
@@ -91,12 +106,12 @@ pub fn judge(
         Some(ranked.len() as u64 + 5),
     );
     let in_full = |(alone_l2_misses, split): (u64, Vec<u32>)| {
-        let counters = replayed_in_full(trace, machine, &parts.searched, &split)?;
+        let replay = prepared.replay_rounds(machine, &split_at(&split), ROUNDS)?;
         progress.advance(1);
         Ok(Ranked {
             split,
             alone_l2_misses,
-            in_full: objective.of(&counters),
+            in_full: objective.of(&replay.counters),
         })
     };
     let ranked = ranked.into_par_iter().map(in_full);
@@ -105,30 +120,14 @@ pub fn judge(
     order.sort_by_key(|&index| (ranked[index].in_full, index));
     let split = ranked[order[0]].split.clone();
     let runner_up = order.get(1).map(|&index| &ranked[index].split[..]);
-    let beside_one_core = |splits: &[&[u32]], requests: &[u32], warm_up: usize| {
-        let options = ReplayOptions {
-            requests: Some(requests.to_vec()),
-            warm_up_requests: warm_up,
-            ..ReplayOptions::default()
-        };
-        let run = |functions: &&[u32]| {
-            let replayed = replay(trace, machine, &split_at(functions), &options);
-            progress.advance(1);
-            replayed
-        };
-        let replays = [&[][..]].into_par_iter().chain(splits.par_iter().copied());
-        let replays: Vec<Replay> = replays.map(|of| run(&of)).collect::<Result<_, _>>()?;
-        let counted = requests.len() - warm_up;
-        let compared = replays[1..].iter();
-        let compared = compared.map(|split| compare(counted, &replays[0], split));
-        Ok::<Vec<Comparison>, Error>(compared.collect())
-    };
-    let searched = beside_one_core(&[&split], &parts.searched, 0)?.remove(0);
+    let baseline = prepared.replay(machine, &split_at(&[]))?;
+    let searched = compare(&baseline, &prepared.replay(machine, &split_at(&split))?);
+    progress.advance(2);
     let (mut held_out, mut runner_up_held_out) = (None, None);
     if !parts.judging.is_empty() {
-        let requests = [parts.warm_up.clone(), parts.judging.clone()].concat();
-        let splits: Vec<&[u32]> = [&split[..]].into_iter().chain(runner_up).collect();
-        let mut compared = beside_one_core(&splits, &requests, parts.warm_up.len())?.into_iter();
+        let splits = [&split[..]].into_iter().chain(runner_up);
+        let mut compared = on_judging_requests(trace, machine, parts, splits)?.into_iter();
+        progress.advance(3);
         held_out = compared.next();
         runner_up_held_out = compared.next();
     }
@@ -144,22 +143,24 @@ pub fn judge(
     Ok((split, judged))
 }
 
-/// What the rounds that the search ranks by count with the shared L3 in its place.
-fn replayed_in_full(
+/// Splits beside everything on one core, on the judging requests after the warm-up ones.
+fn on_judging_requests<'s>(
     trace: &Trace,
     machine: &Machine,
-    requests: &[u32],
-    functions: &[u32],
-) -> Result<Counters, Error> {
-    let split = split_at(functions);
-    let mut replayer = Replayer::new(machine, &split)?;
-    for _ in 0..ROUNDS {
-        let mut executions = trace.executions_of(requests);
-        while let Some(execution) = executions.next()? {
-            replayer.execute(&execution);
-        }
-    }
-    Ok(replayer.finish().counters)
+    parts: &Parts,
+    splits: impl Iterator<Item = &'s [u32]>,
+) -> Result<Vec<Comparison>, Error> {
+    let options = ReplayOptions {
+        requests: Some([&parts.warm_up[..], &parts.judging].concat()),
+        warm_up_requests: parts.warm_up.len(),
+        ..ReplayOptions::default()
+    };
+    let splits: Vec<Split> = [&[][..]].into_iter().chain(splits).map(split_at).collect();
+    let setting = |split| Setting { machine, split };
+    let settings: Vec<Setting<'_>> = splits.iter().map(setting).collect();
+    let replays = replay_all(trace, &settings, &options)?;
+    let compared = replays[1..].iter().map(|split| compare(&replays[0], split));
+    Ok(compared.collect())
 }
 
 /// The function at index `i` has core `i`.
@@ -167,9 +168,9 @@ fn split_at(functions: &[u32]) -> Split {
     Split::new(functions.iter().copied().zip(0..))
 }
 
-fn compare(requests: usize, baseline: &Replay, split: &Replay) -> Comparison {
+fn compare(baseline: &Replay, split: &Replay) -> Comparison {
     Comparison {
-        requests: requests as u64,
+        requests: split.requests,
         baseline: baseline.counters,
         split: split.counters,
         hops: split.hops,

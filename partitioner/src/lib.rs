@@ -123,7 +123,9 @@ pub fn partition(
     };
     let ranked: Vec<(u64, Vec<u32>)> = ranking.best.iter().map(named).collect();
     let objective = settings.objective;
-    let (split, judged) = judge::judge(trace, machine, &parts, ranked, objective, progress)?;
+    let (split, judged) = judge::judge(
+        trace, machine, &parts, &prepared, ranked, objective, progress,
+    )?;
     Ok(Outcome {
         parts,
         split,

@@ -30,17 +30,19 @@ pub struct Parts {
     pub judging: Vec<u32>,
 }
 
+/// Indices of the requests that the recording did not cut short.
+pub fn complete(requests: &[Request]) -> Vec<u32> {
+    let complete = (0..).zip(requests).filter(|(_, r)| r.complete);
+    complete.map(|(index, _)| index).collect()
+}
+
 impl Parts {
     /// Divides `requests` by `seed`.
     ///
     /// # Errors
     /// [`Error::NoRequests`] or [`Error::TooFewRequests`].
     pub fn of(requests: &[Request], searched: Searched, seed: u64) -> Result<Parts, Error> {
-        let complete: Vec<u32> = (0..)
-            .zip(requests)
-            .filter(|(_, r)| r.complete)
-            .map(|(i, _)| i)
-            .collect();
+        let complete = complete(requests);
         let wanted = match searched {
             _ if complete.is_empty() => return Err(Error::NoRequests),
             Searched::All => complete.len(),

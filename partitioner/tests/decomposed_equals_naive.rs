@@ -5,6 +5,8 @@
 //! search says of a split is held against the plain replay, which the simulator's tests in turn
 //! hold against an oracle that shares nothing with it.
 
+#[path = "../../traces/tests/definitions/mod.rs"]
+mod definitions;
 #[path = "../../simulator/tests/random/mod.rs"]
 mod random;
 
@@ -12,9 +14,7 @@ use corehop_partitioner::evaluate::{Choice, Evaluator, ROUNDS};
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::strategy::{Ranking, Search, Strategy as How, search};
 use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions, Replayer, Split};
-use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
-};
+use corehop_traces::{EndReason, Kind, Trace, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -47,39 +47,10 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn record(steps: &[Step], path: &Path) -> Result<(), corehop_traces::Error> {
-    let header = Header {
-        created_by: "test".into(),
-        command: vec!["server".into()],
-        request_at: "f0".into(),
-        qemu_version: "7.2".into(),
-        architecture: "x86_64".into(),
-    };
-    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
-    let module = writer.module(&Module {
-        path: "/usr/bin/server".into(),
-        build_id: "0a1b".into(),
-        load_bias: CODE,
-        start: CODE,
-        end: CODE + 4096,
-    })?;
+    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "f0", CODE)?;
     for number in 0..FUNCTIONS {
-        let function = writer.function(&Function {
-            module,
-            offset: u64::from(number) * 64,
-            size_bytes: 4,
-            symbol: format!("f{number}"),
-            name: format!("f{number}"),
-            unpatchable: None,
-        })?;
-        let instruction = Instruction {
-            offset: 0,
-            size_bytes: 4,
-        };
-        let block = CodeBlock {
-            start: CODE + u64::from(number) * 64,
-            instructions: vec![instruction],
-        };
-        writer.code_block(&block, Some(function))?;
+        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        definitions::function(&mut writer, (module, CODE), function, None)?;
     }
     for thread in 0..3 {
         writer.thread(1, thread)?;

@@ -57,12 +57,6 @@ impl World {
         }
     }
 
-    /// Makes room for so many more lines at once.
-    pub fn reserve(&mut self, lines: usize) {
-        self.lines.reserve(lines);
-        self.rows.reserve(lines * self.geometry.row_bytes);
-    }
-
     /// Registers the line whose number divided by the number of residues is `quotient`; gives its
     /// id, which counts from 0. Registering a line twice makes two lines of it.
     ///
@@ -81,6 +75,18 @@ impl World {
         let owner = self.place(id, self.geometry.owner());
         self.rows[owner] = NOBODY;
         id
+    }
+
+    /// Registers several lines, as [`World::line`] does one.
+    ///
+    /// # Panics
+    /// As [`World::line`].
+    pub fn register(&mut self, quotients: &[u64]) {
+        self.lines.reserve(quotients.len());
+        self.rows.reserve(quotients.len() * self.geometry.row_bytes);
+        for &quotient in quotients {
+            self.line(quotient);
+        }
     }
 
     /// `core` touches `line`. The crate's description says what happens; `watch` is told of it.

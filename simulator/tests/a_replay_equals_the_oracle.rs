@@ -2,6 +2,8 @@
 //! step, which core each thread is on; on any number of host threads, alone or beside other
 //! machines, straight from the file or prepared, and execution by execution.
 
+#[path = "../../traces/tests/definitions/mod.rs"]
+mod definitions;
 mod oracle;
 mod random;
 
@@ -9,9 +11,7 @@ use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
     replay_all,
 };
-use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
-};
+use corehop_traces::{EndReason, Kind, Trace, WriterOptions};
 use oracle::Oracle;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -57,43 +57,14 @@ fn record(
     executions_per_block: usize,
     path: &Path,
 ) -> Result<(), corehop_traces::Error> {
-    let header = Header {
-        created_by: "test".into(),
-        command: vec!["server".into()],
-        request_at: "f0".into(),
-        qemu_version: "7.2".into(),
-        architecture: "x86_64".into(),
-    };
     let options = WriterOptions {
         executions_per_block,
         ..WriterOptions::default()
     };
-    let mut writer = Writer::create(path, &header, &options)?;
-    let module = writer.module(&Module {
-        path: "/usr/bin/server".into(),
-        build_id: "0a1b".into(),
-        load_bias: CODE,
-        start: CODE,
-        end: CODE + 4096,
-    })?;
+    let (mut writer, module) = definitions::begin(path, &options, "f0", CODE)?;
     for number in 0..FUNCTIONS {
-        let function = writer.function(&Function {
-            module,
-            offset: u64::from(number) * 64,
-            size_bytes: 4,
-            symbol: format!("f{number}"),
-            name: format!("f{number}"),
-            unpatchable: None,
-        })?;
-        let instruction = Instruction {
-            offset: 0,
-            size_bytes: 4,
-        };
-        let block = CodeBlock {
-            start: code_address(number),
-            instructions: vec![instruction],
-        };
-        writer.code_block(&block, Some(function))?;
+        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        definitions::function(&mut writer, (module, CODE), function, None)?;
     }
     for thread in 0..2 {
         writer.thread(1, thread)?;

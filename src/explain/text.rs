@@ -2,19 +2,12 @@
 //! and lost lines are per request, because that is what a reader can compare with a request's time.
 
 use super::{Mover, Report, Throughput};
+use crate::line::line;
 use crate::name::{of_owner, shortened};
-use crate::number::grouped as count;
+use crate::number::{change_between, grouped as count, share};
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
-use std::fmt::Write;
-
-/// Adds a line; writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr, $($format:tt)*) => {
-        writeln!($text, $($format)*).expect("writing to a string")
-    };
-}
 
 /// All tables, with an empty line between them.
 pub fn render(report: &Report<'_>, top: usize) -> String {
@@ -32,20 +25,6 @@ pub fn render(report: &Report<'_>, top: usize) -> String {
 
 fn per_request(count: u64, replay: &Replay) -> f64 {
     count as f64 / replay.requests.max(1) as f64
-}
-
-fn percent(part: u64, whole: u64) -> String {
-    match whole {
-        0 => String::new(),
-        _ => format!("{:.1} %", part as f64 / whole as f64 * 100.0),
-    }
-}
-
-fn change(before: u64, after: u64) -> String {
-    match before {
-        0 => String::new(),
-        _ => format!("{:+.1} %", (after as f64 / before as f64 - 1.0) * 100.0),
-    }
 }
 
 fn totals(text: &mut String, report: &Report<'_>) {
@@ -70,7 +49,7 @@ fn totals(text: &mut String, report: &Report<'_>) {
         let (of_before, of_after) = (of(before), of(after));
         let [shown, beside] = [(of_before, before), (of_after, after)]
             .map(|(count, replay)| format!("{:.1}", per_request(count, replay)));
-        let change = change(of_before, of_after);
+        let change = change_between(of_before, of_after);
         let row = format!("{name:<28}{shown:>14}{beside:>14}{change:>10}");
         line!(text, "{}", row.trim_end());
     };
@@ -122,8 +101,8 @@ fn load(text: &mut String, report: &Report<'_>) {
         line!(
             text,
             "{core:>4}{:>10}{:>10}{:>12.1}{:>12.1}{:>12.1}  {}",
-            percent(counters.accesses(), after.accesses),
-            percent(counters.cycles, after.counters.cycles),
+            share(counters.accesses(), after.accesses, 1),
+            share(counters.cycles, after.counters.cycles, 1),
             per_request(counters.l1i.misses(), after),
             per_request(counters.l2.misses(), after),
             per_request(counters.l2.coherence_misses(), after),
@@ -211,7 +190,7 @@ fn code(text: &mut String, report: &Report<'_>) {
         let all = counters.accesses();
         let most = used.code.iter().take(NAMED).map(|code| {
             let name = shortened(&of_owner(report.trace, code.owner));
-            format!("{} {name}", percent(code.accesses, all))
+            format!("{} {name}", share(code.accesses, all, 1))
         });
         let most: Vec<String> = most.collect();
         let more = match used.code.len().saturating_sub(NAMED) {
@@ -291,7 +270,8 @@ fn hops(text: &mut String, report: &Report<'_>) {
         misses(after),
         per_request(after.hops, after)
     );
-    let beside = |replay: &Replay| change(after.counters.l2.misses(), replay.counters.l2.misses());
+    let beside =
+        |replay: &Replay| change_between(after.counters.l2.misses(), replay.counters.l2.misses());
     for of in &report.alternatives {
         let removed = per_request(after.hops, after) - per_request(of.without.hops, after);
         line!(

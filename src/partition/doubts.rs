@@ -5,19 +5,16 @@
 //! written.
 
 use super::Report;
-use super::text::percent;
 use crate::name::shortened;
-use crate::number::grouped;
+use crate::number::{change, grouped};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::draws::Verdicts;
-use corehop_partitioner::hop_cost::break_even_cycles;
 use serde_json::{Map, Value, json};
 
 impl Report<'_> {
     /// What the verdict is of: requests that were not searched, where there are any.
     pub fn judged_on(&self) -> &Comparison {
-        let judged = &self.outcome.judged;
-        judged.held_out.as_ref().unwrap_or(&judged.searched)
+        self.outcome.judged.verdict()
     }
 
     fn name(&self, function: u32) -> String {
@@ -25,9 +22,7 @@ impl Report<'_> {
     }
 
     fn break_even_cycles(&self) -> Option<f64> {
-        let judged_on = self.judged_on();
-        let (before, after) = (&judged_on.baseline, &judged_on.split);
-        break_even_cycles(self.machine, before, after, judged_on.hops)
+        self.judged_on().break_even_cycles(self.machine)
     }
 }
 
@@ -40,7 +35,7 @@ pub fn against(report: &Report<'_>) -> Option<String> {
         Some(verdicts) if verdicts.mean >= 1.0 => Some("splitting does not pay".into()),
         Some(verdicts) => Some(format!(
             "the gain, {} in the mean, is within the noise: draws of requests differ by {:.1} %",
-            percent(verdicts.mean),
+            change(verdicts.mean),
             (verdicts.most - verdicts.least) * 100.0
         )),
     }
@@ -84,7 +79,7 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
     };
     lines.push(("break-even", said));
     let ratios = report.draws.iter().filter_map(|draw| draw.ratio);
-    let ratios: Vec<String> = ratios.map(percent).collect();
+    let ratios: Vec<String> = ratios.map(change).collect();
     match &ratios[..] {
         [] => {}
         [_] => lines.push((
@@ -116,12 +111,12 @@ fn runner_up(report: &Report<'_>) -> Option<String> {
     let objective = report.settings.objective;
     let held_out = judged.runner_up_held_out.as_ref();
     let held_out = held_out.and_then(|held_out| held_out.ratio(objective));
-    let held_out = held_out.map(|ratio| format!("; {} on requests not searched", percent(ratio)));
+    let held_out = held_out.map(|ratio| format!("; {} on requests not searched", change(ratio)));
     Some(format!(
         "{} instead of {}: {} {} where searched{}",
         not_in(&next.split, &taken.split),
         not_in(&taken.split, &next.split),
-        percent(ratio),
+        change(ratio),
         objective.name(),
         held_out.unwrap_or_default()
     ))

@@ -3,18 +3,16 @@
 //! One table says where splitting pays and where it stops to. No plan comes of it: whoever has read
 //! the table asks for the split of one row.
 
-use super::text::percent;
 use super::{Arguments, check_cores, settings};
 use crate::failure::Failure;
-use crate::number::grouped;
-use corehop_partitioner::hop_cost::break_even_cycles;
+use crate::line::line;
+use crate::number::{change, grouped};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::{Comparison, Error, Settings, partition};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// One search.
 struct Row<'a> {
@@ -26,13 +24,7 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn break_even_cycles(&self) -> Option<f64> {
-        let Comparison {
-            baseline,
-            split,
-            hops,
-            ..
-        } = &self.judged_on;
-        break_even_cycles(self.machine, baseline, split, *hops)
+        self.judged_on.break_even_cycles(self.machine)
     }
 
     fn ratio(&self, objective: Objective) -> f64 {
@@ -69,7 +61,7 @@ pub fn run(
             rows.push(Row {
                 machine,
                 cores,
-                judged_on: judged.held_out.unwrap_or(judged.searched),
+                judged_on: judged.verdict().clone(),
             });
         }
     }
@@ -79,13 +71,6 @@ pub fn run(
         false => print!("{}", as_text(&rows, trace_name, objective)),
     }
     Ok(())
-}
-
-/// Adds a line; writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr, $($format:tt)*) => {
-        writeln!($text, $($format)*).expect("writing to a string")
-    };
 }
 
 fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> String {
@@ -122,9 +107,9 @@ fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> String {
                 format!("  {} cores", row.cores),
                 grouped(objective.of(&of.baseline)),
                 grouped(objective.of(&of.split)),
-                percent(row.ratio(objective)),
+                change(row.ratio(objective)),
                 of.hops as f64 / of.requests as f64,
-                percent(cycles)
+                change(cycles)
             );
         }
         line!(text, "{}", verdict(of_machine, objective));

@@ -1,6 +1,7 @@
 //! The search's outcome in words, for a terminal.
 
 use super::{Report, doubts};
+use crate::number::{change, change_between};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::Plan;
@@ -76,9 +77,9 @@ pub fn verdict(report: &Report<'_>) -> String {
     match held_out.ratio(objective) {
         None => format!("nothing to gain: no {name} on one core"),
         Some(ratio) if ratio >= 1.0 => {
-            format!("splitting does not pay here: {} {name}", percent(ratio))
+            format!("splitting does not pay here: {} {name}", change(ratio))
         }
-        Some(ratio) => format!("{} {name} on requests not searched", percent(ratio)),
+        Some(ratio) => format!("{} {name} on requests not searched", change(ratio)),
     }
 }
 
@@ -108,11 +109,6 @@ fn proof(ranking: &Ranking) -> String {
         }
         (None, None) => format!("{stopped}the best of these, not proven best"),
     }
-}
-
-/// A ratio as a change in percent.
-pub fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }
 
 fn say(text: &mut String, label: &str, what: &str) {
@@ -145,10 +141,7 @@ fn comparison(text: &mut String, title: &str, comparison: &Comparison, cores: u3
     let split = format!("{cores} cores");
     writeln!(text, "{title:<28}{:>12}{split:>12}", "one core").expect("writing to a string");
     let mut line = |name: &str, before: u64, after: u64| {
-        let change = match before {
-            0 => String::new(),
-            _ => percent(after as f64 / before as f64),
-        };
+        let change = change_between(before, after);
         writeln!(text, "  {name:<26}{before:>12}{after:>12}{change:>11}").expect("a string");
     };
     line("L2 misses", before.l2.misses(), after.l2.misses());

@@ -1,16 +1,9 @@
 //! The counts of a replay as tables for a terminal.
 
 use super::{Baseline, Report};
-use crate::number::grouped as count;
+use crate::line::line;
+use crate::number::{change_between, grouped as count, share};
 use corehop_simulator::{Counters, Replay};
-use std::fmt::Write;
-
-/// Adds a line; writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr, $($format:tt)*) => {
-        writeln!($text, $($format)*).expect("writing to a string")
-    };
-}
 
 /// All that is said of a replay: by level, or beside the baseline where there is a plan; of several
 /// machines one after the other, and then of each a line.
@@ -82,7 +75,7 @@ fn levels(text: &mut String, baseline: Baseline, replay: &Replay) {
         "rate"
     );
     let mut level = |name: &str, accesses: u64, misses: u64| {
-        let rate = share(misses, accesses);
+        let rate = share(misses, accesses, 2);
         line!(
             text,
             "{name:<22}{:>15}{:>15}{rate:>10}",
@@ -137,12 +130,9 @@ fn before_and_after(text: &mut String, title: &str, before: Baseline, plan: &Rep
 
 /// A row below it.
 fn change(text: &mut String, name: &str, before: u64, after: u64) {
-    let change = match before {
-        0 => String::new(),
-        _ => format!("{:+9.1} %", (after as f64 / before as f64 - 1.0) * 100.0),
-    };
+    let change = change_between(before, after);
     let (before, after) = (count(before), count(after));
-    let row = format!("{name:<26}{before:>16}{after:>16}{change}");
+    let row = format!("{name:<26}{before:>16}{after:>16}{change:>11}");
     line!(text, "{}", row.trim_end());
 }
 
@@ -239,15 +229,8 @@ fn summary(text: &mut String, report: &Report<'_>) {
         if let Some(plan) = &counted.plan {
             change(text, machine, before, plan.counters.l2.misses());
         } else {
-            let rate = share(before, counted.baseline.accesses);
+            let rate = share(before, counted.baseline.accesses, 2);
             line!(text, "{machine:<26}{:>16}{rate:>16}", count(before));
         }
-    }
-}
-
-fn share(part: u64, whole: u64) -> String {
-    match whole {
-        0 => String::new(),
-        _ => format!("{:.2} %", part as f64 / whole as f64 * 100.0),
     }
 }

@@ -1,8 +1,9 @@
 //! A small recorded server, for the subcommands that look at functions and requests.
 
-use corehop_traces::{
-    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Module, Writer, WriterOptions,
-};
+#[path = "../../traces/tests/definitions/mod.rs"]
+mod definitions;
+
+use corehop_traces::{EndReason, Error, Kind, Writer, WriterOptions};
 use std::path::Path;
 
 const CODE: u64 = 0x40_0000;
@@ -14,15 +15,8 @@ const FUNCTIONS: [&str; 6] = ["parse", "execute", "log", "flush", "inlined", "co
 /// stores to a line of the first. Each calls `parse`, `inlined`, then `execute` and at last
 /// `commit`; the first calls `log` twice, and every other one `flush`.
 pub fn record(path: &Path) -> Result<(), Error> {
-    let header = Header {
-        created_by: "test".into(),
-        command: vec!["server".into()],
-        request_at: "parse".into(),
-        qemu_version: "7.2".into(),
-        architecture: "x86_64".into(),
-    };
-    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
-    let blocks = define(&mut writer)?;
+    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
+    let blocks = define(&mut writer, module)?;
     let threads = [writer.thread(1, 1)?, writer.thread(1, 2)?];
     for request in 0..4 {
         let thread = threads[request % 2];
@@ -39,33 +33,10 @@ pub fn record(path: &Path) -> Result<(), Error> {
 }
 
 /// The code blocks of the functions' entries.
-fn define(writer: &mut Writer) -> Result<Vec<u32>, Error> {
-    let module = writer.module(&Module {
-        path: "/usr/bin/server".into(),
-        build_id: "0a1b".into(),
-        load_bias: CODE,
-        start: CODE,
-        end: CODE + 4096,
-    })?;
+fn define(writer: &mut Writer, module: u32) -> Result<Vec<u32>, Error> {
     let define = |(name, offset): (&str, u64)| {
-        let entered = writer.function(&Function {
-            module,
-            offset,
-            size_bytes: 64,
-            symbol: name.into(),
-            name: name.into(),
-            unpatchable: (name == "inlined").then(|| "something jumps into it".into()),
-        })?;
-        let instructions = vec![Instruction {
-            offset: 0,
-            size_bytes: 4,
-        }];
-        let start = CODE + offset;
-        let block = CodeBlock {
-            start,
-            instructions,
-        };
-        writer.code_block(&block, Some(entered))
+        let unpatchable = (name == "inlined").then_some("something jumps into it");
+        definitions::function(writer, (module, CODE), (name, offset), unpatchable)
     };
     FUNCTIONS
         .into_iter()

@@ -12,7 +12,7 @@
 //! and read off one was rejected: it costs as many times more as there are cores.
 
 use super::prepared::Prepared;
-use super::shard::{Entry, PIECE, Shard};
+use super::shard::{Entry, PIECE, Shard, kind};
 use crate::geometry::Geometry;
 use crate::machine::Machine;
 use crate::tally::Tally;
@@ -76,9 +76,7 @@ impl Alone {
         let geometry = Geometry::new(&private, 1, prepared.residues);
         let residue = |(shard, entries): &(Shard, Vec<Entry>)| {
             let mut core = World::new(&geometry);
-            for &quotient in shard.lines.numbers() {
-                core.line(quotient);
-            }
+            core.register(shard.lines.numbers());
             Residue::new(core, entries, &of_pieces, occurrences.len())
         };
         let residues = prepared.shards.par_iter().map(residue).collect();
@@ -185,7 +183,7 @@ impl Residue {
             let entries = self.entries[entries].iter();
             stored.extend(
                 entries
-                    .filter(|&&entry| entry & 3 == Kind::Store as u32)
+                    .filter(|&&entry| kind(entry) == Kind::Store)
                     .map(|entry| entry >> 2),
             );
             stored.sort_unstable();
@@ -203,12 +201,7 @@ impl Residue {
             if runs[stretch.occurrence as usize] {
                 let entries = stretch.entries.start as usize..stretch.entries.end as usize;
                 for &entry in &self.entries[entries] {
-                    let kind = match entry & 3 {
-                        0 => Kind::Fetch,
-                        1 => Kind::Load,
-                        _ => Kind::Store,
-                    };
-                    core.access(0, kind, entry >> 2, &mut ());
+                    core.access(0, kind(entry), entry >> 2, &mut ());
                 }
             } else {
                 for &line in &self.stores[stores..stores_end] {

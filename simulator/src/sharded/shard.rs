@@ -3,6 +3,7 @@
 use super::condense::NEW_PIECE;
 use super::order::{Order, Placed};
 use crate::lines::Lines;
+use corehop_traces::Kind;
 
 /// An entry of a shard's stream: `line id << 2 | kind`, or `index of the piece << 2 | 3`.
 pub(crate) type Entry = u32;
@@ -12,6 +13,14 @@ const RECENT_LINES: usize = 1 << 10;
 
 /// The kind bits of an entry that is no touch.
 pub(crate) const PIECE: u32 = NEW_PIECE as u32;
+
+/// By what an entry that is a touch touches its line. A table, since which comes next is hard for a
+/// processor to foresee.
+#[inline(always)]
+pub(crate) fn kind(entry: Entry) -> Kind {
+    const KINDS: [Kind; 4] = [Kind::Fetch, Kind::Load, Kind::Store, Kind::Store];
+    KINDS[(entry & 3) as usize]
+}
 
 /// The lines of one residue, and how far each waiting block's stream of it has been read.
 pub(crate) struct Shard {

@@ -1,14 +1,10 @@
 //! The loop in which a replay spends its time: one world's touches through its caches.
 
 use super::placement::Cores;
-use super::shard::{Entry, PIECE};
+use super::shard::{Entry, PIECE, kind};
 use crate::lines::Lines;
 use crate::tally::Tally;
 use crate::world::World;
-use corehop_traces::Kind;
-
-/// What the low bits of a touch's entry say; there is none of the last.
-const KINDS: [Kind; 4] = [Kind::Fetch, Kind::Load, Kind::Store, Kind::Store];
 
 /// A world, and where in its stream it is.
 pub(crate) struct Simulation {
@@ -29,11 +25,7 @@ impl Simulation {
     /// Simulates the entries of some consecutive pieces, the first of which has index
     /// `first_piece`; they run on `cores`. The lines are those of all entries so far.
     pub fn run(&mut self, lines: &Lines, entries: &[Entry], first_piece: usize, cores: &Cores) {
-        let new = &lines.numbers()[self.lines..];
-        self.world.reserve(new.len());
-        for &quotient in new {
-            self.world.line(quotient);
-        }
+        self.world.register(&lines.numbers()[self.lines..]);
         self.lines = lines.numbers().len();
         // The last touch before counting begins is that before the first mark of a counted piece.
         let first_counted = cores.first_counted.map(|index| first_piece + index);
@@ -62,9 +54,7 @@ impl Simulation {
                 core = cores[(entry >> 2) as usize - first_piece] as usize;
                 continue;
             }
-            // A table, since what kind comes next is hard for a processor to foresee.
-            let kind = KINDS[(entry & 3) as usize];
-            self.world.access(core, kind, entry >> 2, &mut ());
+            self.world.access(core, kind(entry), entry >> 2, &mut ());
         }
         self.core = core;
     }

@@ -2,19 +2,12 @@
 //! of C++ functions have no width.
 
 use super::Told;
+use crate::line::line;
 use crate::name::{of_owner, shortened};
-use crate::number::{counted, grouped as count};
+use crate::number::{counted, grouped as count, share};
 use corehop_simulator::Counters;
 use corehop_simulator::detail::{Losses, Spread, WorkingSet};
 use corehop_traces::Trace;
-use std::fmt::Write;
-
-/// Adds a line; writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr, $($format:tt)*) => {
-        writeln!($text, $($format)*).expect("writing to a string")
-    };
-}
 
 /// All tables, each after an empty line.
 pub fn render(trace: &Trace, told: &Told, top: usize) -> String {
@@ -45,7 +38,7 @@ fn costs(counters: &Counters, all: &Counters) -> String {
         count(counters.l1i.misses()),
         count(counters.l1d.misses()),
         count(l2),
-        share(l2, all.l2.misses()),
+        share(l2, all.l2.misses(), 2),
         count(counters.l3.misses()),
     ];
     aligned(&columns.each_ref().map(String::as_str))
@@ -153,7 +146,7 @@ fn matrix(text: &mut String, title: &str, losses: &Losses) {
         "{} of these {} ({}) were of lines lost to another segment.",
         count(to_others),
         count(all),
-        share(to_others, all)
+        share(to_others, all, 2)
     );
 }
 
@@ -182,7 +175,7 @@ fn distances(text: &mut String, told: &Told) {
             range(bucket),
             of(&fetches.buckets),
             of(&data.buckets),
-            share(missed, all)
+            share(missed, all, 2)
         );
     }
     let first = [fetches.first_touches, data.first_touches].map(count);
@@ -265,12 +258,5 @@ fn size(bytes: u64) -> String {
         0..1024 => format!("{bytes} B"),
         _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", count(bytes >> 20)),
         _ => format!("{} KiB", count(bytes >> 10)),
-    }
-}
-
-fn share(part: u64, whole: u64) -> String {
-    match whole {
-        0 => String::new(),
-        _ => format!("{:.2} %", part as f64 / whole as f64 * 100.0),
     }
 }

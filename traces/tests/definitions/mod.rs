@@ -1,0 +1,59 @@
+//! What small traces of made-up servers begin with: a header, a module, and functions that are one
+//! instruction each.
+
+use corehop_traces::{
+    CodeBlock, Error, Function, Header, Instruction, Module, Writer, WriterOptions,
+};
+use std::path::Path;
+
+/// A trace of a server whose requests begin at `request_at`, and its one module, loaded at `code`.
+pub fn begin(
+    path: &Path,
+    options: &WriterOptions,
+    request_at: &str,
+    code: u64,
+) -> Result<(Writer, u32), Error> {
+    let header = Header {
+        created_by: "test".into(),
+        command: vec!["server".into()],
+        request_at: request_at.into(),
+        qemu_version: "7.2".into(),
+        architecture: "x86_64".into(),
+    };
+    let mut writer = Writer::create(path, &header, options)?;
+    let module = writer.module(&Module {
+        path: "/usr/bin/server".into(),
+        build_id: "0a1b".into(),
+        load_bias: code,
+        start: code,
+        end: code + 4096,
+    })?;
+    Ok((writer, module))
+}
+
+/// The code block of a function `offset` bytes into a module that is loaded at `code`; `unpatchable`
+/// says why its entry cannot be patched.
+pub fn function(
+    writer: &mut Writer,
+    (module, code): (u32, u64),
+    (name, offset): (&str, u64),
+    unpatchable: Option<&str>,
+) -> Result<u32, Error> {
+    let entered = writer.function(&Function {
+        module,
+        offset,
+        size_bytes: 4,
+        symbol: name.into(),
+        name: name.into(),
+        unpatchable: unpatchable.map(Into::into),
+    })?;
+    let instruction = Instruction {
+        offset: 0,
+        size_bytes: 4,
+    };
+    let block = CodeBlock {
+        start: code + offset,
+        instructions: vec![instruction],
+    };
+    writer.code_block(&block, Some(entered))
+}
