@@ -68,8 +68,9 @@ static bool run(struct carrier *self, struct traveller *traveller)
     self->user = traveller;
     __atomic_store_n(&traveller->carrier, self, __ATOMIC_RELAXED);
     __atomic_store_n(&core->runs, core->runs + 1, __ATOMIC_RELAXED);
-    __atomic_exchange_n(&core->holder, (uintptr_t)self | RUNNING, __ATOMIC_SEQ_CST);
-    if (UNLIKELY(core->ready != NULL || __atomic_load_n(&core->inbox, __ATOMIC_RELAXED) != NULL))
+    /* Whoever comes from now on finds the inbox busy, and wakes the keeper. */
+    __atomic_store_n(&core->holder, (uintptr_t)self | RUNNING, __ATOMIC_RELEASE);
+    if (UNLIKELY(core->ready != NULL))
         wake_keeper();
     __asm__ volatile("wrfsbase %0" : : "r"(traveller->thread_base) : "memory");
     switch_stack(&self->stack, traveller->stack);
@@ -118,6 +119,7 @@ static void prepare_thread(const struct core *core)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         blocked &= ~(1ull << (own[i] - 1));
     pinned.words[core->processor / 64] = 1ul << core->processor % 64;
+    reset_vectors();
     system_call(__NR_sched_setaffinity, 0, (long)mask_size, (long)&pinned, 0, 0, 0);
     system_call(__NR_prctl, PR_SET_NAME, (long)"corehop-carrier", 0, 0, 0, 0);
     system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&blocked, 0, sizeof blocked, 0, 0);
@@ -213,11 +215,9 @@ bool relieve_stalls(void)
             .holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE),
             .runs = __atomic_load_n(&core->runs, __ATOMIC_RELAXED),
         };
-        bool held_up = (now.holder & RUNNING) != 0 &&
-                       (__atomic_load_n(&core->inbox, __ATOMIC_RELAXED) != NULL ||
-                        __atomic_load_n(&core->ready, __ATOMIC_RELAXED) != NULL);
-        waiting |= held_up;
-        if (held_up && sights[i].holder == now.holder && sights[i].runs == now.runs)
+        bool waits = has_travellers(core) || __atomic_load_n(&core->ready, __ATOMIC_RELAXED) != NULL;
+        waiting |= waits;
+        if (waits && (now.holder & RUNNING) != 0 && sights[i].holder == now.holder && sights[i].runs == now.runs)
             relieve(core, now.holder);
         sights[i] = now;
     }
@@ -280,10 +280,8 @@ void close_crew(void)
     acquire();
     __atomic_store_n(&crew.retire, 1, __ATOMIC_SEQ_CST);
     wake_keeper();
-    for (uint32_t i = 0; i < program.cores; i++) {
-        __atomic_store_n(&crew.cores[i].asleep, 0, __ATOMIC_SEQ_CST);
-        futex_wake(&crew.cores[i].asleep, 1);
-    }
+    for (uint32_t i = 0; i < program.cores; i++)
+        wake_watcher(&crew.cores[i]);
     for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
         wake(carrier);
     release();
