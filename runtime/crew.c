@@ -25,7 +25,13 @@ struct crew crew;
 struct sight {
     uintptr_t holder;
     uint64_t runs;
+    uint64_t used_ns; /* processor time of the holder */
+    uint32_t looks;   /* since the holder began to run its traveller */
 };
+
+/* Looks until others get the core of a traveller that runs on and on: it may be waiting for one of
+ * them in a loop. One that blocks is relieved at once. */
+#define PATIENCE 25
 
 static struct sight *sights;
 static struct carrier *carriers;
@@ -204,6 +210,31 @@ static void relieve(struct core *core, uintptr_t holder)
     release();
 }
 
+/* Processor time that a carrier has used: it stands still while its traveller blocks. */
+static uint64_t processor_time_ns(uintptr_t holder)
+{
+    const struct carrier *carrier = (const struct carrier *)(holder & ~RUNNING);
+    long of_thread = ~(long)carrier->thread << 3 | 6, time[2] = {0};
+    system_call(__NR_clock_gettime, of_thread, (long)time, 0, 0, 0, 0);
+    return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
+}
+
+static bool is_held_up(struct core *core, struct sight *sight)
+{
+    struct sight last = *sight;
+    *sight = (struct sight){
+        .holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE),
+        .runs = __atomic_load_n(&core->runs, __ATOMIC_RELAXED),
+    };
+    if ((sight->holder & RUNNING) == 0)
+        return false;
+    sight->used_ns = processor_time_ns(sight->holder);
+    if (last.holder != sight->holder || last.runs != sight->runs)
+        return false;
+    sight->looks = last.looks + 1;
+    return sight->used_ns == last.used_ns || sight->looks >= PATIENCE;
+}
+
 bool relieve_stalls(void)
 {
     bool waiting = false;
@@ -211,15 +242,13 @@ bool relieve_stalls(void)
         return false;
     for (uint32_t i = 0; i < program.cores; i++) {
         struct core *core = &crew.cores[i];
-        struct sight now = {
-            .holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE),
-            .runs = __atomic_load_n(&core->runs, __ATOMIC_RELAXED),
-        };
-        bool waits = has_travellers(core) || __atomic_load_n(&core->ready, __ATOMIC_RELAXED) != NULL;
-        waiting |= waits;
-        if (waits && (now.holder & RUNNING) != 0 && sights[i].holder == now.holder && sights[i].runs == now.runs)
-            relieve(core, now.holder);
-        sights[i] = now;
+        if (!has_travellers(core) && __atomic_load_n(&core->ready, __ATOMIC_RELAXED) == NULL) {
+            sights[i].holder = 0;
+            continue;
+        }
+        waiting = true;
+        if (is_held_up(core, &sights[i]))
+            relieve(core, sights[i].holder);
     }
     return waiting;
 }
