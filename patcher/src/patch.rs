@@ -109,7 +109,7 @@ fn choose(analysis: &Analysis, plan: &Plan, binary: &Path) -> Result<Vec<Hook>, 
     if let Some(function) = plan.functions.iter().find(|f| f.mode == Mode::Call) {
         return Err(format!(
             "the plan has mode \"call\" for {}, but no runtime can take a thread back when a call \
-             returns: make the mode \"enter\" if `corehop replay --plan` says that this pays as well",
+             returns: make it \"enter\" if `corehop replay --plan` says that this pays as well",
             function.symbol
         ));
     }

@@ -256,7 +256,10 @@ fn actions() -> impl Strategy<Value = Vec<(usize, Action)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(500)
+    })]
     #[test]
     fn calls_begin_and_end_as_the_program_made_them(
         actions in actions(),

@@ -29,8 +29,8 @@ pub(crate) struct Cores {
 }
 
 impl<'a> Placement<'a> {
-    /// Every thread where `split` starts it; `calls` are those that it delegates. Counting begins with the request `first_counted`, at
-    /// once when that is `None`.
+    /// Every thread where `split` starts it; `calls` are those that it delegates. Counting begins
+    /// with the request `first_counted`, at once when that is `None`.
     pub fn new(
         split: &'a Split,
         calls: Option<&'a Calls>,

@@ -133,8 +133,8 @@ impl Prepared {
     ///
     /// # Panics
     /// When the machine is not one of those that it was prepared for, nor one whose caches' set
-    /// counts have the same divisor; or when the split moves threads at other functions, or delegates
-    /// calls and it was not prepared with them.
+    /// counts have the same divisor; or when the split moves threads at other functions, or
+    /// delegates calls and it was not prepared with them.
     pub fn replay(&self, machine: &Machine, split: &Split) -> Result<Replay, Error> {
         self.replay_rounds(machine, split, 1)
     }
