@@ -72,7 +72,7 @@
 //!         replayer.execute(&Execution {
 //!             thread: 0,
 //!             request: None,
-//!             number: call,
+//!             number: call.into(),
 //!             code_block: function,
 //!             entry: Some(function),
 //!             accesses: &touched[function as usize],
