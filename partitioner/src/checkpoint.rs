@@ -1,7 +1,7 @@
 //! What a search has learnt, kept in a file: a search that is stopped goes on where it was.
 //!
-//! What takes a search its time is simulating sets of occurrences; what it does with their costs is
-//! repeated in a moment. So the costs are kept, of whole sets and of each residue, and not where the
+//! What takes a search its time is simulating sets of occurrences; what it does with their costs
+//! is repeated in a moment. So the costs are kept, of whole sets and of each residue, not where the
 //! search stood: the same strategy on the same requests comes by there again, and others (more
 //! cores, another strategy) find most of what they need. Costs are of a [`Subject`], all that they
 //! depend on; one file holds several, because a search may be of several draws or machines.

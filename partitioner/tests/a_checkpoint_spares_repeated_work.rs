@@ -53,7 +53,8 @@ proptest! {
 
     #[test]
     fn damage_is_refused_and_left_as_it_is(
-        costs in costs(), at in any::<prop::sample::Index>(), flipped in 1u8.., cut in any::<bool>(),
+        costs in costs(), at in any::<prop::sample::Index>(), flipped in 1u8..,
+        cut in any::<bool>(),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("search.checkpoint");
