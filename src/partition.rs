@@ -15,6 +15,7 @@ use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
 use clap::{Args, ValueEnum};
+use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::draws::{Draw, more_draws};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::Strategy;
@@ -23,6 +24,7 @@ use corehop_simulator::Machine;
 use corehop_traces::Trace;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use sweep::Sweep;
 
 /// Find the best split of a server over cores.
 #[derive(Args)]
@@ -71,6 +73,10 @@ pub struct Arguments {
     /// Stop looking after so many seconds and keep the best so far, as Ctrl-C does.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<Duration>,
+    /// Keep what the search learns in this file every ten seconds and at its end; with the same
+    /// file, a search that was stopped goes on where it was.
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
     #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of the table.
@@ -137,7 +143,7 @@ struct Report<'a> {
     machine: &'a Machine,
     trace_name: &'a str,
     trace: &'a Trace,
-    settings: &'a Settings,
+    settings: &'a Settings<'a>,
     outcome: &'a Outcome,
     /// This search and those with other seeds.
     draws: Vec<Draw>,
@@ -160,11 +166,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     arguments.jobs.keep_to()?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
-    let settings = settings(arguments);
+    let checkpoint = checkpoint(arguments, &machines, &trace)?;
+    let settings = settings(arguments, checkpoint.as_ref());
     let bar = Bar::stopped_by_signals()
         .map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
     if arguments.sweep {
-        return sweep::run(arguments, &machines, (&trace, &trace_name), &bar);
+        let sweep = Sweep {
+            machines: &machines,
+            trace: &trace,
+            trace_name: &trace_name,
+            settings: &settings,
+        };
+        sweep.run(arguments, &bar)?;
+        return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
     let outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
@@ -183,10 +197,39 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         draws,
         seconds,
     };
-    deliver(&report, arguments)
+    let delivered = deliver(&report, arguments);
+    checkpoint.map_or(Ok(()), Checkpoint::finish)?;
+    delivered
 }
 
-fn settings(arguments: &Arguments) -> Settings {
+/// The checkpoint named, of this search.
+fn checkpoint(
+    arguments: &Arguments,
+    machines: &[Machine],
+    trace: &Trace,
+) -> Result<Option<Checkpoint>, Failure> {
+    let Some(path) = &arguments.checkpoint else {
+        return Ok(None);
+    };
+    let machines: Vec<&str> = machines.iter().map(|machine| &*machine.name).collect();
+    let identity = [
+        (
+            "trace",
+            format!(
+                "of {} bytes with checksum {:08x}",
+                trace.size_bytes(),
+                trace.checksum()
+            ),
+        ),
+        ("machine", machines.join(", ")),
+        ("requests", arguments.scope.drawn()),
+        ("rule for candidates", arguments.scope.admitted()),
+    ];
+    let identity = identity.map(|(what, value)| (what.to_owned(), value));
+    Ok(Some(Checkpoint::open(path, identity.into())?))
+}
+
+fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Settings<'a> {
     Settings {
         cores: arguments.cores,
         searched: arguments.scope.searched(),
@@ -195,6 +238,7 @@ fn settings(arguments: &Arguments) -> Settings {
         objective: arguments.objective.objective(),
         strategy: arguments.strategy.strategy(),
         time_limit: arguments.time_limit,
+        checkpoint,
     }
 }
 

@@ -74,6 +74,41 @@ fn the_number_of_host_threads_changes_nothing_but_the_time() {
 }
 
 #[test]
+fn a_search_that_ran_out_of_time_goes_on_from_its_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("search.checkpoint");
+    let kept = ["--checkpoint", path.to_str().unwrap()];
+    let without_time = |mut found: Value| {
+        found["seconds"].take();
+        found
+    };
+    let first = json(&[&kept[..], &["--time-limit", "0.1"]].concat());
+    assert_eq!(first["stopped"], true);
+    let resumed = without_time(json(&kept));
+    assert_eq!(resumed, without_time(json(&[])));
+    assert_eq!(resumed, without_time(json(&kept)));
+}
+
+#[test]
+fn a_checkpoint_of_another_search_is_refused_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("search.checkpoint");
+    let kept = [&SHORT[..], &["--checkpoint", path.to_str().unwrap()]].concat();
+    assert!(partition(&kept).status.success());
+    let bytes = std::fs::read(&path).unwrap();
+    let (code, said) = refused(&[&kept[..], &["--seed", "2"]].concat());
+    assert_eq!(code, 3);
+    assert!(said.contains("requests: 3 drawn by seed 1 there"), "{said}");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    std::fs::write(&path, "something else").unwrap();
+    let (code, said) = refused(&kept);
+    assert_eq!(
+        (code, said.contains("no checkpoint of a search")),
+        (3, true)
+    );
+}
+
+#[test]
 fn a_split_found_on_three_requests_misses_less_on_others() {
     let held_out = &json(&[])["held_out"];
     let misses = |side: &str| held_out[side]["l2"]["misses"].as_u64().unwrap();

@@ -36,7 +36,7 @@ impl Draw {
 pub fn more_draws(
     trace: &Trace,
     machine: &Machine,
-    settings: &Settings,
+    settings: &Settings<'_>,
     more: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<Draw>, Error> {

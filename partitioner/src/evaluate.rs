@@ -7,23 +7,24 @@
 //! interval between two of them, and two functions called close together differ in few lines. So
 //! both are remembered, and only what was never asked before is simulated.
 //!
-//! A set is known by the exclusive or of random 128-bit numbers, one an occurrence (Zobrist
-//! hashing): that of an interval is the difference of two prefixes, so that a split's sets cost one
-//! step a call. That two of a million sets meet has a probability below 10^-26; sets themselves as
-//! keys were most of the time of a search.
-//!
 //! Where cores share an L2 no core is alone, and every split is replayed in full.
 //!
 //! A batch of splits is evaluated in passes: find the sets not yet known, simulate them residue by
 //! residue, each on one host thread, add up. Threads never wait for each other, and the result
-//! cannot depend on their number.
+//! cannot depend on their number. Sets are simulated some at a time, as many as take a tenth of a
+//! second, so that whoever wants the search to end does not wait, and what is known can be kept in
+//! a [`Checkpoint`].
 
+mod keys;
+
+use crate::checkpoint::{Checkpoint, Costs, Subject};
 use corehop_simulator::{Alone, CacheLevel, Machine, Prepared, Split, Tally};
 use corehop_traces::Kind;
+use keys::{ByKey, Key, Prefixes, random};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// How often the searched requests are replayed in a row; all rounds count. Ten requests are too
 /// few to warm the caches: in one round most misses are first touches, which every further core
@@ -34,9 +35,6 @@ pub const ROUNDS: usize = 2;
 /// has core `i`.
 pub type Choice = Vec<u32>;
 
-/// A set of occurrences.
-type Key = u128;
-
 /// Evaluates splits of one trace on one machine.
 pub struct Evaluator<'a> {
     source: Source<'a>,
@@ -44,8 +42,10 @@ pub struct Evaluator<'a> {
     threads: Vec<Thread>,
     prefixes: Prefixes,
     residues: Vec<Residue>,
-    /// L2 misses of one core on which a set runs.
-    known: HashMap<Key, u64, BuildHasherDefault<KeyHasher>>,
+    /// L2 misses of one core on which a set runs; of a split, where each is replayed in full.
+    known: ByKey<u64>,
+    kept: Option<(&'a Checkpoint, Subject)>,
+    sets_at_a_time: usize,
 }
 
 /// What tells the misses.
@@ -65,14 +65,17 @@ struct Thread {
 /// What is known of the lines of one residue.
 struct Residue {
     prefixes: Prefixes,
-    known: HashMap<Key, u64, BuildHasherDefault<KeyHasher>>,
+    known: ByKey<u64>,
 }
 
 /// The occurrences of one core, as intervals.
 type Intervals = Vec<(u32, u32)>;
 
-/// Sets simulated at a time: few enough that they fit the host's cache.
+/// Most sets simulated at a time: few enough that they fit the host's cache.
 const SETS_AT_A_TIME: usize = 1 << 10;
+
+/// How long to simulate before the next look at the clock, about.
+const PACE: Duration = Duration::from_millis(100);
 
 impl<'a> Evaluator<'a> {
     /// For splits at any of `functions`, as the trace numbers them.
@@ -90,6 +93,8 @@ impl<'a> Evaluator<'a> {
             prefixes: Prefixes::of((0..count).map(|_| true)),
             residues: (0..alone.residues()).map(residue).collect(),
             known: HashMap::from_iter([(0, 0)]),
+            kept: None,
+            sets_at_a_time: 1,
         }
     }
 
@@ -99,9 +104,11 @@ impl<'a> Evaluator<'a> {
             source: Source::InFull(prepared, machine),
             functions: functions.to_vec(),
             threads: Vec::new(),
-            prefixes: Prefixes(Vec::new()),
+            prefixes: Prefixes::of(std::iter::empty()),
             residues: Vec::new(),
             known: HashMap::from_iter([(0, 0)]),
+            kept: None,
+            sets_at_a_time: 1,
         }
     }
 
@@ -123,21 +130,61 @@ impl<'a> Evaluator<'a> {
         self.functions.len()
     }
 
+    /// Keeps what it learns in `checkpoint`, and knows what was kept there of the same `subject`.
+    pub fn keep_in(&mut self, checkpoint: &'a Checkpoint, subject: Subject) {
+        if let Some(costs) = checkpoint.costs(&subject) {
+            self.known.extend(costs.sets);
+            let residues = self.residues.iter_mut().zip(costs.residues);
+            residues.for_each(|(residue, known)| residue.known.extend(known));
+        }
+        self.kept = Some((checkpoint, subject));
+    }
+
+    /// Writes what is known into the checkpoint, if there is one.
+    pub fn keep(&self) {
+        if let Some((checkpoint, subject)) = &self.kept {
+            let residues = self.residues.iter();
+            let costs = Costs {
+                sets: self.known.iter().map(|(&key, &cost)| (key, cost)).collect(),
+                residues: residues
+                    .map(|residue| {
+                        residue
+                            .known
+                            .iter()
+                            .map(|(&key, &cost)| (key, cost))
+                            .collect()
+                    })
+                    .collect(),
+            };
+            checkpoint.keep(subject, costs);
+        }
+    }
+
     /// L2 misses of each split, summed over cores.
     pub fn evaluate(&mut self, splits: &[Choice]) -> Vec<u64> {
+        let misses = self.evaluate_until(splits, &|| false).into_iter();
+        misses
+            .map(|misses| misses.expect("nothing ends it"))
+            .collect()
+    }
+
+    /// The same until `is_over`, which is asked several times a second; `None` for splits that
+    /// were not evaluated by then.
+    pub fn evaluate_until(
+        &mut self,
+        splits: &[Choice],
+        is_over: &dyn Fn() -> bool,
+    ) -> Vec<Option<u64>> {
         let this = &*self;
-        if let Source::InFull(prepared, machine) = this.source {
-            let misses = |split| this.replayed(prepared, machine, split);
-            return splits.par_iter().map(misses).collect();
-        }
         let unknown = splits.par_iter().flat_map_iter(|split| {
             let keys = this.keys(split).into_iter().enumerate();
             let unknown = keys.filter(|(_, key)| !this.known.contains_key(key));
             unknown.map(move |(core, key)| (key, (split, core)))
         });
         let unknown = unknown.collect();
-        self.learn(unknown);
-        let sum = |split| self.keys(split).iter().map(|key| self.known[key]).sum();
+        self.learn(unknown, is_over);
+        let known = |key: &Key| self.known.get(key).copied();
+        let sum = |split| self.keys(split).iter().map(known).sum();
         splits.par_iter().map(sum).collect()
     }
 
@@ -148,32 +195,66 @@ impl<'a> Evaluator<'a> {
         replay.counters.l2.misses()
     }
 
-    /// L2 misses of one core of each of these splits.
+    /// L2 misses of one core of each of these splits; `None` for those after `is_over`.
     ///
     /// # Panics
     /// When splits are replayed in full.
-    pub fn evaluate_cores(&mut self, cores: &[(&Choice, usize)]) -> Vec<u64> {
+    pub fn evaluate_cores(
+        &mut self,
+        cores: &[(&Choice, usize)],
+        is_over: &dyn Fn() -> bool,
+    ) -> Vec<Option<u64>> {
         let key = |&(split, core): &(&Choice, usize)| self.keys(split)[core];
         let keys: Vec<Key> = cores.par_iter().map(key).collect();
         let sets = keys.iter().copied().zip(cores.iter().copied());
         let unknown = sets.filter(|(key, _)| !self.known.contains_key(key));
-        self.learn(unknown.collect());
-        keys.iter().map(|key| self.known[key]).collect()
+        self.learn(unknown.collect(), is_over);
+        keys.iter()
+            .map(|key| self.known.get(key).copied())
+            .collect()
     }
 
-    /// Simulates sets, each that of a core of a split.
-    fn learn(&mut self, mut unknown: Vec<(Key, (&Choice, usize))>) {
+    /// Simulates sets, each that of a core of a split, until `is_over`.
+    fn learn(&mut self, mut unknown: Vec<(Key, (&Choice, usize))>, is_over: &dyn Fn() -> bool) {
         let mut met = HashSet::new();
         unknown.retain(|set| met.insert(set.0));
-        for sets in unknown.chunks(SETS_AT_A_TIME) {
-            let intervals = |&(_, (split, core)): &(Key, (&Choice, usize))| {
-                self.intervals(split).swap_remove(core)
-            };
-            let intervals: Vec<Intervals> = sets.iter().map(intervals).collect();
-            let misses = self.simulate(&intervals);
+        let mut unknown = &unknown[..];
+        while !unknown.is_empty() && !is_over() {
+            let begun = Instant::now();
+            let (sets, others) = unknown.split_at(self.sets_at_a_time.min(unknown.len()));
+            let misses = self.misses(sets);
             let keys = sets.iter().map(|&(key, _)| key);
             self.known.extend(keys.zip(misses));
+            unknown = others;
+            let faster = self.sets_at_a_time * if begun.elapsed() < PACE { 2 } else { 1 };
+            let slower = if begun.elapsed() > 2 * PACE {
+                faster / 2
+            } else {
+                faster
+            };
+            self.sets_at_a_time = slower.clamp(1, SETS_AT_A_TIME);
+            if self
+                .kept
+                .as_ref()
+                .is_some_and(|(checkpoint, _)| checkpoint.is_due())
+            {
+                self.keep();
+            }
         }
+    }
+
+    fn misses(&mut self, sets: &[(Key, (&Choice, usize))]) -> Vec<u64> {
+        let this = &*self;
+        if let Source::InFull(prepared, machine) = this.source {
+            let misses = |&(_, (split, _)): &(Key, (&Choice, usize))| {
+                this.replayed(prepared, machine, split)
+            };
+            return sets.par_iter().map(misses).collect();
+        }
+        let intervals =
+            |&(_, (split, core)): &(Key, (&Choice, usize))| this.intervals(split).swap_remove(core);
+        let intervals: Vec<Intervals> = sets.iter().map(intervals).collect();
+        self.simulate(&intervals)
     }
 
     /// By thread, the functions it calls, one after the other.
@@ -212,8 +293,14 @@ impl<'a> Evaluator<'a> {
         (0..sets.len()).map(sum).collect()
     }
 
-    /// By core, the occurrences that run there.
+    /// By core, the occurrences that run there; one key for the whole split where each is replayed
+    /// in full.
     fn keys(&self, split: &Choice) -> Vec<Key> {
+        if let Source::InFull(..) = self.source {
+            let placed = (0..).zip(split);
+            let placed = placed.map(|(core, &f): (u64, _)| random(core << 32 | u64::from(f)));
+            return vec![placed.fold(0, |key, of| key ^ of)];
+        }
         let mut keys = vec![0; split.len().max(1)];
         self.place(split, |core, occurrences| {
             keys[core] ^= self.prefixes.key(&[occurrences]);
@@ -278,56 +365,4 @@ fn l2_misses(tally: &Tally) -> u64 {
     let kinds = [Kind::Fetch, Kind::Load, Kind::Store];
     let misses = kinds.map(|kind| tally.misses(CacheLevel::L2, kind).total());
     misses.iter().sum()
-}
-
-/// The keys of the sets of the first so many occurrences.
-struct Prefixes(Vec<Key>);
-
-impl Prefixes {
-    /// Of the occurrences that count.
-    fn of(counts: impl Iterator<Item = bool>) -> Prefixes {
-        let mut key = 0;
-        let following = (0..).zip(counts).map(|(occurrence, counts)| {
-            if counts {
-                key ^=
-                    u128::from(mixed(2 * occurrence)) << 64 | u128::from(mixed(2 * occurrence + 1));
-            }
-            key
-        });
-        Prefixes([0].into_iter().chain(following).collect())
-    }
-
-    fn key(&self, set: &[(u32, u32)]) -> Key {
-        let of = |&(begin, end): &(u32, u32)| self.0[begin as usize] ^ self.0[end as usize];
-        set.iter().map(of).fold(0, |key, of| key ^ of)
-    }
-}
-
-/// The `index`th number of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
-fn mixed(index: u64) -> u64 {
-    let mixed = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
-}
-
-/// Keys are random already.
-#[derive(Default)]
-struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u128(&mut self, key: u128) {
-        self.0 = key as u64;
-    }
 }

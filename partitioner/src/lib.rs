@@ -8,6 +8,7 @@
 
 pub mod alternatives;
 pub mod candidates;
+pub mod checkpoint;
 pub mod draws;
 mod error;
 pub mod evaluate;
@@ -23,6 +24,7 @@ pub use error::Error;
 pub use judge::{Comparison, Judged};
 
 use candidates::{Candidates, Rule};
+use checkpoint::{Checkpoint, Subject};
 use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions};
 use corehop_traces::Trace;
 use evaluate::{Choice, Evaluator, ROUNDS};
@@ -33,8 +35,8 @@ use std::time::{Duration, Instant};
 use strategy::{Ranking, Search, Strategy};
 
 /// What to search for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
     /// Number of cores, at least 2; as many functions are chosen.
     pub cores: u32,
     /// Requests to search on.
@@ -49,6 +51,8 @@ pub struct Settings {
     pub strategy: Option<Strategy>,
     /// Longest time to look for splits; the result then depends on the speed of the host.
     pub time_limit: Option<Duration>,
+    /// Where to keep what is learnt, and to find what was.
+    pub checkpoint: Option<&'a Checkpoint>,
 }
 
 /// The split found and how it was found.
@@ -78,7 +82,7 @@ pub struct Outcome {
 pub fn partition(
     trace: &Trace,
     machine: &Machine,
-    settings: &Settings,
+    settings: &Settings<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, Error> {
     assert!(settings.cores > 0, "a split has at least one core");
@@ -108,6 +112,15 @@ pub fn partition(
         Some(alone) => Evaluator::new(alone, &functions),
         None => Evaluator::in_full(&prepared, machine, &functions),
     };
+    if let Some(checkpoint) = settings.checkpoint {
+        let subject = Subject {
+            machine: format!("{machine:?}"),
+            functions: functions.clone(),
+            requests: parts.searched.clone(),
+            rounds: ROUNDS,
+        };
+        evaluator.keep_in(checkpoint, subject);
+    }
     let search = Search {
         cores: settings.cores,
         strategy: settings.strategy,
@@ -117,6 +130,7 @@ pub fn partition(
         progress,
     };
     let ranking = strategy::search(&mut evaluator, &search);
+    evaluator.keep();
     let named = |(misses, choice): &(u64, Choice)| {
         let split = choice.iter().map(|&index| functions[index as usize]);
         (*misses, split.collect())

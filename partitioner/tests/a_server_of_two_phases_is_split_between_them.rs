@@ -102,13 +102,13 @@ fn trace(folder: &Path) -> Trace {
     Trace::open(&path).unwrap()
 }
 
-fn search(settings: &Settings) -> Result<Outcome, Error> {
+fn search(settings: &Settings<'_>) -> Result<Outcome, Error> {
     let folder = tempfile::tempdir().unwrap();
     let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
     partition(&trace(folder.path()), &machine, settings, &Silent)
 }
 
-fn settings() -> Settings {
+fn settings() -> Settings<'static> {
     let rule = Rule::default();
     Settings {
         cores: 2,
@@ -118,6 +118,7 @@ fn settings() -> Settings {
         objective: Objective::L2,
         strategy: None,
         time_limit: None,
+        checkpoint: None,
     }
 }
 

@@ -10,8 +10,9 @@ mod definitions;
 #[path = "../../simulator/tests/random/mod.rs"]
 mod random;
 
+use corehop_partitioner::checkpoint::{Checkpoint, Subject};
 use corehop_partitioner::evaluate::{Choice, Evaluator, ROUNDS};
-use corehop_partitioner::progress::Silent;
+use corehop_partitioner::progress::{Progress, Silent};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy as How, search};
 use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions, Replayer, Split};
 use corehop_traces::{EndReason, Kind, Trace, WriterOptions};
@@ -22,6 +23,7 @@ use random::{equal, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 const FUNCTIONS: u32 = 6;
 const CODE: u64 = 0x10_000;
@@ -122,15 +124,36 @@ fn with_evaluator(
 }
 
 fn ranking(evaluator: &mut Evaluator<'_>, cores: u32, strategy: Option<How>) -> Ranking {
+    watched(evaluator, cores, strategy, &Silent)
+}
+
+fn watched(
+    evaluator: &mut Evaluator<'_>,
+    cores: u32,
+    strategy: Option<How>,
+    progress: &dyn Progress,
+) -> Ranking {
     let wanted = Search {
         cores,
         strategy,
         seed: 1,
         keep: 3,
         until: None,
-        progress: &Silent,
+        progress,
     };
     search(evaluator, &wanted)
+}
+
+/// Wants the search to end after it was asked so often.
+struct Patience(AtomicI64);
+
+impl Progress for Patience {
+    fn begin(&self, _: &str, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+    fn end(&self) {}
+    fn is_stopped(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::Relaxed) <= 0
+    }
 }
 
 static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
@@ -186,6 +209,54 @@ proptest! {
             }
             Ok(())
         })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(100))]
+
+    #[test]
+    fn a_search_that_was_stopped_ends_as_one_that_was_not(
+        steps in programs(), machine in machines(), is_alone in prop::bool::weighted(0.8),
+        cores in 1u32..5, patience in 0i64..12, strategy in 0usize..4,
+    ) {
+        let machine = large(machine, is_alone);
+        let strategy = [How::Exhaustive, How::Bound, How::Local, How::Random][strategy];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("search.checkpoint");
+        let subject = || Subject {
+            machine: machine.name.clone(),
+            functions: (0..FUNCTIONS).collect(),
+            requests: Vec::new(),
+            rounds: ROUNDS,
+        };
+        let checkpoint = || &*Box::leak(Box::new(Checkpoint::open(&path, Vec::new()).unwrap()));
+        let mut whole = None;
+        with_evaluator(&steps, &machine, |evaluator, _| {
+            whole = Some((ranking(evaluator, cores, Some(strategy)), evaluator.sets_known()));
+            Ok(())
+        })?;
+        let (whole, sets) = whole.unwrap();
+        with_evaluator(&steps, &machine, |evaluator, _| {
+            evaluator.keep_in(checkpoint(), subject());
+            let patience = Patience(patience.into());
+            let stopped = watched(evaluator, cores, Some(strategy), &patience);
+            prop_assert!(!stopped.best.is_empty() && stopped.floor <= whole.best[0].0);
+            evaluator.keep();
+            Ok(())
+        })?;
+        for _ in 0..2 {
+            with_evaluator(&steps, &machine, |evaluator, _| {
+                evaluator.keep_in(checkpoint(), subject());
+                let before = evaluator.sets_known();
+                let resumed = ranking(evaluator, cores, Some(strategy));
+                equal(format!("{resumed:?}"), format!("{whole:?}"))?;
+                equal(evaluator.sets_known(), sets)?;
+                prop_assert!(before <= sets);
+                evaluator.keep();
+                Ok(())
+            })?;
+        }
     }
 }
 

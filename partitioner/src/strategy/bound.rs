@@ -33,9 +33,6 @@ pub(super) struct Bound;
 /// Partial splits kept at a time.
 const MOST_STATES: usize = 1 << 18;
 
-/// Cores simulated between two looks at the clock.
-const BATCH: usize = 1 << 8;
-
 /// Partial splits with the same future.
 struct State {
     /// The cheapest few, ascending, with the misses of their settled cores.
@@ -166,20 +163,19 @@ fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> Chil
 
 /// Adds the misses of the cores just settled; `None` when the search is over.
 fn charge(mut children: Vec<Child>, run: &mut Run<'_, '_>) -> Option<Vec<State>> {
-    let mut misses = Vec::new();
     let wanted = children.iter().flat_map(|child| {
         let split = &child.state.splits[0].1;
         let core = |of: &u32| split.partition_point(|f| f < of);
         child.settled.iter().map(move |of| (split, core(of)))
     });
     let wanted: Vec<(&Choice, usize)> = wanted.collect();
-    for batch in wanted.chunks(BATCH) {
-        if run.is_over() {
-            return None;
-        }
-        misses.extend(run.evaluator.evaluate_cores(batch));
+    let search = *run.search;
+    let misses = run.evaluator.evaluate_cores(&wanted, &|| search.is_over());
+    let misses: Option<Vec<u64>> = misses.into_iter().collect();
+    if misses.is_none() {
+        run.stopped = true;
     }
-    let mut misses = misses.into_iter();
+    let mut misses = misses?.into_iter();
     for child in &mut children {
         let more: u64 = misses.by_ref().take(child.settled.len()).sum();
         child

@@ -26,9 +26,9 @@ impl Explore for Exhaustive {
             }
             run.offer(batch);
         }
-        match next {
-            None => run.best.first().map_or(0, |best| best.0),
-            Some(_) => run.evaluator.floor(),
+        match run.stopped {
+            false => run.best.first().map_or(0, |best| best.0),
+            true => run.evaluator.floor(),
         }
     }
 }

@@ -26,7 +26,12 @@ impl Explore for Local {
             starts.push(drawn(&mut random, functions, cores));
         }
         for start in starts {
-            let mut current = run.offer(vec![start]).expect("one split");
+            if run.is_over() {
+                break;
+            }
+            let Some(mut current) = run.offer(vec![start]) else {
+                break;
+            };
             while !run.is_over() {
                 let neighbours = exchanges(&current.1, functions);
                 match run.offer(neighbours) {
@@ -48,12 +53,15 @@ pub(super) fn drawn(random: &mut ChaCha8Rng, functions: u32, cores: u32) -> Choi
 }
 
 fn greedy(run: &mut Run<'_, '_>) -> Choice {
+    let search = *run.search;
     let mut greedy = Choice::new();
     for _ in 0..run.cores() {
         let others = (0..run.functions()).filter(|function| !greedy.contains(function));
         let longer: Vec<Choice> = others.map(|function| with(&greedy, function)).collect();
-        let misses = run.evaluator.evaluate(&longer);
-        let best = misses.into_iter().zip(longer).min();
+        let misses = run.evaluator.evaluate_until(&longer, &|| search.is_over());
+        // Of those that time was too short for, the first: some split there must be.
+        let misses = misses.into_iter().map(|misses| misses.unwrap_or(u64::MAX));
+        let best = misses.zip(longer).min();
         greedy = best.expect("more functions than cores").1;
     }
     greedy

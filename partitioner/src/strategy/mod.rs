@@ -78,6 +78,13 @@ pub struct Ranking {
     pub better_share: Option<f64>,
 }
 
+impl Search<'_> {
+    /// Whether time is up, or someone wants the search to end.
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until) || self.progress.is_stopped()
+    }
+}
+
 impl Ranking {
     /// Whether no split is better than the first.
     pub fn is_optimal(&self) -> bool {
@@ -183,12 +190,20 @@ impl Run<'_, '_> {
         self.search.cores
     }
 
-    /// Evaluates `splits`, remembers the best, and gives the best of these.
+    /// Evaluates `splits`, remembers the best, and gives the best of these. A search that is over
+    /// before all are evaluated is stopped; the first of all is evaluated in any case.
     fn offer(&mut self, splits: Vec<Choice>) -> Option<(u64, Choice)> {
-        let misses = self.evaluator.evaluate(&splits);
-        self.evaluated += splits.len() as u64;
-        self.search.progress.advance(splits.len() as u64);
-        let offered: BTreeSet<_> = misses.into_iter().zip(splits).collect();
+        let search = *self.search;
+        let first = usize::from(self.best.is_empty()).min(splits.len());
+        let mut misses = self.evaluator.evaluate_until(&splits[..first], &|| false);
+        let others = &splits[first..];
+        misses.extend(self.evaluator.evaluate_until(others, &|| search.is_over()));
+        let evaluated = misses.iter().flatten().count();
+        self.stopped |= evaluated < splits.len();
+        self.evaluated += evaluated as u64;
+        self.search.progress.advance(evaluated as u64);
+        let offered = misses.into_iter().zip(splits);
+        let offered: BTreeSet<_> = offered.filter_map(|(m, split)| Some((m?, split))).collect();
         let best = offered.first().cloned();
         self.remember(offered.into_iter().take(self.search.keep));
         best
@@ -209,12 +224,7 @@ impl Run<'_, '_> {
 
     /// Whether to end the search here; a search that has nothing to show goes on.
     fn is_over(&mut self) -> bool {
-        let late = self
-            .search
-            .until
-            .is_some_and(|until| Instant::now() >= until);
-        let over = late || self.search.progress.is_stopped();
-        self.stopped |= over && !self.best.is_empty();
+        self.stopped |= self.search.is_over() && !self.best.is_empty();
         self.stopped
     }
 }

@@ -31,8 +31,8 @@ pub fn begin(
     Ok((writer, module))
 }
 
-/// The code block of a function `offset` bytes into a module that is loaded at `code`; `unpatchable`
-/// says why its entry cannot be patched.
+/// The code block of a function `offset` bytes into a module that is loaded at `code`, and in
+/// `unpatchable` why its entry cannot be patched.
 pub fn function(
     writer: &mut Writer,
     (module, code): (u32, u64),
