@@ -26,12 +26,12 @@ struct sight {
     uintptr_t holder;
     uint64_t runs;
     uint64_t used_ns; /* processor time of the holder */
-    uint32_t looks;   /* since the holder began to run its traveller */
+    uint64_t since;   /* when it was first seen to run this traveller */
 };
 
-/* Looks until others get the core of a traveller that runs on and on: it may be waiting for one of
- * them in a loop. One that blocks is relieved at once. */
-#define PATIENCE 25
+/* After which others get the core of a traveller that runs on and on: it may be waiting for one of
+ * them in a loop. One that blocks is relieved at the next look. */
+#define PATIENCE_US 5000
 
 static struct sight *sights;
 static struct carrier *carriers;
@@ -187,7 +187,7 @@ static void wake(struct carrier *carrier)
     futex_wake(&carrier->awake, 1);
 }
 
-/* Gives a core whose holder has not moved between two looks to a spare carrier. */
+/* Gives a core whose holder is held up to a spare carrier. */
 static void relieve(struct core *core, uintptr_t holder)
 {
     acquire();
@@ -229,28 +229,34 @@ static bool is_held_up(struct core *core, struct sight *sight)
     if ((sight->holder & RUNNING) == 0)
         return false;
     sight->used_ns = processor_time_ns(sight->holder);
+    sight->since = clock_now();
     if (last.holder != sight->holder || last.runs != sight->runs)
         return false;
-    sight->looks = last.looks + 1;
-    return sight->used_ns == last.used_ns || sight->looks >= PATIENCE;
+    bool blocks = sight->used_ns == last.used_ns;
+    bool runs_on = sight->since - last.since >= cycles_of(PATIENCE_US);
+    sight->since = last.since;
+    return blocks || runs_on;
 }
 
-bool relieve_stalls(void)
+enum sighting relieve_stalls(void)
 {
-    bool waiting = false;
+    enum sighting seen = NOBODY_WAITS;
     if (!__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE))
-        return false;
+        return seen;
     for (uint32_t i = 0; i < program.cores; i++) {
         struct core *core = &crew.cores[i];
         if (!has_travellers(core) && __atomic_load_n(&core->ready, __ATOMIC_RELAXED) == NULL) {
             sights[i].holder = 0;
             continue;
         }
-        waiting = true;
-        if (is_held_up(core, &sights[i]))
+        if (is_held_up(core, &sights[i])) {
             relieve(core, sights[i].holder);
+            seen = STALL;
+        } else if (seen == NOBODY_WAITS) {
+            seen = SOME_WAIT;
+        }
     }
-    return waiting;
+    return seen;
 }
 
 bool prepare_crew(const uint32_t *processors)

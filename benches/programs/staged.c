@@ -8,8 +8,9 @@
  * and begins each where it left it.
  *
  * In place, two threads, each on a core of its own, serve half of the sessions each. Delegated, each
- * session is a thread; benches/staged.rs has corehop hook both phases. Unlike Accesstest, the
- * buffer is of ordinary pages, and a phase's length does not depend on its working set.
+ * session is a thread; benches/staged.rs has corehop hook both phases. The
+ * buffers are of huge pages, so that a cache holds as much as its size says. Unlike Accesstest, a
+ * phase's length does not depend on its working set.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,11 +19,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LINE_ELEMENTS 16
 #define MOST_SESSIONS 1000
+#define HUGE_PAGE (2ul << 20)
 
 /* An element, and a place on a path: the next element's index, and whether it is to be written. */
 typedef uint32_t element;
@@ -65,10 +68,12 @@ static uint32_t visits(uint32_t rank, uint32_t lines, double harmonic)
 static int lay_path(int phase, uint32_t lines, double update_ratio)
 {
     uint32_t *ranks = malloc(lines * sizeof *ranks), *order = NULL, count = 0;
-    element *path = aligned_alloc(4096, ((size_t)lines * 64 + 4095) / 4096 * 4096);
+    size_t size = ((size_t)lines * 64 + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    element *path = aligned_alloc(HUGE_PAGE, size);
     order = malloc((size_t)lines * LINE_ELEMENTS * sizeof *order);
     if (ranks == NULL || order == NULL || path == NULL)
         return 0;
+    madvise(path, size, MADV_HUGEPAGE);
     double harmonic = 0;
     for (uint32_t line = 0; line < lines; line++) {
         ranks[line] = line;
