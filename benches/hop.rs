@@ -2,8 +2,8 @@
 //!
 //! `make bench-hop` runs it whole: a table for people, and one JSON object in the last line. The
 //! program is `benches/programs/hop.c`; its trials take turns, round after round, so that what else
-//! the machine does falls on all alike, and a row is of the samples of all rounds. Without arguments,
-//! as under `cargo test`, each trial runs once and briefly, to show that it still works.
+//! the machine does falls on all alike, and a row is of the samples of all rounds. Without
+//! arguments, as under `cargo test`, each trial runs once and briefly, to show that it still works.
 
 mod patched;
 

@@ -62,7 +62,7 @@ struct surroundings {
 /* The inbox is what cores contend for, so it has a cache line of its own. */
 struct core {
     uintptr_t inbox __attribute__((aligned(64))); /* a traveller, newest first, or a state below */
-    uintptr_t holder __attribute__((aligned(64))); /* a carrier, | RUNNING while its traveller runs */
+    uintptr_t holder __attribute__((aligned(64))); /* a carrier, | RUNNING with a traveller */
     uint32_t processor;
     uint64_t runs;           /* travellers run, for the keeper to see progress */
     struct traveller *ready; /* oldest first; the holder's */

@@ -3,8 +3,8 @@
  * state of a thread, and the table of backends.
  *
  * Read start.c first. The hot path is enter.S, and a backend's hop() where the thread must move: no
- * lock, no allocation, no libc, and (see build.rs) no vector register, because general registers and
- * flags are all that is saved around a hook.
+ * lock, no allocation, no libc, and (see build.rs) no vector register, because general registers
+ * and flags are all that is saved around a hook.
  */
 #ifndef COREHOP_H
 #define COREHOP_H
@@ -76,8 +76,8 @@ struct place {
 /* One way to move a thread: a file of its own, and a line in start.c's table. */
 struct backend {
     const char *name;
-    /* Called at a hook where the thread is not on that core, or was put there by another backend. NULL:
-     * no hook does anything. */
+    /* Called at a hook where the thread is not on that core, or was put there by another backend.
+     * NULL: no hook does anything. */
     void (*hop)(uint32_t hook, int32_t core);
     /* Called once before the first hop(); false, after a message, if this cannot be done here. */
     bool (*prepare)(void);

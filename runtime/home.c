@@ -210,5 +210,6 @@ bool prepare_home(void)
 {
     struct sigaction action = {.sa_sigaction = poked, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
     sigfillset(&action.sa_mask);
-    return sigaction(POKE, NULL, &before) == 0 && before.sa_handler == SIG_DFL && sigaction(POKE, &action, NULL) == 0;
+    return sigaction(POKE, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
+           sigaction(POKE, &action, NULL) == 0;
 }

@@ -6,8 +6,8 @@
  * compare-and-swap that guesses an empty inbox instead of reading it first, and tells by what it
  * replaced whether the holder must be woken. The holder takes the whole list at once and turns it
  * round, so none overtakes another, and fetches at once every line that the traveller will need,
- * from a memory of where it was last time, rather than one after the other as they are met. An empty
- * inbox is watched for SPIN_US, about what waking a sleeper costs, and then slept on; since
+ * from a memory of where it was last time, rather than one after the other as they are met. An
+ * empty inbox is watched for SPIN_US, about what waking a sleeper costs, and then slept on; since
  * only the holder waits, at most one carrier a core spins. Rejected: a ring, which needs room for
  * the most travellers there may ever be.
  */

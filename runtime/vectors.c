@@ -6,8 +6,8 @@
  * one by one, and only a thread that holds AVX, AVX-512, x87 or later state is saved whole. What is
  * in use then must not stay behind, since the next traveller here may be restored without it:
  * between travellers, every kernel thread has its initial state but for SSE and protection keys.
- * Rejected: to save only what a called function must keep, since callers compiled with -fipa-ra keep
- * more (runtime/enter.S).
+ * Rejected: to save only what a called function must keep, since callers compiled with -fipa-ra
+ * keep more (runtime/enter.S).
  */
 #define _GNU_SOURCE
 #include "carrier.h"

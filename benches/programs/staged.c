@@ -4,13 +4,13 @@
  * The experiment is Curto's Accesstest. Each phase has a working set of its own, a circular path
  * through cache lines that holds in each element where the next one is and whether that one is to
  * be written. Lines are visited by Zipf's law with exponent 1, each at least once a round and no
- * more often than elements fit in it. A session takes so many steps in one phase, then in the other,
- * and begins each where it left it.
+ * more often than elements fit in it. A session takes so many steps in one phase, then in the
+ * other, and begins each where it left it.
  *
- * In place, two threads, each on a core of its own, serve half of the sessions each. Delegated, each
- * session is a thread; benches/staged.rs has corehop hook both phases. The
- * buffers are of huge pages, so that a cache holds as much as its size says. Unlike Accesstest, a
- * phase's length does not depend on its working set.
+ * In place, two threads, each on a core of its own, serve half of the sessions each. Delegated,
+ * each session is a thread; benches/staged has corehop hook both phases. The buffers are of huge
+ * pages, so that a cache holds as much as its size says. Unlike Accesstest, a phase's length does
+ * not depend on its working set.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
