@@ -62,6 +62,16 @@ struct Span {
     further_lines: u64,
 }
 
+/// Where in its thread a batch begins.
+pub struct Whence {
+    /// The request it belongs to.
+    pub request: Option<u32>,
+    /// Executions of the thread before it.
+    pub number: u64,
+    /// Whether a call has ended just before.
+    pub returned: bool,
+}
+
 /// Some executions of a block, all of one request.
 pub struct Batch {
     shapes: Vec<Shape>,
@@ -255,10 +265,12 @@ impl Batch {
         counts
     }
 
-    /// Tells the listener of what was played.
-    pub fn hand_out(&mut self, request: Option<u32>, listener: &mut impl Listener) {
+    /// Tells the listener of what was played, which comes after what `whence` says.
+    pub fn hand_out(&mut self, whence: Whence, listener: &mut impl Listener) {
         let mut played = Played {
-            request,
+            request: whence.request,
+            number: whence.number,
+            returned: whence.returned,
             entered: self.entered,
             executions: self.executions,
             touches: &self.touches[..self.touch_count],
@@ -273,6 +285,7 @@ impl Batch {
             let touches = &spread[..];
             listener.played(Played { touches, ..played });
             (played.entered, played.executions, played.counts) = (None, 0, [0; 3]);
+            played.returned = false;
             spread.clear();
         };
         let touches = played.touches;

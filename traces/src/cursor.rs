@@ -60,6 +60,8 @@ pub struct Cursor {
     pub marks_passed: u32,
     /// The request that the thread is serving.
     pub request: Option<u32>,
+    /// Executions of the thread before the block.
+    pub executions_before: u64,
     /// The block's shapes, each with its first slot.
     shapes: Vec<(Outline, u32)>,
     predictor: Predictor,
@@ -86,6 +88,11 @@ impl Cursor {
             self.shapes.push((outline, slot));
             slot += outline.data_count;
         }
+    }
+
+    /// Executions of the thread so far.
+    pub fn executions(&self) -> u64 {
+        self.executions_before + self.execution as u64
     }
 
     /// Whether the next execution begins a request. The mark is passed by asking.
