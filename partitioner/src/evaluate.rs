@@ -43,6 +43,9 @@ pub fn rounds(requests: usize) -> usize {
 /// core. Cores are numbered by their first functions, so that each split has one form.
 pub type Choice = Vec<(u32, u32)>;
 
+/// A split with its functions as the trace numbers them, each with its core.
+pub type Placement = Vec<(u32, u32)>;
+
 /// Number of cores that a split uses, at least 1.
 pub fn cores_of(split: &[(u32, u32)]) -> usize {
     split
@@ -67,7 +70,7 @@ pub struct Evaluator<'a> {
 
 /// Number of groups that residues fall into: every so manyth belongs to one. Misses of each can be
 /// asked for by themselves.
-pub const GROUPS: usize = 4;
+pub const GROUPS: usize = 8;
 
 /// Stands for misses that were not simulated.
 const UNKNOWN: u64 = u64::MAX;

@@ -5,8 +5,7 @@
 //! the one asked for, on the same requests. A local search finds them: it meets mostly sets that
 //! are known by then, and whoever takes fewer cores searches for them in earnest.
 
-use crate::alternatives::Placed;
-use crate::evaluate::{Choice, Evaluator};
+use crate::evaluate::{Choice, Evaluator, Placement};
 use crate::judge::Comparison;
 use crate::objective::Objective;
 use crate::strategy::{Ranking, Search, Strategy, search};
@@ -17,7 +16,7 @@ pub struct Fewer {
     /// Number of cores.
     pub cores: u32,
     /// Functions as the trace numbers them, each with its core.
-    pub split: Placed,
+    pub split: Placement,
     /// Beside one core, on the judging requests.
     pub held_out: Comparison,
 }
@@ -63,7 +62,7 @@ pub(crate) fn rankings(evaluator: &mut Evaluator<'_>, wanted: &Search<'_>) -> Ve
 }
 
 /// Splits of a ranking, with the functions as the trace numbers them.
-pub(crate) fn named(best: &[(u64, Choice)], functions: &[u32]) -> Vec<(u64, Placed)> {
+pub(crate) fn named(best: &[(u64, Choice)], functions: &[u32]) -> Vec<(u64, Placement)> {
     let named = |(misses, choice): &(u64, Choice)| {
         let placed = choice.iter();
         let placed = placed.map(|&(index, core)| (functions[index as usize], core));
@@ -94,7 +93,7 @@ mod tests {
     fn the_fewest_cores_within_a_hundredth_do_as_well() {
         let fewer = |(cores, cycles)| Fewer {
             cores,
-            split: Placed::new(),
+            split: Placement::new(),
             held_out: comparison(cycles),
         };
         let as_good = |values: [u64; 3], value: u64| {

@@ -6,8 +6,7 @@
 //! everything on one core, on the judging requests.
 
 use crate::Error;
-use crate::alternatives::Placed;
-use crate::evaluate::rounds;
+use crate::evaluate::{Placement, rounds};
 use crate::fewer::{Fewer, named};
 use crate::hop_cost::break_even_cycles;
 use crate::objective::Objective;
@@ -50,7 +49,7 @@ impl Comparison {
 #[derive(Clone, Debug)]
 pub struct Ranked {
     /// Its functions, each with its core.
-    pub split: Placed,
+    pub split: Placement,
     /// What it was ranked by: L2 misses of the cores, each alone.
     pub alone_l2_misses: u64,
     /// The objective's value with all cores together, shared L3 included.
@@ -111,7 +110,7 @@ impl Judge<'_> {
     ///
     /// # Panics
     /// When `ranked` is empty: a search ends with at least one split.
-    pub fn judge(&self, ranked: Vec<(u64, Placed)>) -> Result<(Placed, Judged), Error> {
+    pub fn judge(&self, ranked: Vec<(u64, Placement)>) -> Result<(Placement, Judged), Error> {
         let replays = ranked.len() as u64 + 5;
         let stage = "replaying the best splits in full";
         self.progress.begin(stage, Some(replays));
@@ -151,11 +150,11 @@ impl Judge<'_> {
         functions: &[u32],
     ) -> Result<Vec<Fewer>, Error> {
         self.progress.begin("judging splits over fewer cores", None);
-        let best = |(_, ranking): &(u32, Ranking)| -> Result<Placed, Error> {
+        let best = |(_, ranking): &(u32, Ranking)| -> Result<Placement, Error> {
             let (mut ranked, order) = self.in_full(named(&ranking.best, functions))?;
             Ok(ranked.swap_remove(order[0]).split)
         };
-        let splits: Vec<Placed> = rankings.iter().map(best).collect::<Result<_, _>>()?;
+        let splits: Vec<Placement> = rankings.iter().map(best).collect::<Result<_, _>>()?;
         let judged = match splits.is_empty() {
             true => Vec::new(),
             false => self.on_judging_requests(splits.iter().map(|split| &split[..]))?,
@@ -171,9 +170,9 @@ impl Judge<'_> {
     }
 
     /// Replays splits on the searched requests, and orders their indices by the objective.
-    fn in_full(&self, ranked: Vec<(u64, Placed)>) -> Result<(Vec<Ranked>, Vec<usize>), Error> {
+    fn in_full(&self, ranked: Vec<(u64, Placement)>) -> Result<(Vec<Ranked>, Vec<usize>), Error> {
         let rounds = rounds(self.parts.searched.len());
-        let in_full = |(alone_l2_misses, split): (u64, Placed)| {
+        let in_full = |(alone_l2_misses, split): (u64, Placement)| {
             let replay = self.prepared;
             let replay = replay.replay_rounds(self.machine, &split_at(&split), rounds)?;
             self.progress.advance(1);

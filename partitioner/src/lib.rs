@@ -24,12 +24,11 @@ pub mod throughput;
 pub use error::Error;
 pub use judge::{Comparison, Judged};
 
-use alternatives::Placed;
 use candidates::{Candidates, Rule};
 use checkpoint::{Checkpoint, Subject};
 use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions};
 use corehop_traces::Trace;
-use evaluate::{Evaluator, rounds};
+use evaluate::{Evaluator, Placement, rounds};
 use fewer::Fewer;
 use judge::Judge;
 use objective::Objective;
@@ -71,7 +70,7 @@ pub struct Outcome {
     /// The functions the rule admits.
     pub candidates: Candidates,
     /// Chosen functions as the trace numbers them, each with its core.
-    pub split: Placed,
+    pub split: Placement,
     /// How it compares, on the searched requests and on others.
     pub judged: Judged,
     /// The best splits over fewer cores, by ascending number, if they were asked for.
