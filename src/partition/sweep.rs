@@ -55,6 +55,7 @@ impl Sweep<'_> {
                 }
                 let settings = Settings {
                     cores,
+                    functions: arguments.functions.unwrap_or(cores),
                     ..*self.settings
                 };
                 let judged = match partition(self.trace, machine, &settings, progress) {
