@@ -27,7 +27,7 @@ struct Arguments {
     #[arg(long, value_name = "KIB", default_value_t = 700)]
     working_set: u32,
     /// Share of the touches that write, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0)]
     updates: f64,
     /// Touches of a session in one phase
     #[arg(long, value_name = "COUNT", default_value_t = 5000)]
@@ -110,7 +110,7 @@ fn main() -> Outcome<()> {
     let mut points = vec![point];
     if arguments.whole {
         points.extend([100, 300, 1000].map(|touches| Point { touches, ..point }));
-        points.extend([1.0, 10.0, 100.0].map(|updates_percent| Point {
+        points.extend([0.0, 1.0, 100.0].map(|updates_percent| Point {
             updates_percent,
             ..point
         }));
