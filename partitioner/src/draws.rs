@@ -42,7 +42,11 @@ pub fn more_draws(
 ) -> Result<Vec<Draw>, Error> {
     let seeds = (1..=u64::from(more)).map(|next| (settings.seed + next) % (i64::MAX as u64));
     let draw = |seed| {
-        let settings = Settings { seed, ..*settings };
+        let settings = Settings {
+            seed,
+            delegate: settings.delegate.silently(),
+            ..*settings
+        };
         let outcome = partition(trace, machine, &settings, progress)?;
         Ok(Draw::of(seed, &outcome.judged, settings.objective))
     };

@@ -11,9 +11,7 @@ use crate::hop_cost::break_even_cycles;
 use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::Parts;
-use corehop_simulator::{
-    Counters, Machine, Prepared, Replay, ReplayOptions, Setting, Split, replay_all,
-};
+use corehop_simulator::{Counters, Machine, Prepared, Replay, Setting, Split, replay_all};
 use corehop_traces::Trace;
 use rayon::prelude::*;
 
@@ -150,11 +148,7 @@ fn on_judging_requests<'s>(
     parts: &Parts,
     splits: impl Iterator<Item = &'s [u32]>,
 ) -> Result<Vec<Comparison>, Error> {
-    let options = ReplayOptions {
-        requests: Some([&parts.warm_up[..], &parts.judging].concat()),
-        warm_up_requests: parts.warm_up.len(),
-        ..ReplayOptions::default()
-    };
+    let options = parts.judging_options();
     let splits: Vec<Split> = [&[][..]].into_iter().chain(splits).map(split_at).collect();
     let setting = |split| Setting { machine, split };
     let settings: Vec<Setting<'_>> = splits.iter().map(setting).collect();

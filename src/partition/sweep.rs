@@ -55,6 +55,7 @@ impl Sweep<'_> {
                 }
                 let settings = Settings {
                     cores,
+                    delegate: self.settings.delegate.silently(),
                     ..*self.settings
                 };
                 let judged = match partition(self.trace, machine, &settings, progress) {
