@@ -13,7 +13,7 @@ use crate::jobs::Jobs;
 use crate::progress::Bar;
 use crate::sample;
 use clap::Args;
-use corehop_partitioner::alternatives::{Alternatives, Planned, alternatives};
+use corehop_partitioner::alternatives::{Alternatives, Placed, alternatives};
 use corehop_partitioner::candidates::{Candidates, Rule};
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::complete;
@@ -56,7 +56,7 @@ struct Report<'a> {
     trace_name: &'a str,
     machine: &'a Machine,
     plan: &'a Plan,
-    placed: &'a [Planned],
+    placed: &'a [Placed],
     warm_up: usize,
     before: (Replay, Detail),
     after: (Replay, Detail),
@@ -92,13 +92,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         progress: None,
     };
     let place = |function| {
-        Some(Planned {
+        Some(Placed {
             function,
             core: split.core_of(function)?,
             delegated: split.delegates(function),
         })
     };
-    let mut placed: Vec<Planned> = split.functions().filter_map(place).collect();
+    let mut placed: Vec<Placed> = split.functions().filter_map(place).collect();
     placed.sort_unstable_by_key(|placed| (placed.core, placed.function));
     let bar = Bar::new();
     bar.begin("replaying in detail", None);
@@ -130,7 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// One candidate of each group that no planned function belongs to: hopping at another of a planned
 /// function's group is the same split.
-fn others(candidates: &Candidates, placed: &[Planned]) -> Vec<u32> {
+fn others(candidates: &Candidates, placed: &[Placed]) -> Vec<u32> {
     let planned = |function| placed.iter().any(|placed| placed.function == function);
     let mut taken = vec![false; candidates.groups as usize];
     for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {

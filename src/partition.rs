@@ -19,6 +19,7 @@ use clap::{Args, ValueEnum};
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::draws::{Draw, more_draws};
+use corehop_partitioner::fewer::functions;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::{Outcome, Settings};
@@ -36,9 +37,16 @@ Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop")]
 pub struct Arguments {
     /// The trace to search; the bundled sample (MariaDB under TPC-C) when none is named.
     trace: Option<PathBuf>,
-    /// Number of cores to split over, and of functions to hop at.
+    /// Number of cores to split over.
     #[arg(long)]
     cores: u32,
+    /// Number of functions to hop at; with more than cores, several share a core. As many as cores
+    /// unless named.
+    #[arg(long)]
+    functions: Option<u32>,
+    /// Take fewer cores where they do as well, within 1 % on requests not searched.
+    #[arg(long, conflicts_with_all = ["sweep", "all_requests"])]
+    fewer: bool,
     /// Where to write the plan; `-` for standard output (the report then goes to standard error).
     #[arg(short, long, value_name = "PLAN")]
     output: Option<PathBuf>,
@@ -182,6 +190,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
     let machine = &machines[0];
     check_cores(arguments.cores, machine)?;
+    check_functions(arguments)?;
     if machines.len() > 1 && !arguments.sweep {
         let message = "a plan is for one machine";
         return Err(Failure::new(Exit::Usage, message).remedy("name one, or add --sweep"));
@@ -192,7 +201,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let checkpoint = checkpoint(arguments, &machines, &trace)?;
-    let settings = settings(arguments, checkpoint.as_ref());
+    let mut settings = settings(arguments, checkpoint.as_ref());
     let bar = Bar::stopped_by_signals()
         .map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
     if arguments.sweep {
@@ -206,7 +215,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
-    let outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
+    let mut outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
+    if let Some(fewer) = outcome.as_good_with_fewer(settings.objective)
+        && arguments.fewer
+    {
+        settings.functions = functions(fewer.cores, (settings.functions, settings.cores));
+        settings.cores = fewer.cores;
+        outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
+    }
     let seconds = started.elapsed().as_secs_f64();
     let mut draws = vec![Draw::of(settings.seed, &outcome.judged, settings.objective)];
     if outcome.judged.held_out.is_some() {
@@ -258,6 +274,7 @@ fn checkpoint(
 fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Settings<'a> {
     Settings {
         cores: arguments.cores,
+        functions: arguments.functions.unwrap_or(arguments.cores),
         searched: arguments.scope.searched(),
         rule: arguments.scope.rule(),
         seed: arguments.scope.seed,
@@ -265,6 +282,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         strategy: arguments.strategy.strategy(),
         delegate: arguments.returns.delegate(),
         time_limit: arguments.time_limit,
+        compare_fewer: !arguments.sweep,
         checkpoint,
     }
 }
@@ -312,6 +330,20 @@ fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
             machine.name, machine.cores
         ))
         .remedy("ask for fewer cores, or name a larger --machine")),
+        _ => Ok(()),
+    }
+}
+
+fn check_functions(arguments: &Arguments) -> Result<(), Failure> {
+    match arguments.functions {
+        Some(functions) if functions < arguments.cores => {
+            let cores = arguments.cores;
+            let message = format!(
+                "--functions {functions}: with {cores} cores, at least {cores} functions move \
+                 threads, one to each"
+            );
+            Err(Failure::new(Exit::Usage, message).remedy("ask for fewer cores, or more functions"))
+        }
         _ => Ok(()),
     }
 }

@@ -18,6 +18,11 @@ fn refused(arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), said)
 }
 
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/traces/samples/mariadb-tpcc.trace"
+);
+
 /// Three requests keep these searches short.
 const SHORT: [&str; 4] = ["--cores", "2", "--requests", "3"];
 
@@ -145,6 +150,63 @@ fn hops_back_are_not_looked_at_when_never_wanted() {
 }
 
 #[test]
+fn cores_can_have_several_functions_and_the_plan_replays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("split.toml");
+    let path = path.to_str().unwrap();
+    let found = json(&["--functions", "3", "-o", path]);
+    let plan = corehop_plans::read(Path::new(path)).unwrap();
+    let cores: Vec<u32> = plan
+        .functions
+        .iter()
+        .map(|function| function.core)
+        .collect();
+    assert_eq!((plan.cores, cores.len(), cores[0]), (2, 3, 0));
+    assert_eq!(cores.iter().max(), Some(&1));
+    assert_eq!(found["ranks"][0]["cores"], serde_json::json!(cores));
+    let why = found["why_this_strategy"].as_str().unwrap();
+    assert!(
+        why.contains("branch and bound needs a core for each function"),
+        "{why}"
+    );
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "--json", "--plan", path, SAMPLE])
+        .output()
+        .expect("the command starts");
+    assert!(output.status.success(), "{output:?}");
+    let (code, said) = refused(&["--cores", "3", "--functions", "2"]);
+    assert_eq!(
+        (code, said.contains("at least 3 functions move threads")),
+        (2, true)
+    );
+}
+
+#[test]
+fn fewer_cores_are_compared_on_the_same_requests() {
+    let three = ["--cores", "3", "--requests", "3", "--json"];
+    let of = |arguments: &[&str]| -> Value {
+        let output = partition(&[&three[..], arguments].concat());
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).expect("one JSON object")
+    };
+    let found = of(&[]);
+    let fewer = found["fewer"].as_array().unwrap();
+    assert_eq!((fewer.len(), &fewer[0]["cores"]), (1, &2.into()));
+    assert_eq!(
+        fewer[0]["held_out"]["baseline"],
+        found["held_out"]["baseline"]
+    );
+    let misses = |of: &Value| of["held_out"]["split"]["l2"]["misses"].as_f64().unwrap();
+    let is_as_good = misses(&fewer[0]) <= misses(&found) * 1.01;
+    assert_eq!(
+        found["as_good_cores"],
+        if is_as_good { 2.into() } else { Value::Null }
+    );
+    let cores = if is_as_good { 2 } else { 3 };
+    assert_eq!(of(&["--fewer"])["cores"], cores);
+}
+
+#[test]
 fn a_split_found_on_three_requests_misses_less_on_others() {
     let held_out = &json(&[])["held_out"];
     let misses = |side: &str| held_out[side]["l2"]["misses"].as_u64().unwrap();
@@ -228,7 +290,7 @@ fn more_cores_than_candidates_are_refused_with_a_way_out() {
     let (code, said) = refused(&["--cores", "8", "--requests", "3", "--min-share", "1"]);
     assert_eq!(code, 3);
     assert!(
-        said.contains("groups of candidate functions for 8 cores"),
+        said.contains("groups of candidate functions, of which 8 were to be chosen"),
         "{said}"
     );
     assert!(said.contains("--min-share"), "{said}");

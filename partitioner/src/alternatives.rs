@@ -10,12 +10,9 @@ use crate::progress::Progress;
 use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Split};
 use corehop_traces::Trace;
 
-/// Functions as the trace numbers them, each with its core.
-pub type Placed = Vec<(u32, u32)>;
-
 /// A planned function, as the trace numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Planned {
+pub struct Placed {
     /// The function.
     pub function: u32,
     /// Where its entry moves a thread.
@@ -46,7 +43,7 @@ pub struct Alternatives {
 pub fn alternatives(
     trace: &Trace,
     machine: &Machine,
-    plan: &[Planned],
+    plan: &[Placed],
     candidates: &[u32],
     options: &ReplayOptions<'_>,
     progress: &dyn Progress,
@@ -58,7 +55,7 @@ pub fn alternatives(
     let prepared = Prepared::with_calls(trace, &[machine], &functions, options)?;
     let neighbours = plan.len() * (others.len() + 2);
     progress.begin("replaying the plan's neighbours", Some(neighbours as u64));
-    let replayed = |change: &dyn Fn(&mut Vec<Planned>)| {
+    let replayed = |change: &dyn Fn(&mut Vec<Placed>)| {
         let mut placed = plan.to_vec();
         change(&mut placed);
         progress.advance(1);

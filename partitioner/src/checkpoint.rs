@@ -11,6 +11,7 @@
 //! and again. The bytes are postcard's, after a mark, a version and a checksum, without which
 //! nothing is read.
 
+use crate::evaluate::GROUPS;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,8 +46,8 @@ pub struct Subject {
 /// Costs by key, of sets and of what each residue has of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Costs {
-    /// L2 misses of whole sets.
-    pub sets: Vec<(u128, u64)>,
+    /// Of whole sets, by group of residues.
+    pub sets: Vec<(u128, [u64; GROUPS])>,
     /// By residue, those of its lines.
     pub residues: Vec<Vec<(u128, u64)>>,
 }

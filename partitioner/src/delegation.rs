@@ -7,11 +7,11 @@
 //! is replayed in full on the searched requests, of more than six functions only those that one
 //! change after the other makes better. The best is then judged like the split itself.
 
-use crate::Error;
-use crate::judge::{Comparison, Judged};
+use crate::evaluate::rounds;
+use crate::judge::Comparison;
 use crate::objective::Objective;
 use crate::progress::Progress;
-use crate::requests::Parts;
+use crate::{Error, Outcome};
 use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Split, replay};
 use corehop_traces::Trace;
 use rayon::prelude::*;
@@ -81,19 +81,24 @@ const MOST_FOR_ALL: usize = 6;
 /// Which calls are delegated, by place of the function in the split.
 type Combination = Vec<bool>;
 
-/// Tries which calls of `split`, functions with their cores, had better be delegated on the
-/// searched requests, replayed `rounds` times in a row. `judged` is what is known of the split.
+/// Tries which calls of the split in `outcome` had better be delegated, on the searched requests.
 ///
 /// # Errors
 /// What reading or replaying the trace says.
 pub fn delegation(
     trace: &Trace,
     machine: &Machine,
-    (parts, judged): (&Parts, &Judged),
-    split: &[(u32, u32)],
-    (objective, rounds): (Objective, usize),
+    outcome: &Outcome,
+    objective: Objective,
     progress: &dyn Progress,
 ) -> Result<Delegation, Error> {
+    let Outcome {
+        parts,
+        judged,
+        split,
+        ..
+    } = outcome;
+    let rounds = rounds(parts.searched.len());
     let functions: Vec<u32> = split.iter().map(|&(function, _)| function).collect();
     progress.begin("trying hops back", None);
     let options = ReplayOptions {

@@ -45,6 +45,7 @@ pub fn more_draws(
         let settings = Settings {
             seed,
             delegate: settings.delegate.silently(),
+            compare_fewer: false,
             ..*settings
         };
         let outcome = partition(trace, machine, &settings, progress)?;

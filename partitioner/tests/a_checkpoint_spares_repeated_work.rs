@@ -1,6 +1,7 @@
 //! Checkpoints: what is kept is found again, of the same search only, and damage is told.
 
 use corehop_partitioner::checkpoint::{Checkpoint, Costs, Error, Subject};
+use corehop_partitioner::evaluate::GROUPS;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;
@@ -21,8 +22,9 @@ fn open(path: &Path, requests: &str) -> Result<Checkpoint, Error> {
 }
 
 fn costs() -> impl Strategy<Value = Costs> {
-    let some = || vec((any::<u128>(), any::<u64>()), 0..20);
-    (some(), vec(some(), 0..5)).prop_map(|(sets, residues)| Costs { sets, residues })
+    let sets = vec((any::<u128>(), any::<[u64; GROUPS]>()), 0..20);
+    let residue = vec((any::<u128>(), any::<u64>()), 0..20);
+    (sets, vec(residue, 0..5)).prop_map(|(sets, residues)| Costs { sets, residues })
 }
 
 fn cases(count: u32) -> ProptestConfig {

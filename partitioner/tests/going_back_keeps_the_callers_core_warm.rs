@@ -70,12 +70,14 @@ fn search(delegate: Delegate) -> Outcome {
     let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
     let settings = Settings {
         cores: 2,
+        functions: 2,
         searched: Searched::Sample(10),
         rule: Rule::default(),
         seed: 1,
         objective: Objective::L2,
         strategy: None,
         delegate,
+        compare_fewer: false,
         time_limit: None,
         checkpoint: None,
     };
@@ -86,7 +88,7 @@ fn search(delegate: Delegate) -> Outcome {
 #[test]
 fn asked_to_tell_it_tells_and_leaves_the_split_as_it_was() {
     let outcome = search(Delegate::Tell);
-    assert_eq!(outcome.split, [0, 1]);
+    assert_eq!(outcome.split, [(0, 0), (1, 1)]);
     assert_eq!(outcome.delegated, []);
     let found = outcome.delegation.unwrap();
     assert!(found.pays());
@@ -111,7 +113,7 @@ fn asked_to_take_it_judges_the_split_that_goes_back() {
     let outcome = search(Delegate::Take);
     assert_eq!(
         (&outcome.split[..], &outcome.delegated[..]),
-        (&[0, 1][..], &[1][..])
+        (&[(0, 0), (1, 1)][..], &[1][..])
     );
     let held_out = outcome.judged.held_out.unwrap();
     let counted = (held_out.split.l2.misses(), held_out.hops);

@@ -5,7 +5,7 @@ use super::{Mover, Report, Throughput};
 use crate::line::line;
 use crate::name::{of_owner, shortened};
 use crate::number::{change_between, grouped as count, share};
-use corehop_partitioner::alternatives::Planned;
+use corehop_partitioner::alternatives::Placed;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
@@ -101,7 +101,7 @@ fn load(text: &mut String, report: &Report<'_>) {
             .placed
             .iter()
             .filter(|placed| placed.core as usize == core);
-        let name = |placed: &Planned| {
+        let name = |placed: &Placed| {
             let back = if placed.delegated { " and back" } else { "" };
             format!("{}{back}", shortened(report.name(placed.function)))
         };

@@ -56,6 +56,7 @@ impl Sweep<'_> {
                 let settings = Settings {
                     cores,
                     delegate: self.settings.delegate.silently(),
+                    functions: arguments.functions.unwrap_or(cores),
                     ..*self.settings
                 };
                 let judged = match partition(self.trace, machine, &settings, progress) {
