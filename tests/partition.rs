@@ -48,6 +48,7 @@ fn scripts_find_every_documented_key() {
         "searched",
         "held_out",
         "hops_per_request",
+        "returns",
         "plan",
     ];
     for key in keys {
@@ -111,6 +112,41 @@ fn a_checkpoint_of_another_search_is_refused_and_kept() {
         (code, said.contains("no checkpoint of a search")),
         (3, true)
     );
+}
+
+#[test]
+fn hops_back_are_tried_and_taken_only_where_they_pay() {
+    let found = json(&["--strategy", "local", "--returns", "auto"]);
+    let returns = &found["returns"];
+    assert_eq!(
+        (&returns["tried"], &returns["rounds"]),
+        (&4.into(), &2.into())
+    );
+    let misses = |of: &Value| of["counters"]["l2"]["misses"].as_u64().unwrap();
+    let alone = returns["alone"].as_array().unwrap();
+    let planned = found["plan"].as_array().unwrap();
+    assert_eq!((alone.len(), planned.len()), (2, 2));
+    for (variant, function) in alone.iter().zip(planned) {
+        assert_eq!(
+            variant["functions"],
+            serde_json::json!([function["symbol"]])
+        );
+        assert!(misses(&returns["best"]) <= misses(variant));
+    }
+    let back = planned.iter().filter(|function| function["mode"] == "call");
+    let back: Vec<&Value> = back.map(|function| &function["symbol"]).collect();
+    assert_eq!(serde_json::json!(back), returns["best"]["functions"]);
+    assert_eq!(returns["taken"], !back.is_empty());
+    assert_eq!(
+        returns["best_held_out"]["counters"],
+        found["held_out"]["split"]
+    );
+}
+
+#[test]
+fn hops_back_are_not_looked_at_when_never_wanted() {
+    let found = json(&["--strategy", "local", "--returns", "never"]);
+    assert!(found["returns"].is_null());
 }
 
 #[test]
