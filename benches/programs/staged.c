@@ -158,8 +158,8 @@ static uint64_t all_touches(void)
     return sum;
 }
 
-/* Touches a second, once what was first touched is warm, and which share of its two CPUs this process
- * got meanwhile. */
+/* Touches a second, once what was first touched is warm, and which share of its two CPUs this
+ * process got meanwhile. */
 static int measure(int duration_ms)
 {
     static pthread_t threads[MOST_SESSIONS];

@@ -3,9 +3,10 @@
 //! `make bench-staged` runs it whole: tables for people, a picture, and one JSON object in the last
 //! line. The program is `benches/programs/staged.c`, after Curto's Accesstest; the carrier and
 //! affinity backends are held against two plain threads on the same two cores, never against one
-//! core. Ratios are also given for equal processor time, since what else the machine does takes more
-//! from two threads than from many. Beside them stands what the simulator says of the same paths.
-//! Without arguments, as under `cargo test`, one small point is measured, to show that it works.
+//! core. Ratios are also given for equal processor time, since what else the machine does takes
+//! more from two threads than from many. Beside them stands what the simulator says of the same
+//! paths. Without arguments, as under `cargo test`, one small point is measured, to show that it
+//! works.
 
 mod chart;
 #[path = "../patched/mod.rs"]
@@ -224,7 +225,8 @@ fn figures(found: &[Found]) -> serde_json::Value {
             "working_set_kib": f.point.working_set_kib, "updates_percent": f.point.updates_percent,
             "touches": f.point.touches, "sessions": f.point.sessions,
             "in_place_touches_per_s": f.measured[0], "carrier_touches_per_s": f.measured[1],
-            "affinity_touches_per_s": f.measured[2], "carrier_ratio": carrier, "cpu_shares": f.shares,
+            "affinity_touches_per_s": f.measured[2], "carrier_ratio": carrier,
+            "cpu_shares": f.shares,
             "carrier_ratio_in_equal_time": ratios(f.in_equal_time())[0],
             "affinity_ratio_in_equal_time": ratios(f.in_equal_time())[1],
             "affinity_ratio": affinity, "predicted_carrier_ratio": predicted.map(|p| p[0]),
