@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 ///
 /// The copy loads corehop's runtime, which is written beside it; keep the two in one folder. How
 /// the copy hops is chosen when it starts: COREHOP_BACKEND=affinity (default), carrier, count or
-/// off; COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE writes counts as JSON at
-/// exit (%p becomes the process id).
+/// off; COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE writes counts as JSON
+/// at exit (%p becomes the process id).
 #[derive(Args)]
 pub struct Arguments {
     /// The program to patch; it is only read
