@@ -334,6 +334,24 @@ fn a_sweep_says_on_which_machines_splitting_pays() {
 }
 
 #[test]
+fn throughput_counts_the_busiest_core_and_its_waits() {
+    let of = |connections| json(&["--objective", "throughput", "--connections", connections]);
+    let (one, many) = (of("1"), of("64"));
+    let cycles = |found: &Value, side: &str| found["held_out"][side]["cycles"].as_f64().unwrap();
+    let ratio = |found: &Value| found["draws"][0]["ratio"].as_f64().unwrap();
+    // One connection waits for nobody, so its throughput is that of cycles.
+    let expected = cycles(&one, "split") / cycles(&one, "baseline");
+    assert!((ratio(&one) - expected).abs() < 1e-6, "{one}");
+    assert_eq!(
+        (&one["objective"], &one["connections"]),
+        (&"throughput".into(), &1.into())
+    );
+    // Two cores serve many connections at most twice as fast as one does.
+    let least = cycles(&many, "split") / cycles(&many, "baseline");
+    assert!(ratio(&many) >= least, "{many}");
+}
+
+#[test]
 fn another_objective_is_taken_from_full_replays() {
     let found = json(&["--objective", "cycles"]);
     let ranks = found["ranks"].as_array().unwrap();
