@@ -6,6 +6,7 @@
 mod doubts;
 mod json;
 mod plan;
+mod returns;
 mod sweep;
 mod text;
 
@@ -16,6 +17,7 @@ use crate::sample;
 use crate::scope::Scope;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::checkpoint::Checkpoint;
+use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::draws::{Draw, more_draws};
 use corehop_partitioner::fewer::functions;
 use corehop_partitioner::objective::Objective;
@@ -82,6 +84,10 @@ pub struct Arguments {
     /// first two proves the result at less cost.
     #[arg(long, value_enum, default_value_t = How::Auto)]
     strategy: How,
+    /// Whether threads go back when a planned function's call returns: never, not even looked at;
+    /// not, but the report says what it would do; or wherever that is better.
+    #[arg(long, value_enum, default_value_t = Returns::Tell)]
+    returns: Returns,
     /// Stop looking after so many seconds and keep the best so far, as Ctrl-C does.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<Duration>,
@@ -114,6 +120,24 @@ impl How {
             How::Bound => Some(Strategy::Bound),
             How::Local => Some(Strategy::Local),
             How::Random => Some(Strategy::Random),
+        }
+    }
+}
+
+/// What to do about hops when calls return.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Returns {
+    Never,
+    Tell,
+    Auto,
+}
+
+impl Returns {
+    fn delegate(self) -> Delegate {
+        match self {
+            Returns::Never => Delegate::Never,
+            Returns::Tell => Delegate::Tell,
+            Returns::Auto => Delegate::Take,
         }
     }
 }
@@ -161,6 +185,7 @@ struct Report<'a> {
     outcome: &'a Outcome,
     /// This search and those with other seeds.
     draws: Vec<Draw>,
+    returns: Returns,
     seconds: f64,
 }
 
@@ -217,6 +242,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         settings: &settings,
         outcome: &outcome,
         draws,
+        returns: arguments.returns,
         seconds,
     };
     let delivered = deliver(&report, arguments);
@@ -260,6 +286,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         seed: arguments.scope.seed,
         objective: arguments.objective.objective(arguments.connections),
         strategy: arguments.strategy.strategy(),
+        delegate: arguments.returns.delegate(),
         time_limit: arguments.time_limit,
         compare_fewer: !arguments.sweep,
         checkpoint,

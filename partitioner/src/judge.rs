@@ -13,9 +13,7 @@ use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::Parts;
 use crate::strategy::Ranking;
-use corehop_simulator::{
-    Counters, Machine, Prepared, Replay, ReplayOptions, Setting, Split, replay_all,
-};
+use corehop_simulator::{Counters, Machine, Prepared, Replay, Setting, Split, replay_all};
 use corehop_traces::Trace;
 use rayon::prelude::*;
 
@@ -206,12 +204,7 @@ impl Judge<'_> {
         &self,
         splits: impl Iterator<Item = &'s [(u32, u32)]>,
     ) -> Result<Vec<Comparison>, Error> {
-        let parts = self.parts;
-        let options = ReplayOptions {
-            requests: Some([&parts.warm_up[..], &parts.judging].concat()),
-            warm_up_requests: parts.warm_up.len(),
-            ..ReplayOptions::default()
-        };
+        let options = self.parts.judging_options();
         let splits: Vec<Split> = [&[][..]].into_iter().chain(splits).map(split_at).collect();
         let machine = self.machine;
         let setting = |split| Setting { machine, split };

@@ -55,6 +55,7 @@ impl Sweep<'_> {
                 }
                 let settings = Settings {
                     cores,
+                    delegate: self.settings.delegate.silently(),
                     functions: arguments.functions.unwrap_or(cores),
                     ..*self.settings
                 };
