@@ -7,7 +7,8 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/tests
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
-.PHONY: help demo test test-long bench-replay bench-search build sample fuzz clean
+.PHONY: help demo test test-long bench-hop bench-staged bench-replay bench-search \
+	build sample fuzz clean
 
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
@@ -15,6 +16,8 @@ help:
 	@echo 'make test-long  holds the simulator to its oracle on COREHOP_CASES (1000000) random cases'
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
+	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
+	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
 	@echo 'make sample records the bundled sample trace anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
@@ -40,6 +43,12 @@ test:
 test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),1000000) cargo test --release --locked \
 		-p corehop-simulator --test the_simulator_equals_the_oracle
+
+bench-hop:
+	@cargo bench --locked --bench hop -- --whole
+
+bench-staged:
+	@cargo bench --locked --bench staged -- --whole
 
 bench-search:
 	@cargo bench --locked --bench search -- --whole

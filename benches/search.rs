@@ -7,7 +7,7 @@
 //! arguments, as under `cargo test`, it runs once on a few requests, to show that it still works.
 
 use corehop_partitioner::candidates::{Candidates, Rule};
-use corehop_partitioner::evaluate::{Choice, Evaluator, ROUNDS};
+use corehop_partitioner::evaluate::{Choice, Evaluator, rounds};
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::{Parts, Searched};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
@@ -147,6 +147,10 @@ impl Subject {
         })
     }
 
+    fn rounds(&self) -> usize {
+        rounds(self.requests.len())
+    }
+
     fn prepare(&self) -> Outcome<Prepared> {
         let options = ReplayOptions {
             requests: Some(self.requests.clone()),
@@ -172,10 +176,11 @@ impl Subject {
     ) -> Outcome<Timed> {
         let begun = Instant::now();
         let prepared = self.prepare()?;
-        let alone = Alone::new(&prepared, &self.machine, ROUNDS).ok_or("a shared L2")?;
+        let alone = Alone::new(&prepared, &self.machine, self.rounds()).ok_or("a shared L2")?;
         let mut evaluator = Evaluator::new(&alone, &self.functions);
         let wanted = Search {
             cores,
+            functions: cores,
             strategy,
             seed: 1,
             keep: 5,
@@ -190,8 +195,8 @@ impl Subject {
     }
 
     fn split(&self, choice: &Choice) -> Split {
-        let functions = choice.iter().map(|&index| self.functions[index as usize]);
-        Split::new(functions.zip(0..))
+        let placed = choice.iter();
+        Split::new(placed.map(|&(index, core)| (self.functions[index as usize], core)))
     }
 
     /// Seconds a split when each is replayed access by access from the trace.
@@ -201,7 +206,7 @@ impl Subject {
         let replay = |choice: &Choice| -> Outcome<u64> {
             let split = self.split(choice);
             let mut replayer = Replayer::new(&machine, &split)?;
-            for _ in 0..ROUNDS {
+            for _ in 0..self.rounds() {
                 let mut executions = self.trace.executions_of(&self.requests);
                 while let Some(execution) = executions.next()? {
                     replayer.execute(&execution);
@@ -226,7 +231,7 @@ impl Subject {
         let choices = self.drawn(cores, splits);
         let counted = self.evaluated(&choices)?;
         for (choice, counted) in choices.iter().zip(counted) {
-            let replay = prepared.replay_rounds(&machine, &self.split(choice), ROUNDS)?;
+            let replay = prepared.replay_rounds(&machine, &self.split(choice), self.rounds())?;
             assert_eq!(replay.counters.l2.misses(), counted, "{choice:?}");
         }
         Ok(())
@@ -234,7 +239,7 @@ impl Subject {
 
     fn evaluated(&self, choices: &[Choice]) -> Outcome<Vec<u64>> {
         let prepared = self.prepare()?;
-        let alone = Alone::new(&prepared, &self.machine, ROUNDS).ok_or("a shared L2")?;
+        let alone = Alone::new(&prepared, &self.machine, self.rounds()).ok_or("a shared L2")?;
         Ok(Evaluator::new(&alone, &self.functions).evaluate(choices))
     }
 
@@ -246,7 +251,7 @@ impl Subject {
             (state >> 33) as u32 % self.functions.len() as u32
         };
         let mut split = || {
-            let mut split = Choice::new();
+            let mut split = Vec::new();
             while split.len() < cores as usize {
                 let function = next();
                 if !split.contains(&function) {
@@ -254,7 +259,7 @@ impl Subject {
                 }
             }
             split.sort_unstable();
-            split
+            split.into_iter().zip(0..).collect()
         };
         (0..splits).map(|_| split()).collect()
     }

@@ -43,13 +43,13 @@ static bool move(int32_t core)
     return true;
 }
 
-static __attribute__((noinline)) void hop(uint32_t hook, int32_t core)
+static void hop(uint32_t hook, int32_t core)
 {
     if (place.backend != &affinity_backend)
         take_over(&affinity_backend);
     if (place.stopped)
         return;
-    uint64_t began = hop_begins(place.block);
+    uint64_t began = hop_begins();
     if (!move(core)) {
         bump(&place.block->failed_hops);
         return;
@@ -58,17 +58,6 @@ static __attribute__((noinline)) void hop(uint32_t hook, int32_t core)
     if (place.counted != core)
         bump(&place.tallies[hook].hops);
     place.counted = core;
-}
-
-static void enter(uint32_t hook)
-{
-    struct tally *tallies = place.tallies;
-    if (UNLIKELY(tallies == NULL))
-        tallies = first_hook();
-    bump(&tallies[hook].calls);
-    int32_t core = (int32_t)program.hooks[hook].core;
-    if (UNLIKELY(place.core != core || place.backend != &affinity_backend))
-        hop(hook, core);
 }
 
 static bool prepare(void)
@@ -101,7 +90,7 @@ void affinity_resume(void)
 
 const struct backend affinity_backend = {
     .name = "affinity",
-    .enter = enter,
+    .hop = hop,
     .prepare = prepare,
     .leave = affinity_suspend,
     .forked = affinity_suspend,

@@ -9,9 +9,9 @@ use std::path::Path;
 
 /// Version of what a patched file and the runtime expect of each other: the note, the hook table,
 /// and how a trampoline calls.
-const ABI: u32 = 1;
+const ABI: u32 = 2;
 
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 22] = [
     "start.c",
     "threads.c",
     "affinity.c",
@@ -30,10 +30,18 @@ const SOURCES: [&str; 20] = [
     "statistics.c",
     "clock.c",
     "system.c",
+    "vectors.c",
+    "enter.S",
     "switch.S",
     "guards.S",
 ];
-const INCLUDED: [&str; 4] = ["corehop.h", "carrier.h", "guarded.h", "build.rs"];
+const INCLUDED: [&str; 5] = [
+    "corehop.h",
+    "carrier.h",
+    "guarded.h",
+    "offsets.h",
+    "build.rs",
+];
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo names the package's folder");

@@ -62,31 +62,37 @@ static bool is_ready(void)
     return false;
 }
 
-static __attribute__((noinline)) void hop(uint32_t hook, int32_t core)
+/* Moves the calling thread to a plan core's carrier; false if it is at home instead. */
+static inline bool travel(struct traveller *traveller, int32_t core)
+{
+    traveller->going = core;
+    fetch(&crew.cores[core].inbox);
+    if (LIKELY(traveller->carrier != NULL))
+        leave(traveller, &traveller->carrier->stack);
+    else if (!depart(traveller))
+        return false;
+    if (LIKELY(traveller->carrier != NULL))
+        return true;
+    come_home(traveller);
+    return false;
+}
+
+static void hop(uint32_t hook, int32_t core)
 {
     if (!is_ready() || place.core == core)
         return;
     struct traveller *traveller = place.traveller;
-    uint64_t began = hop_begins(place.block);
+    uint64_t began = hop_begins();
+    traveller->counters = &place.tallies[hook];
     /* Called home on the way, for a signal perhaps, it tries once more. */
-    if (UNLIKELY(!travel(traveller, core) && !travel(traveller, core)))
-        return;
+    for (int tries = 0; UNLIKELY(!travel(traveller, core)); tries++)
+        if (tries == 1)
+            return;
     hop_ends(place.block, began);
     place.core = core;
     if (place.counted != core)
         bump(&place.tallies[hook].hops);
     place.counted = core;
-}
-
-static void enter(uint32_t hook)
-{
-    struct tally *tallies = place.tallies;
-    if (UNLIKELY(tallies == NULL))
-        tallies = first_hook();
-    bump(&tallies[hook].calls);
-    int32_t core = (int32_t)program.hooks[hook].core;
-    if (UNLIKELY(place.core != core || place.backend != &carrier_backend))
-        hop(hook, core);
 }
 
 static const char *reason_against(void)
@@ -96,7 +102,7 @@ static const char *reason_against(void)
     __cpuid(1, a, b, c, d);
     if ((getauxval(AT_HWCAP2) & HAS_FSGSBASE) == 0)
         return "this machine or kernel has no FSGSBASE";
-    if ((c & bit_OSXSAVE) == 0)
+    if ((c & bit_OSXSAVE) == 0 || !prepare_vectors())
         return "this machine or kernel has no XSAVE";
     if (system_call(__NR_arch_prctl, SHADOW_STACK_STATUS, (long)&shadow, 0, 0, 0, 0) == 0 &&
         (shadow & 1) != 0)
@@ -109,6 +115,7 @@ static const char *reason_against(void)
         return "no CPUs to use";
     if (!prepare_crew(processors))
         return "no memory";
+    prepare_inboxes();
     if (!prepare_home())
         return "signal 16, which it needs, is in use";
     return NULL;
@@ -120,7 +127,7 @@ static bool prepare(void)
     return refusal == NULL;
 }
 
-static void leave(void)
+static void let_go(void)
 {
     if (place.traveller != NULL)
         go_home(place.traveller);
@@ -134,8 +141,8 @@ static void forked(void)
 
 const struct backend carrier_backend = {
     .name = "carrier",
-    .enter = enter,
+    .hop = hop,
     .prepare = prepare,
-    .leave = leave,
+    .leave = let_go,
     .forked = forked,
 };

@@ -23,14 +23,20 @@
 
 struct carrier;
 
+/* What passes between cores on every hop comes first: one cache line, then its registers. */
 struct traveller {
     void *stack;             /* its stack pointer while it does not run */
     uintptr_t thread_base;   /* FS base */
-    uint8_t *vectors;        /* XSAVE area */
-    struct traveller *next;  /* in an inbox, or unused */
+    struct traveller *next;  /* in an inbox, where the last has the inbox's state; or unused */
     struct carrier *carrier; /* whose kernel thread it runs on; NULL at home */
+    const void *counters;    /* those of the hook that it hops at */
     int32_t going;           /* the core it left for, or HOME */
     uint32_t wanted_home;    /* carriers send it home instead of running it */
+    uint32_t control;        /* MXCSR */
+    uint32_t keys;           /* PKRU */
+    uint32_t is_whole;       /* saved in `vectors`, rather than in `control` to `registers` */
+    uint8_t registers[256] __attribute__((aligned(64))); /* SSE */
+    uint8_t *vectors;                                    /* XSAVE area */
     uint32_t away;           /* since it left home and until it is back */
     uint32_t detained;       /* it leaves home no more */
     uint32_t arrived;        /* it is back, and home may go on with it */
@@ -44,16 +50,35 @@ struct traveller {
 
 #define HOME (-1)
 
-/* What passes between cores on every hop shares one cache line. */
+/* What a traveller uses first when it goes on, besides itself. */
+struct surroundings {
+    const struct traveller *of;
+    const void *stack;
+    uintptr_t thread_base;
+    const void *counters;
+};
+#define REMEMBERED 16
+
+/* The inbox is what cores contend for, so it has a cache line of its own. */
 struct core {
-    struct traveller *inbox; /* newest first */
-    uintptr_t holder;        /* a carrier, | RUNNING while its traveller runs */
-    uint32_t asleep;         /* the holder waits on this word */
+    uintptr_t inbox __attribute__((aligned(64))); /* a traveller, newest first, or a state below */
+    uintptr_t holder __attribute__((aligned(64))); /* a carrier, | RUNNING with a traveller */
     uint32_t processor;
     uint64_t runs;           /* travellers run, for the keeper to see progress */
     struct traveller *ready; /* oldest first; the holder's */
     struct carrier *spares;  /* under crew's lock */
-} __attribute__((aligned(64)));
+    struct surroundings remembered[REMEMBERED]; /* the holder's */
+};
+
+/* States of an empty inbox: its holder watches it, sleeps on it, or runs a traveller. */
+#define WATCHED 0ul
+#define ASLEEP 1ul
+#define BUSY 2ul
+
+static inline bool has_travellers(const struct core *core)
+{
+    return __atomic_load_n(&core->inbox, __ATOMIC_RELAXED) > BUSY;
+}
 
 #define RUNNING 1ul
 
@@ -93,21 +118,49 @@ void crew_forked(void);
 struct carrier *carrier_of_thread(int thread);
 /* Starts a kernel thread without libc; `word` holds its id until it has ended. */
 bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word);
-/* The keeper's look at every core; true while something waits behind a running traveller. */
-bool relieve_stalls(void);
+/* What the keeper saw when it looked at every core: nobody waiting, or some, perhaps so that a core
+ * got another holder. */
+enum sighting { NOBODY_WAITS, SOME_WAIT, STALL };
+enum sighting relieve_stalls(void);
 
 /* inbox.c */
+/* Has a line brought here, to be written, without waiting for it. */
+static inline void fetch(const void *line)
+{
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+}
+void prepare_inboxes(void);
 void hand_over(struct core *core, struct traveller *traveller);
 struct traveller *take_waiting(struct core *core);
 void wait_for_work(struct core *core);
+void wake_watcher(struct core *core);
 
 /* home.c */
 bool prepare_home(void);
-extern size_t vectors_size; /* of an XSAVE area */
-bool travel(struct traveller *traveller, int32_t core);
+/* Leaves home for where `going` says; false when this may not be now. */
+bool depart(struct traveller *traveller);
+/* What to do when a hop has ended at home. */
+void come_home(struct traveller *traveller);
 void go_home(struct traveller *traveller);
 void send_home(struct traveller *traveller);
 void keep_house(void *traveller);
+
+/* vectors.c */
+extern size_t vectors_size; /* of an XSAVE area */
+bool prepare_vectors(void);
+void save_vectors(struct traveller *traveller);
+void restore_vectors(const struct traveller *traveller);
+/* What a kernel thread must have between travellers, and inherits otherwise. */
+void reset_vectors(void);
+
+/* Sends the traveller wherever `going` says; returns where it goes on. In line, because each return
+ * into a frame from before the switch is predicted wrongly. */
+static inline void leave(struct traveller *traveller, void **stack_there)
+{
+    save_vectors(traveller);
+    switch_stack(&traveller->stack, *stack_there);
+    restore_vectors(traveller);
+}
 
 /* travellers.c */
 struct traveller *enlist(void);

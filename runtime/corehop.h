@@ -2,9 +2,9 @@
  * What the parts of the runtime share: the note a patched file carries, the hooks it lists, the
  * state of a thread, and the table of backends.
  *
- * Read start.c first. The hot path is one backend's enter() and nothing else: no lock, no
- * allocation, no libc, and (see build.rs) no vector register, because the trampolines that lead
- * here save general registers and flags only.
+ * Read start.c first. The hot path is enter.S, and a backend's hop() where the thread must move: no
+ * lock, no allocation, no libc, and (see build.rs) no vector register, because general registers
+ * and flags are all that is saved around a hook.
  */
 #ifndef COREHOP_H
 #define COREHOP_H
@@ -26,7 +26,7 @@ struct note {
     uint32_t cores; /* cores of the plan */
     uint32_t hooks; /* entries of the table */
     uint32_t size;  /* of this struct: a later one may be longer */
-    uint64_t slot;  /* where the trampolines look for enter(); zero in the file */
+    uint64_t slot;  /* where the trampolines look for enter; zero in the file */
     uint64_t table; /* of struct hook */
     uint64_t names; /* zero-terminated symbols, one after the other */
 };
@@ -53,7 +53,6 @@ struct block {
     struct block *next;
     int owner; /* kernel thread id */
     uint64_t failed_hops;
-    uint64_t timed_hops; /* every hop, of which one in SAMPLING is timed */
     uint64_t lengths[LENGTHS];
     struct tally tallies[];
 };
@@ -71,14 +70,16 @@ struct place {
     bool stopped;      /* a hop failed: this thread stays where it is */
     bool followed;     /* its end will be seen, so it may leave its kernel thread */
     bool ending;       /* and has begun */
-};
+    uint32_t hops;     /* tried, of which one in SAMPLING is timed */
+} __attribute__((aligned(64)));
 
 /* One way to move a thread: a file of its own, and a line in start.c's table. */
 struct backend {
     const char *name;
-    /* Called by the patched program at every hook. NULL: the slot stays empty, nothing happens. */
-    void (*enter)(uint32_t hook);
-    /* Called once before the first enter(); false, after a message, if this cannot be done here. */
+    /* Called at a hook where the thread is not on that core, or was put there by another backend.
+     * NULL: no hook does anything. */
+    void (*hop)(uint32_t hook, int32_t core);
+    /* Called once before the first hop(); false, after a message, if this cannot be done here. */
     bool (*prepare)(void);
     /* Undoes for the calling thread what enter() did: another backend takes it over. */
     void (*leave)(void);
@@ -98,6 +99,11 @@ struct program {
 
 extern struct program program;
 extern __thread struct place place __attribute__((tls_model("initial-exec")));
+
+/* enter.S: what the slot holds. It calls enter_slowly() for all but a thread that is there. */
+void enter(void);
+void enter_off(void);
+void enter_slowly(uint32_t hook);
 
 /* start.c */
 const struct backend *backend_called(const char *name);
@@ -151,9 +157,9 @@ static inline uint64_t clock_now(void)
 }
 
 /* Zero, or for one hop in SAMPLING the time at which it began. */
-static inline uint64_t hop_begins(struct block *block)
+static inline uint64_t hop_begins(void)
 {
-    return UNLIKELY(block->timed_hops++ % SAMPLING == 0) ? clock_now() : 0;
+    return UNLIKELY(place.hops++ % SAMPLING == 0) ? clock_now() : 0;
 }
 
 static inline void hop_ends(struct block *block, uint64_t began)

@@ -6,7 +6,7 @@
  */
 #include "corehop.h"
 
-static __attribute__((noinline)) void hop(uint32_t hook, int32_t core)
+static void hop(uint32_t hook, int32_t core)
 {
     if (place.backend != &count_backend)
         take_over(&count_backend);
@@ -17,17 +17,6 @@ static __attribute__((noinline)) void hop(uint32_t hook, int32_t core)
     place.counted = core;
 }
 
-static void enter(uint32_t hook)
-{
-    struct tally *tallies = place.tallies;
-    if (UNLIKELY(tallies == NULL))
-        tallies = first_hook();
-    bump(&tallies[hook].calls);
-    int32_t core = (int32_t)program.hooks[hook].core;
-    if (UNLIKELY(place.core != core || place.backend != &count_backend))
-        hop(hook, core);
-}
-
 static bool prepare(void)
 {
     return true;
@@ -35,6 +24,6 @@ static bool prepare(void)
 
 const struct backend count_backend = {
     .name = "count",
-    .enter = enter,
+    .hop = hop,
     .prepare = prepare,
 };

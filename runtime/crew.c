@@ -25,7 +25,13 @@ struct crew crew;
 struct sight {
     uintptr_t holder;
     uint64_t runs;
+    uint64_t used_ns; /* processor time of the holder */
+    uint64_t since;   /* when it was first seen to run this traveller */
 };
+
+/* After which others get the core of a traveller that runs on and on: it may be waiting for one of
+ * them in a loop. One that blocks is relieved at the next look. */
+#define PATIENCE_US 5000
 
 static struct sight *sights;
 static struct carrier *carriers;
@@ -68,8 +74,9 @@ static bool run(struct carrier *self, struct traveller *traveller)
     self->user = traveller;
     __atomic_store_n(&traveller->carrier, self, __ATOMIC_RELAXED);
     __atomic_store_n(&core->runs, core->runs + 1, __ATOMIC_RELAXED);
-    __atomic_exchange_n(&core->holder, (uintptr_t)self | RUNNING, __ATOMIC_SEQ_CST);
-    if (UNLIKELY(core->ready != NULL || __atomic_load_n(&core->inbox, __ATOMIC_RELAXED) != NULL))
+    /* Whoever comes from now on finds the inbox busy, and wakes the keeper. */
+    __atomic_store_n(&core->holder, (uintptr_t)self | RUNNING, __ATOMIC_RELEASE);
+    if (UNLIKELY(core->ready != NULL))
         wake_keeper();
     __asm__ volatile("wrfsbase %0" : : "r"(traveller->thread_base) : "memory");
     switch_stack(&self->stack, traveller->stack);
@@ -118,6 +125,7 @@ static void prepare_thread(const struct core *core)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         blocked &= ~(1ull << (own[i] - 1));
     pinned.words[core->processor / 64] = 1ul << core->processor % 64;
+    reset_vectors();
     system_call(__NR_sched_setaffinity, 0, (long)mask_size, (long)&pinned, 0, 0, 0);
     system_call(__NR_prctl, PR_SET_NAME, (long)"corehop-carrier", 0, 0, 0, 0);
     system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&blocked, 0, sizeof blocked, 0, 0);
@@ -179,7 +187,7 @@ static void wake(struct carrier *carrier)
     futex_wake(&carrier->awake, 1);
 }
 
-/* Gives a core whose holder has not moved between two looks to a spare carrier. */
+/* Gives a core whose holder is held up to a spare carrier. */
 static void relieve(struct core *core, uintptr_t holder)
 {
     acquire();
@@ -202,26 +210,53 @@ static void relieve(struct core *core, uintptr_t holder)
     release();
 }
 
-bool relieve_stalls(void)
+/* Processor time that a carrier has used: it stands still while its traveller blocks. */
+static uint64_t processor_time_ns(uintptr_t holder)
 {
-    bool waiting = false;
-    if (!__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE))
+    const struct carrier *carrier = (const struct carrier *)(holder & ~RUNNING);
+    long of_thread = ~(long)carrier->thread << 3 | 6, time[2] = {0};
+    system_call(__NR_clock_gettime, of_thread, (long)time, 0, 0, 0, 0);
+    return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
+}
+
+static bool is_held_up(struct core *core, struct sight *sight)
+{
+    struct sight last = *sight;
+    *sight = (struct sight){
+        .holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE),
+        .runs = __atomic_load_n(&core->runs, __ATOMIC_RELAXED),
+    };
+    if ((sight->holder & RUNNING) == 0)
         return false;
+    sight->used_ns = processor_time_ns(sight->holder);
+    sight->since = clock_now();
+    if (last.holder != sight->holder || last.runs != sight->runs)
+        return false;
+    bool blocks = sight->used_ns == last.used_ns;
+    bool runs_on = sight->since - last.since >= cycles_of(PATIENCE_US);
+    sight->since = last.since;
+    return blocks || runs_on;
+}
+
+enum sighting relieve_stalls(void)
+{
+    enum sighting seen = NOBODY_WAITS;
+    if (!__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE))
+        return seen;
     for (uint32_t i = 0; i < program.cores; i++) {
         struct core *core = &crew.cores[i];
-        struct sight now = {
-            .holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE),
-            .runs = __atomic_load_n(&core->runs, __ATOMIC_RELAXED),
-        };
-        bool held_up = (now.holder & RUNNING) != 0 &&
-                       (__atomic_load_n(&core->inbox, __ATOMIC_RELAXED) != NULL ||
-                        __atomic_load_n(&core->ready, __ATOMIC_RELAXED) != NULL);
-        waiting |= held_up;
-        if (held_up && sights[i].holder == now.holder && sights[i].runs == now.runs)
-            relieve(core, now.holder);
-        sights[i] = now;
+        if (!has_travellers(core) && __atomic_load_n(&core->ready, __ATOMIC_RELAXED) == NULL) {
+            sights[i].holder = 0;
+            continue;
+        }
+        if (is_held_up(core, &sights[i])) {
+            relieve(core, sights[i].holder);
+            seen = STALL;
+        } else if (seen == NOBODY_WAITS) {
+            seen = SOME_WAIT;
+        }
     }
-    return waiting;
+    return seen;
 }
 
 bool prepare_crew(const uint32_t *processors)
@@ -280,10 +315,8 @@ void close_crew(void)
     acquire();
     __atomic_store_n(&crew.retire, 1, __ATOMIC_SEQ_CST);
     wake_keeper();
-    for (uint32_t i = 0; i < program.cores; i++) {
-        __atomic_store_n(&crew.cores[i].asleep, 0, __ATOMIC_SEQ_CST);
-        futex_wake(&crew.cores[i].asleep, 1);
-    }
+    for (uint32_t i = 0; i < program.cores; i++)
+        wake_watcher(&crew.cores[i]);
     for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
         wake(carrier);
     release();

@@ -15,7 +15,6 @@
 #include "carrier.h"
 
 #include <asm/unistd.h>
-#include <cpuid.h>
 #include <errno.h>
 #include <ucontext.h>
 
@@ -24,22 +23,6 @@
 /* libc's own: cancellation and credentials. */
 #define CANCEL 32
 #define CREDENTIALS 33
-
-size_t vectors_size;
-static bool compacts;
-
-static void save_vectors(uint8_t *area)
-{
-    if (LIKELY(compacts))
-        __asm__ volatile("xsavec64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
-    else
-        __asm__ volatile("xsave64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
-}
-
-static void restore_vectors(const uint8_t *area)
-{
-    __asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
-}
 
 /* By the carrier, when a traveller is to go on at home. Nothing of it is touched afterwards. */
 void send_home(struct traveller *traveller)
@@ -134,23 +117,14 @@ static void set_signals(uint64_t mask, uint64_t *before)
     system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)before, sizeof mask, 0, 0);
 }
 
-/* Sends the traveller wherever `going` says; returns where it goes on. */
-static void leave(struct traveller *traveller, void **stack_there)
-{
-    save_vectors(traveller->vectors);
-    switch_stack(&traveller->stack, *stack_there);
-    restore_vectors(traveller->vectors);
-}
-
-static void come_home(struct traveller *traveller)
+void come_home(struct traveller *traveller)
 {
     place.core = -1;
     return_signal(traveller);
     set_signals(traveller->mask, NULL);
 }
 
-/* Leaves home; false when this may not be now. */
-static bool depart(struct traveller *traveller)
+bool depart(struct traveller *traveller)
 {
     set_signals(~BIT(CREDENTIALS), &traveller->mask);
     set_away(traveller, true);
@@ -162,20 +136,6 @@ static bool depart(struct traveller *traveller)
     }
     set_away(traveller, false);
     set_signals(traveller->mask, NULL);
-    return false;
-}
-
-/* Moves the calling thread to a plan core's carrier; false if it is at home instead. */
-bool travel(struct traveller *traveller, int32_t core)
-{
-    traveller->going = core;
-    if (LIKELY(traveller->carrier != NULL))
-        leave(traveller, &traveller->carrier->stack);
-    else if (!depart(traveller))
-        return false;
-    if (LIKELY(traveller->carrier != NULL))
-        return true;
-    come_home(traveller);
     return false;
 }
 
@@ -248,13 +208,8 @@ static void poked(int number, siginfo_t *info, void *context)
 
 bool prepare_home(void)
 {
-    uint32_t a, size, c, d;
     struct sigaction action = {.sa_sigaction = poked, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
-    __cpuid_count(0xd, 1, a, size, c, d);
-    compacts = (a & 2) != 0;
-    __cpuid_count(0xd, 0, a, size, c, d);
-    vectors_size = ((size_t)size + 63) & ~(size_t)63;
     sigfillset(&action.sa_mask);
-    return vectors_size != 0 && sigaction(POKE, NULL, &before) == 0 &&
-           before.sa_handler == SIG_DFL && sigaction(POKE, &action, NULL) == 0;
+    return sigaction(POKE, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
+           sigaction(POKE, &action, NULL) == 0;
 }

@@ -1,68 +1,125 @@
 /*
  * A core's inbox: travellers pushed by anyone, taken in order by the core's holder.
  *
- * Pushing is one compare-and-swap on a list of newest first. The holder takes the whole list at
- * once and turns it round, so each traveller is touched twice and none overtakes another. An empty
- * inbox is watched for SPIN_US, about what waking a sleeper costs, and then slept on; since only
- * the holder waits, at most one carrier a core spins. Rejected: a ring, which needs room for the
- * most travellers there may ever be.
+ * Each time a cache line goes from core to core costs about as much as all the instructions of a
+ * hop, so the inbox is one word that holds travellers and the holder's state alike: pushing is one
+ * compare-and-swap that guesses an empty inbox instead of reading it first, and tells by what it
+ * replaced whether the holder must be woken. The holder takes the whole list at once and turns it
+ * round, so none overtakes another, and fetches at once every line that the traveller will need,
+ * from a memory of where it was last time, rather than one after the other as they are met. An
+ * empty inbox is watched for SPIN_US, about what waking a sleeper costs, and then slept on; since
+ * only the holder waits, at most one carrier a core spins. Rejected: a ring, which needs room for
+ * the most travellers there may ever be.
  */
 #include "carrier.h"
 
 #define SPIN_US 50
 /* Looks at the inbox for each look at the clock. */
 #define LOOKS 32
+#define LINE 64
+/* Of a stack, from the stack pointer upwards: what a hop has put there. */
+#define STACK_LINES 8
+
+/* From a thread's FS base to its `place`: the same for every thread. */
+static uintptr_t place_distance;
+
+void prepare_inboxes(void)
+{
+    uintptr_t base;
+    __asm__("rdfsbase %0" : "=r"(base));
+    place_distance = (uintptr_t)&place - base;
+}
 
 void hand_over(struct core *core, struct traveller *traveller)
 {
-    struct traveller *head = __atomic_load_n(&core->inbox, __ATOMIC_RELAXED);
+    uintptr_t head = WATCHED;
     do
-        traveller->next = head;
-    while (!__atomic_compare_exchange_n(&core->inbox, &head, traveller, false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_RELAXED));
+        traveller->next = (struct traveller *)head;
+    while (UNLIKELY(!__atomic_compare_exchange_n(&core->inbox, &head, (uintptr_t)traveller, false,
+                                                 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)));
     /* The traveller may be gone by now. */
-    if (UNLIKELY(__atomic_load_n(&core->asleep, __ATOMIC_RELAXED)) &&
-        __atomic_exchange_n(&core->asleep, 0, __ATOMIC_SEQ_CST))
-        futex_wake(&core->asleep, 1);
-    else if (UNLIKELY((__atomic_load_n(&core->holder, __ATOMIC_RELAXED) & RUNNING) != 0))
+    if (UNLIKELY(head == ASLEEP))
+        futex_wake((uint32_t *)&core->inbox, 1);
+    else if (UNLIKELY(head == BUSY))
         wake_keeper();
+}
+
+static void fetch_surroundings(const struct surroundings *needed)
+{
+    for (size_t at = 0; at < STACK_LINES * LINE; at += LINE)
+        fetch((const char *)needed->stack + at);
+    fetch((const void *)(needed->thread_base + place_distance));
+    fetch(needed->counters);
+}
+
+static struct surroundings *remembered(struct core *core, const struct traveller *traveller)
+{
+    return &core->remembered[((uintptr_t)traveller >> 12) % REMEMBERED];
+}
+
+/* Lines of a traveller that has come, before its first one is here: where it was the last time that
+ * it came to this core is where it mostly is. */
+static void fetch_traveller(struct core *core, const struct traveller *traveller)
+{
+    const struct surroundings *guess = remembered(core, traveller);
+    fetch(traveller);
+    for (size_t at = 0; at < sizeof traveller->registers; at += LINE)
+        fetch(traveller->registers + at);
+    if (LIKELY(guess->of == traveller))
+        fetch_surroundings(guess);
 }
 
 struct traveller *take_waiting(struct core *core)
 {
     struct traveller *ready = core->ready;
-    if (ready == NULL && __atomic_load_n(&core->inbox, __ATOMIC_RELAXED) != NULL) {
-        struct traveller *taken = __atomic_exchange_n(&core->inbox, NULL, __ATOMIC_ACQUIRE);
-        while (taken != NULL) {
-            struct traveller *newer = taken;
-            taken = newer->next;
-            newer->next = ready;
-            ready = newer;
+    uintptr_t newest = ready == NULL ? __atomic_load_n(&core->inbox, __ATOMIC_RELAXED) : WATCHED;
+    if (newest > BUSY) {
+        /* The exchange must wait for a line too: the others come meanwhile. */
+        fetch_traveller(core, (const struct traveller *)newest);
+        newest = __atomic_exchange_n(&core->inbox, BUSY, __ATOMIC_ACQUIRE);
+        while (newest > BUSY) {
+            struct traveller *taken = (struct traveller *)newest;
+            newest = (uintptr_t)taken->next;
+            taken->next = ready;
+            ready = taken;
         }
     }
-    if (ready != NULL)
-        __atomic_store_n(&core->ready, ready->next, __ATOMIC_RELAXED);
+    if (ready == NULL)
+        return NULL;
+    struct surroundings now = {ready, ready->stack, ready->thread_base, ready->counters};
+    *remembered(core, ready) = now;
+    fetch_surroundings(&now);
+    __atomic_store_n(&core->ready, ready->next, __ATOMIC_RELAXED);
     return ready;
 }
 
-static bool has_work(const struct core *core)
+static bool change(struct core *core, uintptr_t from, uintptr_t to)
 {
-    return __atomic_load_n(&core->inbox, __ATOMIC_ACQUIRE) != NULL ||
-           __atomic_load_n(&crew.retire, __ATOMIC_RELAXED) != 0;
+    return __atomic_compare_exchange_n(&core->inbox, &from, to, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_RELAXED);
 }
 
 void wait_for_work(struct core *core)
 {
     uint64_t began = clock_now(), patience = cycles_of(SPIN_US);
+    change(core, BUSY, WATCHED);
     do {
         for (int looks = 0; looks < LOOKS; looks++) {
-            if (has_work(core))
+            if (has_travellers(core) || __atomic_load_n(&crew.retire, __ATOMIC_RELAXED))
                 return;
             __builtin_ia32_pause();
         }
     } while (clock_now() - began < patience);
-    __atomic_store_n(&core->asleep, 1, __ATOMIC_SEQ_CST);
-    if (!has_work(core))
-        futex_wait(&core->asleep, 1, NULL);
-    __atomic_store_n(&core->asleep, 0, __ATOMIC_SEQ_CST);
+    if (!change(core, WATCHED, ASLEEP))
+        return;
+    /* A traveller that comes changes the word's lower half, which is what is slept on. */
+    if (!__atomic_load_n(&crew.retire, __ATOMIC_SEQ_CST))
+        futex_wait((uint32_t *)&core->inbox, ASLEEP, NULL);
+    change(core, ASLEEP, WATCHED);
+}
+
+void wake_watcher(struct core *core)
+{
+    if (change(core, ASLEEP, WATCHED))
+        futex_wake((uint32_t *)&core->inbox, 1);
 }

@@ -2,8 +2,8 @@
  * Start-up: finds the patched program's note, chooses the backend, opens the hooks.
  *
  * This library runs inside other people's servers. It is the first library a patched program
- * needs, so its constructor runs before main() and after libc's. Until the constructor stores a
- * backend's enter() into the program's slot, the hooks do nothing; so every way to fail here ends
+ * needs, so its constructor runs before main() and after libc's. Until the constructor stores the
+ * address of enter.S into the program's slot, the hooks do nothing; so every way to fail here ends
  * the same way: one line on standard error that names the remedy, an empty slot, and a server that
  * runs as if unpatched. It never starts half-hooked.
  *
@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "corehop.h"
+#include "offsets.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -136,20 +137,36 @@ static const struct backend *prepared_backend(const struct backend *chosen)
     return &affinity_backend;
 }
 
-/* What hooks call when hops were switched off while the program runs. */
-static void let_go(uint32_t hook)
+_Static_assert(offsetof(struct place, tallies) == PLACE_TALLIES, "enter.S");
+_Static_assert(offsetof(struct place, backend) == PLACE_BACKEND, "enter.S");
+_Static_assert(offsetof(struct place, core) == PLACE_CORE, "enter.S");
+_Static_assert(offsetof(struct program, hooks) == PROGRAM_HOOKS, "enter.S");
+_Static_assert(offsetof(struct program, backend) == PROGRAM_BACKEND, "enter.S");
+_Static_assert(offsetof(struct hook, core) == HOOK_CORE, "enter.S");
+_Static_assert(sizeof(struct hook) == 1 << HOOK_SHIFT, "enter.S");
+_Static_assert(sizeof(struct tally) == 1 << HOOK_SHIFT && offsetof(struct tally, calls) == 0,
+               "enter.S");
+
+void enter_slowly(uint32_t hook)
 {
-    (void)hook;
-    if (UNLIKELY(place.backend != &off_backend))
-        take_over(&off_backend);
+    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
+    if (UNLIKELY(backend == &off_backend)) {
+        take_over(backend);
+        return;
+    }
+    struct tally *tallies = place.tallies;
+    if (UNLIKELY(tallies == NULL))
+        tallies = first_hook();
+    bump(&tallies[hook].calls);
+    backend->hop(hook, (int32_t)program.hooks[hook].core);
 }
 
 void use_backend(const struct backend *to)
 {
-    uintptr_t enter = (uintptr_t)(to == &off_backend ? let_go : to->enter);
+    uintptr_t address = (uintptr_t)(to == &off_backend ? enter_off : enter);
     is_hooked = true;
     program.backend = to;
-    __atomic_store_n(program.slot, enter, __ATOMIC_RELEASE);
+    __atomic_store_n(program.slot, address, __ATOMIC_RELEASE);
 }
 
 void take_over(const struct backend *to)
@@ -199,16 +216,16 @@ __attribute__((constructor)) static void start(void)
         .backend = chosen_backend(),
     };
     prepare_control();
-    if (program.backend->enter == NULL && !control_is_on())
+    if (program.backend->hop == NULL && !control_is_on())
         return;
     prepare_clock();
     program.backend = prepare_threads() ? prepared_backend(program.backend) : &off_backend;
-    if (program.backend->enter == NULL && !control_is_on())
+    if (program.backend->hop == NULL && !control_is_on())
         return;
     prepare_guards();
     prepare_statistics();
     pthread_atfork(before_fork, NULL, forked);
-    if (program.backend->enter != NULL)
+    if (program.backend->hop != NULL)
         use_backend(program.backend);
     start_control();
 }

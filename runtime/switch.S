@@ -42,7 +42,9 @@ switch_stack:
         .cfi_adjust_cfa_offset -8
         popq %rbx
         .cfi_adjust_cfa_offset -8
-        ret
+        popq %rcx                       /* a return would be predicted as to the other stack */
+        .cfi_adjust_cfa_offset -8
+        notrack jmp *%rcx
         .cfi_endproc
         .size switch_stack, . - switch_stack
 

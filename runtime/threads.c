@@ -108,7 +108,6 @@ void forget_threads(void)
         block = next;
     }
     shared->failed_hops = 0;
-    shared->timed_hops = 0;
     for (int i = 0; i < LENGTHS; i++)
         shared->lengths[i] = 0;
     for (uint32_t i = 0; i < program.hook_count; i++)

@@ -56,7 +56,7 @@ struct Report<'a> {
     trace_name: &'a str,
     machine: &'a Machine,
     plan: &'a Plan,
-    placed: &'a Placed,
+    placed: &'a [Placed],
     warm_up: usize,
     before: (Replay, Detail),
     after: (Replay, Detail),
@@ -91,11 +91,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         warm_up_requests: warm_up,
         progress: None,
     };
-    let mut placed: Placed = split
-        .functions()
-        .filter_map(|function| Some((function, split.core_of(function)?)))
-        .collect();
-    placed.sort_unstable_by_key(|&(function, core)| (core, function));
+    let place = |function| {
+        Some(Placed {
+            function,
+            core: split.core_of(function)?,
+            delegated: split.delegates(function),
+        })
+    };
+    let mut placed: Vec<Placed> = split.functions().filter_map(place).collect();
+    placed.sort_unstable_by_key(|placed| (placed.core, placed.function));
     let bar = Bar::new();
     bar.begin("replaying in detail", None);
     let tell =
@@ -126,8 +130,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// One candidate of each group that no planned function belongs to: hopping at another of a planned
 /// function's group is the same split.
-fn others(candidates: &Candidates, placed: &Placed) -> Vec<u32> {
-    let planned = |function| placed.iter().any(|&(planned, _)| planned == function);
+fn others(candidates: &Candidates, placed: &[Placed]) -> Vec<u32> {
+    let planned = |function| placed.iter().any(|placed| placed.function == function);
     let mut taken = vec![false; candidates.groups as usize];
     for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {
         taken[candidate.group as usize] = true;

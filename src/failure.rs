@@ -95,6 +95,16 @@ impl From<corehop_traces::Error> for Failure {
     }
 }
 
+impl From<corehop_partitioner::checkpoint::Error> for Failure {
+    fn from(error: corehop_partitioner::checkpoint::Error) -> Self {
+        let exit = match error {
+            corehop_partitioner::checkpoint::Error::Write { .. } => Exit::Output,
+            _ => Exit::Input,
+        };
+        Failure::new(exit, error)
+    }
+}
+
 impl From<corehop_partitioner::Error> for Failure {
     fn from(error: corehop_partitioner::Error) -> Self {
         Failure::new(Exit::Input, error)

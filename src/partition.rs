@@ -15,7 +15,9 @@ use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
 use clap::{Args, ValueEnum};
+use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::draws::{Draw, more_draws};
+use corehop_partitioner::fewer::functions;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::{Outcome, Settings};
@@ -23,6 +25,7 @@ use corehop_simulator::Machine;
 use corehop_traces::Trace;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use sweep::Sweep;
 
 /// Find the best split of a server over cores.
 #[derive(Args)]
@@ -32,9 +35,16 @@ Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop")]
 pub struct Arguments {
     /// The trace to search; the bundled sample (MariaDB under TPC-C) when none is named.
     trace: Option<PathBuf>,
-    /// Number of cores to split over, and of functions to hop at.
+    /// Number of cores to split over.
     #[arg(long)]
     cores: u32,
+    /// Number of functions to hop at; with more than cores, several share a core. As many as cores
+    /// unless named.
+    #[arg(long)]
+    functions: Option<u32>,
+    /// Take fewer cores where they do as well, within 1 % on requests not searched.
+    #[arg(long, conflicts_with_all = ["sweep", "all_requests"])]
+    fewer: bool,
     /// Where to write the plan; `-` for standard output (the report then goes to standard error).
     #[arg(short, long, value_name = "PLAN")]
     output: Option<PathBuf>,
@@ -71,6 +81,10 @@ pub struct Arguments {
     /// Stop looking after so many seconds and keep the best so far, as Ctrl-C does.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<Duration>,
+    /// Keep what the search learns in this file every ten seconds and at its end; with the same
+    /// file, a search that was stopped goes on where it was.
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
     #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of the table.
@@ -137,7 +151,7 @@ struct Report<'a> {
     machine: &'a Machine,
     trace_name: &'a str,
     trace: &'a Trace,
-    settings: &'a Settings,
+    settings: &'a Settings<'a>,
     outcome: &'a Outcome,
     /// This search and those with other seeds.
     draws: Vec<Draw>,
@@ -151,6 +165,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
     let machine = &machines[0];
     check_cores(arguments.cores, machine)?;
+    check_functions(arguments)?;
     if machines.len() > 1 && !arguments.sweep {
         let message = "a plan is for one machine";
         return Err(Failure::new(Exit::Usage, message).remedy("name one, or add --sweep"));
@@ -160,14 +175,29 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     arguments.jobs.keep_to()?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
-    let settings = settings(arguments);
+    let checkpoint = checkpoint(arguments, &machines, &trace)?;
+    let mut settings = settings(arguments, checkpoint.as_ref());
     let bar = Bar::stopped_by_signals()
         .map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
     if arguments.sweep {
-        return sweep::run(arguments, &machines, (&trace, &trace_name), &bar);
+        let sweep = Sweep {
+            machines: &machines,
+            trace: &trace,
+            trace_name: &trace_name,
+            settings: &settings,
+        };
+        sweep.run(arguments, &bar)?;
+        return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
-    let outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
+    let mut outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
+    if let Some(fewer) = outcome.as_good_with_fewer(settings.objective)
+        && arguments.fewer
+    {
+        settings.functions = functions(fewer.cores, (settings.functions, settings.cores));
+        settings.cores = fewer.cores;
+        outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
+    }
     let seconds = started.elapsed().as_secs_f64();
     let mut draws = vec![Draw::of(settings.seed, &outcome.judged, settings.objective)];
     if outcome.judged.held_out.is_some() {
@@ -183,18 +213,50 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         draws,
         seconds,
     };
-    deliver(&report, arguments)
+    let delivered = deliver(&report, arguments);
+    checkpoint.map_or(Ok(()), Checkpoint::finish)?;
+    delivered
 }
 
-fn settings(arguments: &Arguments) -> Settings {
+/// The checkpoint named, of this search.
+fn checkpoint(
+    arguments: &Arguments,
+    machines: &[Machine],
+    trace: &Trace,
+) -> Result<Option<Checkpoint>, Failure> {
+    let Some(path) = &arguments.checkpoint else {
+        return Ok(None);
+    };
+    let machines: Vec<&str> = machines.iter().map(|machine| &*machine.name).collect();
+    let identity = [
+        (
+            "trace",
+            format!(
+                "of {} bytes with checksum {:08x}",
+                trace.size_bytes(),
+                trace.checksum()
+            ),
+        ),
+        ("machine", machines.join(", ")),
+        ("requests", arguments.scope.drawn()),
+        ("rule for candidates", arguments.scope.admitted()),
+    ];
+    let identity = identity.map(|(what, value)| (what.to_owned(), value));
+    Ok(Some(Checkpoint::open(path, identity.into())?))
+}
+
+fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Settings<'a> {
     Settings {
         cores: arguments.cores,
+        functions: arguments.functions.unwrap_or(arguments.cores),
         searched: arguments.scope.searched(),
         rule: arguments.scope.rule(),
         seed: arguments.scope.seed,
         objective: arguments.objective.objective(),
         strategy: arguments.strategy.strategy(),
         time_limit: arguments.time_limit,
+        compare_fewer: !arguments.sweep,
+        checkpoint,
     }
 }
 
@@ -241,6 +303,20 @@ fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
             machine.name, machine.cores
         ))
         .remedy("ask for fewer cores, or name a larger --machine")),
+        _ => Ok(()),
+    }
+}
+
+fn check_functions(arguments: &Arguments) -> Result<(), Failure> {
+    match arguments.functions {
+        Some(functions) if functions < arguments.cores => {
+            let cores = arguments.cores;
+            let message = format!(
+                "--functions {functions}: with {cores} cores, at least {cores} functions move \
+                 threads, one to each"
+            );
+            Err(Failure::new(Exit::Usage, message).remedy("ask for fewer cores, or more functions"))
+        }
         _ => Ok(()),
     }
 }

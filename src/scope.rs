@@ -50,6 +50,22 @@ impl Scope {
         }
     }
 
+    /// Which requests are searched, in words.
+    pub fn drawn(&self) -> String {
+        match self.all_requests {
+            true => "all".into(),
+            false => format!("{} drawn by seed {}", self.requests, self.seed),
+        }
+    }
+
+    /// What makes a function a candidate, in words.
+    pub fn admitted(&self) -> String {
+        format!(
+            "--max-calls {} --min-share {} --group-within {}",
+            self.max_calls, self.min_share, self.group_within
+        )
+    }
+
     /// What makes a function a candidate.
     pub fn rule(&self) -> Rule {
         Rule {

@@ -18,6 +18,11 @@ fn refused(arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), said)
 }
 
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/traces/samples/mariadb-tpcc.trace"
+);
+
 /// Three requests keep these searches short.
 const SHORT: [&str; 4] = ["--cores", "2", "--requests", "3"];
 
@@ -71,6 +76,98 @@ fn the_number_of_host_threads_changes_nothing_but_the_time() {
         found
     };
     assert_eq!(on("1"), on("3"));
+}
+
+#[test]
+fn a_search_that_ran_out_of_time_goes_on_from_its_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("search.checkpoint");
+    let kept = ["--checkpoint", path.to_str().unwrap()];
+    let without_time = |mut found: Value| {
+        found["seconds"].take();
+        found
+    };
+    let first = json(&[&kept[..], &["--time-limit", "0.1"]].concat());
+    assert_eq!(first["stopped"], true);
+    let resumed = without_time(json(&kept));
+    assert_eq!(resumed, without_time(json(&[])));
+    assert_eq!(resumed, without_time(json(&kept)));
+}
+
+#[test]
+fn a_checkpoint_of_another_search_is_refused_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("search.checkpoint");
+    let kept = [&SHORT[..], &["--checkpoint", path.to_str().unwrap()]].concat();
+    assert!(partition(&kept).status.success());
+    let bytes = std::fs::read(&path).unwrap();
+    let (code, said) = refused(&[&kept[..], &["--seed", "2"]].concat());
+    assert_eq!(code, 3);
+    assert!(said.contains("requests: 3 drawn by seed 1 there"), "{said}");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    std::fs::write(&path, "something else").unwrap();
+    let (code, said) = refused(&kept);
+    assert_eq!(
+        (code, said.contains("no checkpoint of a search")),
+        (3, true)
+    );
+}
+
+#[test]
+fn cores_can_have_several_functions_and_the_plan_replays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("split.toml");
+    let path = path.to_str().unwrap();
+    let found = json(&["--functions", "3", "-o", path]);
+    let plan = corehop_plans::read(Path::new(path)).unwrap();
+    let cores: Vec<u32> = plan
+        .functions
+        .iter()
+        .map(|function| function.core)
+        .collect();
+    assert_eq!((plan.cores, cores.len(), cores[0]), (2, 3, 0));
+    assert_eq!(cores.iter().max(), Some(&1));
+    assert_eq!(found["ranks"][0]["cores"], serde_json::json!(cores));
+    let why = found["why_this_strategy"].as_str().unwrap();
+    assert!(
+        why.contains("branch and bound needs a core for each function"),
+        "{why}"
+    );
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "--json", "--plan", path, SAMPLE])
+        .output()
+        .expect("the command starts");
+    assert!(output.status.success(), "{output:?}");
+    let (code, said) = refused(&["--cores", "3", "--functions", "2"]);
+    assert_eq!(
+        (code, said.contains("at least 3 functions move threads")),
+        (2, true)
+    );
+}
+
+#[test]
+fn fewer_cores_are_compared_on_the_same_requests() {
+    let three = ["--cores", "3", "--requests", "3", "--json"];
+    let of = |arguments: &[&str]| -> Value {
+        let output = partition(&[&three[..], arguments].concat());
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).expect("one JSON object")
+    };
+    let found = of(&[]);
+    let fewer = found["fewer"].as_array().unwrap();
+    assert_eq!((fewer.len(), &fewer[0]["cores"]), (1, &2.into()));
+    assert_eq!(
+        fewer[0]["held_out"]["baseline"],
+        found["held_out"]["baseline"]
+    );
+    let misses = |of: &Value| of["held_out"]["split"]["l2"]["misses"].as_f64().unwrap();
+    let is_as_good = misses(&fewer[0]) <= misses(&found) * 1.01;
+    assert_eq!(
+        found["as_good_cores"],
+        if is_as_good { 2.into() } else { Value::Null }
+    );
+    let cores = if is_as_good { 2 } else { 3 };
+    assert_eq!(of(&["--fewer"])["cores"], cores);
 }
 
 #[test]
@@ -157,7 +254,7 @@ fn more_cores_than_candidates_are_refused_with_a_way_out() {
     let (code, said) = refused(&["--cores", "8", "--requests", "3", "--min-share", "1"]);
     assert_eq!(code, 3);
     assert!(
-        said.contains("groups of candidate functions for 8 cores"),
+        said.contains("groups of candidate functions, of which 8 were to be chosen"),
         "{said}"
     );
     assert!(said.contains("--min-share"), "{said}");

@@ -1,5 +1,5 @@
-//! What a plan's neighbours would do: the plan without one of its functions, or with another in its
-//! place.
+//! What a plan's neighbours would do: the plan without one of its functions, with another in its
+//! place, or going back when its call ends where the plan stays, and the other way round.
 //!
 //! The search says which split is best, not why. What is lost without a function is what its hop is
 //! worth; what the best exchange for it would do says how much its place matters. Every neighbour
@@ -10,8 +10,16 @@ use crate::progress::Progress;
 use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Split};
 use corehop_traces::Trace;
 
-/// Functions as the trace numbers them, each with its core.
-pub type Placed = Vec<(u32, u32)>;
+/// A planned function, as the trace numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The function.
+    pub function: u32,
+    /// Where its entry moves a thread.
+    pub core: u32,
+    /// Whether the thread goes back when its call ends.
+    pub delegated: bool,
+}
 
 /// What is known of one planned function.
 #[derive(Clone, Debug)]
@@ -20,6 +28,8 @@ pub struct Alternatives {
     pub function: u32,
     /// The plan without it.
     pub without: Replay,
+    /// The plan with its call delegated, if it is not in the plan, or else not.
+    pub other_mode: Replay,
     /// The plan with the best of the other candidates on its core instead; `None` when there are
     /// no others.
     pub exchanged: Option<(u32, Replay)>,
@@ -33,31 +43,31 @@ pub struct Alternatives {
 pub fn alternatives(
     trace: &Trace,
     machine: &Machine,
-    plan: &Placed,
+    plan: &[Placed],
     candidates: &[u32],
     options: &ReplayOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<Alternatives>, Error> {
-    let planned = |candidate: &u32| plan.iter().any(|(function, _)| function == candidate);
+    let planned = |candidate: &u32| plan.iter().any(|placed| placed.function == *candidate);
     let others: Vec<u32> = candidates.iter().copied().filter(|c| !planned(c)).collect();
     let mut functions = others.clone();
-    functions.extend(plan.iter().map(|&(function, _)| function));
-    let prepared = Prepared::new(trace, &[machine], &functions, options)?;
-    let neighbours = plan.len() * (others.len() + 1);
+    functions.extend(plan.iter().map(|placed| placed.function));
+    let prepared = Prepared::with_calls(trace, &[machine], &functions, options)?;
+    let neighbours = plan.len() * (others.len() + 2);
     progress.begin("replaying the plan's neighbours", Some(neighbours as u64));
-    let replayed = |place: usize, taken: Option<u32>| {
-        let mut placed = plan.clone();
-        match taken {
-            Some(taken) => placed[place].0 = taken,
-            None => drop(placed.remove(place)),
-        }
+    let replayed = |change: &dyn Fn(&mut Vec<Placed>)| {
+        let mut placed = plan.to_vec();
+        change(&mut placed);
         progress.advance(1);
-        prepared.replay(machine, &Split::new(placed))
+        let delegated = placed.iter().filter(|placed| placed.delegated);
+        let delegated = delegated.map(|placed| placed.function);
+        let split = Split::new(placed.iter().map(|placed| (placed.function, placed.core)));
+        prepared.replay(machine, &split.delegating(delegated))
     };
-    let of_function = |(place, &(function, _)): (usize, &(u32, u32))| {
+    let of_function = |place: usize| {
         let mut exchanged: Option<(u32, Replay)> = None;
         for &other in &others {
-            let replay = replayed(place, Some(other))?;
+            let replay = replayed(&|placed| placed[place].function = other)?;
             let misses =
                 |(function, replay): &(u32, Replay)| (replay.counters.l2.misses(), *function);
             let found = (other, replay);
@@ -69,12 +79,15 @@ pub fn alternatives(
             }
         }
         Ok(Alternatives {
-            function,
-            without: replayed(place, None)?,
+            function: plan[place].function,
+            without: replayed(&|placed| {
+                placed.remove(place);
+            })?,
+            other_mode: replayed(&|placed| placed[place].delegated ^= true)?,
             exchanged,
         })
     };
-    let found = plan.iter().enumerate().map(of_function).collect();
+    let found = (0..plan.len()).map(of_function).collect();
     progress.end();
     found
 }

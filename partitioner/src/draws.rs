@@ -36,13 +36,17 @@ impl Draw {
 pub fn more_draws(
     trace: &Trace,
     machine: &Machine,
-    settings: &Settings,
+    settings: &Settings<'_>,
     more: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<Draw>, Error> {
     let seeds = (1..=u64::from(more)).map(|next| (settings.seed + next) % (i64::MAX as u64));
     let draw = |seed| {
-        let settings = Settings { seed, ..*settings };
+        let settings = Settings {
+            seed,
+            compare_fewer: false,
+            ..*settings
+        };
         let outcome = partition(trace, machine, &settings, progress)?;
         Ok(Draw::of(seed, &outcome.judged, settings.objective))
     };

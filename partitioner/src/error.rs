@@ -28,14 +28,15 @@ pub enum Error {
     },
     /// Too few functions at which a thread could change core.
     #[error(
-        "{found} groups of candidate functions for {cores} cores: use fewer cores, or widen the \
-         choice with --min-share (now {min_share}) or --max-calls (now {max_calls})"
+        "{found} groups of candidate functions, of which {wanted} were to be chosen: use fewer \
+         cores, or widen the choice with --min-share (now {min_share}) or --max-calls (now \
+         {max_calls})"
     )]
     TooFewCandidates {
         /// Candidates, or groups of them, that the rule leaves.
         found: usize,
-        /// Cores asked for.
-        cores: u32,
+        /// Functions asked for.
+        wanted: u32,
         /// The rule's least share of requests.
         min_share: f64,
         /// The rule's most calls in one request.

@@ -7,101 +7,125 @@
 //! interval between two of them, and two functions called close together differ in few lines. So
 //! both are remembered, and only what was never asked before is simulated.
 //!
-//! A set is known by the exclusive or of random 128-bit numbers, one an occurrence (Zobrist
-//! hashing): that of an interval is the difference of two prefixes, so that a split's sets cost one
-//! step a call. That two of a million sets meet has a probability below 10^-26; sets themselves as
-//! keys were most of the time of a search.
-//!
 //! Where cores share an L2 no core is alone, and every split is replayed in full.
 //!
 //! A batch of splits is evaluated in passes: find the sets not yet known, simulate them residue by
 //! residue, each on one host thread, add up. Threads never wait for each other, and the result
-//! cannot depend on their number.
+//! cannot depend on their number. Sets are simulated some at a time, as many as take a tenth of a
+//! second, so that whoever wants the search to end does not wait, and what is known can be kept in
+//! a [`Checkpoint`].
 
-use corehop_simulator::{Alone, CacheLevel, Machine, Prepared, Split, Tally};
-use corehop_traces::Kind;
+mod calls;
+mod keys;
+mod residues;
+
+use crate::checkpoint::{Checkpoint, Costs, Subject};
+use calls::{Calls, Intervals};
+use corehop_simulator::{Alone, Machine, Prepared, Split};
+use keys::{ByKey, Key, random};
 use rayon::prelude::*;
+use residues::Residues;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
-/// How often the searched requests are replayed in a row; all rounds count. Ten requests are too
-/// few to warm the caches: in one round most misses are first touches, which every further core
+/// How often so many searched requests are replayed in a row; all rounds count. Few requests do not
+/// warm the caches: in one round of ten most misses are first touches, which every further core
 /// repeats, and ranking by them shies away from splits that win in a long run.
-pub const ROUNDS: usize = 2;
+pub fn rounds(requests: usize) -> usize {
+    match requests {
+        0..40 => 2,
+        _ => 1,
+    }
+}
 
-/// A split under evaluation: indices of the searched functions, ascending; the one at index `i`
-/// has core `i`.
-pub type Choice = Vec<u32>;
+/// A split under evaluation: functions, as indices of those searched, ascending, each with its
+/// core. Cores are numbered by their first functions, so that each split has one form.
+pub type Choice = Vec<(u32, u32)>;
 
-/// A set of occurrences.
-type Key = u128;
+/// A split with its functions as the trace numbers them, each with its core.
+pub type Placement = Vec<(u32, u32)>;
+
+/// Number of cores that a split uses, at least 1.
+pub fn cores_of(split: &[(u32, u32)]) -> usize {
+    split
+        .iter()
+        .map(|&(_, core)| core as usize + 1)
+        .max()
+        .unwrap_or(1)
+}
 
 /// Evaluates splits of one trace on one machine.
 pub struct Evaluator<'a> {
     source: Source<'a>,
     functions: Vec<u32>,
-    threads: Vec<Thread>,
-    prefixes: Prefixes,
-    residues: Vec<Residue>,
-    /// L2 misses of one core on which a set runs.
-    known: HashMap<Key, u64, BuildHasherDefault<KeyHasher>>,
+    calls: Option<Calls>,
+    residues: Residues,
+    /// By group of residues, L2 misses of one core on which a set runs, or [`UNKNOWN`]; of a split,
+    /// in the first group, where each is replayed in full.
+    known: ByKey<[u64; GROUPS]>,
+    kept: Option<(&'a Checkpoint, Subject)>,
+    sets_at_a_time: usize,
 }
+
+/// Number of groups that residues fall into: every so manyth belongs to one. Misses of each can be
+/// asked for by themselves.
+pub const GROUPS: usize = 8;
+
+/// Stands for misses that were not simulated.
+const UNKNOWN: u64 = u64::MAX;
 
 /// What tells the misses.
 #[derive(Clone, Copy)]
 enum Source<'a> {
     Alone(&'a Alone),
-    InFull(&'a Prepared, &'a Machine),
+    /// And how many rounds.
+    InFull(&'a Prepared, &'a Machine, usize),
 }
 
-/// One thread's occurrences, and the calls that begin them.
-struct Thread {
-    occurrences: Range<u32>,
-    /// Function and occurrence.
-    calls: Vec<(u32, u32)>,
-}
+/// A set of occurrences that run on a core.
+#[derive(Clone, Copy)]
+pub(crate) struct CoreSet(Key);
 
-/// What is known of the lines of one residue.
-struct Residue {
-    prefixes: Prefixes,
-    known: HashMap<Key, u64, BuildHasherDefault<KeyHasher>>,
-}
+/// A set, and a core of a split on which it runs.
+type Placed<'s> = (CoreSet, &'s Choice, usize);
 
-/// The occurrences of one core, as intervals.
-type Intervals = Vec<(u32, u32)>;
-
-/// Sets simulated at a time: few enough that they fit the host's cache.
+/// Most sets simulated at a time: few enough that they fit the host's cache.
 const SETS_AT_A_TIME: usize = 1 << 10;
+
+/// How long to simulate before the next look at the clock, about.
+const PACE: Duration = Duration::from_millis(100);
 
 impl<'a> Evaluator<'a> {
     /// For splits at any of `functions`, as the trace numbers them.
     pub fn new(alone: &'a Alone, functions: &[u32]) -> Self {
-        let index_of: HashMap<u32, u32> = functions.iter().copied().zip(0..).collect();
-        let count = alone.occurrences().len();
-        let residue = |residue| Residue {
-            prefixes: Prefixes::of(alone.touched(residue).iter().copied()),
-            known: HashMap::from_iter([(0, 0)]),
-        };
         Evaluator {
             source: Source::Alone(alone),
             functions: functions.to_vec(),
-            threads: threads(alone, &index_of),
-            prefixes: Prefixes::of((0..count).map(|_| true)),
-            residues: (0..alone.residues()).map(residue).collect(),
-            known: HashMap::from_iter([(0, 0)]),
+            calls: Some(Calls::of(alone, functions)),
+            residues: Residues::of(alone),
+            known: HashMap::from_iter([(0, [0; GROUPS])]),
+            kept: None,
+            sets_at_a_time: 1,
         }
     }
 
-    /// For a machine whose cores share an L2: every split is replayed in full.
-    pub fn in_full(prepared: &'a Prepared, machine: &'a Machine, functions: &[u32]) -> Self {
+    /// For a machine whose cores share an L2: every split is replayed in full, `rounds` times in a
+    /// row.
+    pub fn in_full(
+        prepared: &'a Prepared,
+        machine: &'a Machine,
+        functions: &[u32],
+        rounds: usize,
+    ) -> Self {
         Evaluator {
-            source: Source::InFull(prepared, machine),
+            source: Source::InFull(prepared, machine, rounds),
             functions: functions.to_vec(),
-            threads: Vec::new(),
-            prefixes: Prefixes(Vec::new()),
-            residues: Vec::new(),
-            known: HashMap::from_iter([(0, 0)]),
+            calls: None,
+            residues: Residues::default(),
+            known: HashMap::from_iter([(0, [0; GROUPS])]),
+            kept: None,
+            sets_at_a_time: 1,
         }
     }
 
@@ -112,8 +136,24 @@ impl<'a> Evaluator<'a> {
 
     /// No split misses less: every line must come to some core once.
     pub fn floor(&self) -> u64 {
+        (0..GROUPS).map(|group| self.floor_of(group)).sum()
+    }
+
+    /// The same of a group's lines.
+    pub fn floor_of(&self, group: usize) -> u64 {
         match self.source {
-            Source::Alone(alone) => alone.lines(),
+            Source::Alone(alone) => {
+                let residues = (group..alone.residues()).step_by(GROUPS);
+                residues.map(|residue| alone.lines(residue)).sum()
+            }
+            Source::InFull(..) => 0,
+        }
+    }
+
+    /// Number of touches that a simulation of all residues goes through, at most.
+    pub fn touches(&self) -> usize {
+        match self.source {
+            Source::Alone(alone) => alone.touches(),
             Source::InFull(..) => 0,
         }
     }
@@ -123,211 +163,194 @@ impl<'a> Evaluator<'a> {
         self.functions.len()
     }
 
-    /// L2 misses of each split, summed over cores.
-    pub fn evaluate(&mut self, splits: &[Choice]) -> Vec<u64> {
-        let this = &*self;
-        if let Source::InFull(prepared, machine) = this.source {
-            let misses = |split| this.replayed(prepared, machine, split);
-            return splits.par_iter().map(misses).collect();
-        }
-        let unknown = splits.par_iter().flat_map_iter(|split| {
-            let keys = this.keys(split).into_iter().enumerate();
-            let unknown = keys.filter(|(_, key)| !this.known.contains_key(key));
-            unknown.map(move |(core, key)| (key, (split, core)))
-        });
-        let unknown = unknown.collect();
-        self.learn(unknown);
-        let sum = |split| self.keys(split).iter().map(|key| self.known[key]).sum();
-        splits.par_iter().map(sum).collect()
-    }
-
-    fn replayed(&self, prepared: &Prepared, machine: &Machine, split: &Choice) -> u64 {
-        let functions = split.iter().map(|&index| self.functions[index as usize]);
-        let replay = prepared.replay_rounds(machine, &Split::new(functions.zip(0..)), ROUNDS);
-        let replay = replay.expect("a machine with as many cores");
-        replay.counters.l2.misses()
-    }
-
-    /// L2 misses of one core of each of these splits.
-    ///
-    /// # Panics
-    /// When splits are replayed in full.
-    pub fn evaluate_cores(&mut self, cores: &[(&Choice, usize)]) -> Vec<u64> {
-        let key = |&(split, core): &(&Choice, usize)| self.keys(split)[core];
-        let keys: Vec<Key> = cores.par_iter().map(key).collect();
-        let sets = keys.iter().copied().zip(cores.iter().copied());
-        let unknown = sets.filter(|(key, _)| !self.known.contains_key(key));
-        self.learn(unknown.collect());
-        keys.iter().map(|key| self.known[key]).collect()
-    }
-
-    /// Simulates sets, each that of a core of a split.
-    fn learn(&mut self, mut unknown: Vec<(Key, (&Choice, usize))>) {
-        let mut met = HashSet::new();
-        unknown.retain(|set| met.insert(set.0));
-        for sets in unknown.chunks(SETS_AT_A_TIME) {
-            let intervals = |&(_, (split, core)): &(Key, (&Choice, usize))| {
-                self.intervals(split).swap_remove(core)
-            };
-            let intervals: Vec<Intervals> = sets.iter().map(intervals).collect();
-            let misses = self.simulate(&intervals);
-            let keys = sets.iter().map(|&(key, _)| key);
-            self.known.extend(keys.zip(misses));
-        }
-    }
-
-    /// By thread, the functions it calls, one after the other.
+    /// By thread, the functions it calls, one after the other; nothing where splits are replayed in
+    /// full.
     pub fn calls(&self) -> Vec<Vec<u32>> {
-        let of = |thread: &Thread| thread.calls.iter().map(|&(function, _)| function).collect();
-        self.threads.iter().map(of).collect()
+        self.calls
+            .as_ref()
+            .map(Calls::by_thread)
+            .unwrap_or_default()
     }
 
-    /// Number of distinct sets asked about so far.
+    /// Number of distinct sets asked about so far; of splits, where each is replayed in full.
     pub fn sets_known(&self) -> usize {
         self.known.len() - 1
     }
 
     /// Number of simulations so far of one core and one residue.
     pub fn simulations(&self) -> usize {
-        let known = self.residues.iter().map(|residue| residue.known.len() - 1);
-        known.sum()
+        self.residues.simulations()
     }
 
-    fn simulate(&mut self, sets: &[Intervals]) -> Vec<u64> {
-        let Source::Alone(alone) = self.source else {
-            panic!("where cores share an L2 none is alone");
-        };
-        let runs: Vec<Vec<bool>> = sets.iter().map(|set| runs(alone, set)).collect();
-        let simulate = |(index, residue): (usize, &mut Residue)| -> Vec<u64> {
-            let misses = |(set, runs): (&Intervals, &Vec<bool>)| {
-                let key = residue.prefixes.key(set);
-                let known = residue.known.entry(key);
-                *known.or_insert_with(|| l2_misses(&alone.tally(index, runs)))
+    /// Keeps what it learns in `checkpoint`, and knows what was kept there of the same `subject`.
+    pub fn keep_in(&mut self, checkpoint: &'a Checkpoint, subject: Subject) {
+        if let Some(costs) = checkpoint.costs(&subject) {
+            self.known.extend(costs.sets);
+            self.residues.learn(costs.residues);
+        }
+        self.kept = Some((checkpoint, subject));
+    }
+
+    /// Writes what is known into the checkpoint, if there is one.
+    pub fn keep(&self) {
+        if let Some((checkpoint, subject)) = &self.kept {
+            let sets = self.known.iter();
+            let costs = Costs {
+                sets: sets.map(|(&key, &misses)| (key, misses)).collect(),
+                residues: self.residues.known(),
             };
-            sets.iter().zip(&runs).map(misses).collect()
-        };
-        let residues = self.residues.par_iter_mut().enumerate().with_max_len(1);
-        let by_residue: Vec<Vec<u64>> = residues.map(simulate).collect();
-        let sum = |set: usize| by_residue.iter().map(|misses| misses[set]).sum();
-        (0..sets.len()).map(sum).collect()
-    }
-
-    /// By core, the occurrences that run there.
-    fn keys(&self, split: &Choice) -> Vec<Key> {
-        let mut keys = vec![0; split.len().max(1)];
-        self.place(split, |core, occurrences| {
-            keys[core] ^= self.prefixes.key(&[occurrences]);
-        });
-        keys
-    }
-
-    fn intervals(&self, split: &Choice) -> Vec<Intervals> {
-        let mut intervals = vec![Intervals::new(); split.len().max(1)];
-        self.place(split, |core, occurrences| intervals[core].push(occurrences));
-        intervals
-    }
-
-    /// Tells where each occurrence runs, in intervals.
-    fn place(&self, split: &Choice, mut tell: impl FnMut(usize, (u32, u32))) {
-        let mut core_of = vec![u32::MAX; self.functions.len()];
-        for (core, &function) in split.iter().enumerate() {
-            core_of[function as usize] = core as u32;
+            checkpoint.keep(subject, costs);
         }
-        for thread in &self.threads {
-            let (mut core, mut begin) = (0, thread.occurrences.start);
-            for &(function, occurrence) in &thread.calls {
-                let to = core_of[function as usize];
-                if to != u32::MAX && to != core {
-                    tell(core as usize, (begin, occurrence));
-                    (core, begin) = (to, occurrence);
+    }
+
+    /// L2 misses of each split, summed over cores.
+    pub fn evaluate(&mut self, splits: &[Choice]) -> Vec<u64> {
+        let misses = self.evaluate_until(splits, &|| false).into_iter();
+        misses
+            .map(|misses| misses.expect("nothing ends it"))
+            .collect()
+    }
+
+    /// The same until `is_over`, which is asked several times a second; `None` for splits that
+    /// were not evaluated by then.
+    pub fn evaluate_until(
+        &mut self,
+        splits: &[Choice],
+        is_over: &dyn Fn() -> bool,
+    ) -> Vec<Option<u64>> {
+        self.evaluate_groups(splits, 0..GROUPS, is_over)
+    }
+
+    /// Misses of each split on the lines of some groups.
+    pub(crate) fn evaluate_groups(
+        &mut self,
+        splits: &[Choice],
+        groups: Range<usize>,
+        is_over: &dyn Fn() -> bool,
+    ) -> Vec<Option<u64>> {
+        let this = &*self;
+        let unknown = splits.par_iter().flat_map_iter(|split| {
+            let keys = this.keys(split).into_iter().enumerate();
+            let unknown = keys.filter(|(_, key)| this.misses(*key, &groups).is_none());
+            unknown.map(move |(core, key)| (CoreSet(key), split, core))
+        });
+        let unknown = unknown.collect();
+        self.learn(unknown, &groups, is_over);
+        let misses = |key: &Key| self.misses(*key, &groups);
+        let sum = |split| self.keys(split).iter().map(misses).sum();
+        splits.par_iter().map(sum).collect()
+    }
+
+    /// What runs on these cores of splits; splits are not to be replayed in full.
+    pub(crate) fn core_sets(&self, cores: &[(&Choice, usize)]) -> Vec<CoreSet> {
+        let set = |&(split, core): &(&Choice, usize)| CoreSet(self.keys(split)[core]);
+        cores.par_iter().map(set).collect()
+    }
+
+    /// Misses of each of these on the lines of a group; `None` when it is over before all are
+    /// simulated.
+    pub(crate) fn evaluate_sets(
+        &mut self,
+        sets: &[Placed<'_>],
+        group: usize,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<Vec<u64>> {
+        let groups = group..group + 1;
+        let is_unknown = |(set, ..): &&Placed<'_>| self.misses(set.0, &groups).is_none();
+        let unknown = sets.iter().filter(is_unknown).copied().collect();
+        self.learn(unknown, &groups, is_over);
+        let misses = sets.iter().map(|(set, ..)| self.misses(set.0, &groups));
+        misses.collect()
+    }
+
+    fn misses(&self, set: Key, groups: &Range<usize>) -> Option<u64> {
+        let known = &self.known.get(&set)?[groups.clone()];
+        let is_known = known.iter().all(|&misses| misses != UNKNOWN);
+        is_known.then(|| known.iter().sum())
+    }
+
+    /// Simulates sets until `is_over`.
+    fn learn(
+        &mut self,
+        mut unknown: Vec<Placed<'_>>,
+        groups: &Range<usize>,
+        is_over: &dyn Fn() -> bool,
+    ) {
+        let mut met = HashSet::new();
+        unknown.retain(|(set, ..)| met.insert(set.0));
+        let mut unknown = &unknown[..];
+        while !unknown.is_empty() && !is_over() {
+            let begun = Instant::now();
+            let (sets, others) = unknown.split_at(self.sets_at_a_time.min(unknown.len()));
+            let learnt = match self.source {
+                Source::Alone(alone) => {
+                    let sets = self.intervals(sets);
+                    self.residues.simulate(alone, &sets, groups)
                 }
+                Source::InFull(prepared, machine, rounds) => {
+                    let replay = |&(_, split, _): &Placed<'_>| {
+                        let mut misses = [0; GROUPS];
+                        misses[0] = self.replayed(prepared, (machine, rounds), split);
+                        misses
+                    };
+                    sets.par_iter().map(replay).collect()
+                }
+            };
+            for ((set, ..), learnt) in sets.iter().zip(learnt) {
+                let known = self.known.entry(set.0).or_insert([UNKNOWN; GROUPS]);
+                let learnt = learnt.iter().enumerate().filter(|(_, m)| **m != UNKNOWN);
+                learnt.for_each(|(group, &misses)| known[group] = misses);
             }
-            tell(core as usize, (begin, thread.occurrences.end));
-        }
-    }
-}
-
-fn threads(alone: &Alone, index_of: &HashMap<u32, u32>) -> Vec<Thread> {
-    let mut threads: Vec<Thread> = Vec::new();
-    let mut last = None;
-    for (index, occurrence) in (0..).zip(alone.occurrences()) {
-        if last != Some(occurrence.thread) {
-            threads.push(Thread {
-                occurrences: index..index,
-                calls: Vec::new(),
-            });
-            last = Some(occurrence.thread);
-        }
-        let thread = threads.last_mut().expect("pushed");
-        thread.occurrences.end = index + 1;
-        let entered = occurrence.entered.and_then(|f| index_of.get(&f));
-        thread.calls.extend(entered.map(|&f| (f, index)));
-    }
-    threads
-}
-
-fn runs(alone: &Alone, set: &Intervals) -> Vec<bool> {
-    let mut runs = vec![false; alone.occurrences().len()];
-    for &(begin, end) in set {
-        runs[begin as usize..end as usize].fill(true);
-    }
-    runs
-}
-
-fn l2_misses(tally: &Tally) -> u64 {
-    let kinds = [Kind::Fetch, Kind::Load, Kind::Store];
-    let misses = kinds.map(|kind| tally.misses(CacheLevel::L2, kind).total());
-    misses.iter().sum()
-}
-
-/// The keys of the sets of the first so many occurrences.
-struct Prefixes(Vec<Key>);
-
-impl Prefixes {
-    /// Of the occurrences that count.
-    fn of(counts: impl Iterator<Item = bool>) -> Prefixes {
-        let mut key = 0;
-        let following = (0..).zip(counts).map(|(occurrence, counts)| {
-            if counts {
-                key ^=
-                    u128::from(mixed(2 * occurrence)) << 64 | u128::from(mixed(2 * occurrence + 1));
+            unknown = others;
+            let elapsed = begun.elapsed();
+            let next = match self.sets_at_a_time {
+                count if elapsed < PACE / 2 => count * 2,
+                count if elapsed > PACE => count / 2,
+                count => count,
+            };
+            self.sets_at_a_time = next.clamp(1, SETS_AT_A_TIME);
+            if self
+                .kept
+                .as_ref()
+                .is_some_and(|(checkpoint, _)| checkpoint.is_due())
+            {
+                self.keep();
             }
-            key
-        });
-        Prefixes([0].into_iter().chain(following).collect())
-    }
-
-    fn key(&self, set: &[(u32, u32)]) -> Key {
-        let of = |&(begin, end): &(u32, u32)| self.0[begin as usize] ^ self.0[end as usize];
-        set.iter().map(of).fold(0, |key, of| key ^ of)
-    }
-}
-
-/// The `index`th number of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
-fn mixed(index: u64) -> u64 {
-    let mixed = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
-}
-
-/// Keys are random already.
-#[derive(Default)]
-struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
         }
     }
 
-    fn write_u128(&mut self, key: u128) {
-        self.0 = key as u64;
+    fn replayed(
+        &self,
+        prepared: &Prepared,
+        (machine, rounds): (&Machine, usize),
+        split: &Choice,
+    ) -> u64 {
+        let placed = split.iter();
+        let placed = placed.map(|&(index, core)| (self.functions[index as usize], core));
+        let replay = prepared.replay_rounds(machine, &Split::new(placed), rounds);
+        let replay = replay.expect("a machine with as many cores");
+        replay.counters.l2.misses()
+    }
+
+    /// What runs on these cores; nothing where splits are replayed in full.
+    fn intervals(&self, sets: &[Placed<'_>]) -> Vec<Intervals> {
+        let of = |&(_, split, core): &Placed<'_>| {
+            let calls = self.calls.as_ref();
+            calls.map(|calls| calls.intervals(split).swap_remove(core))
+        };
+        sets.iter().filter_map(of).collect()
+    }
+
+    /// By core, what runs there; one key for the whole split where each is replayed in full.
+    fn keys(&self, split: &Choice) -> Vec<Key> {
+        match &self.calls {
+            Some(calls) => calls.keys(split),
+            None => {
+                let of = |&(function, core): &(u32, u32)| {
+                    random(u64::from(core) << 32 | u64::from(function))
+                };
+                vec![split.iter().map(of).fold(0, |key, of| key ^ of)]
+            }
+        }
     }
 }

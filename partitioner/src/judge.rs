@@ -6,11 +6,13 @@
 //! everything on one core, on the judging requests.
 
 use crate::Error;
-use crate::evaluate::ROUNDS;
+use crate::evaluate::{Placement, rounds};
+use crate::fewer::{Fewer, named};
 use crate::hop_cost::break_even_cycles;
 use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::Parts;
+use crate::strategy::Ranking;
 use corehop_simulator::{
     Counters, Machine, Prepared, Replay, ReplayOptions, Setting, Split, replay_all,
 };
@@ -46,8 +48,8 @@ impl Comparison {
 /// One of the best splits of the ranking, replayed in full.
 #[derive(Clone, Debug)]
 pub struct Ranked {
-    /// Its functions; the one at index `i` has core `i`.
-    pub split: Vec<u32>,
+    /// Its functions, each with its core.
+    pub split: Placement,
     /// What it was ranked by: L2 misses of the cores, each alone.
     pub alone_l2_misses: u64,
     /// The objective's value with all cores together, shared L3 included.
@@ -84,88 +86,132 @@ impl Judged {
     }
 }
 
-/// Takes the best of `ranked` (misses and functions, best first) by full replay and judges it.
-/// `prepared` has the searched requests, for splits at all these functions.
-///
-/// # Errors
-/// What reading or replaying the trace says.
-///
-/// # Panics
-/// When `ranked` is empty: a search ends with at least one split.
-pub fn judge(
-    trace: &Trace,
-    machine: &Machine,
-    parts: &Parts,
-    prepared: &Prepared,
-    ranked: Vec<(u64, Vec<u32>)>,
-    objective: Objective,
-    progress: &dyn Progress,
-) -> Result<(Vec<u32>, Judged), Error> {
-    progress.begin(
-        "replaying the best splits in full",
-        Some(ranked.len() as u64 + 5),
-    );
-    let in_full = |(alone_l2_misses, split): (u64, Vec<u32>)| {
-        let replay = prepared.replay_rounds(machine, &split_at(&split), ROUNDS)?;
-        progress.advance(1);
-        Ok(Ranked {
-            split,
-            alone_l2_misses,
-            in_full: objective.of(&replay.counters),
-        })
-    };
-    let ranked = ranked.into_par_iter().map(in_full);
-    let ranked: Vec<Ranked> = ranked.collect::<Result<_, Error>>()?;
-    let mut order: Vec<usize> = (0..ranked.len()).collect();
-    order.sort_by_key(|&index| (ranked[index].in_full, index));
-    let split = ranked[order[0]].split.clone();
-    let runner_up = order.get(1).map(|&index| &ranked[index].split[..]);
-    let baseline = prepared.replay(machine, &split_at(&[]))?;
-    let searched = compare(&baseline, &prepared.replay(machine, &split_at(&split))?);
-    progress.advance(2);
-    let (mut held_out, mut runner_up_held_out) = (None, None);
-    if !parts.judging.is_empty() {
-        let splits = [&split[..]].into_iter().chain(runner_up);
-        let mut compared = on_judging_requests(trace, machine, parts, splits)?.into_iter();
-        progress.advance(3);
-        held_out = compared.next();
-        runner_up_held_out = compared.next();
+/// What judges splits.
+pub struct Judge<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Its requests.
+    pub parts: &'a Parts,
+    /// The searched ones, for splits at all functions.
+    pub prepared: &'a Prepared,
+    /// What is to be small.
+    pub objective: Objective,
+    /// Is told how far it is.
+    pub progress: &'a dyn Progress,
+}
+
+impl Judge<'_> {
+    /// Takes the best of `ranked` (misses and functions, best first) by full replay and judges it.
+    ///
+    /// # Errors
+    /// What reading or replaying the trace says.
+    ///
+    /// # Panics
+    /// When `ranked` is empty: a search ends with at least one split.
+    pub fn judge(&self, ranked: Vec<(u64, Placement)>) -> Result<(Placement, Judged), Error> {
+        let replays = ranked.len() as u64 + 5;
+        let stage = "replaying the best splits in full";
+        self.progress.begin(stage, Some(replays));
+        let (ranked, order) = self.in_full(ranked)?;
+        let split = ranked[order[0]].split.clone();
+        let runner_up = order.get(1).map(|&index| &ranked[index].split[..]);
+        let replay = |split: &[(u32, u32)]| self.prepared.replay(self.machine, &split_at(split));
+        let searched = compare(&replay(&[])?, &replay(&split)?);
+        self.progress.advance(2);
+        let (mut held_out, mut runner_up_held_out) = (None, None);
+        if !self.parts.judging.is_empty() {
+            let splits = [&split[..]].into_iter().chain(runner_up);
+            let mut compared = self.on_judging_requests(splits)?.into_iter();
+            self.progress.advance(3);
+            held_out = compared.next();
+            runner_up_held_out = compared.next();
+        }
+        self.progress.end();
+        let judged = Judged {
+            searched,
+            held_out,
+            shared_cache_changed_rank: self.objective == Objective::L2 && order[0] != 0,
+            ranked,
+            order,
+            runner_up_held_out,
+        };
+        Ok((split, judged))
     }
-    progress.end();
-    let judged = Judged {
-        searched,
-        held_out,
-        shared_cache_changed_rank: objective == Objective::L2 && order[0] != 0,
-        ranked,
-        order,
-        runner_up_held_out,
-    };
-    Ok((split, judged))
+
+    /// The best of each ranking beside one core, on the judging requests.
+    ///
+    /// # Errors
+    /// As [`Judge::judge`].
+    pub(crate) fn judge_fewer(
+        &self,
+        rankings: Vec<(u32, Ranking)>,
+        functions: &[u32],
+    ) -> Result<Vec<Fewer>, Error> {
+        self.progress.begin("judging splits over fewer cores", None);
+        let best = |(_, ranking): &(u32, Ranking)| -> Result<Placement, Error> {
+            let (mut ranked, order) = self.in_full(named(&ranking.best, functions))?;
+            Ok(ranked.swap_remove(order[0]).split)
+        };
+        let splits: Vec<Placement> = rankings.iter().map(best).collect::<Result<_, _>>()?;
+        let judged = match splits.is_empty() {
+            true => Vec::new(),
+            false => self.on_judging_requests(splits.iter().map(|split| &split[..]))?,
+        };
+        self.progress.end();
+        let fewer = rankings.into_iter().zip(splits).zip(judged);
+        let fewer = fewer.map(|(((cores, _), split), held_out)| Fewer {
+            cores,
+            split,
+            held_out,
+        });
+        Ok(fewer.collect())
+    }
+
+    /// Replays splits on the searched requests, and orders their indices by the objective.
+    fn in_full(&self, ranked: Vec<(u64, Placement)>) -> Result<(Vec<Ranked>, Vec<usize>), Error> {
+        let rounds = rounds(self.parts.searched.len());
+        let in_full = |(alone_l2_misses, split): (u64, Placement)| {
+            let replay = self.prepared;
+            let replay = replay.replay_rounds(self.machine, &split_at(&split), rounds)?;
+            self.progress.advance(1);
+            Ok(Ranked {
+                split,
+                alone_l2_misses,
+                in_full: self.objective.of(&replay.counters),
+            })
+        };
+        let ranked = ranked.into_par_iter().map(in_full);
+        let ranked: Vec<Ranked> = ranked.collect::<Result<_, Error>>()?;
+        let mut order: Vec<usize> = (0..ranked.len()).collect();
+        order.sort_by_key(|&index| (ranked[index].in_full, index));
+        Ok((ranked, order))
+    }
+
+    /// Splits beside everything on one core, on the judging requests after the warm-up ones.
+    fn on_judging_requests<'s>(
+        &self,
+        splits: impl Iterator<Item = &'s [(u32, u32)]>,
+    ) -> Result<Vec<Comparison>, Error> {
+        let parts = self.parts;
+        let options = ReplayOptions {
+            requests: Some([&parts.warm_up[..], &parts.judging].concat()),
+            warm_up_requests: parts.warm_up.len(),
+            ..ReplayOptions::default()
+        };
+        let splits: Vec<Split> = [&[][..]].into_iter().chain(splits).map(split_at).collect();
+        let machine = self.machine;
+        let setting = |split| Setting { machine, split };
+        let settings: Vec<Setting<'_>> = splits.iter().map(setting).collect();
+        let replays = replay_all(self.trace, &settings, &options)?;
+        let compared = replays[1..].iter().map(|split| compare(&replays[0], split));
+        Ok(compared.collect())
+    }
 }
 
-/// Splits beside everything on one core, on the judging requests after the warm-up ones.
-fn on_judging_requests<'s>(
-    trace: &Trace,
-    machine: &Machine,
-    parts: &Parts,
-    splits: impl Iterator<Item = &'s [u32]>,
-) -> Result<Vec<Comparison>, Error> {
-    let options = ReplayOptions {
-        requests: Some([&parts.warm_up[..], &parts.judging].concat()),
-        warm_up_requests: parts.warm_up.len(),
-        ..ReplayOptions::default()
-    };
-    let splits: Vec<Split> = [&[][..]].into_iter().chain(splits).map(split_at).collect();
-    let setting = |split| Setting { machine, split };
-    let settings: Vec<Setting<'_>> = splits.iter().map(setting).collect();
-    let replays = replay_all(trace, &settings, &options)?;
-    let compared = replays[1..].iter().map(|split| compare(&replays[0], split));
-    Ok(compared.collect())
-}
-
-/// The function at index `i` has core `i`.
-fn split_at(functions: &[u32]) -> Split {
-    Split::new(functions.iter().copied().zip(0..))
+fn split_at(placed: &[(u32, u32)]) -> Split {
+    Split::new(placed.iter().copied())
 }
 
 fn compare(baseline: &Replay, split: &Replay) -> Comparison {

@@ -8,9 +8,11 @@
 
 pub mod alternatives;
 pub mod candidates;
+pub mod checkpoint;
 pub mod draws;
 mod error;
 pub mod evaluate;
+pub mod fewer;
 pub mod hop_cost;
 pub mod judge;
 pub mod objective;
@@ -23,9 +25,12 @@ pub use error::Error;
 pub use judge::{Comparison, Judged};
 
 use candidates::{Candidates, Rule};
+use checkpoint::{Checkpoint, Subject};
 use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions};
 use corehop_traces::Trace;
-use evaluate::{Choice, Evaluator, ROUNDS};
+use evaluate::{Evaluator, Placement, rounds};
+use fewer::Fewer;
+use judge::Judge;
 use objective::Objective;
 use progress::Progress;
 use requests::{Parts, Searched};
@@ -33,10 +38,12 @@ use std::time::{Duration, Instant};
 use strategy::{Ranking, Search, Strategy};
 
 /// What to search for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    /// Number of cores, at least 2; as many functions are chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// Number of cores, at least 2.
     pub cores: u32,
+    /// Number of functions to choose, no fewer than cores; cores may have several.
+    pub functions: u32,
     /// Requests to search on.
     pub searched: Searched,
     /// What makes a function a candidate.
@@ -49,6 +56,10 @@ pub struct Settings {
     pub strategy: Option<Strategy>,
     /// Longest time to look for splits; the result then depends on the speed of the host.
     pub time_limit: Option<Duration>,
+    /// Whether to find out if fewer cores do as well.
+    pub compare_fewer: bool,
+    /// Where to keep what is learnt, and to find what was.
+    pub checkpoint: Option<&'a Checkpoint>,
 }
 
 /// The split found and how it was found.
@@ -58,14 +69,46 @@ pub struct Outcome {
     pub parts: Parts,
     /// The functions the rule admits.
     pub candidates: Candidates,
-    /// Chosen functions as the trace numbers them; the one at index `i` has core `i`.
-    pub split: Vec<u32>,
+    /// Chosen functions as the trace numbers them, each with its core.
+    pub split: Placement,
     /// How it compares, on the searched requests and on others.
     pub judged: Judged,
+    /// The best splits over fewer cores, by ascending number, if they were asked for.
+    pub fewer: Vec<Fewer>,
     /// The best splits, as indices of candidate groups, and what is known of all others.
     pub ranking: Ranking,
     /// Number of distinct sets of occurrences that the splits put on cores.
     pub sets_replayed: usize,
+}
+
+impl Outcome {
+    /// The fewest cores that do as well on requests not searched, if that was found out.
+    pub fn as_good_with_fewer(&self, objective: Objective) -> Option<&Fewer> {
+        let held_out = self.judged.held_out.as_ref()?;
+        fewer::as_good(&self.fewer, held_out, objective)
+    }
+}
+
+/// The candidates that this search chooses from.
+fn candidates_of(
+    trace: &Trace,
+    parts: &Parts,
+    settings: &Settings<'_>,
+    progress: &dyn Progress,
+) -> Result<Candidates, Error> {
+    let learning: Vec<u32> = parts.learning().collect();
+    progress.begin("counting calls", None);
+    let candidates = Candidates::of(trace, &learning, &settings.rule)?;
+    progress.end();
+    match candidates.groups < settings.functions {
+        false => Ok(candidates),
+        true => Err(Error::TooFewCandidates {
+            found: candidates.groups as usize,
+            wanted: settings.functions,
+            min_share: settings.rule.min_share,
+            max_calls: settings.rule.max_calls,
+        }),
+    }
 }
 
 /// Searches `trace` for the split with the fewest L2 misses on `machine`.
@@ -74,42 +117,46 @@ pub struct Outcome {
 /// Too few requests or candidates, or what reading or replaying the trace says.
 ///
 /// # Panics
-/// When `settings.cores` is 0: callers refuse that with their own words.
+/// When there are no cores, or fewer functions than cores: callers refuse that with their own
+/// words.
 pub fn partition(
     trace: &Trace,
     machine: &Machine,
-    settings: &Settings,
+    settings: &Settings<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, Error> {
-    assert!(settings.cores > 0, "a split has at least one core");
+    assert!(
+        0 < settings.cores && settings.cores <= settings.functions,
+        "a split has at least one core, and a function for each"
+    );
     let parts = Parts::of(trace.requests(), settings.searched, settings.seed)?;
-    let learning: Vec<u32> = parts.learning().collect();
-    progress.begin("counting calls", None);
-    let candidates = Candidates::of(trace, &learning, &settings.rule)?;
-    progress.end();
+    let candidates = candidates_of(trace, &parts, settings, progress)?;
     let functions = candidates.representatives();
-    if functions.len() < settings.cores as usize {
-        return Err(Error::TooFewCandidates {
-            found: functions.len(),
-            cores: settings.cores,
-            min_share: settings.rule.min_share,
-            max_calls: settings.rule.max_calls,
-        });
-    }
     progress.begin("preparing the searched requests", None);
     let options = ReplayOptions {
         requests: Some(parts.searched.clone()),
         ..ReplayOptions::default()
     };
     let prepared = Prepared::new(trace, &[machine], &functions, &options)?;
-    let alone = Alone::new(&prepared, machine, ROUNDS);
+    let rounds = rounds(parts.searched.len());
+    let alone = Alone::new(&prepared, machine, rounds);
     progress.end();
     let mut evaluator = match &alone {
         Some(alone) => Evaluator::new(alone, &functions),
-        None => Evaluator::in_full(&prepared, machine, &functions),
+        None => Evaluator::in_full(&prepared, machine, &functions, rounds),
     };
+    if let Some(checkpoint) = settings.checkpoint {
+        let subject = Subject {
+            machine: format!("{machine:?}"),
+            functions: functions.clone(),
+            requests: parts.searched.clone(),
+            rounds,
+        };
+        evaluator.keep_in(checkpoint, subject);
+    }
     let search = Search {
         cores: settings.cores,
+        functions: settings.functions,
         strategy: settings.strategy,
         seed: settings.seed,
         keep: settings.objective.replayed_in_full(),
@@ -117,20 +164,28 @@ pub fn partition(
         progress,
     };
     let ranking = strategy::search(&mut evaluator, &search);
-    let named = |(misses, choice): &(u64, Choice)| {
-        let split = choice.iter().map(|&index| functions[index as usize]);
-        (*misses, split.collect())
+    evaluator.keep();
+    let judge = Judge {
+        trace,
+        machine,
+        parts: &parts,
+        prepared: &prepared,
+        objective: settings.objective,
+        progress,
     };
-    let ranked: Vec<(u64, Vec<u32>)> = ranking.best.iter().map(named).collect();
-    let objective = settings.objective;
-    let (split, judged) = judge::judge(
-        trace, machine, &parts, &prepared, ranked, objective, progress,
-    )?;
+    let (split, judged) = judge.judge(fewer::named(&ranking.best, &functions))?;
+    let sets_replayed = evaluator.sets_known();
+    let fewer = match settings.compare_fewer && judged.held_out.is_some() {
+        true => judge.judge_fewer(fewer::rankings(&mut evaluator, &search), &functions)?,
+        false => Vec::new(),
+    };
+    evaluator.keep();
     Ok(Outcome {
         parts,
         split,
         judged,
-        sets_replayed: evaluator.sets_known(),
+        fewer,
+        sets_replayed,
         ranking,
         candidates,
     })

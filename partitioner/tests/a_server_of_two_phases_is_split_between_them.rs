@@ -102,29 +102,32 @@ fn trace(folder: &Path) -> Trace {
     Trace::open(&path).unwrap()
 }
 
-fn search(settings: &Settings) -> Result<Outcome, Error> {
+fn search(settings: &Settings<'_>) -> Result<Outcome, Error> {
     let folder = tempfile::tempdir().unwrap();
     let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
     partition(&trace(folder.path()), &machine, settings, &Silent)
 }
 
-fn settings() -> Settings {
+fn settings() -> Settings<'static> {
     let rule = Rule::default();
     Settings {
         cores: 2,
+        functions: 2,
         searched: Searched::Sample(10),
         rule,
         seed: 1,
         objective: Objective::L2,
         strategy: None,
         time_limit: None,
+        compare_fewer: true,
+        checkpoint: None,
     }
 }
 
 #[test]
 fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
     let outcome = search(&settings()).unwrap();
-    assert_eq!(outcome.split, [0, 1]);
+    assert_eq!(outcome.split, [(0, 0), (1, 1)]);
     assert_eq!(outcome.candidates.chosen.len(), 2);
     let [unpatchable] = &outcome.candidates.unpatchable[..] else {
         panic!("{:?}", outcome.candidates);
@@ -157,12 +160,13 @@ fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
 fn more_cores_than_candidates_are_refused_with_the_counts() {
     let refused = search(&Settings {
         cores: 3,
+        functions: 3,
         ..settings()
     })
     .unwrap_err()
     .to_string();
     assert!(
-        refused.starts_with("2 groups of candidate functions for 3 cores"),
+        refused.starts_with("2 groups of candidate functions, of which 3 were"),
         "{refused}"
     );
 }
@@ -189,7 +193,7 @@ fn candidates_close_to_each_other_are_one_group() {
         .unwrap_err()
         .to_string();
     assert!(
-        refused.starts_with("1 groups of candidate functions for 2 cores"),
+        refused.starts_with("1 groups of candidate functions, of which 2 were"),
         "{refused}"
     );
 }

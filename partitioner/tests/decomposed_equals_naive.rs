@@ -10,8 +10,9 @@ mod definitions;
 #[path = "../../simulator/tests/random/mod.rs"]
 mod random;
 
-use corehop_partitioner::evaluate::{Choice, Evaluator, ROUNDS};
-use corehop_partitioner::progress::Silent;
+use corehop_partitioner::checkpoint::{Checkpoint, Subject};
+use corehop_partitioner::evaluate::{Choice, Evaluator, cores_of};
+use corehop_partitioner::progress::{Progress, Silent};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy as How, search};
 use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions, Replayer, Split};
 use corehop_traces::{EndReason, Kind, Trace, WriterOptions};
@@ -22,8 +23,12 @@ use random::{equal, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
 
 const FUNCTIONS: u32 = 6;
+/// How often programs are replayed in a row.
+const ROUNDS: usize = 2;
 const CODE: u64 = 0x10_000;
 
 /// One execution: thread, function entered, line addresses touched and whether by a store.
@@ -81,15 +86,37 @@ fn large(machine: Machine, is_alone: bool) -> Machine {
     machine
 }
 
-/// Every split of the functions over `cores` cores, found by counting in binary.
-fn all_splits(cores: u32) -> Vec<Choice> {
-    let chosen = |mask: u32| (0..FUNCTIONS).filter(|f| mask >> f & 1 == 1).collect();
-    let masks = (0..1u32 << FUNCTIONS).filter(|mask| mask.count_ones() == cores);
-    masks.map(chosen).collect()
+/// Every split at `chosen` functions over `cores` cores, each once: functions by counting in
+/// binary, cores by counting to their base, those that number cores by their first functions kept.
+fn all_splits(chosen: u32, cores: u32) -> Vec<Choice> {
+    let functions = |mask: u32| (0..FUNCTIONS).filter(move |f| mask >> f & 1 == 1);
+    let masks = (0..1u32 << FUNCTIONS).filter(|mask| mask.count_ones() == chosen);
+    let numbers = 0..cores.pow(chosen);
+    let placed = masks.flat_map(|mask| {
+        let placed = move |number: u32| -> Choice {
+            let core = move |place: u32| number / cores.pow(place) % cores;
+            functions(mask).zip((0..).map(core)).collect()
+        };
+        numbers.clone().map(placed)
+    });
+    placed
+        .filter(|split| cores_of(split) as u32 == cores && is_numbered(split))
+        .collect()
+}
+
+/// Whether each core's first function comes after those of all lower cores.
+fn is_numbered(split: &Choice) -> bool {
+    let is_next = |place: usize| split[place].1 as usize <= used(&split[..place]);
+    (0..split.len()).all(is_next)
+}
+
+fn used(split: &[(u32, u32)]) -> usize {
+    let cores: std::collections::BTreeSet<u32> = split.iter().map(|&(_, core)| core).collect();
+    cores.len()
 }
 
 fn naive(trace: &Trace, machine: &Machine, split: &Choice) -> u64 {
-    let split = Split::new(split.iter().copied().zip(0..));
+    let split = Split::new(split.iter().copied());
     let mut replayer = Replayer::new(machine, &split).unwrap();
     for _ in 0..ROUNDS {
         let mut executions = trace.executions();
@@ -116,21 +143,43 @@ fn with_evaluator(
     let alone = Alone::new(&prepared, machine, ROUNDS);
     let mut evaluator = match &alone {
         Some(alone) => Evaluator::new(alone, &functions),
-        None => Evaluator::in_full(&prepared, machine, &functions),
+        None => Evaluator::in_full(&prepared, machine, &functions, ROUNDS),
     };
     test(&mut evaluator, &|split| naive(&trace, machine, split))
 }
 
-fn ranking(evaluator: &mut Evaluator<'_>, cores: u32, strategy: Option<How>) -> Ranking {
+fn ranking(evaluator: &mut Evaluator<'_>, cores: (u32, u32), strategy: Option<How>) -> Ranking {
+    watched(evaluator, cores, strategy, &Silent)
+}
+
+fn watched(
+    evaluator: &mut Evaluator<'_>,
+    (functions, cores): (u32, u32),
+    strategy: Option<How>,
+    progress: &dyn Progress,
+) -> Ranking {
     let wanted = Search {
         cores,
+        functions,
         strategy,
         seed: 1,
         keep: 3,
         until: None,
-        progress: &Silent,
+        progress,
     };
     search(evaluator, &wanted)
+}
+
+/// Wants the search to end after it was asked so often.
+struct Patience(AtomicI64);
+
+impl Progress for Patience {
+    fn begin(&self, _: &str, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+    fn end(&self) {}
+    fn is_stopped(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::Relaxed) <= 0
+    }
 }
 
 static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
@@ -153,11 +202,11 @@ proptest! {
     #[test]
     fn a_sum_over_cores_equals_a_replay(
         steps in programs(), machine in machines(), is_alone in prop::bool::weighted(0.9),
-        cores in 1u32..5,
+        cores in 1u32..5, shared in 0u32..3,
     ) {
         let machine = large(machine, is_alone);
         with_evaluator(&steps, &machine, |evaluator, naive| {
-            let splits = all_splits(cores);
+            let splits = all_splits(FUNCTIONS.min(cores + shared), cores);
             for (split, misses) in splits.iter().zip(evaluator.evaluate(&splits)) {
                 equal(misses, naive(split))?;
             }
@@ -172,20 +221,124 @@ proptest! {
         let machine = large(machine, true);
         with_evaluator(&steps, &machine, |evaluator, naive| {
             let of = |split: Choice| (naive(&split), split);
-            let mut brute: Vec<_> = all_splits(cores).into_iter().map(of).collect();
+            let mut brute: Vec<_> = all_splits(cores, cores).into_iter().map(of).collect();
             brute.sort();
             brute.truncate(3);
             for strategy in [None, Some(How::Exhaustive), Some(How::Bound)] {
-                let ranking = ranking(evaluator, cores, strategy);
+                let ranking = ranking(evaluator, (cores, cores), strategy);
                 equal(&ranking.best, &brute)?;
                 equal((ranking.floor, ranking.is_optimal()), (brute[0].0, true))?;
             }
             for strategy in [How::Local, How::Random] {
-                let ranking = ranking(evaluator, cores, Some(strategy));
+                let ranking = ranking(evaluator, (cores, cores), Some(strategy));
                 prop_assert!(ranking.floor <= brute[0].0 && brute[0].0 <= ranking.best[0].0);
             }
             Ok(())
         })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn several_functions_on_a_core_are_searched_as_brute_force_does(
+        steps in programs(), machine in machines(), is_alone in prop::bool::weighted(0.9),
+        cores in 1u32..4, more in 1u32..3,
+    ) {
+        let machine = large(machine, is_alone);
+        let functions = cores + more;
+        with_evaluator(&steps, &machine, |evaluator, naive| {
+            let of = |split: Choice| (naive(&split), split);
+            let mut brute: Vec<_> = all_splits(functions, cores).into_iter().map(of).collect();
+            brute.sort();
+            brute.truncate(3);
+            for strategy in [None, Some(How::Exhaustive)] {
+                let ranking = ranking(evaluator, (functions, cores), strategy);
+                equal(&ranking.best, &brute)?;
+                equal((ranking.floor, ranking.is_optimal()), (brute[0].0, true))?;
+            }
+            for strategy in [How::Bound, How::Local, How::Random] {
+                let ranking = ranking(evaluator, (functions, cores), Some(strategy));
+                prop_assert!(ranking.floor <= brute[0].0 && brute[0].0 <= ranking.best[0].0);
+                prop_assert!(all_splits(functions, cores).contains(&ranking.best[0].1));
+                prop_assert!(ranking.strategy != How::Bound, "{}", ranking.why);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_search_without_time_has_a_floor_below_every_split(
+        steps in programs(), machine in machines(), cores in 1u32..5, microseconds in 0u64..20_000,
+    ) {
+        let machine = large(machine, true);
+        with_evaluator(&steps, &machine, |evaluator, naive| {
+            let splits = all_splits(cores, cores);
+            let least = splits.iter().map(naive).min().unwrap();
+            let wanted = Search {
+                cores,
+                functions: cores,
+                strategy: Some(How::Bound),
+                seed: 1,
+                keep: 3,
+                until: Some(Instant::now() + Duration::from_micros(microseconds)),
+                progress: &Silent,
+            };
+            let ranking = search(evaluator, &wanted);
+            prop_assert!(ranking.floor <= least && least <= ranking.best[0].0);
+            prop_assert!(ranking.stopped || ranking.is_optimal());
+            Ok(())
+        })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(100))]
+
+    #[test]
+    fn a_search_that_was_stopped_ends_as_one_that_was_not(
+        steps in programs(), machine in machines(), is_alone in prop::bool::weighted(0.8),
+        cores in 1u32..5, patience in 0i64..12, strategy in 0usize..4,
+    ) {
+        let machine = large(machine, is_alone);
+        let strategy = [How::Exhaustive, How::Bound, How::Local, How::Random][strategy];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("search.checkpoint");
+        let subject = || Subject {
+            machine: machine.name.clone(),
+            functions: (0..FUNCTIONS).collect(),
+            requests: Vec::new(),
+            rounds: ROUNDS,
+        };
+        let checkpoint = || &*Box::leak(Box::new(Checkpoint::open(&path, Vec::new()).unwrap()));
+        let mut whole = None;
+        with_evaluator(&steps, &machine, |evaluator, _| {
+            let ranking = ranking(evaluator, (cores, cores), Some(strategy));
+            whole = Some((ranking, evaluator.sets_known()));
+            Ok(())
+        })?;
+        let (whole, sets) = whole.unwrap();
+        with_evaluator(&steps, &machine, |evaluator, _| {
+            evaluator.keep_in(checkpoint(), subject());
+            let patience = Patience(patience.into());
+            let stopped = watched(evaluator, (cores, cores), Some(strategy), &patience);
+            prop_assert!(!stopped.best.is_empty() && stopped.floor <= whole.best[0].0);
+            evaluator.keep();
+            Ok(())
+        })?;
+        for _ in 0..2 {
+            with_evaluator(&steps, &machine, |evaluator, _| {
+                evaluator.keep_in(checkpoint(), subject());
+                let before = evaluator.sets_known();
+                let resumed = ranking(evaluator, (cores, cores), Some(strategy));
+                equal(format!("{resumed:?}"), format!("{whole:?}"))?;
+                equal(evaluator.sets_known(), sets)?;
+                prop_assert!(before <= sets);
+                evaluator.keep();
+                Ok(())
+            })?;
+        }
     }
 }
 
@@ -201,7 +354,7 @@ proptest! {
             let on = |pool: &ThreadPool| {
                 let mut said = String::new();
                 pool.install(|| with_evaluator(&steps, &machine, |evaluator, _| {
-                    said = format!("{:?}", ranking(evaluator, cores, Some(strategy)));
+                    said = format!("{:?}", ranking(evaluator, (cores, cores), Some(strategy)));
                     Ok(())
                 })).unwrap();
                 said

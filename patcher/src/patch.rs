@@ -6,7 +6,7 @@
 
 use crate::compose::{Composed, Hook, compose};
 use crate::{Analysis, Error, verify};
-use corehop_plans::{Plan, PlannedFunction};
+use corehop_plans::{Mode, Plan, PlannedFunction};
 use std::fs::Permissions;
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -104,6 +104,13 @@ fn choose(analysis: &Analysis, plan: &Plan, binary: &Path) -> Result<Vec<Hook>, 
         return Err(format!(
             "the plan has {} cores; {MOST_CORES} is the most",
             plan.cores
+        ));
+    }
+    if let Some(function) = plan.functions.iter().find(|f| f.mode == Mode::Call) {
+        return Err(format!(
+            "the plan has mode \"call\" for {}, but no runtime can take a thread back when a call \
+             returns: make it \"enter\" if `corehop replay --plan` says that this pays as well",
+            function.symbol
         ));
     }
     let own = analysis

@@ -2,9 +2,9 @@
 //!
 //! A patched entry jumps to its trampoline, which steps over the red zone (an entry may also be
 //! jumped to, from a function that keeps data there), names the hook, calls one shared stub, runs
-//! the stolen instructions and jumps back. The stub saves all general registers and the flags,
-//! because GCC's -fipa-ra lets a caller keep any register its callee was seen not to touch; vector
-//! state stays because the runtime is compiled without. While the runtime's slot is zero the stub
+//! the stolen instructions and jumps back. The stub jumps on to where the runtime's slot says
+//! (runtime/enter.S), which gives all registers and flags back, because GCC's -fipa-ra lets a
+//! caller keep any register its callee was seen not to touch. While the slot is zero the stub
 //! returns at once: `jrcxz` tests it and leaves the flags alone.
 //!
 //! A stolen call pushes the original return address and jumps. Were the callee to return into the
@@ -13,8 +13,7 @@
 //! them.
 
 use crate::steal::{JUMP_SIZE, Stolen, as_jump, encode, is_call, is_same};
-use iced_x86::code_asm::{CodeAssembler, dword_ptr, qword_ptr, rbp, rcx, rsp};
-use iced_x86::code_asm::{al, edi, r8, r9, r10, r11, rax, rdi, rdx, rsi};
+use iced_x86::code_asm::{CodeAssembler, qword_ptr, rax, rcx, rsp};
 use iced_x86::{Code, Decoder, DecoderOptions, IcedError, Instruction, MemoryOperand, Register};
 
 /// `lea rsp, [rsp - 128]`: the red zone is below.
@@ -32,33 +31,12 @@ pub(crate) fn stub(address: u64, slot: u64) -> Result<Vec<u8>, String> {
 }
 
 fn assemble_stub(address: u64, slot: u64) -> Result<Vec<u8>, IcedError> {
-    let saved = [rdx, rsi, rdi, r8, r9, r10, r11, rbp];
     let mut a = CodeAssembler::new(64)?;
     let mut done = a.create_label();
     a.push(rcx)?;
     a.add_instruction(relative(Code::Mov_r64_rm64, Register::RCX, slot)?)?;
     a.jrcxz(done)?;
-    // The flags, without pushfq and its popfq of twenty cycles: AH takes five, AL the overflow.
-    a.push(rax)?;
-    a.lahf()?;
-    a.seto(al)?;
-    a.push(rax)?;
-    for register in saved {
-        a.push(register)?;
-    }
-    a.mov(rbp, rsp)?;
-    a.and(rsp, -16)?;
-    // Above the saved registers, flags, rax and rcx lie the return address and the hook's number.
-    a.mov(edi, dword_ptr(rbp + 8 * (saved.len() as i32 + 4)))?;
-    a.call(rcx)?;
-    a.mov(rsp, rbp)?;
-    for register in saved.into_iter().rev() {
-        a.pop(register)?;
-    }
-    a.pop(rax)?;
-    a.add(al, 0x7f)?;
-    a.sahf()?;
-    a.pop(rax)?;
+    a.jmp(rcx)?;
     a.set_label(&mut done)?;
     a.pop(rcx)?;
     a.ret()?;

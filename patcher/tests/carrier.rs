@@ -72,6 +72,26 @@ fn every_hop_of_320000_is_counted_and_each_thread_keeps_its_state() {
 }
 
 #[test]
+fn threads_that_use_sse_avx_and_x87_keep_their_registers_on_shared_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["-std=c++20", "-mno-red-zone"];
+    let plain = build(folder.path(), "vectors", &flags, &["vectors.cpp"]);
+    let plan = plan_of(&plain, 2, &[("first_core", 0), ("second_core", 1)]);
+    let program = patched(&plain, &plan, folder.path()).output;
+    let travels = Travels {
+        folder,
+        plain,
+        program,
+    };
+    let finished = run(&mut travels.command("carrier", ""));
+    assert_eq!(finished.output, "wrong: 0 0 0 0\n", "{}", finished.errors);
+    let statistics = travels.statistics();
+    assert_eq!(statistics.0["backend"], "carrier");
+    assert_eq!(statistics.of("first_core"), (120_000, 120_000 - 4));
+    assert_eq!(statistics.of("second_core"), (120_000, 120_000));
+}
+
+#[test]
 fn threads_that_wait_for_each_other_on_one_core_all_go_on() {
     let travels = travels();
     let statistics = travels.carried("blocking");

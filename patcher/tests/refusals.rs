@@ -3,7 +3,7 @@
 mod workshop;
 
 use corehop_patcher::{Error, patch, verify};
-use corehop_plans::Plan;
+use corehop_plans::{Mode, Plan};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -85,6 +85,17 @@ fn a_plan_for_another_build_is_refused() {
     );
     plan.functions.clear();
     assert_eq!(bench.reason(&bench.binary, &plan), reason);
+}
+
+#[test]
+fn going_back_when_a_call_returns_is_refused() {
+    let bench = bench();
+    let mut plan = bench.plan.clone();
+    plan.functions[1].mode = Mode::Call;
+    let reason = bench.reason(&bench.binary, &plan);
+    let symbol = &plan.functions[1].symbol;
+    let expected = format!("the plan has mode \"call\" for {symbol}, but no runtime can take");
+    assert!(reason.starts_with(&expected), "{reason}");
 }
 
 #[test]

@@ -91,4 +91,6 @@ pub struct PlannedFunction {
 pub enum Mode {
     /// On entry; the thread stays there until another planned function moves it.
     Enter,
+    /// For the call: on entry, and back to the core it came from when the call returns.
+    Call,
 }

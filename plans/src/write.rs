@@ -40,8 +40,9 @@ pub fn render(plan: &Plan) -> String {
 
 const PREAMBLE: &str = "\
 # A corehop plan: entering a function listed here moves the thread to that function's core, where
-# it stays until another listed function moves it. Cores are numbered from 0. Edit cores or remove
-# functions freely; `corehop replay --plan` then says what the change does.
+# it stays until another listed function moves it; with mode \"call\" it goes back when the call
+# returns. Cores are numbered from 0. Edit cores and modes or remove functions freely;
+# `corehop replay --plan` then says what the change does.
 
 ";
 

@@ -37,7 +37,7 @@ fn function(offset: u64, core: u32) -> PlannedFunction {
         offset,
         symbol: format!("f{offset:x}"),
         core,
-        mode: Mode::Enter,
+        mode: if core == 1 { Mode::Call } else { Mode::Enter },
     }
 }
 
@@ -79,7 +79,7 @@ fn a_missing_key_is_named_with_its_place() {
     let text = render(&example()).replace("machine = ", "engine = ");
     let said = refusal(&text);
     assert!(said.contains("unknown field `engine`"), "{said}");
-    assert!(said.contains("line 6"), "{said}");
+    assert!(said.contains("line 7"), "{said}");
 }
 
 proptest! {

@@ -72,6 +72,7 @@
 //!         replayer.execute(&Execution {
 //!             thread: 0,
 //!             request: None,
+//!             number: call.into(),
 //!             code_block: function,
 //!             entry: Some(function),
 //!             accesses: &touched[function as usize],
@@ -100,6 +101,7 @@ mod sharded;
 mod split;
 mod tally;
 mod watch;
+mod whereabouts;
 mod world;
 
 pub use counters::{Counters, KindCounters, LevelCounters, MissCauses};

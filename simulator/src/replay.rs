@@ -1,8 +1,9 @@
 //! The plain replay: every access in recorded order, each on the core its thread is then on.
 //!
 //! A thread starts on the core its split says and moves when it enters a function of the split,
-//! before that entry's own accesses. Where nothing moves a thread it stays, also from one request
-//! to the next, as a patched server's thread does. One loop over the executions is all of it.
+//! before that entry's own accesses, and back when a call ends that the split delegates. Where
+//! nothing moves a thread it stays, also from one request to the next, as a patched server's thread
+//! does. One loop over the executions is all of it.
 
 use crate::Error;
 use crate::counters::Counters;
@@ -11,8 +12,9 @@ use crate::lines::Lines;
 use crate::machine::Machine;
 use crate::split::Split;
 use crate::watch::Watch;
+use crate::whereabouts::Whereabouts;
 use crate::world::World;
-use corehop_traces::Execution;
+use corehop_traces::{Calls, Execution};
 
 /// What to replay of a trace; the default is all of it.
 #[derive(Clone, Default)]
@@ -78,11 +80,10 @@ const RECENT_LINES: usize = 1 << 12;
 /// whole trace, and faster; this one can be watched.
 pub struct Replayer<'a> {
     machine: &'a Machine,
-    split: &'a Split,
     world: World,
     lines: Lines,
-    /// By thread; threads beyond its end are still where the split starts them.
-    cores_of_threads: Vec<u32>,
+    split: &'a Split,
+    whereabouts: Whereabouts<'a>,
     /// By core.
     moves: Vec<Moves>,
 }
@@ -112,12 +113,20 @@ impl<'a> Replayer<'a> {
         }
         Ok(Replayer {
             machine,
-            split,
             world: World::new(&Geometry::new(machine, cores, 1)),
             lines: Lines::new(RECENT_LINES),
-            cores_of_threads: Vec::new(),
+            split,
+            whereabouts: Whereabouts::new(split, None),
             moves: vec![Moves::default(); cores as usize],
         })
+    }
+
+    /// Lets calls end where `calls` says, as far as the split delegates them: without, they never
+    /// do. Call it before the first execution.
+    #[must_use]
+    pub fn with_calls(mut self, calls: Option<&'a Calls>) -> Self {
+        self.whereabouts = Whereabouts::new(self.split, calls);
+        self
     }
 
     /// Replays one execution; returns the core it ran on.
@@ -128,7 +137,14 @@ impl<'a> Replayer<'a> {
     /// Replays one execution and tells `watch` what happens in the caches; returns the core it ran
     /// on.
     pub fn execute_watched(&mut self, execution: &Execution, watch: &mut impl Watch) -> u32 {
-        let core = self.move_thread(execution);
+        let Execution {
+            thread,
+            number,
+            entry,
+            ..
+        } = *execution;
+        let (left, core) = self.whereabouts.come(thread, number, entry);
+        self.moves[core as usize].hops += u64::from(left != core);
         let (world, lines) = (&mut self.world, &mut self.lines);
         let accesses = &mut self.moves[core as usize].accesses;
         for access in execution.accesses {
@@ -143,24 +159,9 @@ impl<'a> Replayer<'a> {
         core
     }
 
-    fn move_thread(&mut self, execution: &Execution) -> u32 {
-        let thread = execution.thread as usize;
-        while self.cores_of_threads.len() <= thread {
-            let next = self.cores_of_threads.len() as u32;
-            self.cores_of_threads.push(self.split.start_core(next));
-        }
-        let current = &mut self.cores_of_threads[thread];
-        if let Some(core) = execution.entry.and_then(|entry| self.split.core_of(entry)) {
-            self.moves[core as usize].hops += u64::from(core != *current);
-            *current = core;
-        }
-        *current
-    }
-
     /// The core that `thread` is on.
     pub fn core_of(&self, thread: u32) -> u32 {
-        let known = self.cores_of_threads.get(thread as usize);
-        known.map_or_else(|| self.split.start_core(thread), |&core| core)
+        self.whereabouts.core_of(thread)
     }
 
     /// The line number (an address divided by 64) of a line that a [`Watch`] was told of.

@@ -1,10 +1,10 @@
-//! Which function entries of a trace move a thread, and to which core.
+//! Which function entries of a trace move a thread, to which core, and for how long.
 //!
 //! A plan names functions by build id and offset, a trace by index. The match is made once, before
 //! a replay, and fails rather than leave out a function: counts for half a plan would mislead.
 
 use crate::Error;
-use corehop_plans::{Plan, PlannedFunction};
+use corehop_plans::{Mode, Plan, PlannedFunction};
 use corehop_traces::{Function, Module};
 
 /// A split of a traced program over cores; the default one leaves everything on core 0.
@@ -12,6 +12,8 @@ use corehop_traces::{Function, Module};
 pub struct Split {
     /// By function index of the trace; functions beyond its end move nothing.
     cores_of_functions: Vec<Option<u32>>,
+    /// Functions at the end of whose calls a thread goes back; ascending, each once.
+    delegated: Vec<u32>,
     cores: u32,
     /// Threads start on these many cores in turn, on core 0 if it is 1.
     start_cores: u32,
@@ -29,6 +31,7 @@ impl Split {
     pub fn new(functions: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut split = Split {
             cores_of_functions: Vec::new(),
+            delegated: Vec::new(),
             cores: 1,
             start_cores: 1,
         };
@@ -45,9 +48,21 @@ impl Split {
         let cores = cores.max(1);
         Split {
             cores_of_functions: Vec::new(),
+            delegated: Vec::new(),
             cores,
             start_cores: cores,
         }
+    }
+
+    /// The same split, whose threads go back to where they came from when a call of these of its
+    /// functions ends; when calls of others end they stay.
+    #[must_use]
+    pub fn delegating(mut self, functions: impl IntoIterator<Item = u32>) -> Self {
+        let functions = functions.into_iter();
+        self.delegated = functions.filter(|&f| self.core_of(f).is_some()).collect();
+        self.delegated.sort_unstable();
+        self.delegated.dedup();
+        self
     }
 
     fn place(&mut self, function: usize, core: u32) {
@@ -69,15 +84,20 @@ impl Split {
     ) -> Result<Self, Error> {
         let mut split = Split {
             cores_of_functions: vec![None; functions.len()],
+            delegated: Vec::new(),
             cores: plan.cores,
             start_cores: 1,
         };
+        let mut delegated = Vec::new();
         for planned in &plan.functions {
             let mut found = false;
             for (index, function) in functions.iter().enumerate() {
                 let module = &modules[function.module as usize];
                 if function.offset == planned.offset && is_of_build(module, planned) {
                     split.place(index, planned.core);
+                    if planned.mode == Mode::Call {
+                        delegated.push(index as u32);
+                    }
                     found = true;
                 }
             }
@@ -85,7 +105,7 @@ impl Split {
                 return Err(unknown(planned, modules));
             }
         }
-        Ok(split)
+        Ok(split.delegating(delegated))
     }
 
     /// The functions whose entries move threads, by ascending index.
@@ -98,6 +118,17 @@ impl Split {
     #[inline]
     pub fn core_of(&self, function: u32) -> Option<u32> {
         *self.cores_of_functions.get(function as usize)?
+    }
+
+    /// The functions at the end of whose calls threads go back, by ascending index.
+    pub fn delegated(&self) -> impl Iterator<Item = u32> + '_ {
+        self.delegated.iter().copied()
+    }
+
+    /// Whether a thread goes back to where it came from when a call of `function` ends.
+    #[inline]
+    pub fn delegates(&self, function: u32) -> bool {
+        self.delegated.binary_search(&function).is_ok()
     }
 
     /// The core that `thread` starts on.

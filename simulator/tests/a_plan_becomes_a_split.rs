@@ -64,6 +64,18 @@ fn functions_are_matched_by_build_and_offset() {
 }
 
 #[test]
+fn a_function_planned_for_its_call_is_delegated_and_no_other() {
+    let modules = [module("/usr/bin/server", "0a1b")];
+    let recorded = [function(0, 0x40), function(0, 0x80)];
+    let mut plan = plan(&[("0a1b", 0x80, 2), ("0a1b", 0x40, 1)]);
+    plan.functions[0].mode = Mode::Call;
+    let split = Split::from_plan(&plan, &modules, &recorded).unwrap();
+    assert_eq!(split.delegated().collect::<Vec<_>>(), [1]);
+    assert_eq!((split.delegates(0), split.delegates(1)), (false, true));
+    assert_eq!(split, Split::new([(0, 1), (1, 2)]).delegating([1, 1, 7]));
+}
+
+#[test]
 fn a_plan_for_another_build_is_refused() {
     assert_eq!(
         split(&[("0a1b", 0x40, 2), ("beef", 0x80, 0)]).unwrap_err(),

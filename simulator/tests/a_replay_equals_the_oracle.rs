@@ -2,110 +2,47 @@
 //! step, which core each thread is on; on any number of host threads, alone or beside other
 //! machines, straight from the file or prepared, and execution by execution.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
 mod oracle;
 mod random;
+mod recording;
 
 use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
     replay_all,
 };
-use corehop_traces::{EndReason, Kind, Trace, WriterOptions};
+use corehop_traces::{Calls, Kind, Trace};
 use oracle::Oracle;
-use proptest::collection::vec;
+use oracle::calls::{Seen, ends_of_calls};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use random::{equal, holds, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use recording::{FUNCTIONS, Step, code_address, record, requests_of, steps};
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// One execution of the recorded program.
-#[derive(Clone, Debug)]
-struct Step {
-    thread: u32,
-    begins_request: bool,
-    /// The function entered; its one code block is one instruction on a line of its own.
-    function: u32,
-    /// Address and whether it is a store; all of 8 bytes.
-    data: Vec<(u64, bool)>,
+/// What moves threads.
+struct Placed {
+    functions: Vec<(u32, u32)>,
+    delegated: Vec<u32>,
+    start_cores: Option<u32>,
 }
 
-const FUNCTIONS: u32 = 6;
-const CODE: u64 = 0x10_000;
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let data = vec((prop_oneof![0u64..1200, 0u64..9000], any::<bool>()), 0..4);
-    let step = (0u32..2, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
-    let step = step.prop_map(|(thread, begins_request, function, data)| Step {
-        thread,
-        begins_request,
-        function,
-        data,
-    });
-    vec(step, 1..80)
-}
-
-fn code_address(function: u32) -> u64 {
-    CODE + u64::from(function) * 64
-}
-
-/// Writes the steps as a trace, each at its own stamp.
-fn record(
-    steps: &[Step],
-    executions_per_block: usize,
-    path: &Path,
-) -> Result<(), corehop_traces::Error> {
-    let options = WriterOptions {
-        executions_per_block,
-        ..WriterOptions::default()
-    };
-    let (mut writer, module) = definitions::begin(path, &options, "f0", CODE)?;
-    for number in 0..FUNCTIONS {
-        let function = (&*format!("f{number}"), u64::from(number) * 64);
-        definitions::function(&mut writer, (module, CODE), function, None)?;
-    }
-    for thread in 0..2 {
-        writer.thread(1, thread)?;
-    }
-    for (stamp, step) in (1..).zip(steps) {
-        writer.stamp(step.thread, stamp)?;
-        if step.begins_request {
-            writer.request(step.thread)?;
-        }
-        writer.execution(step.thread, step.function)?;
-        for &(address, store) in &step.data {
-            let kind = if store { Kind::Store } else { Kind::Load };
-            writer.data(step.thread, 0, kind, 8, address)?;
-        }
-    }
-    writer.finish(EndReason::Interrupted)?;
-    Ok(())
-}
-
-/// The request each step belongs to: they count in the order in which they begin.
-fn requests_of(steps: &[Step]) -> Vec<Option<u32>> {
-    let (mut begun, mut current) = (0, [None; 2]);
-    let of_step = |step: &Step| {
-        let current = &mut current[step.thread as usize];
-        if step.begins_request {
-            *current = Some(begun);
-            begun += 1;
-        }
-        *current
-    };
-    steps.iter().map(of_step).collect()
-}
-
-/// Counters and hops as the oracle has them.
+/// Counters and hops as the oracle has them, of the same steps so many times over.
 fn naive(
     steps: &[Step],
     machine: &Machine,
-    (split, start_cores): (&[(u32, u32)], Option<u32>),
-    chosen: Option<&[u32]>,
-    warm_up: usize,
+    placed: &Placed,
+    (chosen, warm_up): (Option<&[u32]>, usize),
+    rounds: usize,
 ) -> (Vec<Counters>, u64) {
+    let (split, start_cores) = (&placed.functions, placed.start_cores);
+    let seen = steps.iter().map(|step| Seen {
+        thread: step.thread,
+        block: step.function,
+        last: step.data.last().copied(),
+    });
+    let ends = ends_of_calls(&seen.collect::<Vec<_>>());
     let cores = split.iter().map(|(_, core)| core + 1).max().unwrap_or(1);
     let cores = cores.max(start_cores.unwrap_or(1));
     let mut oracle = Oracle::new(machine, cores);
@@ -116,7 +53,14 @@ fn naive(
     order.retain(|request| chosen.is_none_or(|chosen| chosen.contains(request)));
     let (mut core_of, mut hops, mut counting) = ([0; 2], 0, warm_up == 0);
     core_of[1] = 1 % start_cores.unwrap_or(1) as usize;
-    for (step, request) in steps.iter().zip(requests) {
+    let mut open: [Vec<(Option<usize>, usize)>; 2] = Default::default();
+    for (place, (step, request)) in
+        (0..rounds).flat_map(|_| steps.iter().zip(&requests).enumerate())
+    {
+        if place == 0 {
+            // Whatever is open ends when the steps begin again.
+            open.iter_mut().flatten().for_each(|open| open.0 = Some(0));
+        }
         if chosen.is_some() && !request.is_some_and(|request| order.contains(&request)) {
             continue;
         }
@@ -125,13 +69,28 @@ fn naive(
             hops = 0;
             oracle.start_counting();
         }
-        let core = &mut core_of[step.thread as usize];
+        let (core, open) = (
+            &mut core_of[step.thread as usize],
+            &mut open[step.thread as usize],
+        );
+        let before = *core;
+        while let Some(&(Some(end), came_from)) = open.last()
+            && end <= place
+        {
+            open.pop();
+            *core = came_from;
+        }
         for &(function, target) in split {
-            if function == step.function && *core != target as usize {
+            if function == step.function {
+                if placed.delegated.contains(&function) {
+                    open.push((ends[place], *core));
+                }
                 *core = target as usize;
-                hops += 1;
-                oracle.charge(*core, machine.hop_cost_cycles);
             }
+        }
+        if *core != before {
+            hops += 1;
+            oracle.charge(*core, machine.hop_cost_cycles);
         }
         oracle.touch(*core, Kind::Fetch, code_address(step.function), 4);
         for &(address, store) in &step.data {
@@ -166,23 +125,31 @@ struct Case {
     /// Another one that the same pass simulates.
     other: Machine,
     functions: Vec<u32>,
+    delegated: Vec<u32>,
     every_other: bool,
     warm_up: usize,
     thread_per_core: bool,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let functions = subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=6);
-    let replays = (functions, any::<bool>(), 0usize..4, any::<bool>());
+    let functions = || subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=6);
+    let delegated = prop_oneof![Just(Vec::new()), functions()];
+    let replays = (
+        (functions(), delegated),
+        any::<bool>(),
+        0usize..4,
+        prop::bool::weighted(0.2),
+    );
     let recordings = (steps(), 1usize..20, machines(), machines());
     (recordings, replays).prop_map(|((steps, executions_per_block, machine, other), replays)| {
-        let (functions, every_other, warm_up, thread_per_core) = replays;
+        let ((functions, delegated), every_other, warm_up, thread_per_core) = replays;
         Case {
             steps,
             executions_per_block,
             machine,
             other,
             functions,
+            delegated,
             every_other,
             warm_up,
             thread_per_core,
@@ -213,12 +180,32 @@ impl Case {
         self.thread_per_core.then_some(cores)
     }
 
+    fn placed(&self) -> Placed {
+        Placed {
+            functions: self.functions(),
+            delegated: self.delegated.clone(),
+            start_cores: self.start_cores(),
+        }
+    }
+
     fn split(&self) -> Split {
         match self.start_cores() {
             Some(cores) => Split::thread_per_core(cores),
-            None => Split::new(self.functions()),
+            None => Split::new(self.functions()).delegating(self.delegated.clone()),
         }
     }
+}
+
+/// Counters by core, replayed execution by execution.
+fn one_by_one(trace: &Trace, machine: &Machine, split: &Split) -> Vec<Counters> {
+    let calls = Calls::of(trace, &[true; FUNCTIONS as usize]).unwrap();
+    let replayer = Replayer::new(machine, split).unwrap();
+    let mut replayer = replayer.with_calls(Some(&calls));
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        replayer.execute(&execution);
+    }
+    replayer.finish().per_core
 }
 
 #[test]
@@ -238,10 +225,11 @@ fn counters_and_hops_are_equal() {
             warm_up_requests: warm_up,
             ..ReplayOptions::default()
         };
-        let (functions, split) = (case.functions(), case.split());
-        let placed = (&functions[..], case.start_cores());
-        let expected = |machine: &Machine| {
-            let (per_core, hops) = naive(&case.steps, machine, placed, chosen.as_deref(), warm_up);
+        let split = case.split();
+        let placed = case.placed();
+        let in_rounds = |machine: &Machine, rounds| {
+            let counted = (chosen.as_deref(), warm_up);
+            let (per_core, hops) = naive(&case.steps, machine, &placed, counted, rounds);
             let counters: Counters = per_core.iter().copied().sum();
             Replay {
                 accesses: counters.accesses(),
@@ -252,7 +240,9 @@ fn counters_and_hops_are_equal() {
             }
         };
         let machines = [&case.machine, &case.other];
+        let expected = |machine| in_rounds(machine, 1);
         let both = machines.map(expected);
+        let two_rounds = in_rounds(machines[0], 2);
         let settings = machines.map(|machine| Setting {
             machine,
             split: &split,
@@ -263,20 +253,21 @@ fn counters_and_hops_are_equal() {
             let together = || replay_all(&trace, &settings, &options);
             equal(&pool.install(together).unwrap()[..], &both[..])?;
             let planned: Vec<u32> = (0..FUNCTIONS).collect();
-            let prepare = || Prepared::new(&trace, &machines, &planned, &options);
+            let prepare = || match case.delegated.is_empty() {
+                true => Prepared::new(&trace, &machines, &planned, &options),
+                false => Prepared::with_calls(&trace, &machines, &planned, &options),
+            };
             let prepared = pool.install(prepare).unwrap();
             for (machine, expected) in machines.iter().zip(&both) {
                 let again = || prepared.replay(machine, &split);
                 equal(&pool.install(again).unwrap(), expected)?;
             }
+            let twice = || prepared.replay_rounds(machines[0], &split, 2);
+            equal(&pool.install(twice).unwrap(), &two_rounds)?;
         }
         if options.requests.is_none() && warm_up == 0 {
-            let mut replayer = Replayer::new(&case.machine, &split).unwrap();
-            let mut executions = trace.executions();
-            while let Some(execution) = executions.next().unwrap() {
-                replayer.execute(&execution);
-            }
-            equal(replayer.finish().per_core, both[0].per_core.clone())?;
+            let per_core = one_by_one(&trace, &case.machine, &split);
+            equal(per_core, both[0].per_core.clone())?;
         }
         Ok(())
     });

@@ -26,6 +26,7 @@ pub fn render(report: &Report<'_>, top: usize) -> Value {
         json!({
             "name": report.name(of.function),
             "without": totals(&of.without),
+            "other_mode": totals(&of.other_mode),
             "exchanged": exchanged,
         })
     });
@@ -60,10 +61,11 @@ fn totals(replay: &Replay) -> Value {
 
 fn of_core(report: &Report<'_>, core: usize, used: &CoreUse, top: usize) -> Value {
     let counters = &report.after.0.per_core[core];
-    let entered = report.placed.iter().filter(|&&(_, to)| to as usize == core);
-    let entered: Vec<&str> = entered
-        .map(|&(function, _)| report.name(function))
-        .collect();
+    let entered = report
+        .placed
+        .iter()
+        .filter(|placed| placed.core as usize == core);
+    let entered: Vec<&str> = entered.map(|placed| report.name(placed.function)).collect();
     let code = used.code.iter().take(top).map(
         |code| json!({ "name": of_owner(report.trace, code.owner), "accesses": code.accesses }),
     );

@@ -5,6 +5,7 @@ use super::{Mover, Report, Throughput};
 use crate::line::line;
 use crate::name::{of_owner, shortened};
 use crate::number::{change_between, grouped as count, share};
+use corehop_partitioner::alternatives::Placed;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
@@ -96,8 +97,15 @@ fn load(text: &mut String, report: &Report<'_>) {
         "by stores"
     );
     for (core, counters) in after.per_core.iter().enumerate() {
-        let entered = report.placed.iter().filter(|&&(_, to)| to as usize == core);
-        let names: Vec<String> = entered.map(|&(f, _)| shortened(report.name(f))).collect();
+        let entered = report
+            .placed
+            .iter()
+            .filter(|placed| placed.core as usize == core);
+        let name = |placed: &Placed| {
+            let back = if placed.delegated { " and back" } else { "" };
+            format!("{}{back}", shortened(report.name(placed.function)))
+        };
+        let names: Vec<String> = entered.map(name).collect();
         line!(
             text,
             "{core:>4}{:>10}{:>10}{:>12.1}{:>12.1}{:>12.1}  {}",
@@ -272,14 +280,26 @@ fn hops(text: &mut String, report: &Report<'_>) {
     );
     let beside =
         |replay: &Replay| change_between(after.counters.l2.misses(), replay.counters.l2.misses());
-    for of in &report.alternatives {
-        let removed = per_request(after.hops, after) - per_request(of.without.hops, after);
+    let more_hops =
+        |replay: &Replay| per_request(replay.hops, after) - per_request(after.hops, after);
+    for (of, placed) in report.alternatives.iter().zip(report.placed) {
         line!(
             text,
             "  without {}: {} L2 misses, {:+.2} hops a request",
             shortened(report.name(of.function)),
             beside(&of.without),
-            -removed
+            more_hops(&of.without)
+        );
+        line!(
+            text,
+            "    {} when its call ends: {}, {:+.2} hops",
+            if placed.delegated {
+                "staying"
+            } else {
+                "going back"
+            },
+            beside(&of.other_mode),
+            more_hops(&of.other_mode)
         );
         if let Some((other, replay)) = &of.exchanged {
             let other = shortened(report.name(*other));

@@ -9,6 +9,7 @@ use crate::name::shortened;
 use crate::number::{change, grouped};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::draws::Verdicts;
+use corehop_partitioner::fewer::Fewer;
 use serde_json::{Map, Value, json};
 
 impl Report<'_> {
@@ -66,6 +67,7 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
         );
         lines.push(("ranks", said));
     }
+    lines.extend(fewer(report).map(|said| ("fewer", said)));
     let costs = grouped(report.machine.hop_cost_cycles.into());
     let said = match report.break_even_cycles() {
         None => "no request hops".into(),
@@ -97,15 +99,38 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
 /// Places of the ranking that are shown.
 const SHOWN: usize = 10;
 
+/// What fewer cores would do.
+fn fewer(report: &Report<'_>) -> Option<String> {
+    let (outcome, objective) = (report.outcome, report.settings.objective);
+    let told = |fewer: &Fewer| {
+        let ratio = fewer.held_out.ratio(objective)?;
+        Some(format!("{} with {} cores", change(ratio), fewer.cores))
+    };
+    let told: Vec<String> = outcome.fewer.iter().filter_map(told).collect();
+    let verdict = match outcome.as_good_with_fewer(objective) {
+        Some(fewer) => format!("{} cores do as well; --fewer takes them", fewer.cores),
+        None => format!("none does as well as {}", report.settings.cores),
+    };
+    let name = objective.name();
+    (!told.is_empty()).then(|| format!("{} {name}: {verdict}", told.join(", ")))
+}
+
 fn runner_up(report: &Report<'_>) -> Option<String> {
     let judged = &report.outcome.judged;
     let (taken, next) = (&judged.ranked[judged.order[0]], judged.runner_up()?);
-    let not_in = |split: &[u32], other: &[u32]| {
-        let names = split.iter().filter(|function| !other.contains(function));
-        names
-            .map(|&function| report.name(function))
-            .collect::<Vec<_>>()
-            .join(", ")
+    let not_in = |split: &[(u32, u32)], other: &[(u32, u32)]| {
+        let functions = |split: &[(u32, u32)]| split.iter().map(|&(f, _)| f).collect::<Vec<_>>();
+        let is_same = functions(split) == functions(other);
+        let differs = |&&(function, core): &&(u32, u32)| match is_same {
+            true => !other.contains(&(function, core)),
+            false => !functions(other).contains(&function),
+        };
+        let named = |&(function, core): &(u32, u32)| match is_same {
+            true => format!("{} on core {core}", report.name(function)),
+            false => report.name(function),
+        };
+        let names: Vec<String> = split.iter().filter(differs).map(named).collect();
+        names.join(", ")
     };
     let ratio = next.in_full as f64 / taken.in_full.max(1) as f64;
     let objective = report.settings.objective;
@@ -125,10 +150,12 @@ fn runner_up(report: &Report<'_>) -> Option<String> {
 /// The same as keys of the JSON object.
 pub fn keys(report: &Report<'_>) -> Map<String, Value> {
     let judged = &report.outcome.judged;
-    let symbols = |split: &[u32]| -> Vec<&str> {
-        let functions = split.iter().map(|&f| &report.trace.functions()[f as usize]);
+    let symbols = |split: &[(u32, u32)]| -> Vec<&str> {
+        let functions = split.iter();
+        let functions = functions.map(|&(f, _)| &report.trace.functions()[f as usize]);
         functions.map(|function| &*function.symbol).collect()
     };
+    let cores = |split: &[(u32, u32)]| split.iter().map(|&(_, core)| core).collect::<Vec<_>>();
     let ranks = judged.order.iter().map(|&index| {
         let ranked = &judged.ranked[index];
         json!({
@@ -136,22 +163,34 @@ pub fn keys(report: &Report<'_>) -> Map<String, Value> {
             "alone_l2_misses": ranked.alone_l2_misses,
             "in_full": ranked.in_full,
             "functions": symbols(&ranked.split),
+            "cores": cores(&ranked.split),
         })
     });
     let runner_up = judged.runner_up().map(|next| {
         let held_out = judged.runner_up_held_out.as_ref();
         json!({
             "functions": symbols(&next.split),
+            "cores": cores(&next.split),
             "in_full": next.in_full,
             "held_out": held_out.map(super::json::comparison),
         })
     });
+    let fewer = report.outcome.fewer.iter().map(|fewer| {
+        json!({
+            "cores": fewer.cores,
+            "functions": symbols(&fewer.split),
+            "held_out": super::json::comparison(&fewer.held_out),
+        })
+    });
+    let as_good = report.outcome.as_good_with_fewer(report.settings.objective);
     let object = json!({
         "objective": report.settings.objective,
         "ranks": ranks.collect::<Vec<_>>(),
         "runner_up": runner_up,
         "hop_cost_cycles": report.machine.hop_cost_cycles,
         "break_even_hop_cycles": report.break_even_cycles(),
+        "fewer": fewer.collect::<Vec<_>>(),
+        "as_good_cores": as_good.map(|fewer| fewer.cores),
         "draws": report.draws,
         "draws_together": Verdicts::of(&report.draws),
         "against": against(report),

@@ -19,14 +19,16 @@ pub fn of(report: &Report<'_>) -> Plan {
         cores: report.settings.cores,
         seed: report.settings.seed,
         expected,
-        functions: (0..)
-            .zip(&report.outcome.split)
-            .map(|(c, &f)| planned(report, c, f))
+        functions: report
+            .outcome
+            .split
+            .iter()
+            .map(|&placed| planned(report, placed))
             .collect(),
     }
 }
 
-fn planned(report: &Report<'_>, core: u32, function: u32) -> PlannedFunction {
+fn planned(report: &Report<'_>, (function, core): (u32, u32)) -> PlannedFunction {
     let function = &report.trace.functions()[function as usize];
     let module = &report.trace.modules()[function.module as usize];
     PlannedFunction {

@@ -3,7 +3,7 @@
 //! One table says where splitting pays and where it stops to. No plan comes of it: whoever has read
 //! the table asks for the split of one row.
 
-use super::{Arguments, check_cores, settings};
+use super::{Arguments, check_cores};
 use crate::failure::Failure;
 use crate::line::line;
 use crate::number::{change, grouped};
@@ -32,45 +32,52 @@ impl Row<'_> {
     }
 }
 
-/// Searches for 2 to `--cores` cores on each machine, and prints the table.
-pub fn run(
-    arguments: &Arguments,
-    machines: &[Machine],
-    (trace, trace_name): (&Trace, &str),
-    progress: &dyn Progress,
-) -> Result<(), Failure> {
-    for machine in machines {
-        check_cores(arguments.cores, machine)?;
-    }
-    let mut rows = Vec::new();
-    for machine in machines {
-        for cores in 2..=arguments.cores {
-            if progress.is_stopped() && !rows.is_empty() {
-                break;
-            }
-            let settings = Settings {
-                cores,
-                ..settings(arguments)
-            };
-            let judged = match partition(trace, machine, &settings, progress) {
-                Ok(outcome) => outcome.judged,
-                // With fewer candidates than cores the table ends early.
-                Err(Error::TooFewCandidates { .. }) if cores > 2 => break,
-                Err(error) => return Err(error.into()),
-            };
-            rows.push(Row {
-                machine,
-                cores,
-                judged_on: judged.verdict().clone(),
-            });
+/// What to search.
+pub struct Sweep<'a> {
+    pub machines: &'a [Machine],
+    pub trace: &'a Trace,
+    pub trace_name: &'a str,
+    /// For each search, but for the number of cores, which is the largest.
+    pub settings: &'a Settings<'a>,
+}
+
+impl Sweep<'_> {
+    /// Searches for 2 to `--cores` cores on each machine, and prints the table.
+    pub fn run(&self, arguments: &Arguments, progress: &dyn Progress) -> Result<(), Failure> {
+        for machine in self.machines {
+            check_cores(arguments.cores, machine)?;
         }
+        let mut rows = Vec::new();
+        for machine in self.machines {
+            for cores in 2..=self.settings.cores {
+                if progress.is_stopped() && !rows.is_empty() {
+                    break;
+                }
+                let settings = Settings {
+                    cores,
+                    functions: arguments.functions.unwrap_or(cores),
+                    ..*self.settings
+                };
+                let judged = match partition(self.trace, machine, &settings, progress) {
+                    Ok(outcome) => outcome.judged,
+                    // With fewer candidates than cores the table ends early.
+                    Err(Error::TooFewCandidates { .. }) if cores > 2 => break,
+                    Err(error) => return Err(error.into()),
+                };
+                rows.push(Row {
+                    machine,
+                    cores,
+                    judged_on: judged.verdict().clone(),
+                });
+            }
+        }
+        let (name, objective) = (self.trace_name, self.settings.objective);
+        match arguments.json {
+            true => println!("{}", as_json(&rows, name, objective)),
+            false => print!("{}", as_text(&rows, name, objective)),
+        }
+        Ok(())
     }
-    let objective = settings(arguments).objective;
-    match arguments.json {
-        true => println!("{}", as_json(&rows, trace_name, objective)),
-        false => print!("{}", as_text(&rows, trace_name, objective)),
-    }
-    Ok(())
 }
 
 fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> String {

@@ -170,7 +170,7 @@ fn comparison(text: &mut String, title: &str, comparison: &Comparison, cores: u3
 
 fn functions(text: &mut String, report: &Report<'_>, plan: &Plan) {
     writeln!(text, "core  entering").expect("writing to a string");
-    for (function, planned) in report.outcome.split.iter().zip(&plan.functions) {
+    for ((function, _), planned) in report.outcome.split.iter().zip(&plan.functions) {
         let chosen = &report.outcome.candidates.chosen;
         let candidate = chosen
             .iter()

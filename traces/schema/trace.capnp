@@ -144,8 +144,8 @@ struct Block {
   # u16: per explicit address, its low 16 bits less those of its slot's last address, modulo 2^16
 
   # Executions that do, address for address, what the thread did earlier in the block need not be
-  # spelled out. The columns from shapesLow on hold the others only; slots neither see nor remember repeats,
-  # and `base` counts without them.
+  # spelled out. The columns from shapesLow on hold the others only; slots neither see nor remember
+  # repeats, and `base` counts without them.
   repeatCount @18 :UInt32;
   repeatsAfter @19 :Column;     # u32: executions spelled out since the repeat before
   repeatLengths @20 :Column;    # u32: executions repeated, at least 1

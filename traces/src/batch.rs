@@ -6,13 +6,17 @@
 //! loop over each one's own would end at an unforeseen place every time, which costs a processor
 //! more than the loop does; copying a fixed eight and keeping what is needed costs less.
 
+mod hand_out;
+
+pub use hand_out::Whence;
+
 use crate::address::{BASES, BY_STRIDE, Base, FROM_BASE, Memory};
 use crate::block::Block;
 use crate::execution::{Kind, LINE_SHIFT};
 use crate::repeats::{End, Repeat};
 use crate::shape::Templates;
 use crate::sources::Sources;
-use crate::touch::{Listener, Played, Touch};
+use crate::touch::Touch;
 use std::ops::Range;
 
 /// A batch ends with the execution that reaches so many touches: all of its room together stays in
@@ -325,61 +329,6 @@ impl Batch {
         self.recent = recent;
         self.accesses += count;
         self.explicit += explicit_before - explicit.len();
-    }
-
-    /// How many fetches, loads and stores the batch makes.
-    fn counts(&self) -> [u64; 3] {
-        let touches = &self.touches[self.own.clone()];
-        let (fetches, data) = (touches.len() - self.data_count, self.data_count as u64);
-        // A store has its kind's bit set, and no other kind has.
-        let stores = |touch: &Touch| touch.bits() & Kind::Store as u64;
-        let stores = touches.iter().map(stores).sum::<u64>() / Kind::Store as u64;
-        let mut counts = [fetches as u64, data - stores, stores];
-        for span in &self.spans[self.own_spans.clone()] {
-            counts[self.touches[span.touch].kind() as usize] += span.further_lines;
-        }
-        counts
-    }
-
-    /// Tells the listener of what was played.
-    pub fn hand_out(&mut self, request: Option<u32>, listener: &mut impl Listener) {
-        let mut played = Played {
-            request,
-            entered: self.entered,
-            executions: self.executions,
-            touches: &self.touches[self.own.clone()],
-            counts: self.counts(),
-        };
-        let spans = &self.spans[self.own_spans.clone()];
-        if spans.is_empty() {
-            listener.played(played);
-            return;
-        }
-        // The further lines are put in on the way to other room, which a huge span may fill.
-        let mut tell = |spread: &mut Vec<Touch>| {
-            let touches = &spread[..];
-            listener.played(Played { touches, ..played });
-            (played.entered, played.executions, played.counts) = (None, 0, [0; 3]);
-            spread.clear();
-        };
-        let touches = played.touches;
-        let spread = &mut self.spread;
-        spread.clear();
-        let mut copied = 0;
-        for span in spans {
-            let place = span.touch - self.own.start;
-            let first = touches[place];
-            spread.extend_from_slice(&touches[copied..=place]);
-            copied = place + 1;
-            for further in 1..=span.further_lines {
-                if spread.len() >= ENOUGH * 2 {
-                    tell(spread);
-                }
-                spread.push(Touch::new(first.line() + further, first.kind()));
-            }
-        }
-        spread.extend_from_slice(&touches[copied..]);
-        tell(spread);
     }
 }
 

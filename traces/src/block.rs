@@ -258,8 +258,8 @@ impl Decoder {
         Ok(executions as usize - repeated)
     }
 
-    /// Reads the shapes of the `spelled` executions that are spelled out, and where all end; how many
-    /// data accesses are spelled out.
+    /// Reads the shapes of the executions that are spelled out, so many, and finds where all end;
+    /// how many data accesses are spelled out.
     fn read_shapes(
         &mut self,
         message: block::Reader<'_>,

@@ -31,6 +31,8 @@ pub struct Place {
     pub marks: u32,
     /// How many executions it has.
     pub executions: u32,
+    /// Executions of the thread before this block.
+    pub executions_before: u64,
     /// Shapes that are defined before this block.
     pub shapes_before: u32,
 }
@@ -59,6 +61,7 @@ pub struct ThreadContents {
     /// Stamps of all runs, in order, until a trace takes them.
     pub run_stamps: Vec<u64>,
     last_stamp: Option<u64>,
+    executions: u64,
     ended: bool,
 }
 
@@ -274,6 +277,7 @@ impl Contents {
             marks_before: stream.marks.len() as u32,
             marks: outline.requests.len() as u32,
             executions: block.get_executions(),
+            executions_before: stream.executions,
             shapes_before: self.templates.len() as u32,
         };
         if let (Some(first), Some(last)) = (outline.runs.first(), outline.runs.last()) {
@@ -284,6 +288,7 @@ impl Contents {
             let stamps = outline.runs.iter().map(|run| run.stamp);
             stream.run_stamps.extend(stamps);
             stream.blocks.push(place);
+            stream.executions += u64::from(place.executions);
         }
         let mut runs = outline.runs.iter();
         let mut run = runs.next();

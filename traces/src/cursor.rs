@@ -60,6 +60,8 @@ pub struct Cursor {
     pub marks_passed: u32,
     /// The request that the thread is serving.
     pub request: Option<u32>,
+    /// Executions of the thread before the block.
+    pub executions_before: u64,
     /// The block's shapes.
     shapes: Vec<Outline>,
     spelling: Spelling,
@@ -82,6 +84,11 @@ impl Cursor {
         self.shapes.extend(outlines);
         let data_counts = self.shapes.iter().map(|outline| outline.data_count);
         self.spelling.spell_out(block, data_counts);
+    }
+
+    /// Executions of the thread so far.
+    pub fn executions(&self) -> u64 {
+        self.executions_before + self.execution as u64
     }
 
     /// Whether the next execution begins a request. The mark is passed by asking.

@@ -46,6 +46,8 @@ pub struct Execution<'a> {
     pub thread: u32,
     /// Index into the trace's requests: the request this thread is serving, if any.
     pub request: Option<u32>,
+    /// How many executions the thread made before this one, chosen for replay or not.
+    pub number: u64,
     /// Index into the trace's code blocks.
     pub code_block: u32,
     /// Index into the trace's functions, when this block starts at that function's entry.

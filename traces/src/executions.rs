@@ -27,6 +27,8 @@ pub struct Executions<'t> {
     left_in_run: u32,
     played: Played,
     next_played: usize,
+    /// Executions of the current thread before the next one.
+    next_number: u64,
     next_access: usize,
 }
 
@@ -43,6 +45,7 @@ impl<'t> Executions<'t> {
             left_in_run: 0,
             played: Played::new(&trace.contents.templates),
             next_played: 0,
+            next_number: 0,
             next_access: 0,
         };
         for thread in 0..trace.threads().len() {
@@ -66,11 +69,14 @@ impl<'t> Executions<'t> {
         }
         let played = &self.played.executions[self.next_played];
         let accesses = self.next_access..played.end as usize;
+        let number = self.next_number;
         self.next_played += 1;
+        self.next_number += 1;
         self.next_access = accesses.end;
         Ok(Some(Execution {
             thread: self.current as u32,
             request: self.cursors[self.current].request,
+            number,
             code_block: played.code_block,
             entry: played.entry.checked_sub(1),
             accesses: &self.played.accesses[accesses],
@@ -89,6 +95,7 @@ impl<'t> Executions<'t> {
             let thread = self.current as u32;
             cursor.request = self.trace.requests.after(thread, cursor.marks_passed);
         }
+        self.next_number = cursor.executions();
         self.left_in_run -= cursor.play(
             self.left_in_run,
             &self.trace.contents.templates,
@@ -160,6 +167,7 @@ impl<'t> Executions<'t> {
             return Err(damage);
         }
         cursor.begin_block(&trace.contents.templates, &mut self.block);
+        cursor.executions_before = place.executions_before;
         cursor.marks_passed = place.marks_before;
         cursor.request = trace.requests.after(thread as u32, place.marks_before);
         Ok(())

@@ -46,6 +46,7 @@
 mod address;
 mod batch;
 mod block;
+mod calls;
 mod check;
 mod column;
 mod contents;
@@ -81,6 +82,7 @@ mod trace_capnp;
 mod wanted;
 mod writer;
 
+pub use calls::{Call, Calls};
 pub use check::{Finding, Intact, Report, check};
 pub use copy::copy;
 pub use error::Error;

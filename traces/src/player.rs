@@ -4,8 +4,9 @@
 //! each other, and a replay that has put their runs into order needs no decoding in that order.
 
 use crate::Error;
-use crate::batch::Batch;
+use crate::batch::{Batch, Whence};
 use crate::block::{Block, Decoder};
+use crate::calls::Calls;
 use crate::touch::Listener;
 use crate::trace::Trace;
 use crate::wanted::Wanted;
@@ -32,6 +33,7 @@ pub struct Player<'t> {
     wanted: Wanted,
     /// By function: whether its entries begin a new slice.
     breaks: Vec<bool>,
+    calls: Option<&'t Calls>,
     decoder: Decoder,
     block: Block,
     batch: Batch,
@@ -52,10 +54,18 @@ impl<'t> Player<'t> {
             trace,
             wanted: Wanted::new(requests, trace.requests().len()),
             breaks: breaks.to_vec(),
+            calls: None,
             decoder: trace.decoder()?,
             block: Block::default(),
             batch: Batch::new(&trace.contents.templates),
         })
+    }
+
+    /// Tells also where these calls end.
+    #[must_use]
+    pub fn following(mut self, calls: Option<&'t Calls>) -> Player<'t> {
+        self.calls = calls;
+        self
     }
 
     /// Plays one block of the player's trace.
@@ -76,6 +86,10 @@ impl<'t> Player<'t> {
         let mut marks_passed = place.marks_before;
         let mut request = requests.after(block.thread, marks_passed);
         let mut marks = self.block.outline.requests.iter().copied().peekable();
+        let calls = self.calls;
+        let end_from = |from| calls.and_then(|calls| calls.next_end(block.thread, from));
+        let end_from = |from| end_from(from).unwrap_or(u64::MAX);
+        let mut next_end = end_from(place.executions_before);
         let mut execution = 0;
         let mut run_end = 0;
         let mut told = false;
@@ -93,9 +107,20 @@ impl<'t> Player<'t> {
                     listener.run(run.stamp);
                 }
                 while execution < until {
-                    execution += batch.fill(&self.block, execution..until);
+                    let number = place.executions_before + u64::from(execution);
+                    let returned = number == next_end;
+                    if returned {
+                        next_end = end_from(number + 1);
+                    }
+                    let until_end = u64::from(until).min(next_end - place.executions_before);
+                    execution += batch.fill(&self.block, execution..until_end as u32);
                     if wanted {
-                        batch.hand_out(request, listener);
+                        let whence = Whence {
+                            request,
+                            number,
+                            returned,
+                        };
+                        batch.hand_out(whence, listener);
                     }
                 }
             }

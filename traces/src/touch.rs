@@ -44,6 +44,10 @@ impl Touch {
 pub struct Played<'a> {
     /// The request.
     pub request: Option<u32>,
+    /// How many executions the thread made before these, wanted or not.
+    pub number: u64,
+    /// Whether a call that the player was asked to follow has ended just before these.
+    pub returned: bool,
     /// The function that the first of the executions enters, if it is one of those that the player
     /// was asked to break at; no other of them enters such a function.
     pub entered: Option<u32>,

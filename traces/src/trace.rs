@@ -163,6 +163,11 @@ impl Trace {
         self.map.len() as u64
     }
 
+    /// CRC-32C of the file, which tells it from others; reads all of it.
+    pub fn checksum(&self) -> u32 {
+        crc32c::crc32c(&self.map)
+    }
+
     /// All executions, in the order of a replay.
     pub fn executions(&self) -> Executions<'_> {
         Executions::new(self, Wanted::new(None, 0))

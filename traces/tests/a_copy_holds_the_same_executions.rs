@@ -24,6 +24,8 @@ fn plays_the_same(original: &Trace, copied: &Trace, requests: Option<&[u32]>) {
         let mut seen = second.next().unwrap().unwrap();
         if let Some(requests) = requests {
             seen.request = seen.request.map(|request| requests[request as usize]);
+            // What comes between the requests is left out, so those after it have other numbers.
+            seen.number = expected.number;
         }
         assert_eq!(seen, expected);
         count += 1;

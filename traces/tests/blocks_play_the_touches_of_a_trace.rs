@@ -1,9 +1,9 @@
 //! Blocks are played in any order, and their runs, put into order, are what the executions of the
-//! trace touch: the same lines, threads, requests and function entries.
+//! trace touch: the same lines, threads, requests, function entries and ends of calls.
 
 mod streams;
 
-use corehop_traces::{Kind, Listener, Played, Player, Touch, Trace};
+use corehop_traces::{Calls, Kind, Listener, Played, Player, Touch, Trace};
 use proptest::prelude::*;
 use streams::{THREADS, code_blocks, fit, steps, write};
 
@@ -11,6 +11,8 @@ use streams::{THREADS, code_blocks, fit, steps, write};
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Slice {
     request: Option<u32>,
+    number: u64,
+    returned: bool,
     entered: Option<u32>,
     executions: u32,
     touches: Vec<Touch>,
@@ -33,6 +35,8 @@ impl Listener for Runs {
     fn played(&mut self, played: Played<'_>) {
         let slice = Slice {
             request: played.request,
+            number: played.number,
+            returned: played.returned,
             entered: played.entered,
             executions: played.executions,
             touches: played.touches.to_vec(),
@@ -55,8 +59,14 @@ impl Listener for Runs {
 }
 
 /// Plays all blocks, the last one first, and puts their runs into order: thread and slices.
-fn replay(trace: &Trace, requests: Option<&[u32]>, breaks: &[bool]) -> Vec<(u32, Vec<Slice>)> {
-    let mut player = Player::new(trace, requests, breaks).unwrap();
+fn replay(
+    trace: &Trace,
+    requests: Option<&[u32]>,
+    breaks: &[bool],
+    calls: Option<&Calls>,
+) -> Vec<(u32, Vec<Slice>)> {
+    let player = Player::new(trace, requests, breaks).unwrap();
+    let mut player = player.following(calls);
     let mut runs = Vec::new();
     for (place, block) in trace.blocks(requests).into_iter().enumerate().rev() {
         let mut own = Runs::default();
@@ -73,8 +83,8 @@ fn replay(trace: &Trace, requests: Option<&[u32]>, breaks: &[bool]) -> Vec<(u32,
         .collect()
 }
 
-/// An execution: thread, request, function entered, and what it touches.
-type Seen = (u32, Option<u32>, Option<u32>, Vec<Touch>);
+/// An execution: thread and number, request, function entered, and what it touches.
+type Seen = ((u32, u64), Option<u32>, Option<u32>, Vec<Touch>);
 
 fn executions(trace: &Trace, requests: Option<&[u32]>) -> Vec<Seen> {
     let mut executions = match requests {
@@ -88,7 +98,7 @@ fn executions(trace: &Trace, requests: Option<&[u32]>) -> Vec<Seen> {
             accesses.flat_map(|access| access.lines().map(|line| Touch::new(line, access.kind)));
         let touches = touches.collect();
         seen.push((
-            execution.thread,
+            (execution.thread, execution.number),
             execution.request,
             execution.entry,
             touches,
@@ -98,19 +108,35 @@ fn executions(trace: &Trace, requests: Option<&[u32]>) -> Vec<Seen> {
 }
 
 /// Checks that the slices are made of exactly these executions.
-fn compare(trace: &Trace, requests: Option<&[u32]>, breaks: &[bool]) -> Result<(), TestCaseError> {
+fn compare(
+    trace: &Trace,
+    requests: Option<&[u32]>,
+    breaks: &[bool],
+    follow: bool,
+) -> Result<(), TestCaseError> {
     let expected = executions(trace, requests);
     let mut expected = expected.iter().peekable();
     let breaks_at = |entry: &u32| breaks.get(*entry as usize) == Some(&true);
-    for (thread, slices) in replay(trace, requests, breaks) {
+    let calls = Calls::of(trace, breaks).unwrap();
+    let ended = |thread, number| {
+        let mut of_thread = calls.of_thread(thread).iter();
+        of_thread.any(|call| call.ends == Some(number))
+    };
+    let calls = follow.then_some(&calls);
+    for (thread, slices) in replay(trace, requests, breaks, calls) {
         let mut left_over: Vec<Touch> = Vec::new();
         for slice in slices {
             if slice.executions > 0 {
                 prop_assert_eq!(left_over.len(), 0);
+            } else {
+                prop_assert!(!slice.returned);
             }
             for place in 0..slice.executions {
-                let (of_thread, request, entry, touches) = expected.next().unwrap();
-                prop_assert_eq!((*of_thread, *request), (thread, slice.request));
+                let (at, request, entry, touches) = expected.next().unwrap();
+                let number = slice.number + u64::from(place);
+                prop_assert_eq!((*at, *request), ((thread, number), slice.request));
+                let returned = slice.returned && place == 0;
+                prop_assert_eq!(returned, follow && ended(thread, number));
                 let told = slice.entered.filter(|_| place == 0);
                 prop_assert_eq!(entry.filter(breaks_at), told);
                 left_over.extend(touches);
@@ -141,8 +167,10 @@ proptest! {
         let path = folder.path().join("random.trace");
         write(&path, &blocks, &steps, executions_per_block);
         let trace = Trace::open(&path).unwrap();
-        compare(&trace, None, &breaks)?;
-        compare(&trace, Some(&wanted), &breaks)?;
+        for follow in [false, true] {
+            compare(&trace, None, &breaks, follow)?;
+            compare(&trace, Some(&wanted), &breaks, follow)?;
+        }
         let executions: u64 = trace.blocks(None).iter().map(|b| u64::from(b.executions)).sum();
         prop_assert_eq!(executions, trace.execution_count());
         let order: Vec<_> = trace.blocks(None);
@@ -168,5 +196,5 @@ fn the_bundled_sample_plays_as_its_executions_touch() {
     let trace = Trace::open(path.as_ref()).unwrap();
     let requests: Vec<u32> = (40..60).collect();
     let breaks: Vec<bool> = (0..trace.functions().len()).map(|f| f % 5 == 0).collect();
-    compare(&trace, Some(&requests), &breaks).unwrap();
+    compare(&trace, Some(&requests), &breaks, false).unwrap();
 }

@@ -1,220 +1,201 @@
-//! Branch and bound over partial splits, those with the same future merged: proven, for any number
-//! of cores.
+//! Branch and bound over partial splits ([`super::partial`]): proven, for any number of cores.
 //!
-//! Functions are decided one after the other, in or out, in the order of their positions. A core's
-//! misses are *settled* as soon as every list of its function ([`super::outlook`]) has its first
-//! chosen function before its first undecided one: no later decision changes what runs there. So
-//!
-//! - the settled cores of a partial split miss as much in each of its completions, and the others
-//!   not less than nothing: their sum is a bound, and a partial split whose bound exceeds the worst
-//!   of the splits to keep is left out with all its completions. A local search goes first, so that
-//!   there are such splits;
-//! - what is not settled depends on earlier decisions only through the first chosen functions of
-//!   the lists still open. Partial splits that agree in those, and in their number of functions,
-//!   have completions in common at the same further cost, and only the cheapest few of them can
-//!   lead to the best few: the others are left out (Bellman's principle).
+//! The settled cores of a partial split miss as much in each of its completions, and the others
+//! not less than nothing: their sum is a bound, and a partial split whose bound exceeds the worst
+//! of the splits to keep is left out with all its completions. A local search goes first, so that
+//! there are such splits. Those just settled are simulated a group of residues at a time, and left
+//! out as soon as the groups so far suffice for that.
 //!
 //! When candidates come in one fixed order, the open lists begin with the last chosen function or
 //! run around to the first: at most n x n states a layer and number of cores, and all cores'
 //! sets are intervals between two functions, n x n of them, however many splits there are. Where
 //! orders differ, states multiply with the differences; beyond [`MOST_STATES`] every split is tried
-//! if that is feasible, and else the search ends: the least bound of what was left is its floor.
-//! Depth first with less memory was rejected: it meets merged states again and again.
+//! if that is feasible, and else the search ends. Depth first with less memory was rejected: it
+//! meets merged states again and again.
+//!
+//! **The floor of a search that ends early.** Cores that are not settled leave bounds of unfinished
+//! searches near nothing. But a split's misses are a sum over groups of residues too, and the least
+//! sum is not less than the sum of the least: for every split s,
+//!
+//! > misses(s) = sum over groups g of misses(s, g) >= sum over g of min over t of misses(t, g).
+//!
+//! So where time will be short each group is settled by itself first, each by the same branch and
+//! bound. Each group settled raises the floor by its share of the whole, up to a few percent below
+//! the best: residues are much alike, and what splits one of them well splits the others well. The
+//! search of all groups together comes last, and finds nearly all its sets simulated. A group that
+//! was not settled counts with its lines, each of which must come to some core once.
 
 use super::exhaustive::Exhaustive;
 use super::local::Local;
-use super::outlook::{ABSENT, Outlook};
-use super::{EXHAUSTIVE_INSTEAD, Explore, Run, combinations};
-use crate::evaluate::Choice;
-use std::collections::HashMap;
+use super::outlook::Outlook;
+use super::partial::{Child, State, expand, merge};
+use super::{EXHAUSTIVE_INSTEAD, Explore, Run};
+use crate::evaluate::{Choice, CoreSet, GROUPS};
+use std::time::Instant;
 
 pub(super) struct Bound;
 
 /// Partial splits kept at a time.
 const MOST_STATES: usize = 1 << 18;
 
-/// Cores simulated between two looks at the clock.
-const BATCH: usize = 1 << 8;
+/// A search with less time than so many local searches settles groups first: all of it takes
+/// about four.
+const HURRIED: u32 = 6;
 
-/// Partial splits with the same future.
-struct State {
-    /// The cheapest few, ascending, with the misses of their settled cores.
-    splits: Vec<(u64, Choice)>,
-    /// Chosen functions whose cores are not settled, ascending; the same for all `splits`.
-    open: Vec<u32>,
-    /// By list, where the first chosen function stands, as far as it still matters.
-    firsts: Vec<u16>,
+/// A search of more touches does so in any case, because someone may end it.
+const LONG_TOUCHES: usize = 1 << 20;
+
+/// How a branch and bound ended.
+enum End {
+    /// With the best splits.
+    Settled(Vec<(u64, Choice)>),
+    /// Before that; no split misses less than this where it looked.
+    Stopped(u64),
+    /// With more states than there is room for.
+    TooMany,
 }
 
-/// A state, and how many of its open functions, its first ones, have just been settled.
-struct Child {
-    state: State,
-    settled: Vec<u32>,
+/// What a branch and bound is to find.
+struct Wanted<'a> {
+    /// Which groups of residues count.
+    groups: &'a [usize],
+    /// Splits that miss more than this are of no interest.
+    worst: u64,
+    /// How many splits.
+    keep: usize,
 }
 
 impl Explore for Bound {
     fn explore(&self, run: &mut Run<'_, '_>) -> u64 {
+        let begun = Instant::now();
         Local.explore(run);
-        let functions = run.functions();
-        let outlook = Outlook::new(&run.evaluator.calls(), functions as usize);
-        let mut states = vec![State {
-            splits: vec![(0, Choice::new())],
-            open: Vec::new(),
-            firsts: vec![ABSENT; outlook.lists.len()],
-        }];
-        for function in 0..functions {
-            let floor = least(&states);
-            let expanded = expand(&outlook, &states, function, run);
-            match charge(expanded, run) {
-                Some(children) => states = merge(children, run),
-                None => return floor.max(run.evaluator.floor()).min(best(run)),
+        let outlook = Outlook::new(&run.evaluator.calls(), run.evaluator.functions());
+        let floor = match is_hurried(run, begun) {
+            true => settle_groups(&outlook, run),
+            false => run.evaluator.floor(),
+        };
+        let all: Vec<usize> = (0..GROUPS).collect();
+        let wanted = Wanted {
+            groups: &all,
+            worst: run.worst_kept().unwrap_or(u64::MAX),
+            keep: run.search.keep,
+        };
+        match settle(&outlook, &wanted, run) {
+            End::Settled(splits) => {
+                run.remember(splits);
+                best(run)
             }
-            if states.len() > MOST_STATES {
-                let splits = combinations(functions.into(), run.cores().into());
-                if splits <= EXHAUSTIVE_INSTEAD {
-                    return Exhaustive.explore(run);
-                }
-                return least(&states).max(run.evaluator.floor()).min(best(run));
-            }
+            End::Stopped(bound) => floor.max(bound).min(best(run)),
+            End::TooMany => match run.space.count() <= EXHAUSTIVE_INSTEAD {
+                true => Exhaustive.explore(run).max(floor),
+                false => floor.min(best(run)),
+            },
         }
-        for state in states {
-            run.remember(state.splits);
-        }
-        best(run)
     }
 }
 
-/// No completion of these misses less.
-fn least(states: &[State]) -> u64 {
-    let bounds = states.iter().map(|state| state.splits[0].0);
-    bounds.min().unwrap_or(u64::MAX)
+/// Whether to expect an early end, from how long the local search took.
+fn is_hurried(run: &Run<'_, '_>, begun: Instant) -> bool {
+    match run.search.until {
+        Some(until) => {
+            let left = until.saturating_duration_since(Instant::now());
+            left < HURRIED * begun.elapsed()
+        }
+        None => run.evaluator.touches() > LONG_TOUCHES,
+    }
+}
+
+/// The floor, from each group by itself as far as time allows.
+fn settle_groups(outlook: &Outlook, run: &mut Run<'_, '_>) -> u64 {
+    let mut floors: Vec<u64> = (0..GROUPS)
+        .map(|group| run.evaluator.floor_of(group))
+        .collect();
+    for (group, floor) in floors.iter_mut().enumerate() {
+        let splits: Vec<Choice> = run.best.iter().map(|(_, split)| split.clone()).collect();
+        let groups = group..group + 1;
+        let misses = run.evaluator.evaluate_groups(&splits, groups, &|| false);
+        let wanted = Wanted {
+            groups: &[group],
+            worst: misses.into_iter().flatten().min().unwrap_or(u64::MAX),
+            keep: 1,
+        };
+        match settle(outlook, &wanted, run) {
+            End::Settled(splits) => *floor = splits[0].0,
+            End::Stopped(bound) => *floor = bound.max(*floor),
+            End::TooMany => break,
+        }
+    }
+    floors.iter().sum()
 }
 
 fn best(run: &Run<'_, '_>) -> u64 {
     run.best.first().map_or(0, |best| best.0)
 }
 
-/// Every state with `function` out, and in, as far as splits of the right size can follow.
-fn expand(outlook: &Outlook, states: &[State], function: u32, run: &Run<'_, '_>) -> Vec<Child> {
-    let left = run.functions() - function - 1;
-    let fits = |chosen: u32| chosen <= run.cores() && chosen + left >= run.cores();
-    let mut children = Vec::new();
-    for state in states {
-        let chosen = state.splits[0].1.len() as u32;
-        if fits(chosen) {
-            children.push(decided(outlook, state, function, false));
+/// Looks for the best splits by the misses of some groups of residues.
+fn settle(outlook: &Outlook, wanted: &Wanted<'_>, run: &mut Run<'_, '_>) -> End {
+    let cores = run.space.cores;
+    let fits = |chosen: u32, left: u32| chosen <= cores && chosen + left >= cores;
+    let mut states = vec![State::empty(outlook)];
+    for function in 0..run.space.candidates {
+        let bound = states.iter().map(State::bound).min().unwrap_or(u64::MAX);
+        let children = expand(outlook, &states, function, &fits);
+        let charged = match run.is_over() {
+            true => None,
+            false => charge(children, wanted, run),
+        };
+        let Some(mut charged) = charged else {
+            return End::Stopped(bound);
+        };
+        for state in &mut charged {
+            state.splits.retain(|split| split.0 <= wanted.worst);
         }
-        if fits(chosen + 1) {
-            children.push(decided(outlook, state, function, true));
+        states = merge(charged.into_iter(), wanted.keep);
+        if states.len() > MOST_STATES {
+            return End::TooMany;
         }
     }
-    children
+    let mut splits: Vec<_> = states.into_iter().flat_map(|state| state.splits).collect();
+    splits.sort_unstable();
+    End::Settled(splits)
 }
 
-fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> Child {
-    let mut splits = state.splits.clone();
-    let mut firsts = state.firsts.clone();
-    let mut open = state.open.clone();
-    if is_in {
-        splits
-            .iter_mut()
-            .for_each(|(_, split)| split.push(function));
-        open.push(function);
-        for (first, list) in firsts.iter_mut().zip(&outlook.lists) {
-            *first = list.place(function).min(*first);
-        }
-    }
-    let decided = function + 1;
-    let begins = splits[0].1.first().copied();
-    let of_beginnings = |of: u32| (begins == Some(of)).then_some(&outlook.of_beginnings);
-    let lists = |of: u32| {
-        let of_function = outlook.of_functions[of as usize].iter();
-        of_function.chain(of_beginnings(of).into_iter().flatten())
-    };
-    let is_settled =
-        |&of: &u32| lists(of).all(|&list| outlook.lists[list].is_settled(firsts[list], decided));
-    let (settled, open): (Vec<u32>, Vec<u32>) = open.into_iter().partition(is_settled);
-    // Lists that no longer matter are made equal, so that states that differ in them only merge.
-    let mut matters = vec![false; firsts.len()];
-    for of in open
-        .iter()
-        .copied()
-        .chain(decided..outlook.of_functions.len() as u32)
-    {
-        lists(of).for_each(|&list| matters[list] = true);
-    }
-    if begins.is_none() {
-        outlook
-            .of_beginnings
-            .iter()
-            .for_each(|&list| matters[list] = true);
-    }
-    let unimportant = firsts
-        .iter_mut()
-        .zip(matters)
-        .filter(|(_, matters)| !matters);
-    unimportant.for_each(|(first, _)| *first = ABSENT);
-    Child {
-        state: State {
-            splits,
-            open,
-            firsts,
-        },
-        settled,
-    }
-}
-
-/// Adds the misses of the cores just settled; `None` when the search is over.
-fn charge(mut children: Vec<Child>, run: &mut Run<'_, '_>) -> Option<Vec<State>> {
-    let mut misses = Vec::new();
-    let wanted = children.iter().flat_map(|child| {
-        let split = &child.state.splits[0].1;
-        let core = |of: &u32| split.partition_point(|f| f < of);
-        child.settled.iter().map(move |of| (split, core(of)))
-    });
-    let wanted: Vec<(&Choice, usize)> = wanted.collect();
-    for batch in wanted.chunks(BATCH) {
-        if run.is_over() {
-            return None;
-        }
-        misses.extend(run.evaluator.evaluate_cores(batch));
-    }
-    let mut misses = misses.into_iter();
+/// Adds the misses of the cores just settled, group after group, and leaves out what cannot be
+/// wanted any more; `None` when the search is over.
+fn charge(
+    mut children: Vec<Child>,
+    wanted: &Wanted<'_>,
+    run: &mut Run<'_, '_>,
+) -> Option<Vec<State>> {
+    let cores: Vec<(&Choice, usize)> = children.iter().flat_map(Child::settled_cores).collect();
+    let mut sets = run.evaluator.core_sets(&cores).into_iter();
     for child in &mut children {
-        let more: u64 = misses.by_ref().take(child.settled.len()).sum();
-        child
-            .state
-            .splits
-            .iter_mut()
-            .for_each(|split| split.0 += more);
+        let count = child.settled_cores().count();
+        child.sets = sets.by_ref().take(count).collect();
+    }
+    let search = *run.search;
+    for &group in wanted.groups {
+        let settled = children.iter().flat_map(|child| {
+            let cores = child.settled_cores();
+            cores
+                .zip(&child.sets)
+                .map(|((split, core), &set)| (set, split, core))
+        });
+        let settled: Vec<(CoreSet, &Choice, usize)> = settled.collect();
+        let misses = run
+            .evaluator
+            .evaluate_sets(&settled, group, &|| search.is_over());
+        run.stopped |= misses.is_none();
+        let mut misses = misses?.into_iter();
+        for child in &mut children {
+            let more: u64 = misses.by_ref().take(child.sets.len()).sum();
+            child
+                .state
+                .splits
+                .iter_mut()
+                .for_each(|split| split.0 += more);
+        }
+        children.retain(|child| child.state.bound() <= wanted.worst);
     }
     Some(children.into_iter().map(|child| child.state).collect())
-}
-
-/// One state for all with the same future, without those that lead to nothing worth keeping.
-fn merge(states: Vec<State>, run: &Run<'_, '_>) -> Vec<State> {
-    let worst = run.worst_kept().unwrap_or(u64::MAX);
-    let mut merged: Vec<State> = Vec::new();
-    let mut index_of: HashMap<(usize, Vec<u32>, Vec<u16>), usize> = HashMap::new();
-    for mut state in states {
-        state.splits.retain(|split| split.0 <= worst);
-        if state.splits.is_empty() {
-            continue;
-        }
-        let chosen = state.splits[0].1.len();
-        let future = (chosen, state.open.clone(), state.firsts.clone());
-        match index_of.get(&future) {
-            Some(&index) => {
-                let splits: &mut Vec<_> = &mut merged[index].splits;
-                splits.append(&mut state.splits);
-                splits.sort_unstable();
-                splits.truncate(run.search.keep);
-            }
-            None => {
-                index_of.insert(future, merged.len());
-                merged.push(state);
-            }
-        }
-    }
-    merged
 }

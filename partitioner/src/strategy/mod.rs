@@ -10,10 +10,15 @@ mod bound;
 mod exhaustive;
 mod local;
 mod outlook;
+mod partial;
 mod random;
+mod space;
+
+pub use space::combinations;
 
 use crate::evaluate::{Choice, Evaluator};
 use crate::progress::Progress;
+use space::Space;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
@@ -45,8 +50,10 @@ pub enum Strategy {
 /// What to search, and when to stop.
 #[derive(Clone, Copy)]
 pub struct Search<'a> {
-    /// Number of functions of a split, each with a core of its own.
+    /// Number of cores of a split; each has a function at least.
     pub cores: u32,
+    /// Number of functions of a split.
+    pub functions: u32,
     /// `None`: the cheapest strategy that proves its result.
     pub strategy: Option<Strategy>,
     /// Where random choices start.
@@ -78,6 +85,13 @@ pub struct Ranking {
     pub better_share: Option<f64>,
 }
 
+impl Search<'_> {
+    /// Whether time is up, or someone wants the search to end.
+    pub fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until) || self.progress.is_stopped()
+    }
+}
+
 impl Ranking {
     /// Whether no split is better than the first.
     pub fn is_optimal(&self) -> bool {
@@ -102,6 +116,7 @@ trait Explore {
 /// A search under way.
 struct Run<'r, 'e> {
     evaluator: &'r mut Evaluator<'e>,
+    space: Space,
     search: &'r Search<'r>,
     best: BTreeSet<(u64, Choice)>,
     evaluated: u64,
@@ -111,19 +126,25 @@ struct Run<'r, 'e> {
 /// Searches the splits of the evaluator's functions.
 ///
 /// # Panics
-/// When there are fewer functions than cores, or no core.
+/// When there are fewer candidates than functions, fewer functions than cores, or no core.
 pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
-    let (functions, cores) = (evaluator.functions() as u64, u64::from(search.cores));
+    let space = Space {
+        candidates: evaluator.functions() as u32,
+        functions: search.functions,
+        cores: search.cores,
+    };
+    let (candidates, functions, cores) = (space.candidates, space.functions, space.cores);
     assert!(
-        0 < cores && cores <= functions,
-        "{functions} functions, {cores} cores"
+        0 < cores && cores <= functions && functions <= candidates,
+        "{functions} of {candidates} functions, {cores} cores"
     );
-    let splits = combinations(functions, cores);
+    let splits = space.count();
     let (strategy, why) = choose(evaluator, search, splits);
     let total = (strategy == Strategy::Exhaustive).then_some(splits as u64);
     search.progress.begin("splits", total);
     let mut run = Run {
         evaluator,
+        space,
         search,
         best: BTreeSet::new(),
         evaluated: 0,
@@ -158,37 +179,42 @@ fn choose(evaluator: &Evaluator<'_>, search: &Search<'_>, splits: u128) -> (Stra
             EXHAUSTIVE_REPLAYS,
         ),
     };
-    let local = (
-        Strategy::Local,
-        format!("{alone}{splits} splits are too many to try them all"),
-    );
+    let many = format!("{alone}{splits} splits are too many to try them all");
+    // What runs on a core of several functions is not settled before all of them are decided.
+    let is_shared = search.functions > search.cores;
+    let is_bounded = !is_shared && !evaluator.is_in_full();
+    let why_not = match is_shared {
+        true => ", and branch and bound needs a core for each function",
+        false => "",
+    };
+    let local = (Strategy::Local, format!("{many}{why_not}"));
     match search.strategy {
-        Some(Strategy::Bound) if evaluator.is_in_full() => local,
+        Some(Strategy::Bound) if !is_bounded => local,
         Some(strategy) => (strategy, format!("{alone}asked for")),
         None if splits <= most => (
             Strategy::Exhaustive,
             format!("{alone}{splits} splits can all be tried"),
         ),
-        None if evaluator.is_in_full() => local,
-        None => (Strategy::Bound, local.1),
+        None if !is_bounded => local,
+        None => (Strategy::Bound, many),
     }
 }
 
 impl Run<'_, '_> {
-    fn functions(&self) -> u32 {
-        self.evaluator.functions() as u32
-    }
-
-    fn cores(&self) -> u32 {
-        self.search.cores
-    }
-
-    /// Evaluates `splits`, remembers the best, and gives the best of these.
+    /// Evaluates `splits`, remembers the best, and gives the best of these. A search that is over
+    /// before all are evaluated is stopped; the first of all is evaluated in any case.
     fn offer(&mut self, splits: Vec<Choice>) -> Option<(u64, Choice)> {
-        let misses = self.evaluator.evaluate(&splits);
-        self.evaluated += splits.len() as u64;
-        self.search.progress.advance(splits.len() as u64);
-        let offered: BTreeSet<_> = misses.into_iter().zip(splits).collect();
+        let search = *self.search;
+        let first = usize::from(self.best.is_empty()).min(splits.len());
+        let mut misses = self.evaluator.evaluate_until(&splits[..first], &|| false);
+        let others = &splits[first..];
+        misses.extend(self.evaluator.evaluate_until(others, &|| search.is_over()));
+        let evaluated = misses.iter().flatten().count();
+        self.stopped |= evaluated < splits.len();
+        self.evaluated += evaluated as u64;
+        self.search.progress.advance(evaluated as u64);
+        let offered = misses.into_iter().zip(splits);
+        let offered: BTreeSet<_> = offered.filter_map(|(m, split)| Some((m?, split))).collect();
         let best = offered.first().cloned();
         self.remember(offered.into_iter().take(self.search.keep));
         best
@@ -209,31 +235,7 @@ impl Run<'_, '_> {
 
     /// Whether to end the search here; a search that has nothing to show goes on.
     fn is_over(&mut self) -> bool {
-        let late = self
-            .search
-            .until
-            .is_some_and(|until| Instant::now() >= until);
-        let over = late || self.search.progress.is_stopped();
-        self.stopped |= over && !self.best.is_empty();
+        self.stopped |= self.search.is_over() && !self.best.is_empty();
         self.stopped
-    }
-}
-
-/// Number of ways to choose `chosen` of `all`, saturating.
-pub fn combinations(all: u64, chosen: u64) -> u128 {
-    (0..u128::from(chosen)).fold(1, |product: u128, i| {
-        product.saturating_mul(u128::from(all).saturating_sub(i)) / (i + 1)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn combinations_saturate_rather_than_overflow() {
-        assert_eq!(combinations(115, 3), 246_905);
-        assert_eq!(combinations(3, 4), 0);
-        assert!(combinations(u64::MAX, 60) > EXHAUSTIVE_SPLITS);
     }
 }

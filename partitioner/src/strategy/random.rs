@@ -5,7 +5,6 @@
 //! thousand draws the best is among the best 0.46 % (the distribution-free tolerance limit of
 //! Wilks, 1941). It bounds the rank, not the misses.
 
-use super::local::drawn;
 use super::{Explore, Run};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +20,7 @@ const BATCHES: usize = 40;
 impl Explore for Random {
     fn explore(&self, run: &mut Run<'_, '_>) -> u64 {
         let mut random = ChaCha8Rng::seed_from_u64(run.search.seed);
-        let (functions, cores) = (run.functions(), run.cores());
+        let space = run.space;
         let batches = if run.evaluator.is_in_full() {
             1
         } else {
@@ -31,7 +30,7 @@ impl Explore for Random {
             if run.is_over() {
                 break;
             }
-            let draws = (0..BATCH).map(|_| drawn(&mut random, functions, cores));
+            let draws = (0..BATCH).map(|_| space.drawn(&mut random));
             run.offer(draws.collect());
         }
         run.evaluator.floor()

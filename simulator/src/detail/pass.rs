@@ -12,8 +12,9 @@ use super::segments::Segments;
 use super::working_set::{WorkingSet, WorkingSets};
 use crate::replay::{EXECUTIONS_PER_REPORT, chosen_requests};
 use crate::watch::{CacheLevel, Cause, Watch};
+use crate::whereabouts::{Whereabouts, delegated_calls};
 use crate::{Counters, Error, Machine, Replay, ReplayOptions, Replayer, Split, Tally};
-use corehop_traces::{Execution, Kind, Trace};
+use corehop_traces::{Calls, Execution, Kind, Trace};
 use std::cmp::Reverse;
 
 /// What a replay tells beyond its totals. All of it leaves out what ran to warm up.
@@ -66,9 +67,15 @@ pub fn replay_in_detail(
 ) -> Result<(Replay, Detail), Error> {
     let chosen = chosen_requests(options, trace.requests().len())?;
     let first_counted = chosen.get(options.warm_up_requests).copied();
-    let mut replayer = Replayer::new(machine, split)?;
+    let calls = delegated_calls(trace, [split, segments.as_split()])?;
+    let mut replayer = Replayer::new(machine, split)?.with_calls(calls.as_ref());
     let attribution = Attribution::of(trace);
-    let mut collector = Collector::new(machine, split.cores(), &attribution, segments);
+    let mut collector = Collector::new(
+        machine,
+        split.cores(),
+        &attribution,
+        (segments, calls.as_ref()),
+    );
     let mut counting = options.warm_up_requests == 0;
     let mut executions = match options.requests {
         Some(_) => trace.executions_of(&chosen),
@@ -134,8 +141,8 @@ struct Collector<'a> {
     cores_per_l2: usize,
     by_owner: Vec<Sums>,
     by_segment: Vec<Sums>,
-    /// By thread.
-    segments_of_threads: Vec<u32>,
+    /// As cores.
+    segments_of_threads: Whereabouts<'a>,
     /// Whose code is executing, and in which segment.
     owner: usize,
     segment: u32,
@@ -151,7 +158,7 @@ impl<'a> Collector<'a> {
         machine: &Machine,
         cores: u32,
         attribution: &'a Attribution,
-        segments: &'a Segments,
+        (segments, calls): (&'a Segments, Option<&'a Calls>),
     ) -> Self {
         let l2s = cores.div_ceil(machine.l2.shared_by) as usize;
         Collector {
@@ -160,7 +167,7 @@ impl<'a> Collector<'a> {
             cores_per_l2: machine.l2.shared_by as usize,
             by_owner: vec![Sums::default(); attribution.owners()],
             by_segment: vec![Sums::default(); segments.names().len()],
-            segments_of_threads: Vec::new(),
+            segments_of_threads: Whereabouts::new(segments.as_split(), calls),
             owner: 0,
             segment: 0,
             stack: LruStack::default(),
@@ -173,20 +180,20 @@ impl<'a> Collector<'a> {
 
     /// What follows belongs to this execution.
     fn begin(&mut self, execution: &Execution) {
-        let thread = execution.thread as usize;
-        if self.segments_of_threads.len() <= thread {
-            self.segments_of_threads.resize(thread + 1, 0);
-        }
         self.owner = self.attribution.owner_of(execution.code_block);
-        let current = &mut self.segments_of_threads[thread];
         if let Some(function) = execution.entry {
             self.by_owner[self.owner].entries += 1;
             if let Some(begun) = self.segments.begun_by(function) {
-                *current = begun;
                 self.by_segment[begun as usize].entries += 1;
             }
         }
-        self.segment = *current;
+        let Execution {
+            thread,
+            number,
+            entry,
+            ..
+        } = *execution;
+        (_, self.segment) = self.segments_of_threads.come(thread, number, entry);
         self.working_sets.serve(execution.thread, execution.request);
         self.cores.begin(execution, self.owner);
     }

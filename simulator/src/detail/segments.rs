@@ -1,4 +1,5 @@
-//! The parts of a thread's work: from one planned function that it enters to the next.
+//! The parts of a thread's work: from one planned function that it enters to the next. A call that
+//! the plan delegates is a part of its own, after which the part that it interrupted goes on.
 //!
 //! The same functions that move a thread can instead only name what it does; the replay then says
 //! what each part costs and takes from the others while all of them share one core.
@@ -55,6 +56,11 @@ impl Segments {
     /// The segment that entering `function` begins.
     pub fn begun_by(&self, function: u32) -> Option<u32> {
         self.numbers.core_of(function)
+    }
+
+    /// The segments as a split, with each on a core of its own.
+    pub(crate) fn as_split(&self) -> &Split {
+        &self.numbers
     }
 
     /// Names by number: [`START`], then functions as people read them.

@@ -32,7 +32,6 @@ pub struct Occurrence {
 /// A prepared trace, some rounds of it, as seen by one core of a machine.
 pub struct Alone {
     occurrences: Vec<Occurrence>,
-    lines: u64,
     residues: Vec<Residue>,
 }
 
@@ -40,6 +39,7 @@ pub struct Alone {
 struct Residue {
     /// One core's empty private caches, which know the lines.
     core: World,
+    lines: u64,
     entries: Vec<Entry>,
     /// Lines stored to, distinct within a stretch.
     stores: Vec<u32>,
@@ -76,16 +76,18 @@ impl Alone {
         let geometry = Geometry::new(&private, 1, prepared.residues);
         let residue = |(shard, entries): &(Shard, Vec<Entry>)| {
             let mut core = World::new(&geometry);
-            core.register(shard.lines.numbers());
-            Residue::new(core, entries, &of_pieces, occurrences.len())
+            let lines = shard.lines.numbers();
+            core.register(lines);
+            Residue::new(
+                (core, lines.len() as u64),
+                entries,
+                &of_pieces,
+                occurrences.len(),
+            )
         };
         let residues = prepared.shards.par_iter().map(residue).collect();
-        let lines = prepared.shards.iter();
         Some(Alone {
             occurrences,
-            lines: lines
-                .map(|(shard, _)| shard.lines.numbers().len() as u64)
-                .sum(),
             residues,
         })
     }
@@ -95,9 +97,19 @@ impl Alone {
         &self.occurrences
     }
 
-    /// Number of lines touched: whatever runs where, each misses at least once in some L2.
-    pub fn lines(&self) -> u64 {
-        self.lines
+    /// Number of lines of `residue` touched: whatever runs where, each misses at least once in some
+    /// L2.
+    ///
+    /// # Panics
+    /// When there are not so many residues.
+    pub fn lines(&self, residue: usize) -> u64 {
+        self.residues[residue].lines
+    }
+
+    /// Number of touches that a core goes through on which everything runs.
+    pub fn touches(&self) -> usize {
+        let stretches = self.residues.iter().flat_map(|residue| &residue.stretches);
+        stretches.map(|stretch| stretch.entries.len()).sum()
     }
 
     /// Number of residues.
@@ -136,9 +148,15 @@ impl Alone {
 
 impl Residue {
     /// `of_pieces` says, round after round, which of the `occurrences` each piece belongs to.
-    fn new(core: World, entries: &[Entry], of_pieces: &[Vec<u32>], occurrences: usize) -> Residue {
+    fn new(
+        (core, lines): (World, u64),
+        entries: &[Entry],
+        of_pieces: &[Vec<u32>],
+        occurrences: usize,
+    ) -> Residue {
         let mut residue = Residue {
             core,
+            lines,
             entries: Vec::with_capacity(entries.len()),
             stores: Vec::new(),
             stretches: Vec::new(),

@@ -14,13 +14,15 @@
 
 use corehop_traces::{Listener, Played, Touch};
 
-/// What one thread did without interruption, between two functions that may move it.
+/// What one thread did without interruption, between two places at which it may be moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Piece {
     /// Index of the thread.
     pub thread: u32,
     /// The function it entered first, if that is one at which threads may be moved.
     pub entered: Option<u32>,
+    /// Executions of the thread before it.
+    pub number: u64,
     /// The request it belongs to.
     pub request: Option<u32>,
     /// Lines touched, dropped ones included, by [`corehop_traces::Kind`].
@@ -131,11 +133,12 @@ impl Condenser {
         std::mem::take(&mut self.condensed)
     }
 
-    fn begin_piece(&mut self, request: Option<u32>, entered: Option<u32>) {
+    fn begin_piece(&mut self, played: &Played<'_>) {
         let piece = Piece {
             thread: self.thread,
-            entered,
-            request,
+            entered: played.entered,
+            number: played.number,
+            request: played.request,
             touches: [0; 3],
         };
         self.condensed.pieces.push((self.stamp, piece));
@@ -185,9 +188,9 @@ impl Listener for Condenser {
 
     fn played(&mut self, played: Played<'_>) {
         let same = |(_, piece): &(u64, Piece)| piece.request == played.request;
-        let goes_on = self.open && played.entered.is_none();
+        let goes_on = self.open && played.entered.is_none() && !played.returned;
         if !goes_on || !self.condensed.pieces.last().is_some_and(same) {
-            self.begin_piece(played.request, played.entered);
+            self.begin_piece(&played);
         }
         self.condensed.executions += u64::from(played.executions);
         if let Some((_, piece)) = self.condensed.pieces.last_mut() {

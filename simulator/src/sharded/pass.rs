@@ -10,7 +10,7 @@ use super::condense::{Condensed, Condenser};
 use super::order::{Order, Placed};
 use super::shard::Shard;
 use crate::Error;
-use corehop_traces::{BlockRef, Player, Trace};
+use corehop_traces::{BlockRef, Calls, Player, Trace};
 use rayon::prelude::*;
 use std::sync::Mutex;
 
@@ -21,6 +21,8 @@ pub(crate) struct Reading<'a> {
     pub requests: Option<&'a [u32]>,
     /// By function: whether threads may be moved at its entries.
     pub breaks: Vec<bool>,
+    /// At whose ends threads may be moved as well.
+    pub calls: Option<&'a Calls>,
     /// A power of two that divides the set count of every cache.
     pub residues: u64,
     /// Told how many executions were read since it was last told.
@@ -117,7 +119,8 @@ impl<'a> Workshop<'a> {
         let (mut player, mut condenser) = match tools {
             Some(tools) => tools,
             None => (
-                Player::new(reading.trace, reading.requests, &reading.breaks)?,
+                Player::new(reading.trace, reading.requests, &reading.breaks)?
+                    .following(reading.calls),
                 Condenser::new(reading.residues),
             ),
         };

@@ -5,11 +5,12 @@
 
 use super::condense::Piece;
 use crate::split::Split;
+use crate::whereabouts::Whereabouts;
+use corehop_traces::Calls;
 
 /// The threads' places under one split, piece after piece.
 pub(crate) struct Placement<'a> {
-    split: &'a Split,
-    cores_of_threads: Vec<u32>,
+    whereabouts: Whereabouts<'a>,
     /// The first request that counts; `None` once counting has begun.
     waits_for: Option<u32>,
     /// Hops that ended on each core.
@@ -28,13 +29,16 @@ pub(crate) struct Cores {
 }
 
 impl<'a> Placement<'a> {
-    /// Every thread where `split` starts it. Counting begins with the request `first_counted`, at
-    /// once when that is `None`.
-    pub fn new(split: &'a Split, first_counted: Option<u32>) -> Placement<'a> {
+    /// Every thread where `split` starts it; `calls` are those that it delegates. Counting begins
+    /// with the request `first_counted`, at once when that is `None`.
+    pub fn new(
+        split: &'a Split,
+        calls: Option<&'a Calls>,
+        first_counted: Option<u32>,
+    ) -> Placement<'a> {
         let cores = split.cores() as usize;
         Placement {
-            split,
-            cores_of_threads: Vec::new(),
+            whereabouts: Whereabouts::new(split, calls),
             waits_for: first_counted,
             hops: vec![0; cores],
             touches: vec![[0; 3]; cores],
@@ -52,7 +56,10 @@ impl<'a> Placement<'a> {
                 self.start_counting();
                 placed.first_counted = Some(index);
             }
-            let core = self.core_of(piece);
+            let (left, core) = self
+                .whereabouts
+                .come(piece.thread, piece.number, piece.entered);
+            self.hops[core as usize] += u64::from(left != core);
             for (sum, touches) in self.touches[core as usize].iter_mut().zip(piece.touches) {
                 *sum += touches;
             }
@@ -61,20 +68,9 @@ impl<'a> Placement<'a> {
         placed
     }
 
-    fn core_of(&mut self, piece: &Piece) -> u32 {
-        let known = self.cores_of_threads.len() as u32;
-        let unknown = known..=piece.thread;
-        let starts = unknown.map(|thread| self.split.start_core(thread));
-        self.cores_of_threads.extend(starts);
-        let current = &mut self.cores_of_threads[piece.thread as usize];
-        if let Some(core) = piece
-            .entered
-            .and_then(|entered| self.split.core_of(entered))
-        {
-            self.hops[core as usize] += u64::from(core != *current);
-            *current = core;
-        }
-        *current
+    /// The same pieces will be placed once more, without a thread moving in between.
+    pub fn begin_again(&mut self) {
+        self.whereabouts.begin_again();
     }
 
     /// Counts afresh from here on.

@@ -18,7 +18,7 @@ use crate::replay::{Replay, ReplayOptions, chosen_requests};
 use crate::split::Split;
 use crate::tally::Tally;
 use crate::world::World;
-use corehop_traces::Trace;
+use corehop_traces::{Calls, Trace};
 use rayon::prelude::*;
 
 /// A trace, or some requests of it, in memory and ready to be replayed.
@@ -40,6 +40,8 @@ pub struct Prepared {
     pub(super) residues: u64,
     /// By function: whether a split may move threads at its entries.
     breaks: Vec<bool>,
+    /// Those of all these functions, if a split may delegate them.
+    calls: Option<Calls>,
     pub(super) pieces: Vec<Piece>,
     pub(super) shards: Vec<(Shard, Vec<Entry>)>,
     first_counted: Option<u32>,
@@ -58,6 +60,31 @@ impl Prepared {
         functions: &[u32],
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
+        Prepared::prepare(trace, machines, (functions, None), options)
+    }
+
+    /// The same for splits that may also delegate calls of these functions. It takes more memory,
+    /// and reads all of the trace once more to find where calls end.
+    ///
+    /// # Errors
+    /// As [`crate::replay()`].
+    pub fn with_calls(
+        trace: &Trace,
+        machines: &[&Machine],
+        functions: &[u32],
+        options: &ReplayOptions,
+    ) -> Result<Prepared, Error> {
+        let breaks = options::breaks(trace.functions().len(), functions.iter().copied());
+        let calls = Calls::of(trace, &breaks)?;
+        Prepared::prepare(trace, machines, (functions, Some(calls)), options)
+    }
+
+    fn prepare(
+        trace: &Trace,
+        machines: &[&Machine],
+        (functions, calls): (&[u32], Option<Calls>),
+        options: &ReplayOptions,
+    ) -> Result<Prepared, Error> {
         let chosen = chosen_requests(options, trace.requests().len())?;
         let residues = options::residues_of(machines.iter().copied());
         let mut shards = options::shards(residues, Vec::new);
@@ -65,6 +92,7 @@ impl Prepared {
             trace,
             requests: options.requests.as_ref().map(|_| &chosen[..]),
             breaks: options::breaks(trace.functions().len(), functions.iter().copied()),
+            calls: calls.as_ref(),
             residues,
             progress: options.progress,
         };
@@ -89,6 +117,7 @@ impl Prepared {
         Ok(Prepared {
             residues,
             breaks: reading.breaks,
+            calls,
             pieces,
             shards,
             first_counted: options::first_counted(options, &chosen),
@@ -104,13 +133,15 @@ impl Prepared {
     ///
     /// # Panics
     /// When the machine is not one of those that it was prepared for, nor one whose caches' set
-    /// counts have the same divisor; or when the split moves threads at other functions.
+    /// counts have the same divisor; or when the split moves threads at other functions, or
+    /// delegates calls and it was not prepared with them.
     pub fn replay(&self, machine: &Machine, split: &Split) -> Result<Replay, Error> {
         self.replay_rounds(machine, split, 1)
     }
 
     /// Replays it so many times over, without emptying a cache or moving a thread in between, and
-    /// counts all rounds. The requests it reports are those of one.
+    /// counts all rounds. Calls that are open at the end of one end there. The requests it reports
+    /// are those of one.
     ///
     /// # Errors
     /// As [`Prepared::replay`].
@@ -131,8 +162,15 @@ impl Prepared {
             planned.into_iter().all(is_break),
             "prepared for splits at other functions"
         );
-        let mut placement = Placement::new(split, self.first_counted);
-        let place = |_| placement.place(self.pieces.iter());
+        assert!(
+            self.calls.is_some() || split.delegated().next().is_none(),
+            "prepared without calls"
+        );
+        let mut placement = Placement::new(split, self.calls.as_ref(), self.first_counted);
+        let place = |_| {
+            placement.begin_again();
+            placement.place(self.pieces.iter())
+        };
         let cores: Vec<Cores> = (0..rounds).map(place).collect();
         let geometry = Geometry::new(machine, split.cores(), self.residues);
         let run = |(shard, entries): &(Shard, Vec<Entry>)| {

@@ -15,6 +15,7 @@ use crate::machine::Machine;
 use crate::replay::{Replay, ReplayOptions, chosen_requests};
 use crate::split::Split;
 use crate::tally::Tally;
+use crate::whereabouts::delegated_calls;
 use crate::world::World;
 use corehop_traces::Trace;
 
@@ -62,17 +63,19 @@ pub fn replay_all(
     let planned = settings
         .iter()
         .flat_map(|setting| setting.split.functions());
+    let calls = delegated_calls(trace, settings.iter().map(|setting| setting.split))?;
     let reading = Reading {
         trace,
         requests: options.requests.as_ref().map(|_| &chosen[..]),
         breaks: options::breaks(trace.functions().len(), planned),
+        calls: calls.as_ref(),
         residues,
         progress: options.progress,
     };
     let first_counted = options::first_counted(options, &chosen);
     let placements = settings
         .iter()
-        .map(|setting| Placement::new(setting.split, first_counted));
+        .map(|setting| Placement::new(setting.split, calls.as_ref(), first_counted));
     let mut placements: Vec<Placement<'_>> = placements.collect();
     let tallies = simulate(&reading, settings, &mut placements)?;
     let requests = (chosen.len() - options.warm_up_requests) as u64;

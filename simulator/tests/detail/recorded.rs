@@ -95,15 +95,15 @@ pub fn record(path: &Path, threads: u32, steps: &[Step]) -> Result<Trace, coreho
     Trace::open(path)
 }
 
-/// A segment for each of these functions.
-pub fn segments(trace: &Trace, functions: &[u32]) -> Segments {
+/// A segment for each of these functions, planned so.
+pub fn segments(trace: &Trace, functions: &[u32], mode: Mode) -> Segments {
     let planned = functions.iter().map(|&function| PlannedFunction {
         module: "/usr/bin/server".into(),
         build_id: BUILD.into(),
         offset: u64::from(function) * 128,
         symbol: format!("f{function}"),
         core: 0,
-        mode: Mode::Enter,
+        mode,
     });
     let plan = Plan {
         version: corehop_plans::VERSION,

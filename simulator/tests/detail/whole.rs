@@ -1,6 +1,7 @@
 //! Traces replayed in detail: the parts add up to the totals, which are the replay's own.
 
 use crate::recorded::{BLOCKS, FUNCTIONS, Step, record, segments};
+use corehop_plans::Mode;
 use corehop_simulator::detail::{Cost, Detail, Losses, Owner, Segments, replay_in_detail};
 use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Split, replay};
 use proptest::collection::vec;
@@ -43,7 +44,7 @@ fn detail(
     let trace = record(&folder.path().join("server.trace"), 2, steps).unwrap();
     let segments = match named {
         [] => Segments::default(),
-        named => segments(&trace, named),
+        named => segments(&trace, named, Mode::Enter),
     };
     let options = ReplayOptions {
         warm_up_requests,
@@ -195,6 +196,42 @@ fn working_sets_are_of_whole_requests_that_are_counted() {
     assert_eq!(sets[0].shared_with_previous_lines, Some(6));
 }
 
+#[test]
+fn a_delegated_call_is_a_segment_after_which_the_interrupted_one_goes_on() {
+    let step = |block: u32, data: &[(u64, bool)]| Step {
+        thread: 0,
+        begins_request: block == 1,
+        block,
+        data: data.to_vec(),
+    };
+    // f1 calls f2, which returns to it.
+    let request = [
+        step(1, &[(0x9000, true)]),
+        step(2, &[(0x9000, false)]),
+        step(FUNCTIONS + 1, &[]),
+    ];
+    let steps = [request.clone(), request].concat();
+    let folder = tempfile::tempdir().unwrap();
+    let trace = record(&folder.path().join("server.trace"), 1, &steps).unwrap();
+    let split = Split::new([(2, 1)]).delegating([2]);
+    let options = ReplayOptions::default();
+    let told = |mode| {
+        let segments = segments(&trace, &[2], mode);
+        replay_in_detail(&trace, &three_lines(), &split, &segments, &options).unwrap()
+    };
+    let accesses = |told: &Detail| {
+        let of_segments = told.segments.iter();
+        let of_segments = of_segments.map(|cost| (cost.entries, cost.counters.accesses()));
+        of_segments.collect::<Vec<_>>()
+    };
+    let (replay, called) = told(Mode::Call);
+    assert_eq!(replay.hops, 4);
+    let per_core = replay.per_core.iter().map(Counters::accesses);
+    assert_eq!(per_core.collect::<Vec<_>>(), [6, 4]);
+    assert_eq!(accesses(&called), [(0, 6), (2, 4)]);
+    assert_eq!(accesses(&told(Mode::Enter).1), [(0, 2), (2, 8)]);
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let data = vec((0u64..3000, any::<bool>()), 0..4);
     let step = (0u32..2, prop::bool::weighted(0.2), 0..BLOCKS, data);
@@ -215,13 +252,14 @@ proptest! {
         steps in steps(),
         machine in prop::sample::select(machines().to_vec()),
         split in vec((0..FUNCTIONS, 0u32..4), 0..3),
+        delegated in prop::sample::subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=4),
         named in prop::sample::subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=3),
         warm_up in 0usize..2,
     ) {
         let requests = steps.iter().filter(|step| step.begins_request).count();
         let warm_up = if requests > warm_up { warm_up } else { 0 };
         let (whole, replay, told) =
-            detail(&steps, &machine, &Split::new(split), &named, warm_up);
+            detail(&steps, &machine, &Split::new(split).delegating(delegated), &named, warm_up);
         prop_assert_eq!(&replay, &whole);
 
         let all = replay.counters;

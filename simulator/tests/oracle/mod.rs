@@ -6,6 +6,7 @@
 #![allow(dead_code)] // Each test uses its part of the oracle.
 
 mod cache;
+pub mod calls;
 
 use cache::{Cache, Lost};
 use corehop_simulator::{CacheLevel, Counters, Inclusion, KindCounters, LevelCounters, Machine};

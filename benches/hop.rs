@@ -1,0 +1,200 @@
+//! Times hops and hooks of a program that corehop patched, beside what they stand in for.
+//!
+//! `make bench-hop` runs it whole: a table for people, and one JSON object in the last line. The
+//! program is `benches/programs/hop.c`; its trials take turns, round after round, so that what else
+//! the machine does falls on all alike, and a row is of the samples of all rounds. Without
+//! arguments, as under `cargo test`, each trial runs once and briefly, to show that it still works.
+
+mod patched;
+
+use patched::{Outcome, Program, quartiles};
+use serde_json::json;
+
+/// A row of the table: title, key, backend or none, and the program's words.
+struct Trial {
+    title: &'static str,
+    key: &'static str,
+    backend: Option<&'static str>,
+    words: Vec<String>,
+    values: Vec<f64>,
+}
+
+impl Trial {
+    fn new(
+        title: &'static str,
+        key: &'static str,
+        backend: Option<&'static str>,
+        words: &[&dyn ToString],
+    ) -> Trial {
+        Trial {
+            title,
+            key,
+            backend,
+            words: words.iter().map(|word| word.to_string()).collect(),
+            values: Vec::new(),
+        }
+    }
+}
+
+fn main() -> Outcome<()> {
+    let is_whole = std::env::args().any(|argument| argument == "--whole");
+    let (rounds, samples, duration_ms) = if is_whole { (9, 4000, 300) } else { (1, 20, 5) };
+    let program = Program::build("hop", ["first_core", "second_core"])?;
+    let [first, second] = program.processors;
+    if first == second {
+        println!("this machine has one CPU, so nothing can hop");
+        println!("{}", figures(&[]));
+        return Ok(());
+    }
+    let mut trials = one_thread(samples, [first, second]);
+    let single = trials.len();
+    trials.extend(many_threads(duration_ms));
+    for _ in 0..rounds {
+        for trial in &mut trials {
+            let values = program.run(trial.backend, &trial.words)?;
+            assert!(!values.is_empty(), "{} printed nothing", trial.title);
+            trial.values.extend(values);
+        }
+    }
+    println!("CPUs {first} and {second}, {rounds} rounds in turn; quartiles of all samples\n");
+    println!(
+        "{:<44}{:>12}{:>12}{:>12}",
+        "ns", "quarter", "median", "quarter"
+    );
+    trials[..single].iter().for_each(|trial| row(trial, 1));
+    println!(
+        "\n{:<44}{:>12}{:>12}{:>12}",
+        "hops a second", "quarter", "median", "quarter"
+    );
+    trials[single..].iter().for_each(|trial| row(trial, 0));
+    let figures = figures(&trials);
+    let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
+    let ratio = figure("sched_setaffinity_ns") / figure("carrier_hop_ns");
+    println!("\na hop to a carrier that spins costs {ratio:.0} times less than sched_setaffinity");
+    println!(
+        "a hook on the right core adds {:.1} ns to a call\n",
+        figure("hook_ns")
+    );
+    println!("{figures}");
+    Ok(())
+}
+
+fn one_thread(samples: u32, processors: [usize; 2]) -> Vec<Trial> {
+    let [a, b] = processors;
+    let (few, some) = (samples / 10, samples / 4);
+    let carrier = Some("carrier");
+    vec![
+        Trial::new(
+            "a word from core to core",
+            "word_ns",
+            None,
+            &[&"word", &samples, &a, &b],
+        ),
+        Trial::new(
+            "hop, carrier spins",
+            "carrier_hop_ns",
+            carrier,
+            &[&"hop", &samples],
+        ),
+        Trial::new(
+            "hop, carrier parked",
+            "parked_hop_ns",
+            carrier,
+            &[&"parked", &few],
+        ),
+        Trial::new(
+            "hop, affinity",
+            "affinity_hop_ns",
+            Some("affinity"),
+            &[&"hop", &some],
+        ),
+        Trial::new(
+            "sched_setaffinity",
+            "sched_setaffinity_ns",
+            None,
+            &[&"setaffinity", &some, &a, &b],
+        ),
+        Trial::new("call, not patched", "call_ns", None, &[&"call", &samples]),
+        Trial::new(
+            "call, off",
+            "off_call_ns",
+            Some("off"),
+            &[&"call", &samples],
+        ),
+        Trial::new(
+            "call, count",
+            "count_call_ns",
+            Some("count"),
+            &[&"call", &samples],
+        ),
+        Trial::new(
+            "call on the right core, affinity",
+            "affinity_call_ns",
+            Some("affinity"),
+            &[&"call", &samples],
+        ),
+        Trial::new(
+            "call on the right core, carrier",
+            "carrier_call_ns",
+            carrier,
+            &[&"call", &samples],
+        ),
+    ]
+}
+
+fn many_threads(duration_ms: u32) -> Vec<Trial> {
+    let row = |title, key, backend, threads: u32| {
+        Trial::new(
+            title,
+            key,
+            Some(backend),
+            &[&"many", &1, &threads, &duration_ms],
+        )
+    };
+    vec![
+        row("carrier, 1 thread", "carrier_hops_per_s_1", "carrier", 1),
+        row("carrier, 4 threads", "carrier_hops_per_s_4", "carrier", 4),
+        row(
+            "carrier, 100 threads",
+            "carrier_hops_per_s_100",
+            "carrier",
+            100,
+        ),
+        row("affinity, 1 thread", "affinity_hops_per_s_1", "affinity", 1),
+        row(
+            "affinity, 4 threads",
+            "affinity_hops_per_s_4",
+            "affinity",
+            4,
+        ),
+        row(
+            "affinity, 100 threads",
+            "affinity_hops_per_s_100",
+            "affinity",
+            100,
+        ),
+    ]
+}
+
+fn row(trial: &Trial, decimals: usize) {
+    let [low, median, high] = quartiles(&trial.values);
+    println!(
+        "{:<44}{low:>12.decimals$}{median:>12.decimals$}{high:>12.decimals$}",
+        trial.title
+    );
+}
+
+/// Medians by key; null for what was not measured.
+fn figures(trials: &[Trial]) -> serde_json::Value {
+    let mut figures = json!({
+        "carrier_hop_ns": null, "affinity_hop_ns": null, "parked_hop_ns": null, "hook_ns": null,
+    });
+    for trial in trials {
+        figures[trial.key] = json!(quartiles(&trial.values)[1]);
+    }
+    let figure = |key: &str| figures[key].as_f64();
+    if let (Some(hooked), Some(plain)) = (figure("carrier_call_ns"), figure("call_ns")) {
+        figures["hook_ns"] = json!(hooked - plain);
+    }
+    figures
+}

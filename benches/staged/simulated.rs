@@ -1,0 +1,206 @@
+//! The same experiment as a trace, replayed on the machine that this one is.
+//!
+//! The trace is what a recording of the program would be, without the program's own stack: the very
+//! paths that it laid, sessions that take turns as they do there, and two cores that are at work at
+//! the same time, some touches of one and then of the other. The simulator knows neither how long
+//! this machine's caches really take nor that a session may have to wait for a core.
+
+use crate::patched::{Outcome, Program};
+use crate::{Point, Rates};
+use corehop_simulator::{Machine, Replayer, Split};
+use corehop_traces::{
+    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
+};
+use std::collections::VecDeque;
+use std::path::Path;
+
+/// Cycles of a hop to a carrier that spins, as `make bench-hop` measures it: half a microsecond.
+const CARRIER_CYCLES: u32 = 1200;
+/// Touches that one execution stands for, and after which the other core's turn comes.
+const TOUCHES: usize = 16;
+/// Touches that are simulated, the first half of them to warm up.
+const SIMULATED: usize = 1 << 20;
+/// Guest addresses of the phases' buffers: 1 GiB apart.
+const BUFFERS: u64 = 1 << 30;
+
+/// What the simulator says of a point, in touches in a million cycles; nothing on a machine whose
+/// caches the kernel does not describe.
+pub fn rates(program: &Program, point: Point) -> Outcome<Option<Rates>> {
+    let Ok(mut machine) = Machine::named_or_path("host") else {
+        return Ok(None);
+    };
+    let paths = [path(program, point, 0)?, path(program, point, 1)?];
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("staged.trace");
+    let mut rate = |is_delegated: bool, split: &Split, hop_cycles: u32| {
+        machine.hop_cost_cycles = hop_cycles;
+        write(&file, &paths, point, is_delegated)?;
+        replay(&file, &machine, split)
+    };
+    let affinity_cycles = 24_150;
+    let split = Split::new([(0, 0), (1, 1)]);
+    Ok(Some([
+        rate(false, &Split::thread_per_core(2), 0)?,
+        rate(true, &split, CARRIER_CYCLES)?,
+        rate(true, &split, affinity_cycles)?,
+    ]))
+}
+
+/// A phase's path: the distance of each element from the buffer's start, and whether it is written.
+fn path(program: &Program, point: Point, phase: u32) -> Outcome<Vec<(u64, bool)>> {
+    let elements = program.run(None, &point.words("list", phase, program))?;
+    let element = |value: f64| (value as u64 / 2 * 4, value as u64 % 2 == 1);
+    Ok(elements.into_iter().map(element).collect())
+}
+
+/// A session on its way: where it is on both paths, and what is left of the phase it is in.
+struct Session {
+    thread: u32,
+    phase: usize,
+    left: usize,
+    at: [usize; 2],
+}
+
+fn write(file: &Path, paths: &[Vec<(u64, bool)>; 2], point: Point, delegated: bool) -> Outcome<()> {
+    let header = Header {
+        created_by: "make bench-staged".into(),
+        command: vec!["staged".into()],
+        request_at: "first_phase".into(),
+        qemu_version: String::new(),
+        architecture: "x86_64".into(),
+    };
+    let mut writer = Writer::create(file, &header, &WriterOptions::default())?;
+    let blocks = define(&mut writer)?;
+    let threads = if delegated { point.sessions } else { 2 };
+    for thread in 0..threads {
+        writer.thread(1, thread + 1)?;
+    }
+    // Delegated, a core serves the sessions of its phase; in place, its own, one turn each.
+    let mut queues = [VecDeque::new(), VecDeque::new()];
+    for number in 0..point.sessions as usize {
+        let at = |phase: usize| number * 7919 % paths[phase].len();
+        queues[if delegated { 0 } else { number % 2 }].push_back(Session {
+            thread: if delegated {
+                number as u32
+            } else {
+                number as u32 % 2
+            },
+            phase: 0,
+            left: point.touches as usize,
+            at: [at(0), at(1)],
+        });
+    }
+    let mut stamp = 0;
+    for _ in 0..SIMULATED / TOUCHES / 2 {
+        for core in 0..2 {
+            let Some(mut session) = queues[core].pop_front() else {
+                continue;
+            };
+            stamp += 1;
+            writer.stamp(session.thread, stamp)?;
+            session.run(&mut writer, blocks, paths, point.touches as usize)?;
+            let is_new_phase = session.left == 0;
+            if is_new_phase {
+                session.left = point.touches as usize;
+                session.phase = 1 - session.phase;
+            }
+            let is_over = is_new_phase && (delegated || session.phase == 0);
+            match (is_over, delegated) {
+                (false, _) => queues[core].push_front(session),
+                (true, true) => queues[session.phase].push_back(session),
+                (true, false) => queues[core].push_back(session),
+            }
+        }
+    }
+    writer.finish(EndReason::ServerExited)?;
+    Ok(())
+}
+
+impl Session {
+    /// Some touches of the phase, the first of them with the function's entry.
+    fn run(
+        &mut self,
+        writer: &mut Writer,
+        blocks: [[u32; 2]; 2],
+        paths: &[Vec<(u64, bool)>; 2],
+        touches: usize,
+    ) -> Outcome<()> {
+        let phase = self.phase;
+        let [entry, body] = blocks[phase];
+        if self.left == touches {
+            writer.execution(self.thread, entry)?;
+        }
+        writer.execution(self.thread, body)?;
+        let now = self.left.min(TOUCHES);
+        for touch in 0..now {
+            let (distance, is_written) = paths[phase][self.at[phase]];
+            let address = BUFFERS * (phase as u64 + 1) + distance;
+            let place = 2 * touch as u16;
+            writer.data(self.thread, place, Kind::Load, 4, address)?;
+            if is_written {
+                writer.data(self.thread, place + 1, Kind::Store, 4, address)?;
+            }
+            self.at[phase] = (self.at[phase] + 1) % paths[phase].len();
+        }
+        self.left -= now;
+        Ok(())
+    }
+}
+
+/// Two functions; of each the block that enters it and the one that takes steps.
+fn define(writer: &mut Writer) -> Outcome<[[u32; 2]; 2]> {
+    writer.module(&Module {
+        path: "staged".into(),
+        build_id: String::new(),
+        load_bias: 0,
+        start: 0,
+        end: BUFFERS,
+    })?;
+    let mut blocks = [[0; 2]; 2];
+    for (phase, blocks) in (0..).zip(&mut blocks) {
+        let start = 4096 * (phase + 1);
+        let name = ["first_phase", "second_phase"][phase as usize];
+        let function = writer.function(&Function {
+            module: 0,
+            offset: start,
+            size_bytes: 256,
+            symbol: name.into(),
+            name: name.into(),
+            unpatchable: None,
+        })?;
+        let block = |start, count| CodeBlock {
+            start,
+            instructions: (0..count)
+                .map(|place| Instruction {
+                    offset: place * 2,
+                    size_bytes: 2,
+                })
+                .collect(),
+        };
+        let entry = writer.code_block(&block(start, 1), Some(function))?;
+        let body = writer.code_block(&block(start + 64, 2 * TOUCHES as u16), None)?;
+        *blocks = [entry, body];
+    }
+    Ok(blocks)
+}
+
+/// Touches in a million cycles of the core that needs the most, in the trace's second half.
+fn replay(file: &Path, machine: &Machine, split: &Split) -> Outcome<f64> {
+    let trace = Trace::open(file)?;
+    let mut replayer = Replayer::new(machine, split)?;
+    let mut executions = trace.executions();
+    let (mut count, mut touches) = (0, 0);
+    while let Some(execution) = executions.next()? {
+        count += 1;
+        if count == SIMULATED / TOUCHES / 2 {
+            replayer.start_counting();
+            touches = 0;
+        }
+        let loads = execution.accesses.iter().filter(|a| a.kind == Kind::Load);
+        touches += loads.count();
+        replayer.execute(&execution);
+    }
+    let replay = replayer.finish();
+    let cycles = replay.per_core.iter().map(|core| core.cycles).max();
+    Ok(touches as f64 * 1e6 / cycles.unwrap_or(1).max(1) as f64)
+}

@@ -1,0 +1,278 @@
+//! What a search has learnt, kept in a file: a search that is stopped goes on where it was.
+//!
+//! What takes a search its time is simulating sets of occurrences; what it does with their costs
+//! is repeated in a moment. So the costs are kept, of whole sets and of each residue, not where the
+//! search stood: the same strategy on the same requests comes by there again, and others (more
+//! cores, another strategy) find most of what they need. Costs are of a [`Subject`], all that they
+//! depend on; one file holds several, because a search may be of several draws or machines.
+//!
+//! The file is written beside and renamed, so that whoever ends the program finds the last whole
+//! one. A log that grows was rejected: a search that is stopped often would meet its costs again
+//! and again. The bytes are postcard's, after a mark, a version and a checksum, without which
+//! nothing is read.
+
+use crate::evaluate::GROUPS;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What the file begins with.
+const MARK: &[u8; 8] = b"corehopC";
+
+/// Of the layout, and of how costs are counted: other versions' costs are not believed.
+const VERSION: u32 = 1;
+
+/// Bytes before the contents: mark, version, checksum.
+const PREFIX_BYTES: usize = MARK.len() + 8;
+
+/// Time between two writings; more where a writing takes long.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// All that costs depend on, besides the trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The machine, with everything that its file says.
+    pub machine: String,
+    /// Functions at which threads may move, as the trace numbers them.
+    pub functions: Vec<u32>,
+    /// The requests replayed.
+    pub requests: Vec<u32>,
+    /// How often they are replayed in a row.
+    pub rounds: usize,
+}
+
+/// Costs by key, of sets and of what each residue has of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Costs {
+    /// Of whole sets, by group of residues.
+    pub sets: Vec<(u128, [u64; GROUPS])>,
+    /// By residue, those of its lines.
+    pub residues: Vec<Vec<(u128, u64)>>,
+}
+
+/// What a search is of: names and values, as a refusal says them.
+pub type Identity = Vec<(String, String)>;
+
+#[derive(Serialize, Deserialize)]
+struct Contents {
+    identity: Identity,
+    kept: Vec<(Subject, Costs)>,
+}
+
+/// A checkpoint's file.
+#[derive(Debug)]
+pub struct Checkpoint {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    contents: Contents,
+    due: Instant,
+    /// Why the last writing failed.
+    failed: Option<Error>,
+}
+
+/// Why a checkpoint cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read.
+    #[error("{path}: cannot read the checkpoint: {source}")]
+    Read {
+        /// The checkpoint's path.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It cannot be written.
+    #[error("{path}: cannot write the checkpoint: {source}")]
+    Write {
+        /// The checkpoint's path.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is something else.
+    #[error("{path}: this is no checkpoint of a search; name another file")]
+    Foreign {
+        /// The file's path.
+        path: PathBuf,
+    },
+    /// Another version of corehop wrote it.
+    #[error(
+        "{path}: the checkpoint has version {found}, and this build knows version {VERSION}; \
+         remove it to search anew"
+    )]
+    OtherVersion {
+        /// The checkpoint's path.
+        path: PathBuf,
+        /// The version it has.
+        found: u32,
+    },
+    /// Its checksum or its contents are wrong.
+    #[error("{path}: the checkpoint is damaged; remove it to search anew")]
+    Damaged {
+        /// The checkpoint's path.
+        path: PathBuf,
+    },
+    /// It belongs to another search.
+    #[error(
+        "{path}: the checkpoint of another search ({what}: {theirs} there, {ours} here); name \
+         another file, or search as that one did"
+    )]
+    OtherSearch {
+        /// The checkpoint's path.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+        /// What the checkpoint has.
+        theirs: String,
+        /// What this search has.
+        ours: String,
+    },
+}
+
+impl Checkpoint {
+    /// Opens the checkpoint at `path`, or begins one there.
+    ///
+    /// # Errors
+    /// When the file is not that of a search of the same `identity`, or cannot be read or written.
+    pub fn open(path: &Path, identity: Identity) -> Result<Checkpoint, Error> {
+        let mut contents = Contents {
+            identity,
+            kept: Vec::new(),
+        };
+        match std::fs::read(path) {
+            Ok(bytes) => {
+                let found = parse(&bytes, path)?;
+                check(&found.identity, &contents.identity, path)?;
+                contents = found;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                write(path, &contents)?;
+            }
+            Err(source) => {
+                let path = path.into();
+                return Err(Error::Read { path, source });
+            }
+        }
+        Ok(Checkpoint {
+            path: path.into(),
+            state: Mutex::new(State {
+                contents,
+                due: Instant::now() + INTERVAL,
+                failed: None,
+            }),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of `subject`.
+    pub fn costs(&self, subject: &Subject) -> Option<Costs> {
+        let state = self.state();
+        let mut kept = state.contents.kept.iter();
+        let found = kept.find(|(kept, _)| kept == subject);
+        found.map(|(_, costs)| costs.clone())
+    }
+
+    /// Whether it is time to write again.
+    pub fn is_due(&self) -> bool {
+        Instant::now() >= self.state().due
+    }
+
+    /// Writes the costs of `subject` in place of those it had. What goes wrong is told by
+    /// [`Checkpoint::finish`]: a search need not end because it cannot be resumed.
+    pub fn keep(&self, subject: &Subject, costs: Costs) {
+        let mut state = self.state();
+        let state = &mut *state;
+        let begun = Instant::now();
+        let kept = &mut state.contents.kept;
+        match kept.iter_mut().find(|(kept, _)| kept == subject) {
+            Some((_, known)) => *known = costs,
+            None => kept.push((subject.clone(), costs)),
+        }
+        state.failed = write(&self.path, &state.contents).err();
+        state.due = Instant::now() + INTERVAL.max(20 * begun.elapsed());
+    }
+
+    /// Whether all could be kept.
+    ///
+    /// # Errors
+    /// When the last writing failed.
+    pub fn finish(self) -> Result<(), Error> {
+        let state = self.state.into_inner();
+        let failed = state.unwrap_or_else(PoisonError::into_inner).failed;
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{:?}", self.contents.identity)
+    }
+}
+
+fn check(theirs: &Identity, ours: &Identity, path: &Path) -> Result<(), Error> {
+    let differ = theirs
+        .iter()
+        .zip(ours)
+        .find(|(theirs, ours)| theirs != ours);
+    match differ {
+        None if theirs.len() == ours.len() => Ok(()),
+        None => Err(Error::Damaged { path: path.into() }),
+        Some((theirs, ours)) => Err(Error::OtherSearch {
+            path: path.into(),
+            what: ours.0.clone(),
+            theirs: theirs.1.clone(),
+            ours: ours.1.clone(),
+        }),
+    }
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<Contents, Error> {
+    let path = || path.to_path_buf();
+    if !bytes.starts_with(MARK) {
+        return Err(Error::Foreign { path: path() });
+    }
+    let damaged = || Error::Damaged { path: path() };
+    let (prefix, contents) = bytes.split_at_checked(PREFIX_BYTES).ok_or_else(damaged)?;
+    let number = |at: usize| {
+        let bytes = prefix[at..at + 4].try_into();
+        u32::from_le_bytes(bytes.expect("four bytes"))
+    };
+    let (version, checksum) = (number(MARK.len()), number(MARK.len() + 4));
+    if version != VERSION {
+        let path = path();
+        return Err(Error::OtherVersion {
+            path,
+            found: version,
+        });
+    }
+    if crc32c::crc32c(contents) != checksum {
+        return Err(damaged());
+    }
+    postcard::from_bytes(contents).map_err(|_| damaged())
+}
+
+fn write(path: &Path, contents: &Contents) -> Result<(), Error> {
+    let failed = |source| Error::Write {
+        path: path.into(),
+        source,
+    };
+    let bytes = postcard::to_stdvec(contents).expect("numbers and text");
+    let file = tempfile::NamedTempFile::new_in(corehop_plans::folder_of(path));
+    let mut file = file.map_err(failed)?;
+    let prefix = [VERSION, crc32c::crc32c(&bytes)]
+        .map(u32::to_le_bytes)
+        .concat();
+    for part in [MARK, &prefix[..], &bytes] {
+        file.write_all(part).map_err(failed)?;
+    }
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! What runs on which core of a split: intervals of each thread's occurrences, from call to call.
+
+use super::keys::{Key, Prefixes};
+use super::{Choice, cores_of};
+use corehop_simulator::Alone;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The occurrences of one core, as intervals.
+pub(super) type Intervals = Vec<(u32, u32)>;
+
+/// The calls at which threads may move.
+pub(super) struct Calls {
+    threads: Vec<Thread>,
+    /// Number of functions.
+    functions: usize,
+    prefixes: Prefixes,
+}
+
+/// One thread's occurrences, and the calls that begin them.
+struct Thread {
+    occurrences: Range<u32>,
+    /// Function and occurrence.
+    calls: Vec<(u32, u32)>,
+}
+
+impl Calls {
+    /// Of these functions, as the trace numbers them.
+    pub fn of(alone: &Alone, functions: &[u32]) -> Calls {
+        let index_of: HashMap<u32, u32> = functions.iter().copied().zip(0..).collect();
+        let mut threads: Vec<Thread> = Vec::new();
+        let mut last = None;
+        for (index, occurrence) in (0..).zip(alone.occurrences()) {
+            if last != Some(occurrence.thread) {
+                threads.push(Thread {
+                    occurrences: index..index,
+                    calls: Vec::new(),
+                });
+                last = Some(occurrence.thread);
+            }
+            let thread = threads.last_mut().expect("pushed");
+            thread.occurrences.end = index + 1;
+            let entered = occurrence.entered.and_then(|f| index_of.get(&f));
+            thread.calls.extend(entered.map(|&f| (f, index)));
+        }
+        let count = alone.occurrences().len();
+        Calls {
+            threads,
+            functions: functions.len(),
+            prefixes: Prefixes::of((0..count).map(|_| true)),
+        }
+    }
+
+    /// By thread, the functions it calls, one after the other.
+    pub fn by_thread(&self) -> Vec<Vec<u32>> {
+        let of = |thread: &Thread| thread.calls.iter().map(|&(function, _)| function).collect();
+        self.threads.iter().map(of).collect()
+    }
+
+    /// By core, the key of the occurrences that run there.
+    pub fn keys(&self, split: &Choice) -> Vec<Key> {
+        let mut keys = vec![0; cores_of(split)];
+        self.place(split, |core, occurrences| {
+            keys[core] ^= self.prefixes.key(&[occurrences]);
+        });
+        keys
+    }
+
+    /// By core, the occurrences that run there.
+    pub fn intervals(&self, split: &Choice) -> Vec<Intervals> {
+        let mut intervals = vec![Intervals::new(); cores_of(split)];
+        self.place(split, |core, occurrences| intervals[core].push(occurrences));
+        intervals
+    }
+
+    /// Tells where each occurrence runs, in intervals.
+    fn place(&self, split: &Choice, mut tell: impl FnMut(usize, (u32, u32))) {
+        let mut core_of = vec![u32::MAX; self.functions];
+        for &(function, core) in split {
+            core_of[function as usize] = core;
+        }
+        for thread in &self.threads {
+            let (mut core, mut begin) = (0, thread.occurrences.start);
+            for &(function, occurrence) in &thread.calls {
+                let to = core_of[function as usize];
+                if to != u32::MAX && to != core {
+                    tell(core as usize, (begin, occurrence));
+                    (core, begin) = (to, occurrence);
+                }
+            }
+            tell(core as usize, (begin, thread.occurrences.end));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Whether fewer cores would do as well.
+//!
+//! More cores need not help: each has first touches and hops of its own, and what gains a little on
+//! the requests searched can lose on others. So the best splits over fewer cores are judged beside
+//! the one asked for, on the same requests. A local search finds them: it meets mostly sets that
+//! are known by then, and whoever takes fewer cores searches for them in earnest.
+
+use crate::evaluate::{Choice, Evaluator, Placement};
+use crate::judge::Comparison;
+use crate::objective::Objective;
+use crate::strategy::{Ranking, Search, Strategy, search};
+
+/// The best split found over fewer cores.
+#[derive(Clone, Debug)]
+pub struct Fewer {
+    /// Number of cores.
+    pub cores: u32,
+    /// Functions as the trace numbers them, each with its core.
+    pub split: Placement,
+    /// Beside one core, on the judging requests.
+    pub held_out: Comparison,
+}
+
+/// By how much the objective may be larger where fewer cores do as well.
+const AS_GOOD: f64 = 1.01;
+
+/// The fewest cores that do as well as `split`.
+pub fn as_good<'f>(
+    fewer: &'f [Fewer],
+    split: &Comparison,
+    objective: Objective,
+) -> Option<&'f Fewer> {
+    let most = objective.of(&split.split) as f64 * AS_GOOD;
+    let is_as_good = |fewer: &&Fewer| objective.of(&fewer.held_out.split) as f64 <= most;
+    fewer.iter().find(is_as_good)
+}
+
+/// Number of functions that go with so many cores, where `functions` went with `of_cores`.
+pub fn functions(cores: u32, (functions, of_cores): (u32, u32)) -> u32 {
+    match functions == of_cores {
+        true => cores,
+        false => functions,
+    }
+}
+
+/// For each smaller number of cores from 2 on, its best splits; none where the search is over.
+pub(crate) fn rankings(evaluator: &mut Evaluator<'_>, wanted: &Search<'_>) -> Vec<(u32, Ranking)> {
+    let mut rankings = Vec::new();
+    for cores in 2..wanted.cores {
+        if wanted.is_over() {
+            break;
+        }
+        let wanted = Search {
+            cores,
+            functions: functions(cores, (wanted.functions, wanted.cores)),
+            strategy: Some(Strategy::Local),
+            ..*wanted
+        };
+        rankings.push((cores, search(evaluator, &wanted)));
+    }
+    rankings
+}
+
+/// Splits of a ranking, with the functions as the trace numbers them.
+pub(crate) fn named(best: &[(u64, Choice)], functions: &[u32]) -> Vec<(u64, Placement)> {
+    let named = |(misses, choice): &(u64, Choice)| {
+        let placed = choice.iter();
+        let placed = placed.map(|&(index, core)| (functions[index as usize], core));
+        (*misses, placed.collect())
+    };
+    best.iter().map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corehop_simulator::Counters;
+
+    fn comparison(cycles: u64) -> Comparison {
+        let of = |cycles| Counters {
+            cycles,
+            ..Counters::default()
+        };
+        Comparison {
+            requests: 1,
+            baseline: of(2000),
+            split: of(cycles),
+            hops: 0,
+        }
+    }
+
+    #[test]
+    fn the_fewest_cores_within_a_hundredth_do_as_well() {
+        let fewer = |(cores, cycles)| Fewer {
+            cores,
+            split: Placement::new(),
+            held_out: comparison(cycles),
+        };
+        let as_good = |values: [u64; 3], value: u64| {
+            let fewer: Vec<Fewer> = (2..).zip(values).map(fewer).collect();
+            let found = super::as_good(&fewer, &comparison(value), Objective::Cycles);
+            found.map(|fewer| fewer.cores)
+        };
+        assert_eq!(as_good([1500, 1010, 900], 1000), Some(3));
+        assert_eq!(as_good([1500, 1011, 1012], 1000), None);
+        assert_eq!(as_good([900, 800, 700], 1000), Some(2));
+    }
+
+    #[test]
+    fn functions_go_with_cores_unless_there_are_more_of_them() {
+        assert_eq!(functions(2, (4, 4)), 2);
+        assert_eq!(functions(2, (6, 4)), 6);
+    }
+}

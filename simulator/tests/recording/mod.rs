@@ -1,0 +1,88 @@
+//! Random programs of a few functions on two threads, recorded as traces.
+
+#[path = "../../../traces/tests/definitions/mod.rs"]
+mod definitions;
+
+use corehop_traces::{EndReason, Kind, WriterOptions};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::path::Path;
+
+/// One execution of the recorded program.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub thread: u32,
+    pub begins_request: bool,
+    /// The function entered; its one code block is one instruction on a line of its own.
+    pub function: u32,
+    /// Address and whether it is a store; all of 8 bytes.
+    pub data: Vec<(u64, bool)>,
+}
+
+pub const FUNCTIONS: u32 = 6;
+const CODE: u64 = 0x10_000;
+
+pub fn steps() -> impl Strategy<Value = Vec<Step>> {
+    // Few places that return addresses are pushed to and loaded from, besides all else.
+    let address = prop_oneof![0u64..1200, 0u64..9000, (0u64..5).prop_map(|n| 4000 + n * 8)];
+    let data = vec((address, any::<bool>()), 0..4);
+    let step = (0u32..2, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
+    let step = step.prop_map(|(thread, begins_request, function, data)| Step {
+        thread,
+        begins_request,
+        function,
+        data,
+    });
+    vec(step, 1..80)
+}
+
+pub fn code_address(function: u32) -> u64 {
+    CODE + u64::from(function) * 64
+}
+
+/// Writes the steps as a trace, each at its own stamp.
+pub fn record(
+    steps: &[Step],
+    executions_per_block: usize,
+    path: &Path,
+) -> Result<(), corehop_traces::Error> {
+    let options = WriterOptions {
+        executions_per_block,
+        ..WriterOptions::default()
+    };
+    let (mut writer, module) = definitions::begin(path, &options, "f0", CODE)?;
+    for number in 0..FUNCTIONS {
+        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        definitions::function(&mut writer, (module, CODE), function, None)?;
+    }
+    for thread in 0..2 {
+        writer.thread(1, thread)?;
+    }
+    for (stamp, step) in (1..).zip(steps) {
+        writer.stamp(step.thread, stamp)?;
+        if step.begins_request {
+            writer.request(step.thread)?;
+        }
+        writer.execution(step.thread, step.function)?;
+        for &(address, store) in &step.data {
+            let kind = if store { Kind::Store } else { Kind::Load };
+            writer.data(step.thread, 0, kind, 8, address)?;
+        }
+    }
+    writer.finish(EndReason::Interrupted)?;
+    Ok(())
+}
+
+/// The request each step belongs to: they count in the order in which they begin.
+pub fn requests_of(steps: &[Step]) -> Vec<Option<u32>> {
+    let (mut begun, mut current) = (0, [None; 2]);
+    let of_step = |step: &Step| {
+        let current = &mut current[step.thread as usize];
+        if step.begins_request {
+            *current = Some(begun);
+            begun += 1;
+        }
+        *current
+    };
+    steps.iter().map(of_step).collect()
+}
