@@ -124,9 +124,11 @@ fn assemble(stretch: &Stretch, counts: &Counts, columns: &[Packed; 14]) -> Messa
     regions_low.store(block.reborrow().init_regions_low());
     regions_high.store(block.reborrow().init_regions_high());
     offsets.store(block.reborrow().init_offsets());
-    repeats_after.store(block.reborrow().init_repeats_after());
-    repeat_lengths.store(block.reborrow().init_repeat_lengths());
-    distances.store(block.init_repeat_distances());
+    if counts.repeats > 0 {
+        repeats_after.store(block.reborrow().init_repeats_after());
+        repeat_lengths.store(block.reborrow().init_repeat_lengths());
+        distances.store(block.init_repeat_distances());
+    }
     message
 }
 
