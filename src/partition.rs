@@ -6,6 +6,7 @@
 mod doubts;
 mod json;
 mod plan;
+mod returns;
 mod sweep;
 mod text;
 
@@ -16,6 +17,7 @@ use crate::sample;
 use crate::scope::Scope;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::checkpoint::Checkpoint;
+use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::draws::{Draw, more_draws};
 use corehop_partitioner::fewer::functions;
 use corehop_partitioner::objective::Objective;
@@ -69,6 +71,10 @@ pub struct Arguments {
     /// replayed in full.
     #[arg(long, value_enum, default_value_t = Aim::L2)]
     objective: Aim,
+    /// For --objective throughput: connections that share the cores, each always with a request.
+    #[arg(long, value_name = "NUMBER", default_value_t = 8,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
     /// Search so often, each time on other requests, and say how far the verdicts lie apart.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     draws: u32,
@@ -78,6 +84,10 @@ pub struct Arguments {
     /// first two proves the result at less cost.
     #[arg(long, value_enum, default_value_t = How::Auto)]
     strategy: How,
+    /// Whether threads go back when a planned function's call returns: never, not even looked at;
+    /// not, but the report says what it would do; or wherever that is better.
+    #[arg(long, value_enum, default_value_t = Returns::Tell)]
+    returns: Returns,
     /// Stop looking after so many seconds and keep the best so far, as Ctrl-C does.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<Duration>,
@@ -114,6 +124,24 @@ impl How {
     }
 }
 
+/// What to do about hops when calls return.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Returns {
+    Never,
+    Tell,
+    Auto,
+}
+
+impl Returns {
+    fn delegate(self) -> Delegate {
+        match self {
+            Returns::Never => Delegate::Never,
+            Returns::Tell => Delegate::Tell,
+            Returns::Auto => Delegate::Take,
+        }
+    }
+}
+
 /// What to make small.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Aim {
@@ -123,10 +151,11 @@ enum Aim {
     Fetch,
     Data,
     Cycles,
+    Throughput,
 }
 
 impl Aim {
-    fn objective(self) -> Objective {
+    fn objective(self, connections: u32) -> Objective {
         match self {
             Aim::L2 => Objective::L2,
             Aim::L1 => Objective::L1,
@@ -134,6 +163,7 @@ impl Aim {
             Aim::Fetch => Objective::Fetch,
             Aim::Data => Objective::Data,
             Aim::Cycles => Objective::Cycles,
+            Aim::Throughput => Objective::Throughput { connections },
         }
     }
 }
@@ -155,6 +185,7 @@ struct Report<'a> {
     outcome: &'a Outcome,
     /// This search and those with other seeds.
     draws: Vec<Draw>,
+    returns: Returns,
     seconds: f64,
 }
 
@@ -211,6 +242,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         settings: &settings,
         outcome: &outcome,
         draws,
+        returns: arguments.returns,
         seconds,
     };
     let delivered = deliver(&report, arguments);
@@ -252,8 +284,9 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         searched: arguments.scope.searched(),
         rule: arguments.scope.rule(),
         seed: arguments.scope.seed,
-        objective: arguments.objective.objective(),
+        objective: arguments.objective.objective(arguments.connections),
         strategy: arguments.strategy.strategy(),
+        delegate: arguments.returns.delegate(),
         time_limit: arguments.time_limit,
         compare_fewer: !arguments.sweep,
         checkpoint,

@@ -127,6 +127,22 @@ fn a_plan_is_shown_beside_everything_on_one_core() {
 }
 
 #[test]
+fn a_plan_for_a_call_only_hops_back() {
+    let folder = folder(true);
+    let hops = |mode| {
+        let mut only = plan("0a1b", 2);
+        only.functions.remove(0);
+        only.functions[0].mode = mode;
+        corehop_plans::write(&only, &folder.path().join("split.toml")).unwrap();
+        let said = said(&folder, &["--plan", "split.toml", "--json"]);
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        said["hops"].as_u64().unwrap()
+    };
+    // The thread stays at the first call; or it goes four times, and comes back but for the last.
+    assert_eq!((hops(Mode::Enter), hops(Mode::Call)), (1, 7));
+}
+
+#[test]
 fn a_plan_that_does_not_pay_is_called_so() {
     for (baseline, threads, than) in [
         ("one-core", 1, "than one core's does"),

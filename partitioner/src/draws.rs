@@ -44,6 +44,7 @@ pub fn more_draws(
     let draw = |seed| {
         let settings = Settings {
             seed,
+            delegate: settings.delegate.silently(),
             compare_fewer: false,
             ..*settings
         };

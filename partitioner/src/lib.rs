@@ -4,11 +4,13 @@
 //! search on and those to judge by ([`requests`]), find the functions a thread could change core
 //! at ([`candidates`]), rank splits by what each core's private caches would miss ([`evaluate`],
 //! [`strategy`]), and replay the best few in full, shared L3 included, on requests the search never
-//! saw ([`judge`]).
+//! saw ([`judge`]). Then it asks whether threads had better go back when calls return
+//! ([`mod@delegation`]).
 
 pub mod alternatives;
 pub mod candidates;
 pub mod checkpoint;
+pub mod delegation;
 pub mod draws;
 mod error;
 pub mod evaluate;
@@ -28,6 +30,7 @@ use candidates::{Candidates, Rule};
 use checkpoint::{Checkpoint, Subject};
 use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions};
 use corehop_traces::Trace;
+use delegation::{Delegate, Delegation, delegation};
 use evaluate::{Evaluator, Placement, rounds};
 use fewer::Fewer;
 use judge::Judge;
@@ -54,6 +57,8 @@ pub struct Settings<'a> {
     pub objective: Objective,
     /// How to go about it; `None` for the cheapest way that proves its result.
     pub strategy: Option<Strategy>,
+    /// Whether to look for calls that had better end with a hop back.
+    pub delegate: Delegate,
     /// Longest time to look for splits; the result then depends on the speed of the host.
     pub time_limit: Option<Duration>,
     /// Whether to find out if fewer cores do as well.
@@ -71,8 +76,12 @@ pub struct Outcome {
     pub candidates: Candidates,
     /// Chosen functions as the trace numbers them, each with its core.
     pub split: Placement,
+    /// Those of them to whose callers threads go back.
+    pub delegated: Vec<u32>,
     /// How it compares, on the searched requests and on others.
     pub judged: Judged,
+    /// What going back would do, or does; `None` when nobody asked, or the search was stopped.
+    pub delegation: Option<Delegation>,
     /// The best splits over fewer cores, by ascending number, if they were asked for.
     pub fewer: Vec<Fewer>,
     /// The best splits, as indices of candidate groups, and what is known of all others.
@@ -120,6 +129,27 @@ fn candidates_of(
 /// When there are no cores, or fewer functions than cores: callers refuse that with their own
 /// words.
 pub fn partition(
+    trace: &Trace,
+    machine: &Machine,
+    settings: &Settings<'_>,
+    progress: &dyn Progress,
+) -> Result<Outcome, Error> {
+    let mut outcome = search_and_judge(trace, machine, settings, progress)?;
+    if settings.delegate == Delegate::Never || progress.is_stopped() {
+        return Ok(outcome);
+    }
+    let found = delegation(trace, machine, &outcome, settings.objective, progress)?;
+    if settings.delegate == Delegate::Take {
+        outcome.delegated.clone_from(&found.best.delegated);
+        outcome.judged.searched.clone_from(&found.searched);
+        outcome.judged.held_out.clone_from(&found.held_out);
+    }
+    outcome.delegation = Some(found);
+    Ok(outcome)
+}
+
+/// The best split, whose threads stay where calls take them.
+fn search_and_judge(
     trace: &Trace,
     machine: &Machine,
     settings: &Settings<'_>,
@@ -183,7 +213,9 @@ pub fn partition(
     Ok(Outcome {
         parts,
         split,
+        delegated: Vec::new(),
         judged,
+        delegation: None,
         fewer,
         sets_replayed,
         ranking,

@@ -5,6 +5,7 @@
 //! *judging*, its second half, which nothing before the final verdict looks at.
 
 use crate::Error;
+use corehop_simulator::ReplayOptions;
 use corehop_traces::Request;
 use rand::SeedableRng;
 use rand::seq::index::sample;
@@ -37,6 +38,15 @@ pub fn complete(requests: &[Request]) -> Vec<u32> {
 }
 
 impl Parts {
+    /// Replays the judging requests, after those that warm up.
+    pub fn judging_options(&self) -> ReplayOptions<'static> {
+        ReplayOptions {
+            requests: Some([&self.warm_up[..], &self.judging].concat()),
+            warm_up_requests: self.warm_up.len(),
+            ..ReplayOptions::default()
+        }
+    }
+
     /// Divides `requests` by `seed`.
     ///
     /// # Errors

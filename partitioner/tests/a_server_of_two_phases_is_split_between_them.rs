@@ -5,6 +5,7 @@
 //! the phases lie others that the rule must leave out, each for its own reason.
 
 use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::Searched;
@@ -118,6 +119,7 @@ fn settings() -> Settings<'static> {
         seed: 1,
         objective: Objective::L2,
         strategy: None,
+        delegate: Delegate::Never,
         time_limit: None,
         compare_fewer: true,
         checkpoint: None,

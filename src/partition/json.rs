@@ -1,6 +1,6 @@
 //! The search's outcome as one JSON object.
 
-use super::{Report, doubts, text};
+use super::{Report, doubts, returns, text};
 use corehop_partitioner::Comparison;
 use corehop_plans::Plan;
 use serde_json::{Value, json};
@@ -34,6 +34,7 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> String {
         "held_out": held_out.map(comparison),
         "hops_per_request": hops.hops as f64 / hops.requests as f64,
         "shared_cache_changed_rank": outcome.judged.shared_cache_changed_rank,
+        "returns": returns::value(report),
         "plan": plan.functions,
     });
     for (key, value) in doubts::keys(report) {

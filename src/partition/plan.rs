@@ -29,6 +29,7 @@ pub fn of(report: &Report<'_>) -> Plan {
 }
 
 fn planned(report: &Report<'_>, (function, core): (u32, u32)) -> PlannedFunction {
+    let number = function;
     let function = &report.trace.functions()[function as usize];
     let module = &report.trace.modules()[function.module as usize];
     PlannedFunction {
@@ -37,7 +38,10 @@ fn planned(report: &Report<'_>, (function, core): (u32, u32)) -> PlannedFunction
         offset: function.offset,
         symbol: function.symbol.clone(),
         core,
-        mode: Mode::Enter,
+        mode: match report.outcome.delegated.contains(&number) {
+            true => Mode::Call,
+            false => Mode::Enter,
+        },
     }
 }
 

@@ -1,10 +1,10 @@
 //! The search's outcome in words, for a terminal.
 
-use super::{Report, doubts};
+use super::{Report, doubts, returns};
 use crate::number::{change, change_between};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::strategy::{Ranking, Strategy};
-use corehop_plans::Plan;
+use corehop_plans::{Mode, Plan};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -55,6 +55,9 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Strin
     }
     functions(&mut text, report, plan);
     for (label, said) in doubts::lines(report) {
+        say(&mut text, label, &said);
+    }
+    for (label, said) in returns::lines(report) {
         say(&mut text, label, &said);
     }
     say(&mut text, "verdict", &verdict(report));
@@ -183,9 +186,13 @@ fn functions(text: &mut String, report: &Report<'_>, plan: &Plan) {
             _ => format!(" (or one of {} called with it)", group - 1),
         };
         let share = candidate.called.share * 100.0;
+        let back = match planned.mode {
+            Mode::Call => ", and back when it returns",
+            Mode::Enter => "",
+        };
         writeln!(
             text,
-            "{:>4}  {name}, in {share:.0} % of requests{alike}",
+            "{:>4}  {name}, in {share:.0} % of requests{alike}{back}",
             planned.core
         )
         .expect("writing to a string");

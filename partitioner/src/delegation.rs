@@ -1,0 +1,271 @@
+//! Which calls of a split had better end with a hop back.
+//!
+//! A split moves a thread at the entry of a function and leaves it there; what comes after the call
+//! returns then runs beside the function's own code. Going back instead is a choice of its own for
+//! each function. The search leaves it out: with it a core's occurrences are no longer intervals of
+//! calls, on which its bounds stand. So it is asked of the split that was found: every combination
+//! is replayed in full on the searched requests, of more than six functions only those that one
+//! change after the other makes better. The best is then judged like the split itself.
+
+use crate::evaluate::rounds;
+use crate::judge::Comparison;
+use crate::objective::Objective;
+use crate::progress::Progress;
+use crate::{Error, Outcome};
+use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Split, replay};
+use corehop_traces::Trace;
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// What to do about calls that might end with a hop back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delegate {
+    /// Nothing; not even look.
+    Never,
+    /// Say what it would do, and leave the split as it is.
+    #[default]
+    Tell,
+    /// Take the best combination where it is better.
+    Take,
+}
+
+impl Delegate {
+    /// The same for a search of which only the verdict is told.
+    #[must_use]
+    pub fn silently(self) -> Delegate {
+        match self {
+            Delegate::Never | Delegate::Tell => Delegate::Never,
+            Delegate::Take => Delegate::Take,
+        }
+    }
+}
+
+/// A split with some of its calls delegated, on the searched requests.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The functions to whose callers threads go back, in the order of the split.
+    pub delegated: Vec<u32>,
+    /// What all rounds counted.
+    pub replay: Replay,
+}
+
+/// What going back would do to a split.
+#[derive(Clone, Debug)]
+pub struct Delegation {
+    /// The split as the search found it.
+    pub as_found: Variant,
+    /// With the call of one function delegated, for each of the split, in its order.
+    pub alone: Vec<Variant>,
+    /// The best of all that were tried; of equals that with the fewest calls delegated.
+    pub best: Variant,
+    /// How many combinations were replayed.
+    pub tried: usize,
+    /// How often each replay went through the searched requests.
+    pub rounds: usize,
+    /// The best beside one core, on the searched requests, cold caches at the start.
+    pub searched: Comparison,
+    /// The best beside one core, on the judging requests; `None` where there are none.
+    pub held_out: Option<Comparison>,
+}
+
+impl Delegation {
+    /// Whether some combination is better than the split as it was found.
+    pub fn pays(&self) -> bool {
+        !self.best.delegated.is_empty()
+    }
+}
+
+/// Of so many functions all combinations are tried.
+const MOST_FOR_ALL: usize = 6;
+
+/// Which calls are delegated, by place of the function in the split.
+type Combination = Vec<bool>;
+
+/// Tries which calls of the split in `outcome` had better be delegated, on the searched requests.
+///
+/// # Errors
+/// What reading or replaying the trace says.
+pub fn delegation(
+    trace: &Trace,
+    machine: &Machine,
+    outcome: &Outcome,
+    objective: Objective,
+    progress: &dyn Progress,
+) -> Result<Delegation, Error> {
+    let Outcome {
+        parts,
+        judged,
+        split,
+        ..
+    } = outcome;
+    let rounds = rounds(parts.searched.len());
+    let functions: Vec<u32> = split.iter().map(|&(function, _)| function).collect();
+    progress.begin("trying hops back", None);
+    let options = ReplayOptions {
+        requests: Some(parts.searched.clone()),
+        ..ReplayOptions::default()
+    };
+    let prepared = Prepared::with_calls(trace, &[machine], &functions, &options)?;
+    let delegated = |combination: &Combination| -> Vec<u32> {
+        let functions = functions.iter().zip(combination);
+        functions
+            .filter_map(|(&f, &goes_back)| goes_back.then_some(f))
+            .collect()
+    };
+    let split_of = |combination: &Combination| {
+        Split::new(split.iter().copied()).delegating(delegated(combination))
+    };
+    let mut tried = Tried {
+        known: HashMap::new(),
+        replay: &|combination| {
+            Ok(prepared.replay_rounds(machine, &split_of(combination), rounds)?)
+        },
+        objective,
+    };
+    let best = tried.search(functions.len())?;
+    let variant = |combination: Combination| Variant {
+        delegated: delegated(&combination),
+        replay: tried.known[&combination].clone(),
+    };
+    let none = vec![false; functions.len()];
+    let alone = (0..functions.len()).map(|place| variant(changed(&none, place)));
+    let mut found = Delegation {
+        alone: alone.collect(),
+        as_found: variant(none),
+        best: variant(best.clone()),
+        tried: tried.known.len(),
+        rounds,
+        searched: judged.searched.clone(),
+        held_out: judged.held_out.clone(),
+    };
+    if found.pays() {
+        let put = |into: &mut Comparison, replay: Replay| {
+            (into.split, into.hops) = (replay.counters, replay.hops);
+        };
+        put(
+            &mut found.searched,
+            prepared.replay(machine, &split_of(&best))?,
+        );
+        if let Some(held_out) = &mut found.held_out {
+            let options = parts.judging_options();
+            put(
+                held_out,
+                replay(trace, machine, &split_of(&best), &options)?,
+            );
+        }
+    }
+    progress.end();
+    Ok(found)
+}
+
+/// Combinations that were replayed.
+struct Tried<'a> {
+    known: HashMap<Combination, Replay>,
+    replay: &'a (dyn Fn(&Combination) -> Result<Replay, Error> + Sync),
+    objective: Objective,
+}
+
+impl Tried<'_> {
+    /// The best combination of calls of so many functions.
+    fn search(&mut self, functions: usize) -> Result<Combination, Error> {
+        if functions <= MOST_FOR_ALL {
+            let of = |bits: usize| (0..functions).map(|place| bits >> place & 1 == 1).collect();
+            return self.best_of((0..1 << functions).map(of).collect());
+        }
+        let mut best = vec![false; functions];
+        loop {
+            let neighbours = (0..functions).map(|place| changed(&best, place));
+            let next = self.best_of(neighbours.chain([best.clone()]).collect())?;
+            if next == best {
+                return Ok(best);
+            }
+            best = next;
+        }
+    }
+
+    fn best_of(&mut self, combinations: Vec<Combination>) -> Result<Combination, Error> {
+        let unknown = combinations.par_iter();
+        let unknown = unknown.filter(|combination| !self.known.contains_key(*combination));
+        let replay = |combination: &Combination| {
+            let replay = (self.replay)(combination)?;
+            Ok((combination.clone(), replay))
+        };
+        let replays: Vec<(Combination, Replay)> =
+            unknown.map(replay).collect::<Result<_, Error>>()?;
+        self.known.extend(replays);
+        let order = |combination: &Combination| {
+            let value = self.objective.of(&self.known[combination]);
+            let delegated = combination.iter().filter(|&&goes_back| goes_back);
+            (value, delegated.count(), combination.clone())
+        };
+        let best = combinations
+            .iter()
+            .min_by_key(|combination| order(combination));
+        Ok(best.expect("at least one to choose from").clone())
+    }
+}
+
+/// The combination that differs in one function.
+fn changed(combination: &Combination, place: usize) -> Combination {
+    let mut changed = combination.clone();
+    changed[place] ^= true;
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corehop_simulator::Counters;
+
+    /// The best combination and how many were tried, where combinations cost so many cycles.
+    fn best(functions: usize, cycles: impl Fn(&[bool]) -> u64 + Sync) -> (Vec<bool>, usize) {
+        let replay = |combination: &Combination| {
+            let counters = Counters {
+                cycles: cycles(combination),
+                ..Counters::default()
+            };
+            Ok(Replay {
+                counters,
+                per_core: vec![counters],
+                hops: 0,
+                accesses: 0,
+                requests: 1,
+            })
+        };
+        let mut tried = Tried {
+            known: HashMap::new(),
+            replay: &replay,
+            objective: Objective::Cycles,
+        };
+        let best = tried.search(functions).unwrap();
+        (best, tried.known.len())
+    }
+
+    #[test]
+    fn a_pair_that_pays_only_together_is_found_among_six_functions() {
+        let pair = |of: &[bool]| u64::from(of[1] != of[4]) * 10 + u64::from(!of[1]);
+        let (found, tried) = best(6, pair);
+        assert_eq!(found, [false, true, false, false, true, false]);
+        assert_eq!(tried, 64);
+    }
+
+    #[test]
+    fn of_more_functions_one_change_follows_the_other_while_it_pays() {
+        let wanted = |of: &[bool]| {
+            (0..9)
+                .map(|place| u64::from(of[place] != (place > 6)))
+                .sum()
+        };
+        let (found, tried) = best(9, wanted);
+        assert_eq!(found.iter().filter(|&&goes_back| goes_back).count(), 2);
+        assert!(found[7] && found[8]);
+        // None and its nine neighbours, then twice the neighbours that were not met before.
+        assert_eq!(tried, 10 + 8 + 7);
+    }
+
+    #[test]
+    fn what_is_only_as_good_is_left_as_it_was() {
+        assert_eq!(best(3, |_| 7).0, [false; 3]);
+        assert_eq!(best(8, |_| 7).0, [false; 8]);
+    }
+}

@@ -1,0 +1,118 @@
+//! What hopping back would do, or does, in words and as keys of the JSON object.
+//!
+//! Every function of the split is told by itself, because whoever edits a plan does so function by
+//! function; what they do together is the best combination, and only that is judged on requests
+//! not searched.
+
+use super::{Report, Returns};
+use crate::name::shortened;
+use crate::number::{change, change_between};
+use corehop_partitioner::Comparison;
+use corehop_partitioner::delegation::{Delegation, Variant};
+use corehop_simulator::Replay;
+use serde_json::{Value, json};
+
+/// Lines for the report, each with its label.
+pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
+    let Some(found) = &report.outcome.delegation else {
+        return Vec::new();
+    };
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    for variant in &found.alone {
+        let label = if lines.is_empty() { "returns" } else { "" };
+        lines.push((label, of_variant(report, found, variant)));
+    }
+    lines.push(("", best(report, found)));
+    lines
+}
+
+/// One combination beside the split as the search found it, on the requests searched.
+fn of_variant(report: &Report<'_>, found: &Delegation, variant: &Variant) -> String {
+    let objective = report.settings.objective;
+    let requests = (found.as_found.replay.requests.max(1) * found.rounds as u64) as f64;
+    let [before, after] = [&found.as_found.replay, &variant.replay];
+    let value = |replay: &Replay| objective.of(replay);
+    let mut said = format!(
+        "back after {}: {} {}",
+        names(report, &variant.delegated),
+        change_between(value(before), value(after)),
+        objective.name(),
+    );
+    let misses = |replay: &Replay| replay.counters.l2.misses();
+    let cycles = |replay: &Replay| replay.counters.cycles;
+    if value(before) != misses(before) {
+        said += &format!(
+            ", {} L2 misses",
+            change_between(misses(before), misses(after))
+        );
+    }
+    said += &format!(
+        ", {} cycles, {:.2} hops a request (as it is {:.2})",
+        change_between(cycles(before), cycles(after)),
+        after.hops as f64 / requests,
+        before.hops as f64 / requests,
+    );
+    said
+}
+
+fn best(report: &Report<'_>, found: &Delegation) -> String {
+    let tried = format!("best of {} combinations", found.tried);
+    if !found.pays() {
+        return format!("{tried} where searched: never to go back");
+    }
+    let objective = report.settings.objective;
+    let said = match &found.best.delegated[..] {
+        [_] => format!("{tried} where searched: that one"),
+        _ => format!("{tried}: {}", of_variant(report, found, &found.best)),
+    };
+    let ratio = found.held_out.as_ref().and_then(|of| of.ratio(objective));
+    let judged = ratio.map(|ratio| {
+        let name = objective.name();
+        format!(
+            "; with it {} {name} on requests not searched",
+            change(ratio)
+        )
+    });
+    let taken = match report.returns {
+        Returns::Auto => "; taken",
+        Returns::Never | Returns::Tell => "; --returns auto takes it",
+    };
+    format!("{said}{}{taken}", judged.unwrap_or_default())
+}
+
+fn names(report: &Report<'_>, functions: &[u32]) -> String {
+    let functions = functions
+        .iter()
+        .map(|&f| &report.trace.functions()[f as usize]);
+    let names: Vec<String> = functions
+        .map(|function| shortened(&function.name))
+        .collect();
+    names.join(" and ")
+}
+
+/// The same for programs; `null` where nobody looked.
+pub fn value(report: &Report<'_>) -> Value {
+    let Some(found) = &report.outcome.delegation else {
+        return Value::Null;
+    };
+    let variant = |variant: &Variant| {
+        let functions = variant.delegated.iter();
+        let symbol = |&f: &u32| &*report.trace.functions()[f as usize].symbol;
+        json!({
+            "functions": functions.map(symbol).collect::<Vec<&str>>(),
+            "counters": variant.replay.counters,
+            "hops": variant.replay.hops,
+        })
+    };
+    let split =
+        |of: &Comparison| json!({ "requests": of.requests, "counters": of.split, "hops": of.hops });
+    json!({
+        "rounds": found.rounds,
+        "tried": found.tried,
+        "as_found": variant(&found.as_found),
+        "alone": found.alone.iter().map(variant).collect::<Vec<_>>(),
+        "best": variant(&found.best),
+        "best_held_out": found.held_out.as_ref().map(split),
+        "taken": !report.outcome.delegated.is_empty(),
+    })
+}
