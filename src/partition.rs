@@ -71,6 +71,10 @@ pub struct Arguments {
     /// replayed in full.
     #[arg(long, value_enum, default_value_t = Aim::L2)]
     objective: Aim,
+    /// For --objective throughput: connections that share the cores, each always with a request.
+    #[arg(long, value_name = "NUMBER", default_value_t = 8,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
     /// Search so often, each time on other requests, and say how far the verdicts lie apart.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     draws: u32,
@@ -147,10 +151,11 @@ enum Aim {
     Fetch,
     Data,
     Cycles,
+    Throughput,
 }
 
 impl Aim {
-    fn objective(self) -> Objective {
+    fn objective(self, connections: u32) -> Objective {
         match self {
             Aim::L2 => Objective::L2,
             Aim::L1 => Objective::L1,
@@ -158,6 +163,7 @@ impl Aim {
             Aim::Fetch => Objective::Fetch,
             Aim::Data => Objective::Data,
             Aim::Cycles => Objective::Cycles,
+            Aim::Throughput => Objective::Throughput { connections },
         }
     }
 }
@@ -278,7 +284,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         searched: arguments.scope.searched(),
         rule: arguments.scope.rule(),
         seed: arguments.scope.seed,
-        objective: arguments.objective.objective(),
+        objective: arguments.objective.objective(arguments.connections),
         strategy: arguments.strategy.strategy(),
         delegate: arguments.returns.delegate(),
         time_limit: arguments.time_limit,

@@ -194,7 +194,7 @@ impl Tried<'_> {
             unknown.map(replay).collect::<Result<_, Error>>()?;
         self.known.extend(replays);
         let order = |combination: &Combination| {
-            let value = self.objective.of(&self.known[combination].counters);
+            let value = self.objective.of(&self.known[combination]);
             let delegated = combination.iter().filter(|&&goes_back| goes_back);
             (value, delegated.count(), combination.clone())
         };

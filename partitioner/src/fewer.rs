@@ -30,8 +30,8 @@ pub fn as_good<'f>(
     split: &Comparison,
     objective: Objective,
 ) -> Option<&'f Fewer> {
-    let most = objective.of(&split.split) as f64 * AS_GOOD;
-    let is_as_good = |fewer: &&Fewer| objective.of(&fewer.held_out.split) as f64 <= most;
+    let most = split.after(objective) as f64 * AS_GOOD;
+    let is_as_good = |fewer: &&Fewer| fewer.held_out.after(objective) as f64 <= most;
     fewer.iter().find(is_as_good)
 }
 
@@ -86,6 +86,7 @@ mod tests {
             baseline: of(2000),
             split: of(cycles),
             hops: 0,
+            busy_cycles: Vec::new(),
         }
     }
 

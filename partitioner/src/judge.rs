@@ -28,13 +28,25 @@ pub struct Comparison {
     pub split: Counters,
     /// Hops counted with the split.
     pub hops: u64,
+    /// With the split, the cycles of each core.
+    pub busy_cycles: Vec<u64>,
 }
 
 impl Comparison {
     /// The objective's value with the split as a share of that on one core; `None` when that is 0.
     pub fn ratio(&self, objective: Objective) -> Option<f64> {
-        let before = objective.of(&self.baseline);
-        (before > 0).then(|| objective.of(&self.split) as f64 / before as f64)
+        let before = self.before(objective);
+        (before > 0).then(|| self.after(objective) as f64 / before as f64)
+    }
+
+    /// The objective's value on one core.
+    pub fn before(&self, objective: Objective) -> u64 {
+        objective.of_baseline(&self.baseline, self.busy_cycles.len() as u32)
+    }
+
+    /// The objective's value with the split.
+    pub fn after(&self, objective: Objective) -> u64 {
+        objective.of_cores(&self.split, &self.busy_cycles)
     }
 
     /// See [`break_even_cycles`].
@@ -177,7 +189,7 @@ impl Judge<'_> {
             Ok(Ranked {
                 split,
                 alone_l2_misses,
-                in_full: self.objective.of(&replay.counters),
+                in_full: self.objective.of(&replay),
             })
         };
         let ranked = ranked.into_par_iter().map(in_full);
@@ -213,5 +225,6 @@ fn compare(baseline: &Replay, split: &Replay) -> Comparison {
         baseline: baseline.counters,
         split: split.counters,
         hops: split.hops,
+        busy_cycles: split.per_core.iter().map(|core| core.cycles).collect(),
     }
 }

@@ -6,11 +6,12 @@
 //! replayed in full, and the one with the smallest value is taken. That is the best of these few;
 //! a split that is poor in L2 misses and good otherwise is not found.
 
-use corehop_simulator::Counters;
+use crate::throughput::requests_per_cycle;
+use corehop_simulator::{Counters, Replay};
+use serde::{Serialize, Serializer};
 
-/// What to make small; each is a sum over all cores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
+/// What to make small; each but the last is a sum over all cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// L2 misses, as in the paper.
     #[default]
@@ -25,11 +26,23 @@ pub enum Objective {
     Data,
     /// Cycles, hops included, at the machine's hop cost.
     Cycles,
+    /// Cycles until all requests are served to so many connections, each of which always has one:
+    /// the inverse of throughput, by [`crate::throughput`].
+    Throughput {
+        /// Number of connections, at least 1.
+        connections: u32,
+    },
 }
 
 impl Objective {
-    /// The value of what a replay counted.
-    pub fn of(self, counters: &Counters) -> u64 {
+    /// The value of a replay.
+    pub fn of(self, replay: &Replay) -> u64 {
+        let busy_cycles: Vec<u64> = replay.per_core.iter().map(|core| core.cycles).collect();
+        self.of_cores(&replay.counters, &busy_cycles)
+    }
+
+    /// The value of what was counted on all cores together, which were busy for so many cycles.
+    pub fn of_cores(self, counters: &Counters, busy_cycles: &[u64]) -> u64 {
         match self {
             Objective::L2 => counters.l2.misses(),
             Objective::L1 => counters.l1i.misses() + counters.l1d.misses(),
@@ -37,6 +50,31 @@ impl Objective {
             Objective::Fetch => counters.l2.fetch_misses(),
             Objective::Data => counters.l2.data_misses(),
             Objective::Cycles => counters.cycles,
+            Objective::Throughput { connections } => under_load(busy_cycles, connections),
+        }
+    }
+
+    /// The value of what was counted on one core, beside a split over so many: there, connections
+    /// that share no cores are served by as many of them as there are.
+    pub fn of_baseline(self, counters: &Counters, cores: u32) -> u64 {
+        match self {
+            Objective::Throughput { connections } => {
+                counters.cycles / u64::from(connections.min(cores).max(1))
+            }
+            _ => self.of_cores(counters, &[]),
+        }
+    }
+
+    /// What it counts, in a word.
+    pub fn key(self) -> &'static str {
+        match self {
+            Objective::L2 => "l2",
+            Objective::L1 => "l1",
+            Objective::L3 => "l3",
+            Objective::Fetch => "fetch",
+            Objective::Data => "data",
+            Objective::Cycles => "cycles",
+            Objective::Throughput { .. } => "throughput",
         }
     }
 
@@ -49,6 +87,7 @@ impl Objective {
             Objective::Fetch => "L2 misses of fetches",
             Objective::Data => "L2 misses of loads and stores",
             Objective::Cycles => "cycles",
+            Objective::Throughput { .. } => "cycles under load",
         }
     }
 
@@ -58,5 +97,44 @@ impl Objective {
             Objective::L2 => 5,
             _ => 50,
         }
+    }
+}
+
+impl Serialize for Objective {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.key())
+    }
+}
+
+/// Cycles until all requests are served, where cores are busy for so many cycles with them.
+fn under_load(busy_cycles: &[u64], connections: u32) -> u64 {
+    let demands: Vec<f64> = busy_cycles.iter().map(|&cycles| cycles as f64).collect();
+    let throughput = requests_per_cycle(&demands, connections).pop();
+    let throughput = throughput.filter(|&throughput| throughput > 0.0);
+    throughput.map_or(0, |throughput| (1.0 / throughput).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_connection_takes_all_cycles_and_many_those_of_the_busiest_core() {
+        let cycles = [3000, 7000, 5000];
+        assert_eq!(under_load(&cycles, 1), 15_000);
+        assert!((7000..7100).contains(&under_load(&cycles, 200)));
+        assert_eq!(under_load(&[0, 0], 4), 0);
+    }
+
+    #[test]
+    fn without_a_split_connections_have_cores_of_their_own() {
+        let counters = Counters {
+            cycles: 12_000,
+            ..Counters::default()
+        };
+        let of = |connections, cores| {
+            Objective::Throughput { connections }.of_baseline(&counters, cores)
+        };
+        assert_eq!((of(1, 4), of(3, 4), of(8, 4)), (12_000, 4000, 3000));
     }
 }

@@ -10,6 +10,7 @@ use crate::number::{change, grouped};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::draws::Verdicts;
 use corehop_partitioner::fewer::Fewer;
+use corehop_partitioner::objective::Objective;
 use serde_json::{Map, Value, json};
 
 impl Report<'_> {
@@ -147,6 +148,13 @@ fn runner_up(report: &Report<'_>) -> Option<String> {
     ))
 }
 
+fn connections(report: &Report<'_>) -> Option<u32> {
+    match report.settings.objective {
+        Objective::Throughput { connections } => Some(connections),
+        _ => None,
+    }
+}
+
 /// The same as keys of the JSON object.
 pub fn keys(report: &Report<'_>) -> Map<String, Value> {
     let judged = &report.outcome.judged;
@@ -185,6 +193,7 @@ pub fn keys(report: &Report<'_>) -> Map<String, Value> {
     let as_good = report.outcome.as_good_with_fewer(report.settings.objective);
     let object = json!({
         "objective": report.settings.objective,
+        "connections": connections(report),
         "ranks": ranks.collect::<Vec<_>>(),
         "runner_up": runner_up,
         "hop_cost_cycles": report.machine.hop_cost_cycles,

@@ -31,7 +31,7 @@ fn of_variant(report: &Report<'_>, found: &Delegation, variant: &Variant) -> Str
     let objective = report.settings.objective;
     let requests = (found.as_found.replay.requests.max(1) * found.rounds as u64) as f64;
     let [before, after] = [&found.as_found.replay, &variant.replay];
-    let value = |replay: &Replay| objective.of(&replay.counters);
+    let value = |replay: &Replay| objective.of(replay);
     let mut said = format!(
         "back after {}: {} {}",
         names(report, &variant.delegated),

@@ -113,8 +113,8 @@ fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> String {
                 text,
                 "{:<18}{:>14}{:>14}{:>10}{:>15.2}{break_even:>18}{:>10}",
                 format!("  {} cores", row.cores),
-                grouped(objective.of(&of.baseline)),
-                grouped(objective.of(&of.split)),
+                grouped(of.before(objective)),
+                grouped(of.after(objective)),
                 change(row.ratio(objective)),
                 of.hops as f64 / of.requests as f64,
                 change(cycles)

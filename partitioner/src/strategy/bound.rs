@@ -38,9 +38,9 @@ pub(super) struct Bound;
 /// Partial splits kept at a time.
 const MOST_STATES: usize = 1 << 18;
 
-/// A search with less time than so many local searches settles groups first: all of it takes
-/// about four.
-const HURRIED: u32 = 6;
+/// A search with less time left than so many local searches take settles groups first: the rest
+/// takes two or more.
+const HURRIED: u32 = 3;
 
 /// A search of more touches does so in any case, because someone may end it.
 const LONG_TOUCHES: usize = 1 << 20;

@@ -1,36 +1,8 @@
-//! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
+//! What a search prints and keeps, and what it refuses.
 
+use crate::{SHORT, json, partition, refused};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
-
-fn partition(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
-    command.arg("partition").args(arguments);
-    command.output().expect("the command starts")
-}
-
-/// The refusal's exit code and words.
-fn refused(arguments: &[&str]) -> (i32, String) {
-    let output = partition(arguments);
-    assert!(output.stdout.is_empty(), "{output:?}");
-    let said = String::from_utf8(output.stderr).unwrap();
-    (output.status.code().unwrap(), said)
-}
-
-const SAMPLE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/traces/samples/mariadb-tpcc.trace"
-);
-
-/// Three requests keep these searches short.
-const SHORT: [&str; 4] = ["--cores", "2", "--requests", "3"];
-
-fn json(more: &[&str]) -> Value {
-    let output = partition(&[&SHORT[..], &["--json"], more].concat());
-    assert!(output.status.success(), "{output:?}");
-    serde_json::from_slice(&output.stdout).expect("one JSON object")
-}
 
 #[test]
 fn scripts_find_every_documented_key() {
@@ -80,41 +52,6 @@ fn the_number_of_host_threads_changes_nothing_but_the_time() {
 }
 
 #[test]
-fn a_search_that_ran_out_of_time_goes_on_from_its_checkpoint() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("search.checkpoint");
-    let kept = ["--checkpoint", path.to_str().unwrap()];
-    let without_time = |mut found: Value| {
-        found["seconds"].take();
-        found
-    };
-    let first = json(&[&kept[..], &["--time-limit", "0.1"]].concat());
-    assert_eq!(first["stopped"], true);
-    let resumed = without_time(json(&kept));
-    assert_eq!(resumed, without_time(json(&[])));
-    assert_eq!(resumed, without_time(json(&kept)));
-}
-
-#[test]
-fn a_checkpoint_of_another_search_is_refused_and_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("search.checkpoint");
-    let kept = [&SHORT[..], &["--checkpoint", path.to_str().unwrap()]].concat();
-    assert!(partition(&kept).status.success());
-    let bytes = std::fs::read(&path).unwrap();
-    let (code, said) = refused(&[&kept[..], &["--seed", "2"]].concat());
-    assert_eq!(code, 3);
-    assert!(said.contains("requests: 3 drawn by seed 1 there"), "{said}");
-    assert_eq!(std::fs::read(&path).unwrap(), bytes);
-    std::fs::write(&path, "something else").unwrap();
-    let (code, said) = refused(&kept);
-    assert_eq!(
-        (code, said.contains("no checkpoint of a search")),
-        (3, true)
-    );
-}
-
-#[test]
 fn hops_back_are_tried_and_taken_only_where_they_pay() {
     let found = json(&["--strategy", "local", "--returns", "auto"]);
     let returns = &found["returns"];
@@ -147,63 +84,6 @@ fn hops_back_are_tried_and_taken_only_where_they_pay() {
 fn hops_back_are_not_looked_at_when_never_wanted() {
     let found = json(&["--strategy", "local", "--returns", "never"]);
     assert!(found["returns"].is_null());
-}
-
-#[test]
-fn cores_can_have_several_functions_and_the_plan_replays() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("split.toml");
-    let path = path.to_str().unwrap();
-    let found = json(&["--functions", "3", "-o", path]);
-    let plan = corehop_plans::read(Path::new(path)).unwrap();
-    let cores: Vec<u32> = plan
-        .functions
-        .iter()
-        .map(|function| function.core)
-        .collect();
-    assert_eq!((plan.cores, cores.len(), cores[0]), (2, 3, 0));
-    assert_eq!(cores.iter().max(), Some(&1));
-    assert_eq!(found["ranks"][0]["cores"], serde_json::json!(cores));
-    let why = found["why_this_strategy"].as_str().unwrap();
-    assert!(
-        why.contains("branch and bound needs a core for each function"),
-        "{why}"
-    );
-    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .args(["replay", "--json", "--plan", path, SAMPLE])
-        .output()
-        .expect("the command starts");
-    assert!(output.status.success(), "{output:?}");
-    let (code, said) = refused(&["--cores", "3", "--functions", "2"]);
-    assert_eq!(
-        (code, said.contains("at least 3 functions move threads")),
-        (2, true)
-    );
-}
-
-#[test]
-fn fewer_cores_are_compared_on_the_same_requests() {
-    let three = ["--cores", "3", "--requests", "3", "--json"];
-    let of = |arguments: &[&str]| -> Value {
-        let output = partition(&[&three[..], arguments].concat());
-        assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice(&output.stdout).expect("one JSON object")
-    };
-    let found = of(&[]);
-    let fewer = found["fewer"].as_array().unwrap();
-    assert_eq!((fewer.len(), &fewer[0]["cores"]), (1, &2.into()));
-    assert_eq!(
-        fewer[0]["held_out"]["baseline"],
-        found["held_out"]["baseline"]
-    );
-    let misses = |of: &Value| of["held_out"]["split"]["l2"]["misses"].as_f64().unwrap();
-    let is_as_good = misses(&fewer[0]) <= misses(&found) * 1.01;
-    assert_eq!(
-        found["as_good_cores"],
-        if is_as_good { 2.into() } else { Value::Null }
-    );
-    let cores = if is_as_good { 2 } else { 3 };
-    assert_eq!(of(&["--fewer"])["cores"], cores);
 }
 
 #[test]
@@ -286,17 +166,6 @@ fn what_is_missing_is_named_before_anything_is_searched() {
 }
 
 #[test]
-fn more_cores_than_candidates_are_refused_with_a_way_out() {
-    let (code, said) = refused(&["--cores", "8", "--requests", "3", "--min-share", "1"]);
-    assert_eq!(code, 3);
-    assert!(
-        said.contains("groups of candidate functions, of which 8 were to be chosen"),
-        "{said}"
-    );
-    assert!(said.contains("--min-share"), "{said}");
-}
-
-#[test]
 fn other_draws_say_how_far_verdicts_lie_apart() {
     let found = json(&["--draws", "2"]);
     let draws = found["draws"].as_array().unwrap();
@@ -367,18 +236,4 @@ fn a_sweep_says_on_which_machines_splitting_pays() {
     let (code, said) = refused(&[&SHORT[..], &sweep[5..]].concat());
     assert_eq!(code, 2);
     assert!(said.contains("add --sweep"), "{said}");
-}
-
-#[test]
-fn another_objective_is_taken_from_full_replays() {
-    let found = json(&["--objective", "cycles"]);
-    let ranks = found["ranks"].as_array().unwrap();
-    assert_eq!(ranks.len(), 50);
-    let least = ranks
-        .iter()
-        .map(|rank| rank["in_full"].as_u64().unwrap())
-        .min();
-    assert_eq!(ranks[0]["in_full"].as_u64(), least);
-    let verdict = found["verdict"].as_str().unwrap();
-    assert!(verdict.contains("cycles"), "{verdict}");
 }

@@ -1,0 +1,35 @@
+//! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
+
+mod report;
+mod space;
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn partition(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.arg("partition").args(arguments);
+    command.output().expect("the command starts")
+}
+
+/// The refusal's exit code and words.
+fn refused(arguments: &[&str]) -> (i32, String) {
+    let output = partition(arguments);
+    assert!(output.stdout.is_empty(), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), said)
+}
+
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/traces/samples/mariadb-tpcc.trace"
+);
+
+/// Three requests keep these searches short.
+const SHORT: [&str; 4] = ["--cores", "2", "--requests", "3"];
+
+fn json(more: &[&str]) -> Value {
+    let output = partition(&[&SHORT[..], &["--json"], more].concat());
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
