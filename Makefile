@@ -8,7 +8,7 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/tests
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo test test-long bench-hop bench-staged bench-replay bench-search \
-	build sample fuzz clean
+	build sample fuzz soak clean
 
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
@@ -21,6 +21,7 @@ help:
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
 	@echo 'make sample records the bundled sample trace anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
 	@echo 'make clean  remove everything the others made here; installed packages stay'
 
 demo:
@@ -61,6 +62,11 @@ sample: build
 
 fuzz:
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
+
+soak:
+	@scripts/setup.sh test
+	SOAK_SECONDS=$(or $(SOAK_SECONDS),600) nice cargo test --locked -p corehop-patcher \
+		--test soak -- --nocapture --test-threads=1
 
 clean:
 	rm -rf target scratch .venv symbolizer/src/corehop_symbolizer.egg-info

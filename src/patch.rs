@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 /// Write a plan's hops into a copy of a binary
 ///
 /// The copy loads corehop's runtime, which is written beside it; keep the two in one folder. How
-/// the copy hops is chosen when it starts: COREHOP_BACKEND=affinity (default), count or off;
-/// COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE writes counts as JSON at
-/// exit (%p becomes the process id).
+/// the copy hops is chosen when it starts: COREHOP_BACKEND=affinity (default), carrier, count or
+/// off; COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE writes counts as JSON
+/// at exit (%p becomes the process id).
 #[derive(Args)]
 pub struct Arguments {
     /// The program to patch; it is only read
@@ -121,7 +121,7 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
     let functions = analysis.functions();
     let unsafe_ones: Vec<_> = functions
         .iter()
-        .filter_map(|function| Some((function, analysis.unsafe_reason(function.offset)?)))
+        .filter_map(|function| Some((function, analysis.entry_reason(function.offset)?)))
         .collect();
     let safe = functions.len() - unsafe_ones.len();
     let share = safe as f64 / functions.len().max(1) as f64;
@@ -132,7 +132,7 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
             .collect();
         return print_json(&json!({
             "file": path, "build_id": analysis.build_id(), "functions": functions.len(),
-            "safe": safe, "safe_share": share, "unsafe": listed,
+            "safe": safe, "safe_share": share, "unsafe": listed, "refusal": analysis.refusal(),
         }));
     }
     for (function, reason) in &unsafe_ones {
@@ -144,6 +144,9 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
         "{}: {safe} of {all} functions can be patched ({percent:.2} %)",
         path.display()
     );
+    if let Some(refusal) = analysis.refusal() {
+        println!("{}: but none in this file: {refusal}", path.display());
+    }
     Ok(())
 }
 

@@ -173,3 +173,22 @@ fn unsafe_entries_are_listed_with_their_share() {
     assert_eq!(text.lines().count(), unsafe_ones.len() + 1);
     assert!(text.contains("functions can be patched ("));
 }
+
+#[test]
+fn entries_of_a_library_are_told_with_why_none_is_patched_there() {
+    let library = "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0";
+    let listed = json(&corehop(&["--list-unsafe", library, "--json"]));
+    assert!(listed["safe_share"].as_f64().unwrap() >= 0.99);
+    assert!(
+        listed["refusal"]
+            .as_str()
+            .unwrap()
+            .contains("shared library")
+    );
+    let text = String::from_utf8(corehop(&["--list-unsafe", library]).stdout).unwrap();
+    let last = text.lines().last().unwrap();
+    assert!(
+        last.contains("but none in this file: a shared library"),
+        "{last}"
+    );
+}

@@ -78,7 +78,7 @@ pub fn draw(found: &[&Found]) -> String {
     for (index, (name, colour)) in LINES.into_iter().enumerate() {
         let simulated = line(&predicted, index);
         let measured = line(&|f| Some(f.measured), index);
-        let end = found.last().map_or(0.0, |f| y(f.measured[index])) + 4.0;
+        let end = TOP + 16.0 * (index + 1) as f64;
         let _ = writeln!(
             svg,
             "<polyline points='{simulated}' fill='none' stroke='{colour}' \

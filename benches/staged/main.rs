@@ -3,8 +3,10 @@
 //! `make bench-staged` runs it whole: tables for people, a picture, and one JSON object in the last
 //! line. The program is `benches/programs/staged.c`, after Curto's Accesstest; the carrier and
 //! affinity backends are held against two plain threads on the same two cores, never against one
-//! core. Beside each measurement stands what the simulator says of the very same paths. Without
-//! arguments, as under `cargo test`, one small point is measured, to show that it still works.
+//! core. Ratios are also given for equal processor time, since what else the machine does takes
+//! more from two threads than from many. Beside them stands what the simulator says of the same
+//! paths. Without arguments, as under `cargo test`, one small point is measured, to show that it
+//! works.
 
 mod chart;
 #[path = "../patched/mod.rs"]
@@ -26,7 +28,7 @@ struct Arguments {
     #[arg(long, value_name = "KIB", default_value_t = 700)]
     working_set: u32,
     /// Share of the touches that write, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0)]
     updates: f64,
     /// Touches of a session in one phase
     #[arg(long, value_name = "COUNT", default_value_t = 5000)]
@@ -58,6 +60,8 @@ type Rates = [f64; 3];
 struct Found {
     point: Point,
     measured: Rates,
+    /// Which share of the two CPUs each got, as other work left it.
+    shares: Rates,
     /// `None` on a machine whose caches the kernel does not describe.
     predicted: Option<Rates>,
 }
@@ -107,7 +111,7 @@ fn main() -> Outcome<()> {
     let mut points = vec![point];
     if arguments.whole {
         points.extend([100, 300, 1000].map(|touches| Point { touches, ..point }));
-        points.extend([1.0, 10.0, 100.0].map(|updates_percent| Point {
+        points.extend([0.0, 1.0, 100.0].map(|updates_percent| Point {
             updates_percent,
             ..point
         }));
@@ -125,17 +129,18 @@ fn main() -> Outcome<()> {
     );
     println!("million touches a second; ratios to two plain threads on the same cores\n");
     println!(
-        "{:>42}{:>24}{:>24}",
-        "measured", "ratio measured", "ratio predicted"
+        "{:>53}{:>18}{:>18}{:>18}",
+        "", "ratio", "in equal time", "predicted"
     );
-    let head = [
-        "KiB", "updates", "touches", "in place", "carrier", "affinity",
-    ];
-    let ratios = ["carrier", "affinity", "carrier", "affinity"];
-    let head: String = head.iter().map(|word| format!("{word:>10}")).collect();
+    let head = ["in place", "carrier", "affinity"].map(|word| format!("{word:>10}"));
+    let ratios = ["carrier", "affinity"].map(|word| format!("{word:>9}"));
+    let ratios = ratios.concat().repeat(3);
     println!(
-        "{head}{}",
-        ratios.map(|word| format!("{word:>12}")).concat()
+        "{:>6}{:>8}{:>9}{}{ratios}",
+        "KiB",
+        "updates",
+        "touches",
+        head.concat()
     );
     let mut found = Vec::new();
     for point in points {
@@ -161,14 +166,18 @@ fn main() -> Outcome<()> {
 /// Ways take turns, so that what else the machine does falls on all alike.
 fn measure(program: &Program, point: Point, rounds: u32, duration_ms: u32) -> Outcome<Found> {
     let mut rates = [const { Vec::new() }; 3];
+    let mut shares = [const { Vec::new() }; 3];
     for _ in 0..rounds {
-        for ((way, backend), rates) in WAYS.iter().zip(&mut rates) {
-            rates.extend(program.run(*backend, &point.words(way, duration_ms, program))?);
+        for (index, (way, backend)) in WAYS.iter().enumerate() {
+            let printed = program.run(*backend, &point.words(way, duration_ms, program))?;
+            rates[index].push(printed[0]);
+            shares[index].push(printed[1]);
         }
     }
     Ok(Found {
         point,
         measured: rates.map(|rates| quartiles(&rates)[1]),
+        shares: shares.map(|shares| quartiles(&shares)[1]),
         predicted: simulated::rates(program, point)?,
     })
 }
@@ -180,21 +189,26 @@ fn row(found: &Found) {
         touches,
         ..
     } = found.point;
-    let measured = found
-        .measured
-        .map(|rate| format!("{:>10.1}", rate / 1e6))
-        .concat();
-    let ratios = ratios(found.measured)
-        .map(|ratio| format!("{ratio:>12.2}"))
-        .concat();
-    let predicted = found.predicted.map(ratios_of).unwrap_or_default();
-    println!(
-        "{working_set_kib:>10}{updates_percent:>9}%{touches:>10}{measured}{ratios}{predicted}"
-    );
+    let rates = found.measured.map(|rate| format!("{:>10.1}", rate / 1e6));
+    let ratios = [
+        Some(found.measured),
+        Some(found.in_equal_time()),
+        found.predicted,
+    ];
+    let ratios = ratios.map(|rates| rates.map(ratios_of).unwrap_or_default());
+    let point = format!("{working_set_kib:>6}{updates_percent:>7}%{touches:>9}");
+    println!("{point}{}{}", rates.concat(), ratios.concat());
+}
+
+impl Found {
+    /// Touches in a second of both CPUs' time.
+    fn in_equal_time(&self) -> Rates {
+        std::array::from_fn(|index| self.measured[index] / self.shares[index].max(0.01))
+    }
 }
 
 fn ratios_of(rates: Rates) -> String {
-    ratios(rates).map(|ratio| format!("{ratio:>12.2}")).concat()
+    ratios(rates).map(|ratio| format!("{ratio:>9.2}")).concat()
 }
 
 /// Carrier and affinity, against in place.
@@ -212,6 +226,9 @@ fn figures(found: &[Found]) -> serde_json::Value {
             "touches": f.point.touches, "sessions": f.point.sessions,
             "in_place_touches_per_s": f.measured[0], "carrier_touches_per_s": f.measured[1],
             "affinity_touches_per_s": f.measured[2], "carrier_ratio": carrier,
+            "cpu_shares": f.shares,
+            "carrier_ratio_in_equal_time": ratios(f.in_equal_time())[0],
+            "affinity_ratio_in_equal_time": ratios(f.in_equal_time())[1],
             "affinity_ratio": affinity, "predicted_carrier_ratio": predicted.map(|p| p[0]),
             "predicted_affinity_ratio": predicted.map(|p| p[1]),
         })

@@ -139,19 +139,12 @@ pub fn delegation(
         held_out: judged.held_out.clone(),
     };
     if found.pays() {
-        let put = |into: &mut Comparison, replay: Replay| {
-            (into.split, into.hops) = (replay.counters, replay.hops);
-        };
-        put(
-            &mut found.searched,
-            prepared.replay(machine, &split_of(&best))?,
-        );
+        let on_searched = prepared.replay(machine, &split_of(&best))?;
+        found.searched = found.searched.with(&on_searched);
         if let Some(held_out) = &mut found.held_out {
             let options = parts.judging_options();
-            put(
-                held_out,
-                replay(trace, machine, &split_of(&best), &options)?,
-            );
+            let on_others = replay(trace, machine, &split_of(&best), &options)?;
+            *held_out = held_out.with(&on_others);
         }
     }
     progress.end();

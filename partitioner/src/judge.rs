@@ -33,6 +33,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Another split of the same requests, beside the same on one core.
+    pub(crate) fn with(&self, split: &Replay) -> Comparison {
+        compare(self.baseline, split)
+    }
+
     /// The objective's value with the split as a share of that on one core; `None` when that is 0.
     pub fn ratio(&self, objective: Objective) -> Option<f64> {
         let before = self.before(objective);
@@ -128,7 +133,7 @@ impl Judge<'_> {
         let split = ranked[order[0]].split.clone();
         let runner_up = order.get(1).map(|&index| &ranked[index].split[..]);
         let replay = |split: &[(u32, u32)]| self.prepared.replay(self.machine, &split_at(split));
-        let searched = compare(&replay(&[])?, &replay(&split)?);
+        let searched = compare(replay(&[])?.counters, &replay(&split)?);
         self.progress.advance(2);
         let (mut held_out, mut runner_up_held_out) = (None, None);
         if !self.parts.judging.is_empty() {
@@ -210,7 +215,9 @@ impl Judge<'_> {
         let setting = |split| Setting { machine, split };
         let settings: Vec<Setting<'_>> = splits.iter().map(setting).collect();
         let replays = replay_all(self.trace, &settings, &options)?;
-        let compared = replays[1..].iter().map(|split| compare(&replays[0], split));
+        let compared = replays[1..]
+            .iter()
+            .map(|split| compare(replays[0].counters, split));
         Ok(compared.collect())
     }
 }
@@ -219,10 +226,10 @@ fn split_at(placed: &[(u32, u32)]) -> Split {
     Split::new(placed.iter().copied())
 }
 
-fn compare(baseline: &Replay, split: &Replay) -> Comparison {
+fn compare(baseline: Counters, split: &Replay) -> Comparison {
     Comparison {
         requests: split.requests,
-        baseline: baseline.counters,
+        baseline,
         split: split.counters,
         hops: split.hops,
         busy_cycles: split.per_core.iter().map(|core| core.cycles).collect(),

@@ -106,6 +106,8 @@ fn asked_to_tell_it_tells_and_leaves_the_split_as_it_was() {
     assert_eq!(better.split.l2.misses(), better.requests);
     assert_eq!(better.hops, better.requests * 2);
     assert_eq!(better.baseline, held_out.baseline);
+    let busy: u64 = better.busy_cycles.iter().sum();
+    assert_eq!(busy, better.split.cycles);
 }
 
 #[test]

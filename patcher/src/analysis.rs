@@ -83,10 +83,14 @@ impl Analysis {
 
     /// Why the function at virtual address `offset` cannot be patched; `None` when it can.
     pub fn unsafe_reason(&self, offset: u64) -> Option<String> {
-        match &self.refusal {
-            Some(reason) => Some(reason.clone()),
-            None => self.stolen(offset).err(),
-        }
+        let refusal = self.refusal.clone();
+        refusal.or_else(|| self.entry_reason(offset))
+    }
+
+    /// Why the entry at virtual address `offset` cannot be patched, leaving aside what stands
+    /// against the whole file: of a library, which functions a program that holds them could hook.
+    pub fn entry_reason(&self, offset: u64) -> Option<String> {
+        self.stolen(offset).err()
     }
 
     /// The instructions that a hook at `offset` displaces, or why there can be none.

@@ -193,6 +193,10 @@ fn a_foreign_or_damaged_file_is_named_as_such() {
         "packed with UPX",
     );
     says(
+        |bytes| bytes[56..58].copy_from_slice(&[0xff; 2]),
+        "65535 program headers",
+    );
+    says(
         |bytes| bytes.truncate(40),
         "cut short within the ELF header",
     );

@@ -25,6 +25,7 @@ missing_packages() {
         lacks redis-cli && echo redis-tools
         lacks /usr/bin/memcached && echo memcached
         lacks /usr/sbin/nginx && echo nginx-light
+        lacks /usr/lib/x86_64-linux-gnu/libsqlite3.so.0 && echo libsqlite3-0
     fi
     return 0
 }

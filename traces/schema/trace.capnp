@@ -15,8 +15,9 @@
 const magic :UInt64 = 0xe50a5017ce0c0c1d;
 # In every entry, whatever the version.
 
-const version :UInt16 = 1;
-# The version that this schema describes. A reader refuses a larger one.
+const version :UInt16 = 2;
+# The version that this schema describes. A reader refuses a larger one. Version 1 had no repeats in
+# its blocks, and is otherwise the same.
 
 struct Entry {
   sequence @0 :UInt32;
@@ -141,6 +142,16 @@ struct Block {
   regionsHigh @16 :Column;      # u8: and high byte
   offsets @17 :Column;
   # u16: per explicit address, its low 16 bits less those of its slot's last address, modulo 2^16
+
+  # Executions that do, address for address, what the thread did earlier in the block need not be
+  # spelled out. The columns from shapesLow on hold the others only; slots neither see nor remember
+  # repeats, and `base` counts without them.
+  repeatCount @18 :UInt32;
+  repeatsAfter @19 :Column;     # u32: executions spelled out since the repeat before
+  repeatLengths @20 :Column;    # u32: executions repeated, at least 1
+  repeatDistances @21 :Column;
+  # u32: how many executions earlier the first of those repeated is, at least 1; it may be less than
+  # the length, and the repeat then repeats itself
 }
 
 struct End {

@@ -6,7 +6,6 @@
 //! slot is found by trying all of them on the block, and stored. General compression alone, over
 //! fixed-width columns of addresses, needs twice the space (docs/trace-format.md has the figures).
 
-use crate::execution::Access;
 use std::collections::HashMap;
 
 /// How far back, in data accesses, an address may be predicted from, plus one.
@@ -47,7 +46,6 @@ pub struct Base {
 }
 
 /// The state that coding and decoding a block's addresses share.
-#[derive(Default)]
 pub struct Predictor {
     slots: Vec<Slot>,
     recent: [u64; BASES],
@@ -55,49 +53,48 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    /// Forgets everything; `bases` has the base of each slot, each below [`BASES`].
-    pub fn reset(&mut self, bases: &[u8]) {
+    /// Remembers nothing; `bases` has the base of each slot, each below [`BASES`].
+    pub fn new(bases: &[u8]) -> Predictor {
         let slot = |&base: &u8| Slot {
             memory: Memory::default(),
             base: Base::new(base),
         };
-        self.slots.clear();
-        self.slots.extend(bases.iter().map(slot));
-        self.recent = [0; BASES];
-        self.position = 0;
+        Predictor {
+            slots: bases.iter().map(slot).collect(),
+            recent: [0; BASES],
+            position: 0,
+        }
     }
 
-    /// The addresses of one execution, whose data accesses are in the slots from `first_slot` on,
-    /// into the places `holes` of `accesses`.
+    /// Appends the addresses of one execution, whose data accesses are in the slots from
+    /// `first_slot` on, to `addresses`.
     ///
     /// # Panics
-    /// When there are no such slots or places, or `explicit` has too few addresses.
+    /// When there are no such slots, or `explicit` has too few addresses.
     #[inline(always)]
     pub fn decode(
         &mut self,
         first_slot: usize,
         hows: &[u8],
-        explicit: &mut &[Explicit],
-        holes: &[u16],
-        accesses: &mut [Access],
+        explicit: &mut std::slice::Iter<'_, Explicit>,
+        addresses: &mut Vec<u64>,
     ) {
         let slots = &mut self.slots[first_slot..first_slot + hows.len()];
         let mut position = self.position;
-        for ((slot, &how), &hole) in slots.iter_mut().zip(hows).zip(holes) {
+        for (slot, &how) in slots.iter_mut().zip(hows) {
             let base = slot.base(&self.recent, position);
             let address = match how {
                 FROM_BASE => base.wrapping_add(slot.memory.from_base),
                 BY_STRIDE => slot.memory.next_by_stride(),
                 _ => {
-                    let (first, rest) = explicit.split_first().expect("as many as were counted");
-                    *explicit = rest;
-                    first.address(slot.memory.last)
+                    let next = explicit.next().expect("as many as were counted");
+                    next.address(slot.memory.last)
                 }
             };
             slot.memory.update(base, address);
             self.recent[position % BASES] = address;
             position = position.wrapping_add(1);
-            accesses[usize::from(hole)].address = address;
+            addresses.push(address);
         }
         self.position = position;
     }
@@ -196,8 +193,7 @@ pub fn code(slots: &[u32], bases: &[u8], addresses: &[u64]) -> Option<Coded> {
     let mut coded = Coded::default();
     coded.hows.reserve(addresses.len());
     let mut numbers: HashMap<u64, usize> = HashMap::new();
-    let mut predictor = Predictor::default();
-    predictor.reset(bases);
+    let mut predictor = Predictor::new(bases);
     for (&slot, &address) in slots.iter().zip(addresses) {
         let (how, last) = predictor.encode(slot as usize, address);
         coded.hows.push(how);

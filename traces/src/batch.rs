@@ -1,20 +1,29 @@
 //! The loops in which playing blocks as touches spends its time.
 //!
-//! A batch of executions is laid out first, holes for the data included, and then all its data
-//! addresses are found in one go. An execution has about two loads or stores, so a loop over each
-//! one's own would end at an unforeseen place every time, which costs a processor more than the
-//! loop does; copying a fixed eight and keeping what is needed costs less.
+//! What repeats is handed out from where it stands among the touches of the block, which are kept
+//! for that. A batch of other executions is laid out first, holes for the data included, and then
+//! all its data addresses are found in one go. An execution has about two loads or stores, so a
+//! loop over each one's own would end at an unforeseen place every time, which costs a processor
+//! more than the loop does; copying a fixed eight and keeping what is needed costs less.
+
+mod hand_out;
+
+pub use hand_out::Whence;
 
 use crate::address::{BASES, BY_STRIDE, Base, FROM_BASE, Memory};
 use crate::block::Block;
 use crate::execution::{Kind, LINE_SHIFT};
+use crate::repeats::{End, Repeat};
 use crate::shape::Templates;
-use crate::touch::{Listener, Played, Touch};
+use crate::sources::Sources;
+use crate::touch::Touch;
 use std::ops::Range;
 
 /// A batch ends with the execution that reaches so many touches: all of its room together stays in
 /// the first-level cache.
 const ENOUGH: usize = 768;
+/// The most executions of a repeat in one batch, for the same reason.
+const REPEATED_AT_ONCE: u32 = 256;
 /// What is copied at once. Most shapes have fewer touches.
 const CHUNK: usize = 8;
 
@@ -25,7 +34,6 @@ struct Shape {
     first_slot: u32,
     touches: u16,
     data: u16,
-    stores: u16,
     /// 1 + the function entered, if batches break at it, or 0.
     entered: u32,
 }
@@ -57,19 +65,10 @@ impl DataRef {
 }
 
 /// A data access that touches further lines than the first.
+#[derive(Clone, Copy)]
 struct Span {
     touch: usize,
     further_lines: u64,
-}
-
-/// Where in its thread a batch begins.
-pub struct Whence {
-    /// The request it belongs to.
-    pub request: Option<u32>,
-    /// Executions of the thread before it.
-    pub number: u64,
-    /// Whether a call has ended just before.
-    pub returned: bool,
 }
 
 /// Some executions of a block, all of one request.
@@ -78,43 +77,55 @@ pub struct Batch {
     /// The shapes' touches, those of data without their line.
     templates: Vec<Touch>,
     slots: Vec<Slot>,
-    /// How many of the block's data accesses and explicit addresses are used up.
+    /// How many of the block's places, data accesses, explicit addresses and repeats are used up.
+    spelled: usize,
     accesses: usize,
     explicit: usize,
+    repeats: usize,
     executions: u32,
     entered: Option<u32>,
-    /// Stores of the batch, each as one touch.
-    stores: usize,
     data_count: usize,
-    /// The batch's touches, and unused room.
+    /// The touches of a block with repeats, each in its place, but only those that are spelled out
+    /// or repeated later; or the touches of the batch; and unused room.
     touches: Vec<Touch>,
-    touch_count: usize,
+    /// Those that the batch makes.
+    own: Range<usize>,
     data: Vec<DataRef>,
     /// The latest addresses of data: that of the block's n-th at place n modulo their number.
     recent: [u64; BASES],
+    /// Of the touches that are kept.
     spans: Vec<Span>,
+    own_spans: Range<usize>,
+    /// What the block's repeats repeat.
+    sources: Sources,
+    /// The executions so far that enter a function to break at, and which.
+    entries: Vec<(u32, u32)>,
     spread: Vec<Touch>,
 }
 
 impl Batch {
     /// Room for the shapes of a trace.
     pub fn new(templates: &Templates) -> Batch {
-        let longest = ENOUGH + templates.longest() + CHUNK;
+        let room = ENOUGH + templates.longest() + CHUNK;
         Batch {
             shapes: Vec::new(),
             templates: Vec::new(),
             slots: Vec::new(),
+            spelled: 0,
             accesses: 0,
             explicit: 0,
+            repeats: 0,
             executions: 0,
             entered: None,
-            stores: 0,
             data_count: 0,
-            touches: vec![Touch::new(0, Kind::Fetch); longest],
-            touch_count: 0,
-            data: vec![DataRef(0); longest],
+            touches: vec![Touch::new(0, Kind::Fetch); room],
+            own: 0..0,
+            data: vec![DataRef(0); room],
             recent: [0; BASES],
             spans: Vec::new(),
+            own_spans: 0..0,
+            sources: Sources::default(),
+            entries: Vec::new(),
             spread: Vec::new(),
         }
     }
@@ -125,13 +136,16 @@ impl Batch {
         self.shapes.clear();
         self.templates.clear();
         self.slots.clear();
-        self.accesses = 0;
-        self.explicit = 0;
+        (self.spelled, self.accesses, self.explicit) = (0, 0, 0);
         self.recent = [0; BASES];
+        self.repeats = 0;
+        self.own = 0..0;
+        self.spans.clear();
+        self.sources.find(&block.repeats);
+        self.entries.clear();
         for &number in &block.shapes {
             let outline = templates.outline(number);
             let (first_touch, first_slot) = (self.templates.len(), self.slots.len());
-            let mut stores = 0;
             for access in templates.accesses(&outline) {
                 if access.kind != Kind::Fetch {
                     self.slots.push(Slot {
@@ -142,7 +156,6 @@ impl Batch {
                         further_bytes: access.size_bytes - 1,
                     });
                 }
-                stores += u16::from(access.kind == Kind::Store);
                 let line = access.address >> LINE_SHIFT;
                 self.templates.push(Touch::new(line, access.kind));
             }
@@ -153,28 +166,95 @@ impl Batch {
                 first_slot: first_slot as u32,
                 touches: (self.templates.len() - first_touch) as u16,
                 data: (self.slots.len() - first_slot) as u16,
-                stores,
                 entered: breaks_here.map_or(0, |&breaks| u32::from(breaks) * outline.entry),
             });
         }
         let unused = Touch::new(0, Kind::Fetch);
         self.templates.resize(self.templates.len() + CHUNK, unused);
+        // Beyond the last touch is room for what a chunk copies and does not keep.
+        let kept = block.ends.last().map_or(0, |end| end.touches());
+        let room = (kept + CHUNK).max(self.data.len());
+        if self.touches.len() < room {
+            // Zeroed pages are taken from the system only once something is put there.
+            self.touches = bytemuck::allocation::zeroed_vec(room);
+        }
     }
 
     /// Plays some of the `executions`, at least one and the next ones; how many.
     pub fn fill(&mut self, block: &Block, executions: Range<u32>) -> u32 {
-        let places = &block.places[executions.start as usize..executions.end as usize];
-        self.lay_out(places);
-        self.find_addresses(block);
+        let first = executions.start;
+        let next = block.repeats.get(self.repeats);
+        match next.filter(|repeat| repeat.place <= first) {
+            Some(repeat) => self.repeat(block, repeat, executions),
+            None => {
+                let until = next.map_or(executions.end, |repeat| repeat.place);
+                let count = until.min(executions.end) - first;
+                let places = &block.places[self.spelled..][..count as usize];
+                if block.repeats.is_empty() {
+                    self.spans.clear();
+                }
+                self.lay_out(places, accesses_before(block, first).touches());
+                let spans_before = self.spans.len();
+                self.find_addresses(block);
+                self.own_spans = spans_before..self.spans.len();
+                self.spelled += self.executions as usize;
+            }
+        }
+        let entered = self.entered.map(|function| (first, function));
+        self.entries.extend(entered);
         self.executions
     }
 
-    /// Puts down the touches of executions, those of data without their lines, and what data there
-    /// is.
-    fn lay_out(&mut self, places: &[u16]) {
+    /// Finds the touches of executions that begin within a repeat.
+    fn repeat(&mut self, block: &Block, repeat: &Repeat, executions: Range<u32>) {
+        let first = executions.start;
+        // What was repeated so far can be repeated as well.
+        let periods = 1 + (first - repeat.place) / repeat.distance;
+        let distance = repeat.distance * periods;
+        let earlier = first - distance;
+        let end = repeat.place + repeat.length;
+        let most = executions.end.min(end) - first;
+        let most = most.min(distance).min(REPEATED_AT_ONCE);
+        let entry = self.entries.partition_point(|&(place, _)| place < earlier);
+        let mut entries = self.entries[entry..].iter();
+        let at_first = entries
+            .as_slice()
+            .first()
+            .filter(|entry| entry.0 == earlier);
+        self.entered = at_first.map(|entry| entry.1);
+        let next = entries.nth(usize::from(at_first.is_some()));
+        let until = next.map_or(earlier + most, |entry| entry.0.min(earlier + most));
+        self.executions = until - earlier;
+        let (begin, last) = (
+            accesses_before(block, earlier),
+            accesses_before(block, until),
+        );
+        let (from, to) = (begin.touches(), last.touches());
+        self.own = from..to;
+        self.data_count = last.data() - begin.data();
+        let first_span = self.spans.partition_point(|span| span.touch < from);
+        let spans = self.spans[first_span..].iter();
+        let span_count = spans.take_while(|span| span.touch < to).count();
+        self.own_spans = first_span..first_span + span_count;
+        if self.sources.has_some_of(first..first + self.executions) {
+            let here = accesses_before(block, first).touches();
+            self.touches.copy_within(from..to, here);
+            for place in self.own_spans.clone() {
+                let span = self.spans[place];
+                let touch = span.touch - from + here;
+                self.spans.push(Span { touch, ..span });
+            }
+        }
+        self.repeats += usize::from(first + self.executions == end);
+    }
+
+    /// Puts down the touches of executions, those of data without their lines, from `begin` on, and
+    /// what data there is.
+    fn lay_out(&mut self, places: &[u16], begin: usize) {
         let first = self.shapes[usize::from(places[0])];
         self.entered = first.entered.checked_sub(1);
-        let (mut touches, mut data, mut stores, mut executions) = (0, 0, 0, 0);
+        let (mut touches, mut data, mut executions) = (begin, 0, 0);
+        let enough = touches + ENOUGH;
         for &place in places {
             let shape = self.shapes[usize::from(place)];
             if shape.entered != 0 && executions > 0 {
@@ -193,15 +273,13 @@ impl Batch {
             }
             touches += own;
             data += usize::from(shape.data);
-            stores += usize::from(shape.stores);
             executions += 1;
-            if touches >= ENOUGH {
+            if touches >= enough {
                 break;
             }
         }
-        self.touch_count = touches;
+        self.own = begin..touches;
         self.data_count = data;
-        self.stores = stores;
         self.executions = executions;
     }
 
@@ -215,7 +293,6 @@ impl Batch {
         let slots = &mut self.slots[..];
         let touches = &mut self.touches[..];
         let mut recent = self.recent;
-        self.spans.clear();
         let mut latest = recent[self.accesses.wrapping_sub(1) % BASES];
         for place in 0..count {
             let position = self.accesses + place;
@@ -253,59 +330,13 @@ impl Batch {
         self.accesses += count;
         self.explicit += explicit_before - explicit.len();
     }
+}
 
-    /// How many fetches, loads and stores the batch makes.
-    fn counts(&self) -> [u64; 3] {
-        let loads = self.data_count - self.stores;
-        let fetches = self.touch_count - self.data_count;
-        let mut counts = [fetches as u64, loads as u64, self.stores as u64];
-        for span in &self.spans {
-            counts[self.touches[span.touch].kind() as usize] += span.further_lines;
-        }
-        counts
-    }
-
-    /// Tells the listener of what was played, which comes after what `whence` says.
-    pub fn hand_out(&mut self, whence: Whence, listener: &mut impl Listener) {
-        let mut played = Played {
-            request: whence.request,
-            number: whence.number,
-            returned: whence.returned,
-            entered: self.entered,
-            executions: self.executions,
-            touches: &self.touches[..self.touch_count],
-            counts: self.counts(),
-        };
-        if self.spans.is_empty() {
-            listener.played(played);
-            return;
-        }
-        // The further lines are put in on the way to other room, which a huge span may fill.
-        let mut tell = |spread: &mut Vec<Touch>| {
-            let touches = &spread[..];
-            listener.played(Played { touches, ..played });
-            (played.entered, played.executions, played.counts) = (None, 0, [0; 3]);
-            played.returned = false;
-            spread.clear();
-        };
-        let touches = played.touches;
-        let spread = &mut self.spread;
-        spread.clear();
-        let mut copied = 0;
-        for span in &self.spans {
-            let first = touches[span.touch];
-            spread.extend_from_slice(&touches[copied..=span.touch]);
-            copied = span.touch + 1;
-            for further in 1..=span.further_lines {
-                if spread.len() >= ENOUGH * 2 {
-                    tell(spread);
-                }
-                spread.push(Touch::new(first.line() + further, first.kind()));
-            }
-        }
-        spread.extend_from_slice(&touches[copied..]);
-        tell(spread);
-    }
+/// Where the accesses before an execution end. Of a block without repeats none are kept.
+fn accesses_before(block: &Block, execution: u32) -> End {
+    let before = execution.checked_sub(1);
+    let end = before.and_then(|before| block.ends.get(before as usize));
+    end.copied().unwrap_or_default()
 }
 
 /// Numbers consecutive slots.

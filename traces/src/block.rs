@@ -1,137 +1,26 @@
-//! A stretch of executions as a `block` entry of the file, and back.
+//! A stretch of executions, as a `block` entry of the file holds it.
 
-use crate::address::{self, BASES, EXPLICIT, Explicit, MAX_REGIONS};
-use crate::column::{Packed, pack, unpack};
-use crate::entry::Message;
+mod write;
+
+pub use write::write;
+
+use crate::address::{BASES, EXPLICIT, Explicit, MAX_REGIONS};
+use crate::column::unpack;
+use crate::repeats::{End, Repeat, find_ends};
 use crate::rule::{Rule, Violation};
-use crate::stretch::{Run, Stretch};
-use crate::trace_capnp::{block, entry};
-use std::collections::HashMap;
-use zstd::bulk::{Compressor, Decompressor};
+use crate::shape::Size;
+use crate::stretch::Run;
+use crate::trace_capnp::block;
+use zstd::bulk::Decompressor;
 
 /// The most executions in one block.
 pub const MAX_EXECUTIONS: usize = 1 << 20;
 /// The most data accesses in one block, which bounds the memory that reading one takes.
 pub const MAX_ACCESSES: usize = 1 << 23;
+/// The most accesses in one block with repeats, fetches included: a reader keeps them all.
+const MAX_TOUCHES: usize = 1 << 24;
 /// The most distinct shapes in one block.
 const MAX_SHAPES: usize = 1 << 16;
-
-/// Writes a stretch as a `block` entry; `None` when it needs more than one. `data_counts` has the
-/// number of data accesses of each shape.
-pub fn write(
-    compressor: &mut Compressor<'_>,
-    stretch: &Stretch,
-    data_counts: &[u16],
-) -> std::io::Result<Option<Message>> {
-    let Some(places) = Places::new(stretch, data_counts) else {
-        return Ok(None);
-    };
-    let bases = address::choose_bases(&places.slots, places.slot_count, &stretch.addresses);
-    let Some(coded) = address::code(&places.slots, &bases, &stretch.addresses) else {
-        return Ok(None);
-    };
-    let mut before = 0;
-    let mut step = |run: &Run| run.stamp - std::mem::replace(&mut before, run.stamp);
-    let steps: Vec<u64> = stretch.runs.iter().map(&mut step).collect();
-    let lengths: Vec<u32> = stretch.runs.iter().map(|run| run.executions).collect();
-    let columns = [
-        pack(compressor, &steps)?,
-        pack(compressor, &lengths)?,
-        pack(compressor, &places.numbers)?,
-        pack(compressor, &places.low)?,
-        pack(compressor, &places.high)?,
-        pack(compressor, &bases)?,
-        pack(compressor, &coded.hows)?,
-        pack(compressor, &coded.regions)?,
-        pack(compressor, &coded.regions_low)?,
-        pack(compressor, &coded.regions_high)?,
-        pack(compressor, &coded.offsets)?,
-    ];
-    let counts = (places.numbers.len() as u32, coded.offsets.len() as u32);
-    Ok(Some(assemble(stretch, counts, &columns)))
-}
-
-fn assemble(
-    stretch: &Stretch,
-    (shape_count, explicit_count): (u32, u32),
-    columns: &[Packed; 11],
-) -> Message {
-    let bytes: usize = columns.iter().map(|column| column.size_bytes() + 64).sum();
-    let mut message = crate::entry::message(bytes + stretch.requests.len() * 4);
-    let mut block = message.init_root::<entry::Builder<'_>>().init_block();
-    block.set_thread(stretch.thread);
-    block.set_executions(stretch.shapes.len() as u32);
-    block.set_accesses(stretch.addresses.len() as u32);
-    block.set_run_count(stretch.runs.len() as u32);
-    block.set_shape_count(shape_count);
-    block.set_explicit_count(explicit_count);
-    let count = stretch.requests.len() as u32;
-    let mut requests = block.reborrow().init_requests(count);
-    for (place, request) in stretch.requests.iter().enumerate() {
-        requests.set(place as u32, *request);
-    }
-    let [
-        steps,
-        lengths,
-        numbers,
-        low,
-        high,
-        bases,
-        hows,
-        regions,
-        regions_low,
-        rest @ ..,
-    ] = columns;
-    let [regions_high, offsets] = rest;
-    steps.store(block.reborrow().init_run_stamps());
-    lengths.store(block.reborrow().init_run_lengths());
-    numbers.store(block.reborrow().init_shape_numbers());
-    low.store(block.reborrow().init_shapes_low());
-    high.store(block.reborrow().init_shapes_high());
-    bases.store(block.reborrow().init_bases());
-    hows.store(block.reborrow().init_hows());
-    regions.store(block.reborrow().init_regions());
-    regions_low.store(block.reborrow().init_regions_low());
-    regions_high.store(block.reborrow().init_regions_high());
-    offsets.store(block.init_offsets());
-    message
-}
-
-/// The shapes of a stretch, numbered anew within the block, and the slot of each data access.
-struct Places {
-    numbers: Vec<u32>,
-    low: Vec<u8>,
-    high: Vec<u8>,
-    slots: Vec<u32>,
-    slot_count: usize,
-}
-
-impl Places {
-    fn new(stretch: &Stretch, data_counts: &[u16]) -> Option<Places> {
-        let mut places = Places {
-            numbers: Vec::new(),
-            low: Vec::with_capacity(stretch.shapes.len()),
-            high: Vec::with_capacity(stretch.shapes.len()),
-            slots: Vec::with_capacity(stretch.addresses.len()),
-            slot_count: 0,
-        };
-        let mut known: HashMap<u32, (usize, usize)> = HashMap::new();
-        for &shape in &stretch.shapes {
-            let count = usize::from(data_counts[shape as usize]);
-            let (place, first_slot) = *known.entry(shape).or_insert_with(|| {
-                places.numbers.push(shape);
-                places.slot_count += count;
-                (places.numbers.len() - 1, places.slot_count - count)
-            });
-            places.low.push(place as u8);
-            places.high.push((place >> 8) as u8);
-            places
-                .slots
-                .extend(first_slot as u32..(first_slot + count) as u32);
-        }
-        (places.numbers.len() <= MAX_SHAPES).then_some(places)
-    }
-}
 
 /// A block's order: what is needed of it to index a trace.
 #[derive(Default)]
@@ -151,11 +40,15 @@ pub struct Block {
     pub outline: Outline,
     /// The distinct shapes, by number in the trace.
     pub shapes: Vec<u32>,
-    /// Per execution, place of its shape in `shapes`; every one exists.
+    /// Per execution that is spelled out, place of its shape in `shapes`; every one exists.
     pub places: Vec<u16>,
+    /// The other executions, by place.
+    pub repeats: Vec<Repeat>,
+    /// Of every execution; empty if none are repeats.
+    pub ends: Vec<End>,
     /// Per data access of each of `shapes`, the base of its address, below [`BASES`].
     pub bases: Vec<u8>,
-    /// Per data access, how its address follows; at most [`EXPLICIT`].
+    /// Per data access that is spelled out, how its address follows; at most [`EXPLICIT`].
     pub hows: Vec<u8>,
     /// The explicit addresses; as many as there are explicit `hows`.
     pub explicit: Vec<Explicit>,
@@ -169,6 +62,7 @@ pub struct Decoder {
     low: Vec<u8>,
     high: Vec<u8>,
     offsets: Vec<u16>,
+    repeats: [Vec<u32>; 3],
 }
 
 impl Decoder {
@@ -184,6 +78,7 @@ impl Decoder {
             low: Vec::new(),
             high: Vec::new(),
             offsets: Vec::new(),
+            repeats: Default::default(),
         })
     }
 
@@ -253,17 +148,16 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads all of a block. `data_count` gives the number of data accesses of a shape, `None` for
-    /// one that is not defined.
+    /// Reads all of a block. `size` gives the size of a shape, `None` for one that is not defined.
     pub fn read(
         &mut self,
         message: block::Reader<'_>,
         block: &mut Block,
-        data_count: impl Fn(u32) -> Option<usize>,
+        size: impl Fn(u32) -> Option<Size>,
     ) -> Result<(), Violation> {
         self.read_outline(message, &mut block.outline)?;
-        self.read_shapes(message, block, data_count)?;
-        let accesses = message.get_accesses() as usize;
+        let spelled = self.read_repeats(message, block)?;
+        let accesses = self.read_shapes(message, block, spelled, size)?;
         let zstd = &mut self.decompressor;
         unpack(zstd, message.get_hows(), "hows", accesses, &mut block.hows)?;
         // Both are folds without a branch, which the compiler turns into vector instructions.
@@ -319,61 +213,101 @@ impl Decoder {
         Ok(())
     }
 
+    /// Reads the repeats; how many executions are spelled out.
+    fn read_repeats(
+        &mut self,
+        message: block::Reader<'_>,
+        block: &mut Block,
+    ) -> Result<usize, Violation> {
+        let executions = message.get_executions();
+        let repeats = message.get_repeat_count() as usize;
+        if repeats > executions as usize {
+            let detail = format!("claims {repeats} repeats of {executions} executions");
+            return Err(Rule::Repeats.broken(detail));
+        }
+        let zstd = &mut self.decompressor;
+        let [after, lengths, distances] = &mut self.repeats;
+        let columns = [
+            (message.get_repeats_after(), "repeatsAfter"),
+            (message.get_repeat_lengths(), "repeatLengths"),
+            (message.get_repeat_distances(), "repeatDistances"),
+        ];
+        block.repeats.clear();
+        if repeats == 0 {
+            return Ok(executions as usize);
+        }
+        for ((column, name), values) in columns.into_iter().zip([&mut *after, lengths, distances]) {
+            unpack(zstd, column, name, repeats, values)?;
+        }
+        let (mut end, mut repeated) = (0u32, 0);
+        for ((&after, &length), &distance) in after.iter().zip(&*lengths).zip(&*distances) {
+            let place = end.saturating_add(after);
+            end = place.saturating_add(length);
+            repeated += length as usize;
+            if length == 0 || distance == 0 || distance > place || end > executions {
+                let detail =
+                    format!("{length} executions at {place} repeat those {distance} before");
+                return Err(Rule::Repeats.broken(detail));
+            }
+            block.repeats.push(Repeat {
+                place,
+                length,
+                distance,
+            });
+        }
+        Ok(executions as usize - repeated)
+    }
+
+    /// Reads the shapes of the executions that are spelled out, so many, and finds where all end;
+    /// how many data accesses are spelled out.
     fn read_shapes(
         &mut self,
         message: block::Reader<'_>,
         block: &mut Block,
-        data_count: impl Fn(u32) -> Option<usize>,
-    ) -> Result<(), Violation> {
-        let executions = message.get_executions() as usize;
+        spelled: usize,
+        size: impl Fn(u32) -> Option<Size>,
+    ) -> Result<usize, Violation> {
         let accesses = message.get_accesses() as usize;
         let shapes = message.get_shape_count() as usize;
-        if shapes > executions || shapes > MAX_SHAPES {
-            let detail = format!("claims {shapes} shapes of {executions} executions");
+        if shapes > spelled || shapes > MAX_SHAPES {
+            let detail = format!("claims {shapes} shapes of {spelled} executions");
             return Err(Rule::Counts.broken(detail));
         }
         let zstd = &mut self.decompressor;
-        unpack(
-            zstd,
-            message.get_shape_numbers(),
-            "shapeNumbers",
-            shapes,
-            &mut block.shapes,
-        )?;
-        unpack(
-            zstd,
-            message.get_shapes_low(),
-            "shapesLow",
-            executions,
-            &mut self.low,
-        )?;
-        unpack(
-            zstd,
-            message.get_shapes_high(),
-            "shapesHigh",
-            executions,
-            &mut self.high,
-        )?;
-        let mut counts = Vec::with_capacity(shapes);
+        let numbers = message.get_shape_numbers();
+        unpack(zstd, numbers, "shapeNumbers", shapes, &mut block.shapes)?;
+        let low = message.get_shapes_low();
+        unpack(zstd, low, "shapesLow", spelled, &mut self.low)?;
+        let high = message.get_shapes_high();
+        unpack(zstd, high, "shapesHigh", spelled, &mut self.high)?;
+        // Small, so that the sums below find all of them in the nearest cache.
+        let mut sizes = Vec::with_capacity(shapes);
         for &shape in &block.shapes {
-            let count = data_count(shape).ok_or_else(|| {
+            sizes.push(size(shape).ok_or_else(|| {
                 Rule::References.broken(format!("shape {shape} is not defined before it"))
-            })?;
-            // At most 65 000; small, so that the sum below finds all of them in the nearest cache.
-            counts.push(count as u16);
+            })?);
         }
         block.places.clear();
         let bytes = self.low.iter().zip(&self.high);
         let places = bytes.map(|(&low, &high)| u16::from_le_bytes([low, high]));
         block.places.extend(places);
         let largest = block.places.iter().fold(0, |largest, &p| p.max(largest));
-        if usize::from(largest) >= shapes && executions > 0 {
+        if usize::from(largest) >= shapes && spelled > 0 {
             return Err(Rule::References.broken("a shape is missing"));
         }
-        let count_of = |&place: &u16| usize::from(counts[usize::from(place)]);
-        let total = block.places.iter().map(count_of).sum::<usize>();
-        let slots = counts.iter().copied().map(usize::from).sum();
-        if total != accesses || slots > accesses {
+        let data_of = |&place: &u16| usize::from(sizes[usize::from(place)].data);
+        let spelled_data = block.places.iter().map(data_of).sum::<usize>();
+        block.ends.clear();
+        let mut total = spelled_data;
+        if !block.repeats.is_empty() {
+            let (places, repeats) = (&block.places, &block.repeats);
+            find_ends(places, &sizes, repeats, MAX_TOUCHES, &mut block.ends).ok_or_else(|| {
+                Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses")
+            })?;
+            total = block.ends.last().map_or(0, |end| end.data());
+        }
+        let slots = sizes.iter().map(|size| usize::from(size.data)).sum();
+        if total != accesses || slots > spelled_data {
             let detail = format!("the shapes have {total} data accesses, the block {accesses}");
             return Err(Rule::Counts.broken(detail));
         }
@@ -381,6 +315,6 @@ impl Decoder {
         if block.bases.iter().any(|&base| usize::from(base) >= BASES) {
             return Err(Rule::Columns.broken("column bases has a value above 15"));
         }
-        Ok(())
+        Ok(spelled_data)
     }
 }

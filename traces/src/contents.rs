@@ -172,7 +172,7 @@ impl Contents {
             unreachable!("the place of a block was noted when its entry was taken");
         };
         decoder.read(message?, block, |shape| {
-            (shape < place.shapes_before).then(|| self.templates.data_count(shape))
+            (shape < place.shapes_before).then(|| self.templates.size(shape))
         })
     }
 

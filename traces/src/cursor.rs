@@ -3,10 +3,10 @@
 //! Executions are played some hundreds at a time into room that stays in the first-level cache: a
 //! loop over many keeps in registers what a call for each would load and store again.
 
-use crate::address::Predictor;
-use crate::block::Block;
+use crate::block::{self, Block};
 use crate::execution::{Access, Kind};
 use crate::shape::{Outline, Templates};
+use crate::spelling::Spelling;
 
 /// Executions that were played and not yet handed out.
 pub struct Played {
@@ -52,8 +52,8 @@ impl Played {
 pub struct Cursor {
     /// Which of the thread's blocks comes after this one.
     pub next_block: usize,
-    /// The block being played.
-    pub block: Block,
+    /// The order of the block being played.
+    pub order: block::Outline,
     /// Place of the current run.
     pub run: usize,
     /// Request marks of the thread so far.
@@ -62,32 +62,28 @@ pub struct Cursor {
     pub request: Option<u32>,
     /// Executions of the thread before the block.
     pub executions_before: u64,
-    /// The block's shapes, each with its first slot.
-    shapes: Vec<(Outline, u32)>,
-    predictor: Predictor,
+    /// The block's shapes.
+    shapes: Vec<Outline>,
+    spelling: Spelling,
     execution: usize,
     access: usize,
-    explicit: usize,
     mark: usize,
 }
 
 impl Cursor {
-    /// Goes to the beginning of the block that was just decoded.
-    pub fn begin_block(&mut self, templates: &Templates) {
+    /// Goes to the beginning of a block that was just decoded, whose order it takes.
+    pub fn begin_block(&mut self, templates: &Templates, block: &mut Block) {
         self.next_block += 1;
+        self.order = std::mem::take(&mut block.outline);
         self.run = 0;
         self.execution = 0;
         self.access = 0;
-        self.explicit = 0;
         self.mark = 0;
-        self.predictor.reset(&self.block.bases);
         self.shapes.clear();
-        let mut slot = 0;
-        for &shape in &self.block.shapes {
-            let outline = templates.outline(shape);
-            self.shapes.push((outline, slot));
-            slot += outline.data_count;
-        }
+        let outlines = block.shapes.iter().map(|&shape| templates.outline(shape));
+        self.shapes.extend(outlines);
+        let data_counts = self.shapes.iter().map(|outline| outline.data_count);
+        self.spelling.spell_out(block, data_counts);
     }
 
     /// Executions of the thread so far.
@@ -104,7 +100,7 @@ impl Cursor {
     }
 
     fn next_mark(&self) -> usize {
-        let mark = self.block.outline.requests.get(self.mark);
+        let mark = self.order.requests.get(self.mark);
         mark.map_or(usize::MAX, |&mark| mark as usize)
     }
 
@@ -112,21 +108,20 @@ impl Cursor {
     /// How many they were.
     pub fn play(&mut self, most: u32, templates: &Templates, played: &mut Played) -> u32 {
         let most = (most as usize).min(self.next_mark() - self.execution);
-        let places = &self.block.places[self.execution..][..most];
-        let mut hows = &self.block.hows[self.access..];
-        let mut explicit = &self.block.explicit[self.explicit..];
-        let (hows_before, explicit_before) = (hows.len(), explicit.len());
+        let places = &self.spelling.places[self.execution..][..most];
+        let mut addresses = &self.spelling.addresses[self.access..];
+        let addresses_before = addresses.len();
         let mut end = 0;
         played.executions.clear();
         for &place in places {
-            let (outline, first_slot) = &self.shapes[usize::from(place)];
+            let outline = &self.shapes[usize::from(place)];
             let room = &mut played.accesses[end..];
             let (accesses, holes) = templates.expand(outline, room);
-            let (own, rest) = hows.split_at(holes.len());
-            hows = rest;
-            let first_slot = *first_slot as usize;
-            self.predictor
-                .decode(first_slot, own, &mut explicit, holes, accesses);
+            let (own, rest) = addresses.split_at(holes.len());
+            addresses = rest;
+            for (&hole, &address) in holes.iter().zip(own) {
+                accesses[usize::from(hole)].address = address;
+            }
             end += accesses.len();
             played.executions.push(PlayedExecution {
                 end: end as u32,
@@ -139,8 +134,7 @@ impl Cursor {
         }
         let count = played.executions.len();
         self.execution += count;
-        self.access += hows_before - hows.len();
-        self.explicit += explicit_before - explicit.len();
+        self.access += addresses_before - addresses.len();
         count as u32
     }
 }

@@ -4,7 +4,7 @@
 //! always that with the smallest stamp, so no more than a block a thread is in memory.
 
 use crate::Error;
-use crate::block::{Block, Decoder};
+use crate::block::{Block, Decoder, Outline};
 use crate::cursor::{Cursor, Played};
 use crate::execution::Execution;
 use crate::trace::Trace;
@@ -18,6 +18,8 @@ pub struct Executions<'t> {
     trace: &'t Trace,
     wanted: Wanted,
     decoder: Option<Decoder>,
+    /// The block that was decoded last.
+    block: Block,
     cursors: Vec<Cursor>,
     /// Threads that have a run to play, by its stamp and then by number.
     waiting: BinaryHeap<Reverse<(u64, u32)>>,
@@ -36,6 +38,7 @@ impl<'t> Executions<'t> {
             trace,
             wanted,
             decoder: None,
+            block: Block::default(),
             cursors: Vec::new(),
             waiting: BinaryHeap::new(),
             current: 0,
@@ -110,13 +113,13 @@ impl<'t> Executions<'t> {
     fn next_run(&mut self) -> Result<bool, Error> {
         // The thread whose run has just ended waits with its next one like all others.
         if let Some(cursor) = self.cursors.get_mut(self.current)
-            && cursor.run < cursor.block.outline.runs.len()
+            && cursor.run < cursor.order.runs.len()
         {
             cursor.run += 1;
-            match cursor.block.outline.runs.get(cursor.run) {
+            match cursor.order.runs.get(cursor.run) {
                 Some(run) => self.waiting.push(Reverse((run.stamp, self.current as u32))),
                 None => {
-                    cursor.block = Block::default();
+                    cursor.order = Outline::default();
                     self.queue_block(self.current);
                 }
             }
@@ -127,11 +130,11 @@ impl<'t> Executions<'t> {
             return Ok(false);
         };
         self.current = thread as usize;
-        if self.cursors[self.current].block.outline.runs.is_empty() {
+        if self.cursors[self.current].order.runs.is_empty() {
             self.load(self.current)?;
         }
         let cursor = &self.cursors[self.current];
-        self.left_in_run = cursor.block.outline.runs[cursor.run].executions;
+        self.left_in_run = cursor.order.runs[cursor.run].executions;
         Ok(true)
     }
 
@@ -159,11 +162,11 @@ impl<'t> Executions<'t> {
             Some(decoder) => decoder,
             none => none.insert(trace.decoder()?),
         };
-        if let Err(damage) = trace.decode(place, decoder, &mut cursor.block) {
+        if let Err(damage) = trace.decode(place, decoder, &mut self.block) {
             self.waiting.clear();
             return Err(damage);
         }
-        cursor.begin_block(&trace.contents.templates);
+        cursor.begin_block(&trace.contents.templates, &mut self.block);
         cursor.executions_before = place.executions_before;
         cursor.marks_passed = place.marks_before;
         cursor.request = trace.requests.after(thread as u32, place.marks_before);

@@ -19,6 +19,8 @@ pub enum Rule {
     Runs,
     /// Request marks ascend.
     Requests,
+    /// What repeats stands earlier in the block.
+    Repeats,
     /// The block's numbers of executions and data accesses are those of its columns.
     Counts,
     /// The recording was ended in order, and its totals agree.
@@ -27,7 +29,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules, in the order in which they are reported.
-    pub const ALL: [Rule; 10] = [
+    pub const ALL: [Rule; 11] = [
         Rule::Entries,
         Rule::Header,
         Rule::Columns,
@@ -36,6 +38,7 @@ impl Rule {
         Rule::Shapes,
         Rule::Runs,
         Rule::Requests,
+        Rule::Repeats,
         Rule::Counts,
         Rule::End,
     ];
@@ -51,6 +54,7 @@ impl Rule {
             Rule::Shapes => "shapes",
             Rule::Runs => "runs",
             Rule::Requests => "requests",
+            Rule::Repeats => "repeats",
             Rule::Counts => "counts",
             Rule::End => "end",
         }
@@ -67,6 +71,7 @@ impl Rule {
             Rule::Shapes => "the data accesses of a shape are in the program order of its block",
             Rule::Runs => "the runs of a thread ascend by stamp and add up to its executions",
             Rule::Requests => "request marks ascend, and one that begins none ends its thread",
+            Rule::Repeats => "what repeats has executions, and stands earlier in its block",
             Rule::Counts => "a block has as many executions and data accesses as it says",
             Rule::End => "the recording was ended in order, and its totals are right",
         }

@@ -14,6 +14,22 @@ pub const MAX_INSTRUCTIONS: usize = 512;
 /// The most data accesses of one execution, so that with its fetches 65 535 are not exceeded.
 pub const MAX_DATA_ACCESSES: usize = 65_000;
 
+/// How many accesses a shape has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Loads and stores.
+    pub data: u16,
+    /// Fetches.
+    pub fetches: u16,
+}
+
+impl Size {
+    /// All accesses.
+    pub fn touches(self) -> u32 {
+        u32::from(self.data) + u32::from(self.fetches)
+    }
+}
+
 /// One data access of a shape, packed as `schema/trace.capnp` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
@@ -147,12 +163,17 @@ impl Templates {
         self.outlines.len()
     }
 
-    /// Number of data accesses of a shape.
+    /// How many accesses a shape has.
     ///
     /// # Panics
     /// When there is no such shape.
-    pub fn data_count(&self, shape: u32) -> usize {
-        self.outlines[shape as usize].data_count as usize
+    pub fn size(&self, shape: u32) -> Size {
+        let outline = &self.outlines[shape as usize];
+        // At most 65 000 and 122.
+        Size {
+            data: outline.data_count as u16,
+            fetches: (outline.part_count - outline.data_count) as u16,
+        }
     }
 
     /// Where a shape's accesses are.

@@ -9,6 +9,7 @@ use crate::definition::{self, EnteredBlock, WrittenShape};
 use crate::entry::{Message, message, seal};
 use crate::program::{Function, Module};
 use crate::recording::{EndReason, Header};
+use crate::shape::{Size, fetches_of};
 use crate::stretch::Stretch;
 use crate::trace_capnp::{end, entry};
 use std::fs::File;
@@ -121,7 +122,8 @@ fn write_all(file: File, level: i32, orders: &Receiver<Order>) -> std::io::Resul
     let mut output = Output {
         file: BufWriter::with_capacity(1 << 20, file),
         compressor: Compressor::new(level)?,
-        data_counts: Vec::new(),
+        fetches: Vec::new(),
+        sizes: Vec::new(),
         number: 0,
         size_bytes: 0,
     };
@@ -142,8 +144,10 @@ fn write_all(file: File, level: i32, orders: &Receiver<Order>) -> std::io::Resul
 struct Output {
     file: BufWriter<File>,
     compressor: Compressor<'static>,
-    /// Of each shape so far, the number of data accesses.
-    data_counts: Vec<u16>,
+    /// Of each code block so far, the number of fetches.
+    fetches: Vec<u16>,
+    /// Of each shape so far.
+    sizes: Vec<Size>,
     number: u32,
     size_bytes: u64,
 }
@@ -155,10 +159,17 @@ impl Output {
             Part::Header(header) => header_message(&header),
             Part::Module(module) => module_message(&module),
             Part::Functions(all) => definition::write_functions(compressor, &all)?,
-            Part::CodeBlocks(all) => definition::write_code_blocks(compressor, &all)?,
+            Part::CodeBlocks(all) => {
+                let fetches = all.iter().map(|(block, _)| fetches_of(block) as u16);
+                self.fetches.extend(fetches);
+                definition::write_code_blocks(compressor, &all)?
+            }
             Part::Shapes(all) => {
-                let counts = all.iter().map(|(_, accesses)| accesses.len() as u16);
-                self.data_counts.extend(counts);
+                let size = |(block, accesses): &WrittenShape| Size {
+                    data: accesses.len() as u16,
+                    fetches: self.fetches[*block as usize],
+                };
+                self.sizes.extend(all.iter().map(size));
                 definition::write_shapes(compressor, &all)?
             }
             Part::Thread {
@@ -177,10 +188,10 @@ impl Output {
 
     /// Writes a stretch as one block, or as several if it touches too much for one.
     fn write_stretch(&mut self, mut stretch: Stretch) -> std::io::Result<()> {
-        match block::write(&mut self.compressor, &stretch, &self.data_counts)? {
+        match block::write(&mut self.compressor, &stretch, &self.sizes)? {
             Some(message) => self.append(message),
             None => {
-                let earlier = stretch.split_half(&self.data_counts);
+                let earlier = stretch.split_half(&self.sizes);
                 self.write_stretch(earlier)?;
                 self.write_stretch(stretch)
             }

@@ -118,5 +118,8 @@ fn columns_of_block(
         ("regionsLow", entry.get_regions_low()),
         ("regionsHigh", entry.get_regions_high()),
         ("offsets", entry.get_offsets()),
+        ("repeatsAfter", entry.get_repeats_after()),
+        ("repeatLengths", entry.get_repeat_lengths()),
+        ("repeatDistances", entry.get_repeat_distances()),
     ]
 }

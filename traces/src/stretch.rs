@@ -1,5 +1,7 @@
 //! A stretch of one thread's executions, as a writer gathers it.
 
+use crate::shape::Size;
+
 /// Executions between which no other thread is known to have done anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -25,12 +27,11 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Takes the first half of the executions off. `data_counts` has the number of data accesses
-    /// of each shape.
-    pub fn split_half(&mut self, data_counts: &[u16]) -> Stretch {
+    /// Takes the first half of the executions off. `sizes` are those of the shapes.
+    pub fn split_half(&mut self, sizes: &[Size]) -> Stretch {
         let half = self.shapes.len() / 2;
         let later_shapes = self.shapes.split_off(half);
-        let count_of = |&shape: &u32| usize::from(data_counts[shape as usize]);
+        let count_of = |&shape: &u32| usize::from(sizes[shape as usize].data);
         let accesses = self.shapes.iter().map(count_of).sum();
         let mut later = Stretch {
             thread: self.thread,
@@ -84,7 +85,7 @@ mod tests {
             ],
             requests: vec![1, 2, 5],
         };
-        let earlier = later.split_half(&[0, 1]);
+        let earlier = later.split_half(&[0, 1].map(|data| Size { data, fetches: 1 }));
         let expected = Stretch {
             thread: 3,
             shapes: vec![0, 1],

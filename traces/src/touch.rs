@@ -5,7 +5,7 @@
 use crate::execution::Kind;
 
 /// One line touched by a fetch, a load or a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct Touch(u64);
 

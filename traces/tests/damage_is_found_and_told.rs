@@ -220,26 +220,41 @@ fn other_files_are_told_from_traces() {
     }
 }
 
-#[test]
-fn a_newer_trace_names_both_versions() {
-    let (_folder, path, mut bytes) = small();
+/// Makes it a trace of another version, at least by what its header says.
+fn set_version(bytes: &mut [u8], version: u8) {
     // The header is the root's only pointer, and directly follows it: version first.
-    let header = boundaries(&bytes)[1];
-    bytes[48] = 2;
+    let header = boundaries(bytes)[1];
+    bytes[48] = version;
     bytes[20..24].fill(0);
     let checksum = crc32c::crc32c(&bytes[..header]);
     bytes[20..24].copy_from_slice(&checksum.to_le_bytes());
+}
+
+#[test]
+fn a_trace_of_version_1_which_has_no_repeats_is_read() {
+    let (_folder, path, mut bytes) = small();
+    let executions = Trace::open(&path).unwrap().execution_count();
+    set_version(&mut bytes, 1);
+    put(&path, &bytes);
+    assert_eq!(check(&path).unwrap().findings, []);
+    assert_eq!(Trace::open(&path).unwrap().execution_count(), executions);
+}
+
+#[test]
+fn a_newer_trace_names_both_versions() {
+    let (_folder, path, mut bytes) = small();
+    set_version(&mut bytes, 3);
     put(&path, &bytes);
     let error = Trace::open(&path).err().unwrap().to_string();
     assert!(
-        error.contains("newer corehop (trace format 2, this one reads up to 1)"),
+        error.contains("newer corehop (trace format 3, this one reads up to 2)"),
         "{error}"
     );
     assert!(matches!(
         check(&path),
         Err(Error::Newer {
-            version: 2,
-            supported: 1,
+            version: 3,
+            supported: 2,
             ..
         })
     ));

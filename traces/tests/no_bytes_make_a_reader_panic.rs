@@ -24,7 +24,7 @@ fn original(compression_level: i32) -> Vec<u8> {
     };
     let options = WriterOptions {
         compression_level,
-        executions_per_block: 20,
+        executions_per_block: 50,
     };
     let mut writer = Writer::create(&path, &header, &options).unwrap();
     let module = Module {
@@ -60,10 +60,13 @@ fn original(compression_level: i32) -> Vec<u8> {
     for thread in 0..3 {
         writer.thread(1, thread).unwrap();
     }
-    for step in 0..90u64 {
+    let mut stamp = 0;
+    // From some time on the threads do what they did before.
+    for step in (0..90u64).chain(30..90).chain((60..66).cycle().take(60)) {
         let thread = (step % 3) as u32;
         if step % 5 < 3 {
-            writer.stamp(thread, step).unwrap();
+            stamp += 1;
+            writer.stamp(thread, stamp).unwrap();
         }
         if step % 8 == 0 {
             writer.request(thread).unwrap();

@@ -137,6 +137,11 @@ impl Running {
         Pid::from_child(&self.child)
     }
 
+    /// Its process id.
+    pub fn number(&self) -> u32 {
+        self.child.id()
+    }
+
     fn text(&self, index: usize) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.outputs[index]).unwrap()).into_owned()
     }

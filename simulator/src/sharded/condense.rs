@@ -165,15 +165,17 @@ impl Condenser {
             self.empty_room();
         }
         self.fits -= 2 * count;
+        let (mask, room) = (self.mask & (RESIDUES - 1), &mut self.room[..]);
         for &bits in &self.kept[..count] {
-            let tail = &mut self.tails[(bits >> 2) as usize & self.mask & (RESIDUES - 1)];
-            if tail.mark != mark {
-                tail.mark = mark;
-                self.room[tail.next] = mark;
-                tail.next += 1;
-            }
-            self.room[tail.next] = bits;
-            tail.next += 1;
+            let tail = &mut self.tails[(bits >> 2) as usize & mask];
+            // The mark is put down in any case, and only gone past where it is a new one.
+            let next = tail.next + usize::from(tail.mark != mark);
+            room[tail.next] = mark;
+            room[next] = bits;
+            *tail = Tail {
+                mark,
+                next: next + 1,
+            };
         }
     }
 }
@@ -211,20 +213,17 @@ fn keep(
     last_kept: &mut [u64; RESIDUES],
     kept: &mut [u64; ROOM],
 ) -> usize {
-    // On the stack, where nothing else can point to it.
-    let mut last_of = *last_kept;
     let mut count = 0;
     for &touch in touches {
-        let last = &mut last_of[touch.line() as usize & mask & (RESIDUES - 1)];
+        let last = &mut last_kept[touch.line() as usize & mask & (RESIDUES - 1)];
         let bits = touch.bits();
-        // A load is one less than a store of the same line.
-        let keep = (*last != bits) & (*last != bits + (bits & 1));
+        // A load is one less than a store of the same line, and the only odd kind of the three.
+        let keep = last.wrapping_sub(bits) > bits & 1;
         *last = std::hint::select_unpredictable(keep, bits, *last);
         // Every touch is put down, and only those to keep are gone past: which ones they are is
         // more than a processor can foresee, and a wrong guess costs more than a store.
         kept[count % ROOM] = bits;
         count += usize::from(keep);
     }
-    *last_kept = last_of;
     count
 }

@@ -86,7 +86,28 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
         data,
         flush,
     });
-    prop::collection::vec(step, 0..200)
+    let steps = prop::collection::vec(step, 0..200);
+    // Then some of them once more, as often as not right after themselves.
+    let again = (
+        any::<prop::sample::Index>(),
+        1usize..40,
+        1usize..4,
+        any::<bool>(),
+    );
+    let again = prop::collection::vec(again, 0..6);
+    (steps, again).prop_map(|(mut steps, again)| {
+        if steps.is_empty() {
+            return steps;
+        }
+        for (first, length, times, at_end) in again {
+            let first = first.index(steps.len());
+            let end = steps.len().min(first + length);
+            let copied = std::iter::repeat_n(steps[first..end].to_vec(), times);
+            let place = if at_end { steps.len() } else { end };
+            steps.splice(place..place, copied.flatten());
+        }
+        steps
+    })
 }
 
 /// Makes the steps fit their blocks: places in range and in order.
