@@ -113,7 +113,7 @@ fn fewer(report: &Report<'_>) -> Option<String> {
         None => format!("none does as well as {}", report.settings.cores),
     };
     let name = objective.name();
-    (!told.is_empty()).then(|| format!("{} {name}: {verdict}", told.join(", ")))
+    (!told.is_empty()).then(|| format!("{name} {}: {verdict}", told.join(", ")))
 }
 
 fn runner_up(report: &Report<'_>) -> Option<String> {
