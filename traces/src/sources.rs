@@ -1,7 +1,7 @@
 //! Which executions of a block are repeated later.
 //!
-//! Writers take what repeats from its first occurrence, so few executions that are themselves
-//! repeats are repeated again: a reader that knows which need not keep the others.
+//! A repeat may go on through executions that are themselves repeats, but not all of those are
+//! repeated again: a reader that knows which need not keep the others.
 
 use crate::repeats::Repeat;
 use std::ops::Range;
