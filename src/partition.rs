@@ -185,7 +185,6 @@ struct Report<'a> {
     outcome: &'a Outcome,
     /// This search and those with other seeds.
     draws: Vec<Draw>,
-    returns: Returns,
     seconds: f64,
 }
 
@@ -242,7 +241,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         settings: &settings,
         outcome: &outcome,
         draws,
-        returns: arguments.returns,
         seconds,
     };
     let delivered = deliver(&report, arguments);

@@ -16,6 +16,8 @@ use std::path::Path;
 
 /// Cycles of a hop to a carrier that spins, as `make bench-hop` measures it: half a microsecond.
 const CARRIER_CYCLES: u32 = 1200;
+/// Cycles of a hop by `sched_setaffinity`, as in the bundled machines.
+const AFFINITY_CYCLES: u32 = 24_150;
 /// Touches that one execution stands for, and after which the other core's turn comes.
 const TOUCHES: usize = 16;
 /// Touches that are simulated, the first half of them to warm up.
@@ -32,18 +34,17 @@ pub fn rates(program: &Program, point: Point) -> Outcome<Option<Rates>> {
     let paths = [path(program, point, 0)?, path(program, point, 1)?];
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("staged.trace");
-    let mut rate = |is_delegated: bool, split: &Split, hop_cycles: u32| {
+    let mut rate = |split: &Split, hop_cycles: u32| {
         machine.hop_cost_cycles = hop_cycles;
-        write(&file, &paths, point, is_delegated)?;
         replay(&file, &machine, split)
     };
-    let affinity_cycles = 24_150;
+    write(&file, &paths, point, false)?;
+    let in_place = rate(&Split::thread_per_core(2), 0)?;
+    write(&file, &paths, point, true)?;
     let split = Split::new([(0, 0), (1, 1)]);
-    Ok(Some([
-        rate(false, &Split::thread_per_core(2), 0)?,
-        rate(true, &split, CARRIER_CYCLES)?,
-        rate(true, &split, affinity_cycles)?,
-    ]))
+    let carrier = rate(&split, CARRIER_CYCLES)?;
+    let affinity = rate(&split, AFFINITY_CYCLES)?;
+    Ok(Some([in_place, carrier, affinity]))
 }
 
 /// A phase's path: the distance of each element from the buffer's start, and whether it is written.

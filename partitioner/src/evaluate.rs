@@ -100,13 +100,9 @@ impl<'a> Evaluator<'a> {
     /// For splits at any of `functions`, as the trace numbers them.
     pub fn new(alone: &'a Alone, functions: &[u32]) -> Self {
         Evaluator {
-            source: Source::Alone(alone),
-            functions: functions.to_vec(),
             calls: Some(Calls::of(alone, functions)),
             residues: Residues::of(alone),
-            known: HashMap::from_iter([(0, [0; GROUPS])]),
-            kept: None,
-            sets_at_a_time: 1,
+            ..Evaluator::of(Source::Alone(alone), functions)
         }
     }
 
@@ -118,8 +114,13 @@ impl<'a> Evaluator<'a> {
         functions: &[u32],
         rounds: usize,
     ) -> Self {
+        Evaluator::of(Source::InFull(prepared, machine, rounds), functions)
+    }
+
+    /// Of which nothing is known, neither calls nor residues.
+    fn of(source: Source<'a>, functions: &[u32]) -> Self {
         Evaluator {
-            source: Source::InFull(prepared, machine, rounds),
+            source,
             functions: functions.to_vec(),
             calls: None,
             residues: Residues::default(),

@@ -5,6 +5,7 @@
 mod oracle;
 mod random;
 mod recording;
+mod steps;
 
 use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
@@ -17,9 +18,10 @@ use proptest::prelude::*;
 use proptest::sample::subsequence;
 use random::{equal, holds, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use recording::{FUNCTIONS, Step, code_address, record, requests_of, steps};
+use recording::{FUNCTIONS, code_address, programs, record, requests_of};
 use std::path::Path;
 use std::sync::LazyLock;
+use steps::Step;
 
 /// What moves threads.
 struct Placed {
@@ -39,7 +41,7 @@ fn naive(
     let (split, start_cores) = (&placed.functions, placed.start_cores);
     let seen = steps.iter().map(|step| Seen {
         thread: step.thread,
-        block: step.function,
+        block: step.block,
         last: step.data.last().copied(),
     });
     let ends = ends_of_calls(&seen.collect::<Vec<_>>());
@@ -81,7 +83,7 @@ fn naive(
             *core = came_from;
         }
         for &(function, target) in split {
-            if function == step.function {
+            if function == step.block {
                 if placed.delegated.contains(&function) {
                     open.push((ends[place], *core));
                 }
@@ -92,7 +94,7 @@ fn naive(
             hops += 1;
             oracle.charge(*core, machine.hop_cost_cycles);
         }
-        oracle.touch(*core, Kind::Fetch, code_address(step.function), 4);
+        oracle.touch(*core, Kind::Fetch, code_address(step.block), 4);
         for &(address, store) in &step.data {
             let kind = if store { Kind::Store } else { Kind::Load };
             oracle.touch(*core, kind, address, 8);
@@ -140,7 +142,7 @@ fn cases() -> impl Strategy<Value = Case> {
         0usize..4,
         prop::bool::weighted(0.2),
     );
-    let recordings = (steps(), 1usize..20, machines(), machines());
+    let recordings = (programs(), 1usize..20, machines(), machines());
     (recordings, replays).prop_map(|((steps, executions_per_block, machine, other), replays)| {
         let ((functions, delegated), every_other, warm_up, thread_per_core) = replays;
         Case {
@@ -278,7 +280,7 @@ fn refusal(begins: [bool; 3], requests: Option<Vec<u32>>, warm_up: usize, split:
     let step = |begins_request| Step {
         thread: 0,
         begins_request,
-        function: 0,
+        block: 0,
         data: Vec::new(),
     };
     let folder = tempfile::tempdir().unwrap();
@@ -337,7 +339,7 @@ fn progress_is_told_of_every_execution() {
     let step = Step {
         thread: 0,
         begins_request: false,
-        function: 0,
+        block: 0,
         data: Vec::new(),
     };
     record(&vec![step; 100_000], 30_000, &path).unwrap();

@@ -4,11 +4,11 @@
 //! function; what they do together is the best combination, and only that is judged on requests
 //! not searched.
 
-use super::{Report, Returns};
+use super::Report;
 use crate::name::shortened;
 use crate::number::{change, change_between};
 use corehop_partitioner::Comparison;
-use corehop_partitioner::delegation::{Delegation, Variant};
+use corehop_partitioner::delegation::{Delegate, Delegation, Variant};
 use corehop_simulator::Replay;
 use serde_json::{Value, json};
 
@@ -73,9 +73,9 @@ fn best(report: &Report<'_>, found: &Delegation) -> String {
             change(ratio)
         )
     });
-    let taken = match report.returns {
-        Returns::Auto => "; taken",
-        Returns::Never | Returns::Tell => "; --returns auto takes it",
+    let taken = match report.settings.delegate {
+        Delegate::Take => "; taken",
+        Delegate::Never | Delegate::Tell => "; --returns auto takes it",
     };
     format!("{said}{}{taken}", judged.unwrap_or_default())
 }

@@ -216,14 +216,12 @@ impl Batch {
         let most = executions.end.min(end) - first;
         let most = most.min(distance).min(REPEATED_AT_ONCE);
         let entry = self.entries.partition_point(|&(place, _)| place < earlier);
-        let mut entries = self.entries[entry..].iter();
-        let at_first = entries
-            .as_slice()
-            .first()
-            .filter(|entry| entry.0 == earlier);
-        self.entered = at_first.map(|entry| entry.1);
-        let next = entries.nth(usize::from(at_first.is_some()));
-        let until = next.map_or(earlier + most, |entry| entry.0.min(earlier + most));
+        let mut entries = self.entries[entry..].iter().peekable();
+        self.entered = entries
+            .next_if(|entry| entry.0 == earlier)
+            .map(|entry| entry.1);
+        let next = entries.next().map_or(u32::MAX, |entry| entry.0);
+        let until = next.min(earlier + most);
         self.executions = until - earlier;
         let (begin, last) = (
             accesses_before(block, earlier),

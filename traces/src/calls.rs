@@ -116,8 +116,6 @@ impl Extent {
 /// One thread on its way.
 #[derive(Default)]
 struct Thread {
-    /// Number of the next execution.
-    next: u64,
     /// What may have been a call or a return: the last access of the execution before, its code
     /// block, and whether it stored.
     before: Option<(u64, u32, bool)>,
@@ -131,8 +129,7 @@ struct Thread {
 
 impl Thread {
     fn execute(&mut self, execution: &Execution<'_>, blocks: &[Extent], functions: &[bool]) {
-        let number = self.next;
-        self.next += 1;
+        let number = execution.number;
         let block = &blocks[execution.code_block as usize];
         if let Some((address, before, stored)) = self.before.take() {
             let before = &blocks[before as usize];

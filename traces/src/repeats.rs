@@ -65,19 +65,18 @@ const NOTES_SHIFT: u32 = 18;
 /// Finds the repeats among executions, which have shape numbers `shapes` and data accesses at
 /// `addresses`, as many an execution as `data_count` says of its shape.
 pub fn find(shapes: &[u32], addresses: &[u64], data_count: impl Fn(u32) -> usize) -> Spelled {
-    let executions = Executions::new(shapes, addresses, data_count);
+    let executions = &Executions::new(shapes, addresses, data_count);
     let mut spelled = Spelled::default();
     let mut notes = vec![0; 1 << NOTES_SHIFT];
     // Executions before `written` are in `spelled`, those before `place` were looked for.
     let (mut written, mut place) = (0, 0);
     let mut latest_distance = usize::MAX;
     while place < shapes.len() {
-        let earlier = executions.note(place, &mut notes);
+        let noted = executions.note(place, &mut notes);
         let at_same_distance = place.checked_sub(latest_distance);
-        let same = |(earlier, count)| executions.same(earlier, place, count).then_some(earlier);
-        let found = at_same_distance
-            .and_then(|earlier| same((earlier, SHORTEST_AT_SAME_DISTANCE)))
-            .or_else(|| earlier.and_then(|earlier| same((earlier, WINDOW))));
+        let same = |count| move |&earlier: &usize| executions.same(earlier, place, count);
+        let found = at_same_distance.filter(same(SHORTEST_AT_SAME_DISTANCE));
+        let found = found.or_else(|| noted.filter(same(WINDOW)));
         let Some(earlier) = found else {
             place += 1;
             continue;
@@ -92,8 +91,8 @@ pub fn find(shapes: &[u32], addresses: &[u64], data_count: impl Fn(u32) -> usize
             distance: latest_distance as u32,
         });
         // Nothing within it is noted: what comes once more is found where it first was.
-        written = place + after;
-        place = written;
+        place += after;
+        written = place;
     }
     executions.spell(written..shapes.len(), &mut spelled);
     spelled

@@ -60,7 +60,8 @@ impl Prepared {
         functions: &[u32],
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
-        Prepared::prepare(trace, machines, (functions, None), options)
+        let breaks = options::breaks(trace.functions().len(), functions.iter().copied());
+        Prepared::prepare(trace, machines, (breaks, None), options)
     }
 
     /// The same for splits that may also delegate calls of these functions. It takes more memory,
@@ -76,13 +77,13 @@ impl Prepared {
     ) -> Result<Prepared, Error> {
         let breaks = options::breaks(trace.functions().len(), functions.iter().copied());
         let calls = Calls::of(trace, &breaks)?;
-        Prepared::prepare(trace, machines, (functions, Some(calls)), options)
+        Prepared::prepare(trace, machines, (breaks, Some(calls)), options)
     }
 
     fn prepare(
         trace: &Trace,
         machines: &[&Machine],
-        (functions, calls): (&[u32], Option<Calls>),
+        (breaks, calls): (Vec<bool>, Option<Calls>),
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
         let chosen = chosen_requests(options, trace.requests().len())?;
@@ -91,7 +92,7 @@ impl Prepared {
         let reading = Reading {
             trace,
             requests: options.requests.as_ref().map(|_| &chosen[..]),
-            breaks: options::breaks(trace.functions().len(), functions.iter().copied()),
+            breaks,
             calls: calls.as_ref(),
             residues,
             progress: options.progress,

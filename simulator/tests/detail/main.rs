@@ -5,5 +5,7 @@ mod interference;
 mod recorded;
 mod reuse_distance;
 mod segments;
+#[path = "../steps/mod.rs"]
+mod steps;
 mod whole;
 mod working_set;

@@ -1,9 +1,10 @@
 //! Small traces of a made-up server, written and opened.
 
+use crate::steps::{Step, perform};
 use corehop_plans::{Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::Segments;
 use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
+    CodeBlock, Function, Header, Instruction, Module, Trace, Writer, WriterOptions,
 };
 use std::path::Path;
 
@@ -11,19 +12,8 @@ pub const FUNCTIONS: u32 = 4;
 const CODE: u64 = 0x10_000;
 const BUILD: &str = "0a1b";
 
-/// One execution of the recorded program.
-#[derive(Clone, Debug)]
-pub struct Step {
-    pub thread: u32,
-    pub begins_request: bool,
-    /// A function's number for its first block, which is its entry; more for its second; beyond
-    /// those, code of no function.
-    pub block: u32,
-    /// Addresses, all of 8 bytes, and whether they are stored to.
-    pub data: Vec<(u64, bool)>,
-}
-
-/// Blocks beyond those of functions: one in the module, one outside.
+/// A function's number is that of its first block, its entry; more is its second; beyond those is
+/// code of no function: one block in the module, one outside.
 pub const BLOCKS: u32 = 2 * FUNCTIONS + 2;
 
 fn header() -> Header {
@@ -77,21 +67,7 @@ fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
 pub fn record(path: &Path, threads: u32, steps: &[Step]) -> Result<Trace, corehop_traces::Error> {
     let mut writer = Writer::create(path, &header(), &WriterOptions::default())?;
     define(&mut writer)?;
-    for thread in 0..threads {
-        writer.thread(1, thread)?;
-    }
-    for (stamp, step) in (1..).zip(steps) {
-        writer.stamp(step.thread, stamp)?;
-        if step.begins_request {
-            writer.request(step.thread)?;
-        }
-        writer.execution(step.thread, step.block)?;
-        for &(address, store) in &step.data {
-            let kind = if store { Kind::Store } else { Kind::Load };
-            writer.data(step.thread, 0, kind, 8, address)?;
-        }
-    }
-    writer.finish(EndReason::Interrupted)?;
+    perform(writer, threads, steps)?;
     Trace::open(path)
 }
 

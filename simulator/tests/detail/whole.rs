@@ -1,6 +1,7 @@
 //! Traces replayed in detail: the parts add up to the totals, which are the replay's own.
 
-use crate::recorded::{BLOCKS, FUNCTIONS, Step, record, segments};
+use crate::recorded::{BLOCKS, FUNCTIONS, record, segments};
+use crate::steps::Step;
 use corehop_plans::Mode;
 use corehop_simulator::detail::{Cost, Detail, Losses, Owner, Segments, replay_in_detail};
 use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Split, replay};

@@ -3,34 +3,25 @@
 #[path = "../../../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_traces::{EndReason, Kind, WriterOptions};
+use crate::steps::{Step, perform};
+use corehop_traces::WriterOptions;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;
 
-/// One execution of the recorded program.
-#[derive(Clone, Debug)]
-pub struct Step {
-    pub thread: u32,
-    pub begins_request: bool,
-    /// The function entered; its one code block is one instruction on a line of its own.
-    pub function: u32,
-    /// Address and whether it is a store; all of 8 bytes.
-    pub data: Vec<(u64, bool)>,
-}
-
+/// How many functions there are, each with one code block, of one instruction on a line of its own.
 pub const FUNCTIONS: u32 = 6;
 const CODE: u64 = 0x10_000;
 
-pub fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub fn programs() -> impl Strategy<Value = Vec<Step>> {
     // Few places that return addresses are pushed to and loaded from, besides all else.
     let address = prop_oneof![0u64..1200, 0u64..9000, (0u64..5).prop_map(|n| 4000 + n * 8)];
     let data = vec((address, any::<bool>()), 0..4);
     let step = (0u32..2, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
-    let step = step.prop_map(|(thread, begins_request, function, data)| Step {
+    let step = step.prop_map(|(thread, begins_request, block, data)| Step {
         thread,
         begins_request,
-        function,
+        block,
         data,
     });
     vec(step, 1..80)
@@ -55,22 +46,7 @@ pub fn record(
         let function = (&*format!("f{number}"), u64::from(number) * 64);
         definitions::function(&mut writer, (module, CODE), function, None)?;
     }
-    for thread in 0..2 {
-        writer.thread(1, thread)?;
-    }
-    for (stamp, step) in (1..).zip(steps) {
-        writer.stamp(step.thread, stamp)?;
-        if step.begins_request {
-            writer.request(step.thread)?;
-        }
-        writer.execution(step.thread, step.function)?;
-        for &(address, store) in &step.data {
-            let kind = if store { Kind::Store } else { Kind::Load };
-            writer.data(step.thread, 0, kind, 8, address)?;
-        }
-    }
-    writer.finish(EndReason::Interrupted)?;
-    Ok(())
+    perform(writer, 2, steps)
 }
 
 /// The request each step belongs to: they count in the order in which they begin.

@@ -1,0 +1,34 @@
+//! What made-up programs do, step by step, for tests that write traces of them.
+
+use corehop_traces::{EndReason, Error, Kind, Writer};
+
+/// One execution of the recorded program.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub thread: u32,
+    pub begins_request: bool,
+    /// Number of the code block.
+    pub block: u32,
+    /// Addresses, all of 8 bytes, and whether they are stored to.
+    pub data: Vec<(u64, bool)>,
+}
+
+/// Writes what so many threads do, each step at its own stamp, and ends the trace.
+pub fn perform(mut writer: Writer, threads: u32, steps: &[Step]) -> Result<(), Error> {
+    for thread in 0..threads {
+        writer.thread(1, thread)?;
+    }
+    for (stamp, step) in (1..).zip(steps) {
+        writer.stamp(step.thread, stamp)?;
+        if step.begins_request {
+            writer.request(step.thread)?;
+        }
+        writer.execution(step.thread, step.block)?;
+        for &(address, store) in &step.data {
+            let kind = if store { Kind::Store } else { Kind::Load };
+            writer.data(step.thread, 0, kind, 8, address)?;
+        }
+    }
+    writer.finish(EndReason::Interrupted)?;
+    Ok(())
+}
