@@ -5,6 +5,7 @@
 //! the return address. A fragment is jumped to, not called, so its entry is no place for a hook.
 
 use crate::image::{Image, PT_GNU_EH_FRAME, SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE, text_at, u64_at};
+use crate::targets;
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, Pointer, UnwindContext,
     UnwindSection, X86_64,
@@ -27,6 +28,8 @@ pub(crate) struct Layout {
     pub functions: Vec<Function>,
     /// Entries of functions and of fragments, in order.
     pub starts: Vec<u64>,
+    /// Entries that only the loader calls, to ask which implementation of a function to take.
+    pub resolvers: BTreeSet<u64>,
 }
 
 const STT_FUNC: u8 = 2;
@@ -49,8 +52,12 @@ pub(crate) fn layout(image: &Image) -> Layout {
             fragments.insert(start);
         }
     });
+    let mut resolvers = targets::resolvers(image);
     for kind in [SHT_SYMTAB, SHT_DYNSYM] {
-        read_symbols(image, kind, |start, size_bytes, name| {
+        read_symbols(image, kind, |start, size_bytes, name, is_resolver| {
+            if is_resolver {
+                resolvers.insert(start);
+            }
             if fragments.contains(&start) || name.ends_with(".cold") {
                 fragments.insert(start);
                 return;
@@ -75,6 +82,7 @@ pub(crate) fn layout(image: &Image) -> Layout {
     Layout {
         functions: functions.collect(),
         starts: starts.iter().copied().collect(),
+        resolvers,
     }
 }
 
@@ -84,7 +92,7 @@ fn room(image: &Image, start: u64, next: Option<u64>) -> u64 {
     next.map_or(left, |next| left.min(next - start))
 }
 
-fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str)) {
+fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str, bool)) {
     let Some(section) = image.sections.iter().find(|s| s.kind == kind) else {
         return;
     };
@@ -106,6 +114,7 @@ fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str)) 
                 start,
                 size,
                 text_at(names, head & 0xffff_ffff).unwrap_or(""),
+                kind == STT_GNU_IFUNC,
             );
         }
     }
