@@ -12,9 +12,10 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 3;
 
-const SOURCES: [&str; 23] = [
+const SOURCES: [&str; 24] = [
     "start.c",
     "modules.c",
+    "handed.c",
     "threads.c",
     "affinity.c",
     "count.c",

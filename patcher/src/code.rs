@@ -54,6 +54,11 @@ impl Code {
         }
         Ok(code)
     }
+
+    /// The places to be changed into jumps, and where each of these leads.
+    pub fn jumps(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.hooks.iter().map(|hook| (hook.site, hook.trampoline))
+    }
 }
 
 /// What the runtime reads of the hooks, and of the plan they are a part of.
