@@ -167,11 +167,9 @@ static void put_code(struct target *target)
     const struct handed_module *handed = target->handed;
     size_t size = (handed->code_size + PAGE - 1) & -PAGE;
     uintptr_t place = free_place(target, size);
-    long mapped = place == 0 ? -1
-                             : system_call(__NR_mmap, (long)place, (long)size,
-                                           PROT_READ | PROT_WRITE,
-                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if ((uintptr_t)mapped != place || place == 0)
+    int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    if (place == 0 || (uintptr_t)system_call(__NR_mmap, (long)place, (long)size,
+                                             PROT_READ | PROT_WRITE, kind, -1, 0) != place)
         REFUSE("%s: no room for %lu bytes of code within its reach", target->name, size);
     target->code = (uint8_t *)place;
     memcpy(target->code, file + handed->code, handed->code_size);

@@ -7,11 +7,7 @@
 
 use crate::failure::{Exit, Failure};
 use clap::Args;
-use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -38,21 +34,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = corehop_plans::read(&arguments.plan)?;
     let program = find(&arguments.command[0])?;
-    let handed = corehop_patcher::hand_over(&program, &plan)?;
-    let handed = in_memory("corehop-hooks", &handed)?;
-    let runtime = in_memory("corehop-runtime", corehop_runtime::LIBRARY)?;
-    let mut preload = OsString::from(format!("/proc/self/fd/{}", runtime.as_raw_fd()));
-    if let Some(users) = std::env::var_os("LD_PRELOAD").filter(|users| !users.is_empty()) {
-        preload.push(":");
-        preload.push(users);
-    }
-    let files = format!("{},{}", handed.as_raw_fd(), runtime.as_raw_fd());
-    let error = Command::new(&program)
+    let hooks = corehop_patcher::InMemory::new(&program, &plan)?;
+    let mut command = Command::new(&program);
+    command
         .arg0(&arguments.command[0])
-        .args(&arguments.command[1..])
-        .env("LD_PRELOAD", preload)
-        .env("COREHOP_RUN", files)
-        .exec();
+        .args(&arguments.command[1..]);
+    let error = hooks.hook(&mut command, None).exec();
     Err(Failure::new(
         Exit::Server,
         format!("{}: cannot be started: {error}", program.display()),
@@ -74,18 +61,4 @@ fn find(command: &OsStr) -> Result<PathBuf, Failure> {
         let name = command.display();
         Failure::new(Exit::Input, format!("{name}: no such program on PATH"))
     })
-}
-
-/// A file without a name that the program inherits.
-fn in_memory(name: &str, contents: &[u8]) -> Result<OwnedFd, Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(Exit::Missing, format!("{name}: no memory for it: {error}"))
-    };
-    // Kernels before 6.3 do not know the flag, and let such files be executed without it.
-    let created = memfd_create(name, MemfdFlags::EXEC)
-        .or_else(|_| memfd_create(name, MemfdFlags::empty()))
-        .map_err(|error| failed(error.into()))?;
-    let mut file = File::from(created);
-    file.write_all(contents).map_err(failed)?;
-    Ok(file.into())
 }
