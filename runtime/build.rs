@@ -9,11 +9,12 @@ use std::path::Path;
 
 /// Version of what a patched file and the runtime expect of each other: the note, the hook table,
 /// and how a trampoline calls.
-const ABI: u32 = 2;
+const ABI: u32 = 3;
 
-const SOURCES: [&str; 22] = [
+const SOURCES: [&str; 23] = [
     "start.c",
     "threads.c",
+    "calls.c",
     "affinity.c",
     "count.c",
     "carrier.c",

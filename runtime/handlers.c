@@ -35,7 +35,7 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
 {
     static void *kept;
     sigaction_function *next = (sigaction_function *)original(&kept, "sigaction");
-    if (!carriers_are_possible() || number <= 0 || number >= SIGNALS)
+    if (!(carriers_are_possible() || program.goes_back) || number <= 0 || number >= SIGNALS)
         return next(number, action, before);
     handler_function *former = handlers[number];
     struct sigaction ours, found;

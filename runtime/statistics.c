@@ -122,6 +122,17 @@ static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
     return 0;
 }
 
+/* Of a function at the end of whose calls threads go back. */
+static void write_ending(struct sheet *sheet, uint64_t calls, struct ending ending)
+{
+    uint64_t others = ending.returned + ending.unwound + ending.continued + ending.stayed;
+    PUT(sheet,
+        ",\"returned\":%lu,\"unwound\":%lu,\"continued\":%lu,\"stayed\":%lu,\"open\":%lu,"
+        "\"hops_back\":%lu",
+        ending.returned, ending.unwound, ending.continued, ending.stayed,
+        calls > others ? calls - others : 0, ending.hops);
+}
+
 static void write_report(struct sheet *sheet, struct tally all)
 {
     uint64_t failed = 0, tallies = 0, sampled = 0, lengths[LENGTHS] = {0};
@@ -146,8 +157,11 @@ static void write_report(struct sheet *sheet, struct tally all)
         struct tally total = total_of(i);
         PUT(sheet, "%s\n{\"symbol\":", i == 0 ? "" : ",");
         write_text(sheet, program.names + hook->name);
-        PUT(sheet, ",\"offset\":%lu,\"core\":%u,\"calls\":%lu,\"hops\":%lu}", hook->offset,
+        PUT(sheet, ",\"offset\":%lu,\"core\":%u,\"calls\":%lu,\"hops\":%lu", hook->offset,
             hook->core, total.calls, total.hops);
+        if (hook->mode == GOES_BACK)
+            write_ending(sheet, total.calls, ending_of(i));
+        PUT(sheet, "}");
     }
     PUT(sheet, "]}\n");
     flush(sheet);
@@ -181,6 +195,8 @@ void write_statistics(void)
         struct tally total = total_of(i);
         all.calls += total.calls;
         all.hops += total.hops;
+        if (program.hooks[i].mode == GOES_BACK)
+            all.hops += ending_of(i).hops;
     }
     if (is_child && all.calls == 0)
         return;

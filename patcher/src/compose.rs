@@ -14,8 +14,10 @@ use crate::image::{
     DT_NEEDED, DT_NULL, DT_STRSZ, DT_STRTAB, DYN_SIZE, Image, PF_R, PF_W, PF_X, PHDR_SIZE,
     PT_DYNAMIC, PT_LOAD, PT_NOTE, PT_PHDR, Section, Segment,
 };
-use crate::note::{self, Change, Manifest, Original, PatchedHook, RuntimeNote};
-use crate::trampoline;
+use crate::note::{self, Change, Manifest, Original, PatchedHook, PatchedReturn, RuntimeNote};
+use crate::sites::sites;
+use crate::trampoline::{self, Stubs};
+use corehop_plans::Mode;
 use std::collections::BTreeMap;
 
 /// What the manifest calls this corehop.
@@ -40,6 +42,8 @@ pub struct Hook {
     pub symbol: String,
     /// Plan core it moves the thread to.
     pub core: u32,
+    /// Whether the thread goes back when the call returns.
+    pub mode: Mode,
 }
 
 /// A file as pieces: the original's bytes with changes, a hole, and a tail.
@@ -73,7 +77,7 @@ pub(crate) fn compose(analysis: &Analysis, hooks: &[Hook], cores: u32) -> Result
     composer.tail.resize(SLOT_SIZE as usize, 0);
     let moved_dynamic = composer.reserve_dynamic();
     composer.finish_segment(PF_R | PF_W);
-    let (stub, patched) = composer.trampolines(hooks, slot)?;
+    let code = composer.trampolines(hooks, slot)?;
     composer.finish_segment(PF_R | PF_X);
     let strings = composer.strings()?;
     composer.dynamic(moved_dynamic, &strings)?;
@@ -88,6 +92,7 @@ pub(crate) fn compose(analysis: &Analysis, hooks: &[Hook], cores: u32) -> Result
         slot,
         table,
         names,
+        calls: hooks.iter().filter(|hook| hook.mode == Mode::Call).count() as u32,
     };
     let manifest = Manifest {
         version: note::VERSION,
@@ -101,8 +106,9 @@ pub(crate) fn compose(analysis: &Analysis, hooks: &[Hook], cores: u32) -> Result
         abi: corehop_runtime::ABI,
         cores,
         slot,
-        stub,
-        hooks: patched,
+        stubs: code.stubs,
+        hooks: code.hooks,
+        returns: code.returns,
         changes: composer.changes(),
     };
     let note = composer.append(&note::render(&runtime, &manifest), 8);
@@ -113,6 +119,13 @@ pub(crate) fn compose(analysis: &Analysis, hooks: &[Hook], cores: u32) -> Result
         tail_offset: composer.tail_offset,
         tail: composer.tail,
     })
+}
+
+/// Where the new code lies.
+struct Code {
+    stubs: Stubs,
+    hooks: Vec<PatchedHook>,
+    returns: Vec<PatchedReturn>,
 }
 
 /// Where a piece of the tail lies.
@@ -213,33 +226,41 @@ impl<'a> Composer<'a> {
         Some(self.append(&vec![0; used as usize], DYN_SIZE as usize))
     }
 
-    /// Stub and trampolines, and the jumps to them; gives the stub's address.
-    fn trampolines(
-        &mut self,
-        hooks: &[Hook],
-        slot: u64,
-    ) -> Result<(u64, Vec<PatchedHook>), String> {
-        let stub = self.address();
-        let code = trampoline::stub(stub, slot)?;
-        self.append(&code, 1);
-        let mut patched = Vec::new();
-        for (index, hook) in hooks.iter().enumerate() {
-            let stolen = self.analysis.stolen(hook.offset)?;
-            let address = self.append(&[], TRAMPOLINE_ALIGNMENT).address;
-            let code = trampoline::trampoline(address, index as u32, stub, &stolen)?;
-            self.append(&code, 1);
-            let place = self.image.file_offset(stolen.site);
-            let place = place.ok_or_else(|| format!("{:#x} is not in it", stolen.site))?;
-            self.change(place, &trampoline::entry_jump(stolen.site, address)?)?;
-            patched.push(PatchedHook {
-                offset: hook.offset,
-                core: hook.core,
-                symbol: hook.symbol.clone(),
-                site: stolen.site,
-                trampoline: address,
-            });
+    /// Stubs and trampolines, and the jumps to them.
+    fn trampolines(&mut self, hooks: &[Hook], slot: u64) -> Result<Code, String> {
+        let enter = self.address();
+        self.append(&trampoline::stub(enter, slot)?, 1);
+        let leave = self.append(&[], TRAMPOLINE_ALIGNMENT).address;
+        self.append(&trampoline::stub(leave, slot + 8)?, 1);
+        let mut code = Code {
+            stubs: Stubs { enter, leave },
+            hooks: Vec::with_capacity(hooks.len()),
+            returns: Vec::new(),
+        };
+        for site in sites(self.analysis, hooks)? {
+            let trampoline = self.append(&[], TRAMPOLINE_ALIGNMENT).address;
+            let bytes = trampoline::trampoline(trampoline, 0, code.stubs, &site)?;
+            self.append(&bytes, 1);
+            let at = site.stolen.site;
+            let place = self.image.file_offset(at);
+            let place = place.ok_or_else(|| format!("{at:#x} is not in it"))?;
+            self.change(place, &trampoline::entry_jump(at, trampoline)?)?;
+            match site.hook.map(|index| &hooks[index]) {
+                Some(hook) => code.hooks.push(PatchedHook {
+                    offset: hook.offset,
+                    core: hook.core,
+                    mode: hook.mode,
+                    symbol: hook.symbol.clone(),
+                    site: at,
+                    trampoline,
+                }),
+                None => code.returns.push(PatchedReturn {
+                    site: at,
+                    trampoline,
+                }),
+            }
         }
-        Ok((stub, patched))
+        Ok(code)
     }
 
     fn strings(&mut self) -> Result<Strings, String> {
@@ -288,7 +309,8 @@ impl<'a> Composer<'a> {
         let mut table = Vec::with_capacity(hooks.len() * HOOK_SIZE as usize);
         for hook in hooks {
             table.extend(hook.offset.to_le_bytes());
-            table.extend(hook.core.to_le_bytes());
+            table.extend((hook.core as u16).to_le_bytes());
+            table.extend(u16::from(hook.mode == Mode::Call).to_le_bytes());
             table.extend((names.len() as u32).to_le_bytes());
             names.extend(hook.symbol.bytes().filter(|&byte| byte != 0));
             names.push(0);

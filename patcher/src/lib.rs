@@ -16,10 +16,12 @@
 mod analysis;
 mod compose;
 mod error;
+mod exits;
 mod functions;
 mod image;
 mod note;
 mod patch;
+mod sites;
 mod steal;
 mod targets;
 mod trampoline;

@@ -7,6 +7,8 @@
 //! in the file says what the manifest must be: a changed digit in it would still be JSON.
 
 use crate::image::Image;
+use crate::trampoline::Stubs;
+use corehop_plans::Mode;
 use serde::{Deserialize, Serialize};
 
 /// Owner of our notes, terminating zero included.
@@ -16,7 +18,7 @@ const RUNTIME: u32 = 1;
 /// Note type of the manifest.
 const MANIFEST: u32 = 2;
 /// Version of the manifest.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// What a patched file says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,11 +30,12 @@ pub(crate) struct Manifest {
     pub runtime: String,
     pub abi: u32,
     pub cores: u32,
-    /// Virtual address of the runtime's pointer slot.
+    /// Virtual address of the runtime's two pointers.
     pub slot: u64,
-    /// Virtual address of the code all trampolines call.
-    pub stub: u64,
+    pub stubs: Stubs,
     pub hooks: Vec<PatchedHook>,
+    /// Returns that end calls, but for those that a hook displaces.
+    pub returns: Vec<PatchedReturn>,
     /// Every place of the original that reads differently now.
     pub changes: Vec<Change>,
 }
@@ -50,8 +53,17 @@ pub(crate) struct Original {
 pub(crate) struct PatchedHook {
     pub offset: u64,
     pub core: u32,
+    pub mode: Mode,
     pub symbol: String,
     /// Where the jump stands: the entry, or behind its `endbr64`.
+    pub site: u64,
+    pub trampoline: u64,
+}
+
+/// One return, by virtual addresses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PatchedReturn {
+    /// Where the jump stands.
     pub site: u64,
     pub trampoline: u64,
 }
@@ -87,9 +99,11 @@ pub(crate) struct RuntimeNote {
     pub slot: u64,
     pub table: u64,
     pub names: u64,
+    /// Functions at the end of whose calls threads go back.
+    pub calls: u32,
 }
 
-const RUNTIME_NOTE_SIZE: u32 = 40;
+const RUNTIME_NOTE_SIZE: u32 = 48;
 
 impl RuntimeNote {
     fn bytes(&self) -> Vec<u8> {
@@ -98,6 +112,7 @@ impl RuntimeNote {
         let words = words.into_iter().flat_map(u32::to_le_bytes);
         words
             .chain(addresses.into_iter().flat_map(u64::to_le_bytes))
+            .chain([self.calls, 0].into_iter().flat_map(u32::to_le_bytes))
             .collect()
     }
 
@@ -112,6 +127,7 @@ impl RuntimeNote {
             slot: u64_at(bytes, 16)?,
             table: u64_at(bytes, 24)?,
             names: u64_at(bytes, 32)?,
+            calls: u32_at(bytes, 40)?,
         })
     }
 }

@@ -106,13 +106,6 @@ fn choose(analysis: &Analysis, plan: &Plan, binary: &Path) -> Result<Vec<Hook>, 
             plan.cores
         ));
     }
-    if let Some(function) = plan.functions.iter().find(|f| f.mode == Mode::Call) {
-        return Err(format!(
-            "the plan has mode \"call\" for {}, but no runtime can take a thread back when a call \
-             returns: make it \"enter\" if `corehop replay --plan` says that this pays as well",
-            function.symbol
-        ));
-    }
     let own = analysis
         .build_id()
         .ok_or("it has no build id, so no plan can be known to fit it")?;
@@ -138,8 +131,19 @@ fn choose(analysis: &Analysis, plan: &Plan, binary: &Path) -> Result<Vec<Hook>, 
         ));
     }
     let unsafe_ones = hooks.iter().filter_map(|hook| {
-        let reason = analysis.unsafe_reason(hook.offset)?;
-        Some(format!("{} at {:#x}: {reason}", hook.symbol, hook.offset))
+        let (symbol, offset) = (&hook.symbol, hook.offset);
+        if let Some(reason) = analysis.unsafe_reason(offset) {
+            return Some(format!("{symbol} at {offset:#x}: {reason}"));
+        }
+        let reason = match hook.mode {
+            Mode::Enter => None,
+            Mode::Call => analysis.return_reason(offset),
+        };
+        reason.map(|reason| {
+            format!(
+                "{symbol} at {offset:#x} in mode \"call\": {reason}; mode \"enter\" is possible"
+            )
+        })
     });
     let unsafe_ones: Vec<String> = unsafe_ones.collect();
     if unsafe_ones.is_empty() {
@@ -154,6 +158,7 @@ fn hook(function: &PlannedFunction) -> Hook {
         offset: function.offset,
         symbol: function.symbol.clone(),
         core: function.core,
+        mode: function.mode,
     }
 }
 

@@ -10,7 +10,10 @@ use crate::image::{
     u32_at, u64_at,
 };
 use crate::note::{self, Manifest, PatchedHook, RuntimeNote};
+use crate::sites::{Site, sites};
+use crate::trampoline::Stubs;
 use crate::{Analysis, Error, Hook, compose, trampoline};
+use corehop_plans::Mode;
 use std::path::Path;
 
 /// What a verification looked at and found.
@@ -86,16 +89,12 @@ pub(crate) fn check(
     findings.extend(check_segments(&image, &before.image).err());
     findings.extend(check_dynamic(&image, &before.image).err());
     findings.extend(check_note(&image, &manifest).err());
-    let stub = image.bytes_at(manifest.stub).unwrap_or_default();
-    findings.extend(trampoline::check_stub(stub, manifest.stub, manifest.slot).err());
-    for (index, hook) in manifest.hooks.iter().enumerate() {
-        let result = check_hook(&image, &before, &manifest, index, hook);
-        findings.extend(
-            result
-                .err()
-                .map(|problem| format!("hook {} at {:#x}: {problem}", hook.symbol, hook.offset)),
-        );
+    let Stubs { enter, leave } = manifest.stubs;
+    for (stub, slot) in [(enter, manifest.slot), (leave, manifest.slot.wrapping_add(8))] {
+        let code = image.bytes_at(stub).unwrap_or_default();
+        findings.extend(trampoline::check_stub(code, stub, slot).err());
     }
+    findings.extend(check_sites(&image, &before, &manifest));
     Ok(findings)
 }
 
@@ -129,13 +128,7 @@ fn undo(image: &Image, manifest: &Manifest) -> Result<Vec<u8>, String> {
 fn check_every_byte(image: &Image, manifest: &Manifest) -> Result<(), String> {
     let before = Analysis::from_bytes(undo(image, manifest)?, &image.path);
     let before = before.map_err(|error| error.to_string())?;
-    let hooks = manifest.hooks.iter().map(|hook| Hook {
-        offset: hook.offset,
-        symbol: hook.symbol.clone(),
-        core: hook.core,
-    });
-    let hooks: Vec<Hook> = hooks.collect();
-    let again = compose::compose(&before, &hooks, manifest.cores)?.to_bytes();
+    let again = compose::compose(&before, &hooks(manifest), manifest.cores)?.to_bytes();
     let same = again.iter().zip(&image.bytes).take_while(|(a, b)| a == b);
     let same = same.count();
     if same < again.len().max(image.bytes.len()) {
@@ -228,23 +221,22 @@ fn check_dynamic(image: &Image, before: &Image) -> Result<(), String> {
 /// What the runtime will read agrees with the manifest.
 fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
     let note = RuntimeNote::of(image).ok_or("the runtime's note is missing")?;
-    let says = (note.abi, note.cores, note.hooks as usize, note.slot);
-    if says
-        != (
-            manifest.abi,
-            manifest.cores,
-            manifest.hooks.len(),
-            manifest.slot,
-        )
+    let is_call = |hook: &&PatchedHook| hook.mode == Mode::Call;
+    let calls = manifest.hooks.iter().filter(is_call).count();
+    let counts = (note.hooks as usize, note.calls as usize);
+    let says = (note.abi, note.cores, note.slot);
+    if says != (manifest.abi, manifest.cores, manifest.slot)
+        || counts != (manifest.hooks.len(), calls)
     {
         return Err("the runtime's note and the manifest contradict each other".into());
     }
     let slot = image
         .segment_at(note.slot)
         .filter(|s| s.is_loaded(PF_R | PF_W));
-    let is_empty = image.bytes_at(note.slot).and_then(|b| u64_at(b, 0)) == Some(0);
+    let words = image.bytes_at(note.slot).unwrap_or_default();
+    let is_empty = [0, 8].iter().all(|&at| u64_at(words, at) == Some(0));
     if slot.is_none() || !is_empty {
-        return Err("the runtime's slot is not an empty word it can write".into());
+        return Err("the runtime's slot is not two empty words it can write".into());
     }
     let table = image.bytes_at(note.table).unwrap_or_default();
     let names = image.bytes_at(note.names).unwrap_or_default();
@@ -252,8 +244,9 @@ fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
         let at = index as u64 * 16;
         let name = u32_at(table, at + 12).and_then(|at| text_at(names, at.into()));
         let core = u32_at(table, at + 8);
+        let mode = u32::from(hook.mode == Mode::Call) << 16;
         let expected = hook.symbol.replace('\0', "");
-        let is_right = u64_at(table, at) == Some(hook.offset) && core == Some(hook.core);
+        let is_right = u64_at(table, at) == Some(hook.offset) && core == Some(hook.core | mode);
         if !is_right || name != Some(&expected) || hook.core >= manifest.cores {
             return Err(format!(
                 "entry {index} of the hook table is not {expected}'s"
@@ -263,28 +256,67 @@ fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
-fn check_hook(
+/// The hooks that the manifest names.
+fn hooks(manifest: &Manifest) -> Vec<Hook> {
+    let hooks = manifest.hooks.iter().map(|hook| Hook {
+        offset: hook.offset,
+        symbol: hook.symbol.clone(),
+        core: hook.core,
+        mode: hook.mode,
+    });
+    hooks.collect()
+}
+
+/// Every entry and return that the hooks ask for, and no other, is a jump to its own trampoline.
+fn check_sites(image: &Image, before: &Analysis, manifest: &Manifest) -> Vec<String> {
+    let sites = match sites(before, &hooks(manifest)) {
+        Ok(sites) => sites,
+        Err(problem) => return vec![problem],
+    };
+    let hooks = manifest.hooks.iter().map(|h| (h.site, h.trampoline));
+    let returns = manifest.returns.iter().map(|r| (r.site, r.trampoline));
+    let (named, asked) = (manifest.returns.len() + manifest.hooks.len(), sites.len());
+    if named != asked {
+        return vec![format!(
+            "its manifest names {named} places where its hooks ask for {asked}"
+        )];
+    }
+    let problem = |(site, (at, trampoline)): (&Site, (u64, u64))| {
+        let problem = check_site(image, manifest, site, at, trampoline).err()?;
+        let hook = site.hook.map(|index| &manifest.hooks[index]);
+        Some(match hook {
+            Some(hook) => format!("hook {} at {:#x}: {problem}", hook.symbol, hook.offset),
+            None => format!("return at {at:#x}: {problem}"),
+        })
+    };
+    sites
+        .iter()
+        .zip(hooks.chain(returns))
+        .filter_map(problem)
+        .collect()
+}
+
+fn check_site(
     image: &Image,
-    before: &Analysis,
     manifest: &Manifest,
-    index: usize,
-    hook: &PatchedHook,
+    site: &Site,
+    at: u64,
+    trampoline: u64,
 ) -> Result<(), String> {
-    let stolen = before.stolen(hook.offset)?;
-    if stolen.site != hook.site {
-        return Err(format!("its jump belongs to {:#x}", stolen.site));
+    if site.stolen.site != at {
+        return Err(format!("its jump belongs to {:#x}", site.stolen.site));
     }
-    let jump = trampoline::entry_jump(hook.site, hook.trampoline)?;
-    let place = image.bytes_at(hook.site).unwrap_or_default();
+    let jump = trampoline::entry_jump(at, trampoline)?;
+    let place = image.bytes_at(at).unwrap_or_default();
     if !place.starts_with(&jump) {
-        return Err("its entry does not jump to its trampoline".into());
+        return Err("it does not jump to its trampoline".into());
     }
-    let segment = image.segment_at(hook.trampoline);
+    let segment = image.segment_at(trampoline);
     if !segment.is_some_and(|s| s.is_loaded(PF_R | PF_X)) {
         return Err("its trampoline is not in an executable segment".into());
     }
-    let code = image.bytes_at(hook.trampoline).unwrap_or_default();
-    trampoline::check(code, hook.trampoline, index as u32, manifest.stub, &stolen)
+    let code = image.bytes_at(trampoline).unwrap_or_default();
+    trampoline::check(code, trampoline, 0, manifest.stubs, site)
 }
 
 /// Whether the runtime beside a patched file is there and speaks its interface.

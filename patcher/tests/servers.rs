@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Running, Statistics, patched, plan_of, plan_of_all, start, start_reading};
+use workshop::{Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_calls, start, start_reading};
 
 /// A patched server's folder, program and where it leaves its statistics.
 struct Server {
@@ -271,4 +271,33 @@ fn serve_mariadbd(backend: &str) {
     kept(&statistics, backend);
     assert_eq!(statistics.of("_ZN7handler12ha_write_rowEPKh").0, 50);
     assert!(statistics.called() > 2000, "{}", statistics.called());
+}
+
+/// With every function that allows it going back at the end of its calls.
+fn all_calls(binary: &Path) -> corehop_plans::Plan {
+    plan_of_all_calls(binary, 2)
+}
+
+/// Fails unless calls ended as they began.
+fn balanced(statistics: &Statistics, least: u64) {
+    let [calls, returned, unwound, continued, stayed, open] =
+        ["calls", "returned", "unwound", "continued", "stayed", "open"]
+            .map(|key| statistics.of_calls(key));
+    println!("{calls} calls: {returned} returned, {unwound} unwound, {continued} continued, {stayed} stayed, {open} open");
+    assert_eq!(calls, returned + unwound + continued + stayed + open);
+    assert!(calls > least, "{calls}");
+}
+
+#[test]
+fn probe() {
+    for (binary, what) in [("/usr/bin/redis-server", 0), ("/usr/sbin/mariadbd", 1)] {
+        let backends = ["count", "carrier"];
+        for backend in backends {
+            if what == 0 {
+                let s = serve_redis(&hooked(binary, all_calls), backend);
+                kept(&s, backend);
+                balanced(&s, 10);
+            }
+        }
+    }
 }
