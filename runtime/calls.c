@@ -3,8 +3,8 @@
  *
  * Each thread keeps its open calls in the order of its stack: where the return address of each is,
  * and where the thread was. The stack tells everything else. A return takes the call whose return
- * address it is about to use. An entry that finds a call open at its own place was jumped to from
- * within that call, and goes on with it. Calls below the stack pointer were left by an exception or
+ * address it is about to use. An entry that finds a call open at its own place, to return to where it
+ * will return, was jumped to from within that call, and goes on with it. Calls below the stack pointer were left by an exception or
  * a jump past them; the thread goes back to where the outermost of them came from. That is seen at
  * the next hook, and sooner where guards.c sees such a flight end. These are the rules by which a
  * replay finds where calls end (traces/src/calls.rs).
@@ -24,6 +24,7 @@ _Static_assert(offsetof(struct place, counted) == PLACE_COUNTED, "enter.S");
 _Static_assert(offsetof(struct place, handlers) == PLACE_HANDLERS, "enter.S");
 _Static_assert(offsetof(struct hook, mode) == HOOK_CORE + HOOK_MODE_BIT / 8, "enter.S");
 _Static_assert(offsetof(struct call, at) == CALL_AT, "enter.S");
+_Static_assert(offsetof(struct call, returns_to) == CALL_RETURNS_TO, "enter.S");
 _Static_assert(offsetof(struct call, hook) == CALL_HOOK, "enter.S");
 _Static_assert(offsetof(struct call, came_from) == CALL_CAME_FROM, "enter.S");
 _Static_assert(sizeof(struct call) == CALL_SIZE, "enter.S");
@@ -81,7 +82,9 @@ bool begin_call(uint32_t hook, uintptr_t at)
         return !goes_back;
     }
     uint32_t left = place.open->hook;
-    int32_t back = drop_below(at);
+    uintptr_t returns_to = *(const uintptr_t *)at;
+    bool is_another = place.open->at == at && place.open->returns_to != returns_to;
+    int32_t back = drop_below(at + is_another);
     if (!goes_back)
         return true;
     if (place.open->at == at) {
@@ -94,7 +97,7 @@ bool begin_call(uint32_t hook, uintptr_t at)
             go_back(left, back);
         return false;
     }
-    place.open[1] = (struct call){at, hook, back >= 0 ? back : place.counted};
+    place.open[1] = (struct call){at, returns_to, hook, back >= 0 ? back : place.counted};
     place.open++;
     return true;
 }

@@ -62,6 +62,7 @@ struct ending {
 /* An open call of such a function, in the order of the stack. */
 struct call {
     uintptr_t at; /* where its return address is */
+    uintptr_t returns_to;
     uint32_t hook;
     int32_t came_from;
 };

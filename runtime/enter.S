@@ -144,6 +144,8 @@ enter_call:
         movl %fs:PLACE_COUNTED(%rcx), %eax
         movq %rdi, CALL_SIZE+CALL_AT(%rsi)
         movl %eax, CALL_SIZE+CALL_CAME_FROM(%rsi)
+        movq (%rdi), %rax
+        movq %rax, CALL_SIZE+CALL_RETURNS_TO(%rsi)
         movl 16+40(%rsp), %eax
         movl %eax, CALL_SIZE+CALL_HOOK(%rsi)
         addq $CALL_SIZE, %rsi

@@ -19,9 +19,10 @@
 #define HOOK_CORE 8
 #define HOOK_MODE_BIT 16 /* of the word at HOOK_CORE */
 #define CALL_AT 0
-#define CALL_HOOK 8
-#define CALL_CAME_FROM 12
-#define CALL_SIZE 16
+#define CALL_RETURNS_TO 8
+#define CALL_HOOK 16
+#define CALL_CAME_FROM 20
+#define CALL_SIZE 24
 #define ENDING_SHIFT 6
 
 #endif

@@ -90,7 +90,10 @@ pub(crate) fn check(
     findings.extend(check_dynamic(&image, &before.image).err());
     findings.extend(check_note(&image, &manifest).err());
     let Stubs { enter, leave } = manifest.stubs;
-    for (stub, slot) in [(enter, manifest.slot), (leave, manifest.slot.wrapping_add(8))] {
+    for (stub, slot) in [
+        (enter, manifest.slot),
+        (leave, manifest.slot.wrapping_add(8)),
+    ] {
         let code = image.bytes_at(stub).unwrap_or_default();
         findings.extend(trampoline::check_stub(code, stub, slot).err());
     }

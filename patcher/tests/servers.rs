@@ -6,7 +6,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_calls, start, start_reading};
+use workshop::{
+    Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_calls, start, start_reading,
+};
 
 /// A patched server's folder, program and where it leaves its statistics.
 struct Server {
@@ -68,13 +70,23 @@ fn answer(connection: &mut BufReader<UnixStream>) -> String {
 
 const ROUNDS: u64 = 200;
 
-/// Counting alone, and with every function on the other core than its neighbours.
-const EVERYWHERE: [&str; 2] = ["count", "carrier"];
+/// A backend, and the functions that are hooked.
+type Trial = (&'static str, fn(&Path, u32) -> corehop_plans::Plan);
 
-/// Fails if the server gave up its backend on the way.
+/// Counting alone, and with every function on the other core than its neighbours; threads stay, or
+/// go back at the end of every call that allows it.
+const EVERYWHERE: [Trial; 4] = [
+    ("count", plan_of_all),
+    ("carrier", plan_of_all),
+    ("count", plan_of_all_calls),
+    ("carrier", plan_of_all_calls),
+];
+
+/// Fails if the server gave up its backend on the way, or lost a call.
 fn kept(statistics: &Statistics, backend: &str) {
     assert_eq!(statistics.0["backend"], backend);
     assert_eq!(statistics.total("failed_hops"), 0, "{backend}");
+    statistics.check_balance();
 }
 
 /// Starts redis, sets and gets `ROUNDS` keys, checks every answer, stops it.
@@ -112,8 +124,8 @@ fn serve_redis(server: &Server, backend: &str) -> Statistics {
 
 #[test]
 fn redis_serves_with_every_function_hooked() {
-    for backend in EVERYWHERE {
-        let server = hooked("/usr/bin/redis-server", |binary| plan_of_all(binary, 2));
+    for (backend, plan) in EVERYWHERE {
+        let server = hooked("/usr/bin/redis-server", |binary| plan(binary, 2));
         let statistics = serve_redis(&server, backend);
         kept(&statistics, backend);
         assert_eq!(statistics.of("processCommand").0, 2 * ROUNDS);
@@ -145,13 +157,11 @@ fn redis_hops_as_often_as_the_plan_says() {
 
 #[test]
 fn memcached_serves_with_every_function_hooked() {
-    EVERYWHERE
-        .iter()
-        .for_each(|backend| serve_memcached(backend));
+    EVERYWHERE.into_iter().for_each(serve_memcached);
 }
 
-fn serve_memcached(backend: &str) {
-    let server = hooked("/usr/bin/memcached", |binary| plan_of_all(binary, 2));
+fn serve_memcached((backend, plan): Trial) {
+    let server = hooked("/usr/bin/memcached", |binary| plan(binary, 2));
     let socket = server.path("memcached.sock");
     let mut command = server.command(backend);
     command.args(["-U", "0", "-u", "root", "-t", "2", "-s"]);
@@ -175,11 +185,11 @@ fn serve_memcached(backend: &str) {
 
 #[test]
 fn nginx_serves_with_every_function_hooked() {
-    EVERYWHERE.iter().for_each(|backend| serve_nginx(backend));
+    EVERYWHERE.into_iter().for_each(serve_nginx);
 }
 
-fn serve_nginx(backend: &str) {
-    let server = hooked("/usr/sbin/nginx", |binary| plan_of_all(binary, 2));
+fn serve_nginx((backend, plan): Trial) {
+    let server = hooked("/usr/sbin/nginx", |binary| plan(binary, 2));
     let socket = server.path("nginx.sock");
     std::fs::write(server.path("page.html"), "a page\n").unwrap();
     let root = server.folder.path().display();
@@ -231,13 +241,11 @@ fn serve_nginx(backend: &str) {
 
 #[test]
 fn mariadbd_serves_with_every_function_hooked() {
-    EVERYWHERE
-        .iter()
-        .for_each(|backend| serve_mariadbd(backend));
+    EVERYWHERE.into_iter().for_each(serve_mariadbd);
 }
 
-fn serve_mariadbd(backend: &str) {
-    let server = hooked("/usr/sbin/mariadbd", |binary| plan_of_all(binary, 2));
+fn serve_mariadbd((backend, plan): Trial) {
+    let server = hooked("/usr/sbin/mariadbd", |binary| plan(binary, 2));
     let answers = server.path("answers");
     std::fs::create_dir(server.path("data")).unwrap();
     let mut script = String::from("create database bank;\nuse bank;\n");
@@ -271,33 +279,4 @@ fn serve_mariadbd(backend: &str) {
     kept(&statistics, backend);
     assert_eq!(statistics.of("_ZN7handler12ha_write_rowEPKh").0, 50);
     assert!(statistics.called() > 2000, "{}", statistics.called());
-}
-
-/// With every function that allows it going back at the end of its calls.
-fn all_calls(binary: &Path) -> corehop_plans::Plan {
-    plan_of_all_calls(binary, 2)
-}
-
-/// Fails unless calls ended as they began.
-fn balanced(statistics: &Statistics, least: u64) {
-    let [calls, returned, unwound, continued, stayed, open] =
-        ["calls", "returned", "unwound", "continued", "stayed", "open"]
-            .map(|key| statistics.of_calls(key));
-    println!("{calls} calls: {returned} returned, {unwound} unwound, {continued} continued, {stayed} stayed, {open} open");
-    assert_eq!(calls, returned + unwound + continued + stayed + open);
-    assert!(calls > least, "{calls}");
-}
-
-#[test]
-fn probe() {
-    for (binary, what) in [("/usr/bin/redis-server", 0), ("/usr/sbin/mariadbd", 1)] {
-        let backends = ["count", "carrier"];
-        for backend in backends {
-            if what == 0 {
-                let s = serve_redis(&hooked(binary, all_calls), backend);
-                kept(&s, backend);
-                balanced(&s, 10);
-            }
-        }
-    }
 }

@@ -244,7 +244,9 @@ impl Statistics {
         let functions = self.0["functions"].as_array().unwrap();
         let found = functions.iter().find(|f| f["symbol"] == symbol);
         let found = found.unwrap_or_else(|| panic!("no {symbol} in the statistics"));
-        found[key].as_u64().unwrap_or_else(|| panic!("no {key} of {symbol}"))
+        found[key]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no {key} of {symbol}"))
     }
 
     /// Sums of a count over the functions at the end of whose calls threads go back.
@@ -252,6 +254,13 @@ impl Statistics {
         let functions = self.0["functions"].as_array().unwrap();
         let calls = functions.iter().filter(|f| f.get("returned").is_some());
         calls.map(|f| f[key].as_u64().unwrap()).sum()
+    }
+
+    /// Fails unless every call that began has ended or is open.
+    pub fn check_balance(&self) {
+        let ends = ["returned", "unwound", "continued", "stayed", "open"];
+        let ended: u64 = ends.iter().map(|key| self.of_calls(key)).sum();
+        assert_eq!(self.of_calls("calls"), ended);
     }
 
     /// Number of functions that were called at all.
