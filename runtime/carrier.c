@@ -99,6 +99,8 @@ static const char *reason_against(void)
 {
     uint32_t a, b, c, d;
     uint64_t shadow = 0;
+    if (!is_starting)
+        return "the program had started before its first patched file was loaded";
     __cpuid(1, a, b, c, d);
     if ((getauxval(AT_HWCAP2) & HAS_FSGSBASE) == 0)
         return "this machine or kernel has no FSGSBASE";

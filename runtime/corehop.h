@@ -28,9 +28,22 @@ struct note {
     uint32_t size;  /* of this struct: a later one may be longer */
     uint64_t slot;  /* where the trampolines look for enter and leave; zero in the file */
     uint64_t table; /* of struct hook */
-    uint64_t names; /* zero-terminated symbols, one after the other */
-    uint32_t calls; /* functions of the plan at the end of whose calls threads go back */
+    uint64_t names; /* zero-terminated texts, one after the other */
+    uint64_t modules; /* of struct planned: all the files that the plan names */
+    uint32_t names_size;
+    uint32_t plan;    /* checksum of the plan: equal in all files patched by it */
+    uint32_t count;   /* entries of modules */
+    uint32_t own;     /* this file's among them */
+    uint32_t calls;   /* functions of the plan at the end of whose calls threads go back */
     uint32_t unused;
+};
+
+/* One of the files that a plan names. Hooks are numbered through all of them. */
+struct planned {
+    uint32_t first; /* hook */
+    uint32_t hooks;
+    uint32_t name;     /* distance of the file's name from note.names */
+    uint32_t build_id; /* likewise, in hexadecimal */
 };
 
 struct hook {
@@ -115,13 +128,25 @@ struct backend {
     void (*forked)(void);
 };
 
-/* The patched program, filled in by start.c before any hook runs. */
+/* A file that the plan names, by modules.c. */
+struct module {
+    uint32_t first; /* hook */
+    uint32_t hooks;
+    const char *name;
+    const char *build_id;
+    const char *names; /* symbols; NULL until it is loaded */
+    size_t names_size;
+    uintptr_t *slot;   /* NULL while it is not loaded */
+};
+
+/* The patched program, filled in before any hook runs. */
 struct program {
     uint32_t cores;
-    uint32_t hook_count;
-    const struct hook *hooks;
-    const char *names;
-    uintptr_t *slot;
+    uint32_t hook_count; /* of all modules */
+    struct hook *hooks;
+    struct module *modules;
+    uint32_t module_count;
+    uint32_t plan;
     const struct backend *backend; /* changes while the program runs, if control.c says so */
     bool goes_back; /* at the end of some function's calls */
 };
@@ -149,7 +174,15 @@ size_t size_of_calls(void);
 void set_calls(struct block *block);
 struct ending ending_of(uint32_t hook);
 
+/* modules.c */
+/* Looks for patched files among those loaded; true if there are some and nothing is wrong. */
+bool find_modules(void);
+/* Has the trampolines of all files go to `address`, once all files are there. */
+void fill_slots(uintptr_t address);
+void modules_forked(void);
+
 /* start.c */
+extern bool is_starting; /* before main() */
 const struct backend *backend_called(const char *name);
 bool backend_is_usable(const struct backend *backend);
 /* From its next hook on, each thread is moved by `to`. */
@@ -233,6 +266,7 @@ void control_forked(void);
 
 /* guards.c */
 void prepare_guards(void);
+bool stands_in_for_libc(void);
 
 /* system.c: system calls by instruction, since libc's wrappers may touch vector registers and
  * errno. They return a negative errno. */

@@ -138,7 +138,6 @@ void prepare_guards(void)
 {
     for (size_t i = 0; i < sizeof guarded_calls / sizeof *guarded_calls; i++)
         originals[i] = dlsym(RTLD_NEXT, guarded_calls[i].name);
-    place.followed = true; /* the thread that runs main() */
 }
 
 struct beginning {
@@ -180,8 +179,6 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 {
     static void *kept;
     create_function *create = (create_function *)original(&kept, "pthread_create");
-    if (program.backend == NULL)
-        return create(thread, attributes, run, argument);
     struct beginning *beginning = malloc(sizeof *beginning);
     if (beginning == NULL)
         return EAGAIN;
@@ -193,6 +190,15 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (result != 0)
         free(beginning);
     return result;
+}
+
+extern int own_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
+    __attribute__((alias("pthread_create"), visibility("hidden")));
+
+/* Whether the program's calls of libc arrive here first. */
+bool stands_in_for_libc(void)
+{
+    return dlsym(RTLD_DEFAULT, "pthread_create") == (void *)own_pthread_create;
 }
 
 EXPORT int pthread_cancel(pthread_t thread)

@@ -79,6 +79,21 @@ impl Analysis {
         self.image.build_id.as_deref()
     }
 
+    /// Whether the file is a shared library rather than a program.
+    pub fn is_library(&self) -> bool {
+        self.image.is_library()
+    }
+
+    /// The file name under which it is loaded: a library's own name, where it has one.
+    pub fn name(&self) -> String {
+        let file_name = self.image.path.file_name().unwrap_or_default();
+        let own = self
+            .image
+            .soname()
+            .filter(|name| self.is_library() && !name.contains('/'));
+        own.map_or_else(|| file_name.to_string_lossy().into(), str::to_owned)
+    }
+
     /// Why no function of this file can be patched, if that is so.
     pub fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
@@ -118,6 +133,9 @@ impl Analysis {
 
     /// The instructions that a hook at `offset` displaces, or why there can be none.
     pub(crate) fn stolen(&self, offset: u64) -> Result<Stolen, String> {
+        if self.layout.resolvers.contains(&offset) {
+            return Err("only the loader calls it, to choose an implementation".into());
+        }
         let stolen = steal(&self.image, &self.layout, &self.targets, offset)?;
         match self.relocation_in(&stolen) {
             Some(reason) => Err(reason),
@@ -136,6 +154,14 @@ impl Analysis {
     }
 }
 
+/// What the runtime calls, or is loaded by.
+const RUNTIME_NEEDS: [&str; 4] = [
+    "libc.so.6",
+    "ld-linux-x86-64.so.2",
+    "libpthread.so.0",
+    "libdl.so.2",
+];
+
 /// Why the file as a whole cannot be patched.
 fn refusal(image: &Image, layout: &Layout) -> Option<String> {
     let head = &image.bytes[..image.bytes.len().min(4096)];
@@ -145,8 +171,10 @@ fn refusal(image: &Image, layout: &Layout) -> Option<String> {
         "packed with UPX: unpack it first (upx -d)"
     } else if image.segment(PT_DYNAMIC).is_none() {
         "statically linked: there is no loader to bring in the runtime"
-    } else if image.segment(PT_INTERP).is_none() {
-        "a shared library (or static-pie program): corehop patches dynamically linked programs only"
+    } else if image.segment(PT_INTERP).is_none() && !image.is_library() {
+        "a static-pie program: there is no loader to bring in the runtime"
+    } else if image.is_library() && RUNTIME_NEEDS.contains(&image.soname().unwrap_or("")) {
+        "a part of libc or its loader: the runtime, which would hook it, needs it itself"
     } else if targets::code_span(image).1 > targets::SPAN_LIMIT {
         "its code spans more than 2 GiB, which no jump can cross"
     } else if layout.functions.is_empty() {

@@ -5,6 +5,7 @@
 //! the return address. A fragment is jumped to, not called, so its entry is no place for a hook.
 
 use crate::image::{Image, PT_GNU_EH_FRAME, SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE, text_at, u64_at};
+use crate::targets;
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, Pointer, UnwindContext,
     UnwindSection, X86_64,
@@ -27,6 +28,8 @@ pub(crate) struct Layout {
     pub functions: Vec<Function>,
     /// Entries of functions and of fragments, in order.
     pub starts: Vec<u64>,
+    /// Entries that only the loader calls, to ask which implementation of a function to take.
+    pub resolvers: BTreeSet<u64>,
     /// Start and end of each fragment, in order.
     fragments: Vec<(u64, u64)>,
     /// Where the stack pointer points to the return address, in order; the ends are exclusive.
@@ -94,8 +97,12 @@ pub(crate) fn layout(image: &Image) -> Layout {
         bare.extend(bare_there);
     });
     bare.sort_unstable();
+    let mut resolvers = targets::resolvers(image);
     for kind in [SHT_SYMTAB, SHT_DYNSYM] {
-        read_symbols(image, kind, |start, size_bytes, name| {
+        read_symbols(image, kind, |start, size_bytes, name, is_resolver| {
+            if is_resolver {
+                resolvers.insert(start);
+            }
             if fragments.contains_key(&start) || name.ends_with(".cold") {
                 fragments.entry(start).or_insert(size_bytes);
                 return;
@@ -125,6 +132,7 @@ pub(crate) fn layout(image: &Image) -> Layout {
             .collect(),
         starts: starts.iter().copied().collect(),
         bare,
+        resolvers,
     }
 }
 
@@ -134,7 +142,7 @@ fn room(image: &Image, start: u64, next: Option<u64>) -> u64 {
     next.map_or(left, |next| left.min(next - start))
 }
 
-fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str)) {
+fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str, bool)) {
     let Some(section) = image.sections.iter().find(|s| s.kind == kind) else {
         return;
     };
@@ -156,6 +164,7 @@ fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str)) 
                 start,
                 size,
                 text_at(names, head & 0xffff_ffff).unwrap_or(""),
+                kind == STT_GNU_IFUNC,
             );
         }
     }

@@ -14,6 +14,8 @@
 //! ```
 
 mod analysis;
+mod choose;
+mod code;
 mod compose;
 mod error;
 mod exits;
@@ -26,11 +28,12 @@ mod steal;
 mod targets;
 mod trampoline;
 mod verify;
+mod write;
 
 pub use analysis::Analysis;
 pub use compose::Hook;
 pub use error::Error;
 pub use functions::Function;
-pub use patch::{Patched, patch};
+pub use patch::{Patched, patch, patch_all};
 use steal::JUMP_SIZE;
 pub use verify::{Verification, verify};

@@ -9,6 +9,7 @@
 use crate::functions::Layout;
 use crate::image::{Image, PF_W, PF_X, PT_LOAD, u32_at, u64_at};
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use std::collections::BTreeSet;
 
 /// Furthest byte of a function that stealing can reach: endbr64, four bytes, a long instruction.
 const WINDOW: u64 = 4 + 4 + 15;
@@ -273,6 +274,7 @@ const DT_RELR: u64 = 36;
 const DT_RELRSZ: u64 = 35;
 const DT_SYMTAB: u64 = 6;
 const RELA_SIZE: u64 = 24;
+const R_X86_64_IRELATIVE: u32 = 37;
 
 /// Every dynamic relocation, as the word it changes and the address it puts there. Where the value
 /// depends on a symbol it is the symbol's, plus the addend.
@@ -310,6 +312,16 @@ pub(crate) fn pointers(image: &Image) -> Vec<(u64, u64)> {
         }
     }
     found
+}
+
+/// What the loader calls to learn where a function is (`R_X86_64_IRELATIVE`).
+pub(crate) fn resolvers(image: &Image) -> BTreeSet<u64> {
+    let tables = [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)];
+    let entries = tables
+        .into_iter()
+        .flat_map(|(table, size)| table_of(image, table, size).chunks_exact(RELA_SIZE as usize));
+    let indirect = entries.filter(|entry| u32_at(entry, 8) == Some(R_X86_64_IRELATIVE));
+    indirect.filter_map(|entry| u64_at(entry, 16)).collect()
 }
 
 fn table_of(image: &Image, table: u64, size: u64) -> &[u8] {

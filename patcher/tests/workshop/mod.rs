@@ -102,6 +102,26 @@ pub fn patched(binary: &Path, plan: &Plan, folder: &Path) -> Patched {
     patched
 }
 
+/// One plan of several: for all their files.
+pub fn joined(plans: impl IntoIterator<Item = Plan>) -> Plan {
+    let mut plans = plans.into_iter();
+    let mut whole = plans.next().unwrap();
+    whole
+        .functions
+        .extend(plans.flat_map(|plan| plan.functions));
+    whole
+}
+
+/// Patches all files of `plan` into `folder` and has each verified.
+pub fn patched_all(plan: &Plan, folder: &Path) -> Vec<Patched> {
+    let patched = corehop_patcher::patch_all(&[], plan, folder, false).unwrap();
+    for file in &patched {
+        let verified = corehop_patcher::verify(&file.output, Some(&file.original)).unwrap();
+        assert_eq!(verified.findings, Vec::<String>::new());
+    }
+    patched
+}
+
 /// What a finished program left.
 pub struct Finished {
     pub status: ExitStatus,
@@ -230,12 +250,20 @@ impl Statistics {
         self.0[key].as_u64().unwrap()
     }
 
-    /// Calls and hops of a function.
-    pub fn of(&self, symbol: &str) -> (u64, u64) {
+    fn entry(&self, symbol: &str) -> &serde_json::Value {
         let functions = self.0["functions"].as_array().unwrap();
         let found = functions.iter().find(|f| f["symbol"] == symbol);
-        let found = found.unwrap_or_else(|| panic!("no {symbol} in the statistics"));
-        let number = |key: &str| found[key].as_u64().unwrap();
+        found.unwrap_or_else(|| panic!("no {symbol} in the statistics"))
+    }
+
+    /// Name of the file that holds a function.
+    pub fn module_of(&self, symbol: &str) -> &str {
+        self.entry(symbol)["module"].as_str().unwrap()
+    }
+
+    /// Calls and hops of a function.
+    pub fn of(&self, symbol: &str) -> (u64, u64) {
+        let number = |key: &str| self.entry(symbol)[key].as_u64().unwrap();
         (number("calls"), number("hops"))
     }
 
