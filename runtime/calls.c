@@ -3,11 +3,11 @@
  *
  * Each thread keeps its open calls in the order of its stack: where the return address of each is,
  * and where the thread was. The stack tells everything else. A return takes the call whose return
- * address it is about to use. An entry that finds a call open at its own place, to return to where it
- * will return, was jumped to from within that call, and goes on with it. Calls below the stack pointer were left by an exception or
- * a jump past them; the thread goes back to where the outermost of them came from. That is seen at
- * the next hook, and sooner where guards.c sees such a flight end. These are the rules by which a
- * replay finds where calls end (traces/src/calls.rs).
+ * address it is about to use. An entry that finds a call open at its own place, to return to where
+ * it will return, was jumped to from within that call, and goes on with it. Calls below the stack
+ * pointer were left by an exception or a jump past them; the thread goes back to where the
+ * outermost of them came from. That is seen at the next hook, and sooner where guards.c sees such a
+ * flight end. These are the rules by which a replay finds where calls end (traces/src/calls.rs).
  *
  * In a signal handler, which may have a stack of its own, nothing is begun or ended. A thread that
  * changes stacks leaves its calls: it stays where it is and their ends find nothing to do.

@@ -91,7 +91,7 @@ struct block {
     int owner; /* kernel thread id */
     uint64_t failed_hops;
     uint64_t lengths[LENGTHS];
-    struct ending *endings; /* one for each hook, behind the tallies; NULL if no function goes back */
+    struct ending *endings; /* one for each hook, behind the tallies; NULL if none goes back */
     struct tally tallies[];
 };
 

@@ -26,7 +26,7 @@ enum rule {
     HOME_FOR_GOOD,
     HOME_IF_SAVING,
     HOME_IF_RESTORING,
-    LEAVES_CALLS, /* an exception has come to its caller: not for the kernel's sake, but calls.c's */
+    LEAVES_CALLS, /* an exception has come to its caller, which matters to calls.c alone */
     AS_FORK, /* the child must be told that it has no carriers, which fork() does */
 };
 

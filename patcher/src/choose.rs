@@ -155,15 +155,15 @@ fn hooks(analysis: &Analysis, plan: &Plan) -> Result<Vec<Hook>, String> {
     let is_own = |f: &&PlannedFunction| same(&f.build_id, own);
     let hooks: Vec<Hook> = plan.functions.iter().filter(is_own).map(hook).collect();
     let unsafe_ones = hooks.iter().filter_map(|hook| {
-        let reason = analysis.unsafe_reason(hook.offset);
-        let reason = reason.or_else(|| match hook.mode {
-            Mode::Enter => None,
-            Mode::Call => Some(format!(
-                "in mode \"call\", though in \"enter\": {}",
-                analysis.return_reason(hook.offset)?
-            )),
-        })?;
-        Some(format!("{} at {:#x}: {reason}", hook.symbol, hook.offset))
+        let (symbol, offset) = (&hook.symbol, hook.offset);
+        if let Some(reason) = analysis.unsafe_reason(offset) {
+            return Some(format!("{symbol} at {offset:#x}: {reason}"));
+        }
+        let is_call = hook.mode == Mode::Call;
+        let reason = is_call.then(|| analysis.return_reason(offset)).flatten()?;
+        Some(format!(
+            "{symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): {reason}"
+        ))
     });
     let unsafe_ones: Vec<String> = unsafe_ones.collect();
     if unsafe_ones.is_empty() {

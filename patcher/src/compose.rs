@@ -56,6 +56,8 @@ pub(crate) struct Composed {
     /// File offset of the tail; between the head's end and here lie zeros.
     pub tail_offset: u64,
     pub tail: Vec<u8>,
+    /// Places changed beside the hooks' own: returns that end calls.
+    pub returns: usize,
 }
 
 /// The file under construction.
@@ -95,6 +97,7 @@ pub(crate) fn compose(
     let headers = composer.reserve_headers();
     composer.describe_section(".dynstr", strings.piece)?;
     composer.file_header(headers)?;
+    let returns = code.returns.len();
     let manifest = Manifest {
         version: note::VERSION,
         tool: TOOL.into(),
@@ -120,6 +123,7 @@ pub(crate) fn compose(
         head: composer.head,
         tail_offset: composer.tail_offset,
         tail: composer.tail,
+        returns,
     })
 }
 

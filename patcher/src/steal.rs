@@ -121,8 +121,8 @@ pub(crate) fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, St
     })
 }
 
-/// Chooses the instructions to steal at a return, of the straight `line` that ends with it: as few as
-/// make room, and filler behind the return where the line is too short.
+/// Chooses the instructions to steal at a return, of the straight `line` that ends with it: as few
+/// as make room, and filler behind the return where the line is too short.
 pub(crate) fn steal_return(
     image: &Image,
     layout: &Layout,

@@ -127,8 +127,8 @@ fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, String> {
     assemble().map_err(|error: IcedError| format!("pushing {pushed:#x} at {at:#x}: {error}"))
 }
 
-/// Reads a trampoline back and says how it differs from what its site calls for. The prologue and calls are compared byte by byte, moved instructions by
-/// what they decode to.
+/// Reads a trampoline back and says how it differs from what its site calls for. The prologue and
+/// calls are compared byte by byte, moved instructions by what they decode to.
 pub(crate) fn check(
     code: &[u8],
     address: u64,

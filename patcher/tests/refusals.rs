@@ -94,7 +94,11 @@ fn going_back_where_no_return_can_be_hooked_is_refused() {
     plan.functions[1].mode = Mode::Call;
     let reason = bench.reason(&bench.binary, &plan);
     let symbol = &plan.functions[1].symbol;
-    let expected = format!("the plan has mode \"call\" for {symbol}, but no runtime can take");
+    let offset = plan.functions[1].offset;
+    let expected = format!(
+        "cannot hook {symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): no unwind \
+         information says that the return at 0x"
+    );
     assert!(reason.starts_with(&expected), "{reason}");
 }
 

@@ -29,7 +29,8 @@ static SAFE: LazyLock<Vec<Vec<bool>>> = LazyLock::new(|| {
     ANALYSES.iter().map(safe).collect()
 });
 
-/// A patched program with all its functions hooked, at their ends where possible, and the folder that holds it.
+/// A patched program with all its functions hooked, at their ends where possible, and the folder
+/// that holds it.
 static PATCHED: LazyLock<(tempfile::TempDir, PathBuf, Vec<u8>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let binary = build(folder.path(), "places", &[], &["places.cpp"]);
