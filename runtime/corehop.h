@@ -180,6 +180,13 @@ bool find_modules(void);
 /* Has the trampolines of all files go to `address`, once all files are there. */
 void fill_slots(uintptr_t address);
 void modules_forked(void);
+/* Takes note of a file that was found hooked; false, after a message, if it does not belong. */
+bool admit(const struct note *note, uintptr_t bias, const char *path);
+struct dl_phdr_info;
+bool has_build_id(const struct dl_phdr_info *object, const char *expected);
+
+/* handed.c: hooks the files that `corehop run` names, or ends the process. */
+void take_handed(void);
 
 /* start.c */
 extern bool is_starting; /* before main() */

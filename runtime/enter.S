@@ -161,7 +161,7 @@ enter_call:
         .cfi_endproc
         .size enter_call, . - enter_call
 
-/* Called with nothing on the stack but a return address below the one that the program returns to. */
+/* Called with one return address below that to which the program returns. */
         .globl leave_call
         .hidden leave_call
         .type leave_call, @function

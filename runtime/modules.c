@@ -145,7 +145,7 @@ static bool learn(const struct note *note, uintptr_t bias)
     return true;
 }
 
-static bool admit(const struct note *note, uintptr_t bias, const char *path)
+bool admit(const struct note *note, uintptr_t bias, const char *path)
 {
     if (note->abi != COREHOP_ABI) {
         complain("%s was patched for runtime interface %u, but this is %u: patch the original "
@@ -197,7 +197,7 @@ static int look(struct dl_phdr_info *object, size_t size, void *unused)
     return refused;
 }
 
-static bool has_build_id(const struct dl_phdr_info *object, const char *expected)
+bool has_build_id(const struct dl_phdr_info *object, const char *expected)
 {
     size_t size;
     const uint8_t *id = find_note(object, "GNU", BUILD_ID, &size);

@@ -203,6 +203,7 @@ __attribute__((constructor)) static void start(void)
 {
     is_starting = true;
     place.followed = true; /* the thread that runs main() */
+    take_handed();
     own_arrives();
     is_starting = false;
 }

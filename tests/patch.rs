@@ -1,11 +1,11 @@
 //! `corehop patch` as scripts see it: exit codes, JSON keys, and nothing half-written.
 
-use corehop_patcher::Analysis;
+mod memcached;
+
+use memcached::SERVER;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-const SERVER: &str = "/usr/bin/memcached";
 
 /// A folder with a plan that hooks memcached's first three safe functions.
 struct Bench {
@@ -15,21 +15,8 @@ struct Bench {
 }
 
 fn bench() -> Bench {
-    let analysis = Analysis::of(Path::new(SERVER)).unwrap();
-    let safe = analysis.functions().iter().map(|f| f.offset);
-    let safe = safe.filter(|&offset| analysis.unsafe_reason(offset).is_none());
-    let offsets: Vec<u64> = safe.take(3).collect();
     let folder = tempfile::tempdir().unwrap();
-    let plan = folder.path().join("split.toml");
-    let mut text = String::from("version = 1\nmachine = 'm'\ntrace = 't'\ncores = 2\nseed = 1\n");
-    for (index, offset) in offsets.iter().enumerate() {
-        let (id, core) = (analysis.build_id().unwrap(), index % 2);
-        text += &format!(
-            "[[function]]\nmodule = '{SERVER}'\nbuild_id = '{id}'\noffset = {offset}\n\
-             symbol = 'f{index}'\ncore = {core}\nmode = 'enter'\n"
-        );
-    }
-    std::fs::write(&plan, text).unwrap();
+    let (plan, offsets) = memcached::plan(folder.path());
     Bench {
         folder,
         plan,
@@ -98,6 +85,47 @@ fn patching_reports_what_it_wrote() {
     assert_eq!(damaged.status.code(), Some(1));
     assert_eq!(json(&damaged)["sound"], false);
     assert_eq!(json(&damaged)["findings"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn the_files_of_a_plan_go_into_one_folder_with_the_command_that_starts_them() {
+    let bench = bench();
+    let library = "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0";
+    let analysis = corehop_patcher::Analysis::of(Path::new(library)).unwrap();
+    let offset = analysis.functions()[0].offset;
+    let mut text = std::fs::read_to_string(&bench.plan).unwrap();
+    text += &format!(
+        "[[function]]\nmodule = '{library}'\nbuild_id = '{}'\noffset = {offset}\n\
+         symbol = 'first'\ncore = 1\nmode = 'enter'\n",
+        analysis.build_id().unwrap()
+    );
+    std::fs::write(&bench.plan, &text).unwrap();
+    let arguments = ["--plan", bench.plan.to_str().unwrap(), "--json", "-o"];
+    let folder = bench.output();
+    let done = corehop(&[&arguments[..], &[&folder]].concat());
+    assert_eq!(done.status.code(), Some(0));
+    let report = json(&done);
+    assert_eq!(report["files"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        report["command"],
+        format!("LD_LIBRARY_PATH={folder} {folder}/memcached")
+    );
+    for name in ["memcached", "libsqlite3.so.0"] {
+        let verified = corehop(&["--verify", &format!("{folder}/{name}")]);
+        assert_eq!(verified.status.code(), Some(0), "{name}");
+    }
+    // Without the library that tells the runtime of it, a library's hooks would never open.
+    let id = analysis.build_id().unwrap();
+    std::fs::remove_file(format!("{folder}/libcorehop-arrival-{id}.so")).unwrap();
+    let verified = corehop(&["--verify", &format!("{folder}/libsqlite3.so.0")]);
+    assert_eq!(verified.status.code(), Some(1));
+    // One entry that cannot be hooked, and no file is written.
+    let moved = text.replace(&format!("offset = {offset}\n"), "offset = 1\n");
+    std::fs::write(&bench.plan, moved).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let refused = corehop(&[&arguments[..], &[&folder]].concat());
+    assert_eq!(refused.status.code(), Some(5));
+    assert_eq!(bench.files(), 1, "the plan alone");
 }
 
 #[test]
