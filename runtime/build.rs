@@ -12,11 +12,12 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 3;
 
-const SOURCES: [&str; 24] = [
+const SOURCES: [&str; 25] = [
     "start.c",
     "modules.c",
     "handed.c",
     "threads.c",
+    "calls.c",
     "affinity.c",
     "count.c",
     "carrier.c",

@@ -77,13 +77,13 @@ static inline bool travel(struct traveller *traveller, int32_t core)
     return false;
 }
 
-static void hop(uint32_t hook, int32_t core)
+static void hop(uint64_t *hops, int32_t core)
 {
     if (!is_ready() || place.core == core)
         return;
     struct traveller *traveller = place.traveller;
     uint64_t began = hop_begins();
-    traveller->counters = &place.tallies[hook];
+    traveller->counters = hops;
     /* Called home on the way, for a signal perhaps, it tries once more. */
     for (int tries = 0; UNLIKELY(!travel(traveller, core)); tries++)
         if (tries == 1)
@@ -91,7 +91,7 @@ static void hop(uint32_t hook, int32_t core)
     hop_ends(place.block, began);
     place.core = core;
     if (place.counted != core)
-        bump(&place.tallies[hook].hops);
+        bump(hops);
     place.counted = core;
 }
 

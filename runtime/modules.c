@@ -51,8 +51,10 @@ void modules_forked(void)
 
 static void fill(const struct module *module)
 {
-    if (module->slot != NULL)
-        __atomic_store_n(module->slot, opened, __ATOMIC_RELEASE);
+    if (module->slot == NULL)
+        return;
+    __atomic_store_n(&module->slot[1], opened != 0 ? (uintptr_t)leave_call : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&module->slot[0], opened, __ATOMIC_RELEASE);
 }
 
 void fill_slots(uintptr_t address)
@@ -134,6 +136,7 @@ static bool learn(const struct note *note, uintptr_t bias)
         return false;
     }
     program.cores = note->cores;
+    program.goes_back = note->calls != 0;
     program.hook_count = hooks;
     program.hooks = table;
     program.module_count = note->count;
@@ -259,7 +262,7 @@ __attribute__((visibility("default"))) void corehop_module_leaves(const void *in
         if (names != NULL)
             memcpy(names, module->names, module->names_size);
         lock();
-        *module->slot = 0;
+        module->slot[0] = module->slot[1] = 0;
         module->slot = NULL;
         module->names = names;
         unlock();

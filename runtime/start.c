@@ -103,7 +103,7 @@ _Static_assert(sizeof(struct hook) == 1 << HOOK_SHIFT, "enter.S");
 _Static_assert(sizeof(struct tally) == 1 << HOOK_SHIFT && offsetof(struct tally, calls) == 0,
                "enter.S");
 
-void enter_slowly(uint32_t hook)
+void enter_slowly(uint32_t hook, uintptr_t at)
 {
     const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
     if (UNLIKELY(backend == &off_backend)) {
@@ -114,12 +114,19 @@ void enter_slowly(uint32_t hook)
     if (UNLIKELY(tallies == NULL))
         tallies = first_hook();
     bump(&tallies[hook].calls);
-    backend->hop(hook, (int32_t)program.hooks[hook].core);
+    int32_t core = program.hooks[hook].core;
+    if (program.goes_back) {
+        if (!begin_call(hook, at) || (place.core == core && place.backend == backend))
+            return;
+    }
+    backend->hop(&tallies[hook].hops, core);
 }
 
 void use_backend(const struct backend *to)
 {
-    uintptr_t address = (uintptr_t)(to == &off_backend ? enter_off : enter);
+    uintptr_t address = (uintptr_t)(to == &off_backend    ? enter_off
+                                    : program.goes_back ? enter_call
+                                                        : enter);
     is_hooked = true;
     program.backend = to;
     fill_slots(address);
@@ -129,6 +136,8 @@ void take_over(const struct backend *to)
 {
     if (place.backend != NULL && place.backend->leave != NULL)
         place.backend->leave();
+    if (to == &off_backend)
+        forget_calls();
     place.backend = to;
     place.core = -1;
     place.stopped = false;

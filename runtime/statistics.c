@@ -122,6 +122,17 @@ static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
     return 0;
 }
 
+/* Of a function at the end of whose calls threads go back. */
+static void write_ending(struct sheet *sheet, uint64_t calls, struct ending ending)
+{
+    uint64_t others = ending.returned + ending.unwound + ending.continued + ending.stayed;
+    PUT(sheet,
+        ",\"returned\":%lu,\"unwound\":%lu,\"continued\":%lu,\"stayed\":%lu,\"open\":%lu,"
+        "\"hops_back\":%lu",
+        ending.returned, ending.unwound, ending.continued, ending.stayed,
+        calls > others ? calls - others : 0, ending.hops);
+}
+
 /* Its functions; none of a file that was never loaded. */
 static void write_module(struct sheet *sheet, const struct module *module, bool *is_first)
 {
@@ -133,8 +144,11 @@ static void write_module(struct sheet *sheet, const struct module *module, bool 
         write_text(sheet, module->name);
         PUT(sheet, ",\"symbol\":");
         write_text(sheet, module->names + hook->name);
-        PUT(sheet, ",\"offset\":%lu,\"core\":%u,\"calls\":%lu,\"hops\":%lu}", hook->offset,
+        PUT(sheet, ",\"offset\":%lu,\"core\":%u,\"calls\":%lu,\"hops\":%lu", hook->offset,
             hook->core, total.calls, total.hops);
+        if (hook->mode == GOES_BACK)
+            write_ending(sheet, total.calls, ending_of(module->first + i));
+        PUT(sheet, "}");
     }
 }
 
@@ -192,6 +206,8 @@ void write_statistics(void)
         struct tally total = total_of(i);
         all.calls += total.calls;
         all.hops += total.hops;
+        if (program.hooks[i].mode == GOES_BACK)
+            all.hops += ending_of(i).hops;
     }
     if (is_child && all.calls == 0)
         return;

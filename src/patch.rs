@@ -5,7 +5,8 @@
 
 use crate::failure::{Exit, Failure};
 use clap::Args;
-use corehop_patcher::{Analysis, Error, Patched, Verification};
+use corehop_patcher::{Analysis, Error, Function, Patched, Verification};
+use corehop_plans::Mode;
 use corehop_plans::Plan;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -40,7 +41,8 @@ pub struct Arguments {
     /// With --verify: the file it must have been made from
     #[arg(long, value_name = "FILE", requires = "verify")]
     original: Option<PathBuf>,
-    /// List the functions of a binary that cannot be patched, and why, instead
+    /// List the functions of a binary that cannot be patched, or not in mode "call", and why,
+    /// instead
     #[arg(long, value_name = "BINARY", conflicts_with_all = ["binaries", "plan", "output"])]
     list_unsafe: Option<PathBuf>,
     /// Report as JSON
@@ -119,13 +121,21 @@ fn command(files: &[Patched]) -> String {
 fn print_patched(files: &[Patched], command: &str) {
     for file in files {
         let (hooks, cores) = (counted(file.hooks.len(), "function"), file.cores);
+        let returns = match file.returns {
+            0 => String::new(),
+            count => format!(" at their entries and at {}", counted(count, "return")),
+        };
         println!(
-            "{}: {hooks} hooked, for {cores} cores",
+            "{}: {hooks} hooked{returns}, for {cores} cores",
             file.output.display()
         );
         for hook in &file.hooks {
+            let back = match hook.mode {
+                Mode::Enter => "",
+                Mode::Call => ", and back when it returns",
+            };
             println!(
-                "  {:#010x}  core {}  {}",
+                "  {:#010x}  core {}  {}{back}",
                 hook.offset, hook.core, hook.symbol
             );
         }
@@ -171,34 +181,47 @@ fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
 
 fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
     let analysis = Analysis::of(path)?;
-    let functions = analysis.functions();
-    let unsafe_ones: Vec<_> = functions
-        .iter()
-        .filter_map(|function| Some((function, analysis.entry_reason(function.offset)?)))
-        .collect();
-    let safe = functions.len() - unsafe_ones.len();
-    let share = safe as f64 / functions.len().max(1) as f64;
+    let (mut unsafe_ones, mut one_way) = (Vec::new(), Vec::new());
+    for function in analysis.functions() {
+        if let Some(reason) = analysis.entry_reason(function.offset) {
+            unsafe_ones.push((function, reason));
+        } else if let Some(reason) = analysis.return_reason(function.offset) {
+            one_way.push((function, reason));
+        }
+    }
+    let all = analysis.functions().len();
+    let safe = all - unsafe_ones.len();
+    let two_way = safe - one_way.len();
+    let share = |count: usize| count as f64 / all.max(1) as f64;
     if as_json {
-        let listed: Vec<_> = unsafe_ones
-            .iter()
-            .map(|(f, reason)| json!({"offset": f.offset, "symbol": f.symbol, "reason": reason}))
-            .collect();
+        let listed = |listed: &[(&Function, String)]| -> Vec<_> {
+            let listed = listed.iter();
+            listed
+                .map(|(f, why)| json!({"offset": f.offset, "symbol": f.symbol, "reason": why}))
+                .collect()
+        };
         return print_json(&json!({
-            "file": path, "build_id": analysis.build_id(), "functions": functions.len(),
-            "safe": safe, "safe_share": share, "unsafe": listed, "refusal": analysis.refusal(),
+            "file": path, "build_id": analysis.build_id(), "functions": all,
+            "safe": safe, "safe_share": share(safe), "unsafe": listed(&unsafe_ones),
+            "call_safe": two_way, "call_safe_share": share(two_way),
+            "call_unsafe": listed(&one_way), "refusal": analysis.refusal(),
         }));
     }
-    for (function, reason) in &unsafe_ones {
-        let symbol = function.symbol.as_deref().unwrap_or("?");
-        println!("{:#010x}  {symbol}: {reason}", function.offset);
+    for (listed, mode) in [(&unsafe_ones, ""), (&one_way, "in mode \"call\": ")] {
+        for (function, reason) in listed {
+            let symbol = function.symbol.as_deref().unwrap_or("?");
+            println!("{:#010x}  {symbol}: {mode}{reason}", function.offset);
+        }
     }
-    let (percent, all) = (share * 100.0, functions.len());
+    let (name, percent) = (path.display(), |count| share(count) * 100.0);
     println!(
-        "{}: {safe} of {all} functions can be patched ({percent:.2} %)",
-        path.display()
+        "{name}: {safe} of {all} functions can be patched ({:.2} %), {two_way} in mode \"call\" \
+         ({:.2} %)",
+        percent(safe),
+        percent(two_way)
     );
     if let Some(refusal) = analysis.refusal() {
-        println!("{}: but none in this file: {refusal}", path.display());
+        println!("{name}: but none in this file: {refusal}");
     }
     Ok(())
 }

@@ -200,7 +200,11 @@ fn unsafe_entries_are_listed_with_their_share() {
     );
     let text = corehop(&["--list-unsafe", "/usr/sbin/nginx"]).stdout;
     let text = String::from_utf8(text).unwrap();
-    assert_eq!(text.lines().count(), unsafe_ones.len() + 1);
+    let one_way = listed["call_unsafe"].as_array().unwrap();
+    assert_eq!(text.lines().count(), unsafe_ones.len() + one_way.len() + 1);
+    let two_way = listed["call_safe"].as_u64().unwrap();
+    assert_eq!(safe.unwrap() - two_way, one_way.len() as u64);
+    assert!(listed["call_safe_share"].as_f64().unwrap() >= 0.9);
     assert!(text.contains("functions can be patched ("));
 }
 

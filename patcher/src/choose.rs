@@ -33,8 +33,10 @@ impl Chosen {
             build_id: file.analysis.build_id().unwrap_or_default().into(),
             hooks: file.hooks.len() as u32,
         };
+        let hooks = self.files.iter().flat_map(|file| &file.hooks);
         Whole {
             cores: self.cores,
+            calls: hooks.filter(|hook| hook.mode == Mode::Call).count() as u32,
             plan: self.checksum(),
             modules: self.files.iter().map(module).collect(),
             own: own as u32,
@@ -50,6 +52,7 @@ impl Chosen {
             for hook in &file.hooks {
                 sum = crc32c::crc32c_append(sum, &hook.offset.to_le_bytes());
                 sum = crc32c::crc32c_append(sum, &hook.core.to_le_bytes());
+                sum = crc32c::crc32c_append(sum, &[u8::from(hook.mode == Mode::Call)]);
             }
         }
         sum
@@ -148,19 +151,19 @@ fn hooks(analysis: &Analysis, plan: &Plan) -> Result<Vec<Hook>, String> {
             plan.cores
         ));
     }
-    if let Some(function) = plan.functions.iter().find(|f| f.mode == Mode::Call) {
-        return Err(format!(
-            "the plan has mode \"call\" for {}, but no runtime can take a thread back when a call \
-             returns: make it \"enter\" if `corehop replay --plan` says that this pays as well",
-            function.symbol
-        ));
-    }
     let own = analysis.build_id().unwrap_or_default();
     let is_own = |f: &&PlannedFunction| same(&f.build_id, own);
     let hooks: Vec<Hook> = plan.functions.iter().filter(is_own).map(hook).collect();
     let unsafe_ones = hooks.iter().filter_map(|hook| {
-        let reason = analysis.unsafe_reason(hook.offset)?;
-        Some(format!("{} at {:#x}: {reason}", hook.symbol, hook.offset))
+        let (symbol, offset) = (&hook.symbol, hook.offset);
+        if let Some(reason) = analysis.unsafe_reason(offset) {
+            return Some(format!("{symbol} at {offset:#x}: {reason}"));
+        }
+        let is_call = hook.mode == Mode::Call;
+        let reason = is_call.then(|| analysis.return_reason(offset)).flatten()?;
+        Some(format!(
+            "{symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): {reason}"
+        ))
     });
     let unsafe_ones: Vec<String> = unsafe_ones.collect();
     if unsafe_ones.is_empty() {
@@ -175,5 +178,6 @@ fn hook(function: &PlannedFunction) -> Hook {
         offset: function.offset,
         symbol: function.symbol.clone(),
         core: function.core,
+        mode: function.mode,
     }
 }

@@ -6,22 +6,25 @@
 
 use crate::Analysis;
 use crate::compose::Hook;
-use crate::note::{PatchedHook, RuntimeNote, Whole};
-use crate::trampoline;
+use crate::note::{PatchedHook, PatchedReturn, RuntimeNote, Whole};
+use crate::sites::{Site, sites};
+use crate::trampoline::{self, Stubs};
+use corehop_plans::Mode;
 
-const TRAMPOLINE_ALIGNMENT: usize = 16;
+const ALIGNMENT: usize = 16;
+const POINTER_SIZE: u64 = 8;
 
-/// Stub and trampolines, and where they are.
+/// Stubs and trampolines, and where they are.
 pub(crate) struct Code {
     pub bytes: Vec<u8>,
-    /// Address of the stub that all trampolines call.
-    pub stub: u64,
+    pub stubs: Stubs,
     pub hooks: Vec<PatchedHook>,
+    pub returns: Vec<PatchedReturn>,
 }
 
 impl Code {
     /// The code of `hooks`, numbered from `first`, to stand at `address`; `slot` is the runtime's
-    /// pointer.
+    /// two pointers.
     ///
     /// # Errors
     /// The reason why one of them cannot be hooked.
@@ -32,32 +35,53 @@ impl Code {
         address: u64,
         slot: u64,
     ) -> Result<Code, String> {
-        let mut code = Code {
-            bytes: trampoline::stub(address, slot)?,
-            stub: address,
-            hooks: Vec::with_capacity(hooks.len()),
+        let mut bytes = trampoline::stub(address, slot)?;
+        bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+        let stubs = Stubs {
+            enter: address,
+            leave: address + bytes.len() as u64,
         };
-        for (number, hook) in (first..).zip(hooks) {
-            let stolen = analysis.stolen(hook.offset)?;
-            let place = code.bytes.len().next_multiple_of(TRAMPOLINE_ALIGNMENT);
+        bytes.extend(trampoline::stub(stubs.leave, slot + POINTER_SIZE)?);
+        let mut code = Code {
+            bytes,
+            stubs,
+            hooks: Vec::with_capacity(hooks.len()),
+            returns: Vec::new(),
+        };
+        for site in sites(analysis, hooks)? {
+            let place = code.bytes.len().next_multiple_of(ALIGNMENT);
             code.bytes.resize(place, 0);
             let trampoline = address + place as u64;
-            let bytes = trampoline::trampoline(trampoline, number, code.stub, &stolen)?;
+            let bytes = trampoline::trampoline(trampoline, first, stubs, &site)?;
             code.bytes.extend(bytes);
-            code.hooks.push(PatchedHook {
-                offset: hook.offset,
-                core: hook.core,
-                symbol: hook.symbol.clone(),
-                site: stolen.site,
-                trampoline,
-            });
+            code.add(&site, hooks, trampoline);
         }
         Ok(code)
     }
 
+    fn add(&mut self, site: &Site, hooks: &[Hook], trampoline: u64) {
+        let at = site.stolen.site;
+        match site.hook.map(|index| &hooks[index]) {
+            Some(hook) => self.hooks.push(PatchedHook {
+                offset: hook.offset,
+                core: hook.core,
+                mode: hook.mode,
+                symbol: hook.symbol.clone(),
+                site: at,
+                trampoline,
+            }),
+            None => self.returns.push(PatchedReturn {
+                site: at,
+                trampoline,
+            }),
+        }
+    }
+
     /// The places to be changed into jumps, and where each of these leads.
     pub fn jumps(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.hooks.iter().map(|hook| (hook.site, hook.trampoline))
+        let entries = self.hooks.iter().map(|hook| (hook.site, hook.trampoline));
+        let returns = self.returns.iter().map(|r| (r.site, r.trampoline));
+        entries.chain(returns)
     }
 }
 
@@ -83,7 +107,8 @@ impl Table {
         };
         for hook in hooks {
             bytes.extend(hook.offset.to_le_bytes());
-            bytes.extend(hook.core.to_le_bytes());
+            bytes.extend((hook.core as u16).to_le_bytes());
+            bytes.extend(u16::from(hook.mode == Mode::Call).to_le_bytes());
             bytes.extend(place_of(&hook.symbol).to_le_bytes());
         }
         let modules = address + bytes.len() as u64;
@@ -118,6 +143,7 @@ impl Table {
             plan: whole.plan,
             count: whole.modules.len() as u32,
             own: whole.own,
+            calls: whole.calls,
         }
     }
 }

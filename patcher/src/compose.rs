@@ -17,6 +17,7 @@ use crate::image::{
 };
 use crate::note::{self, Change, Manifest, Original, Whole};
 use crate::trampoline;
+use corehop_plans::Mode;
 use std::collections::BTreeMap;
 
 /// What the manifest calls this corehop.
@@ -45,6 +46,8 @@ pub struct Hook {
     pub symbol: String,
     /// Plan core it moves the thread to.
     pub core: u32,
+    /// Whether the thread goes back when the call returns.
+    pub mode: Mode,
 }
 
 /// A file as pieces: the original's bytes with changes, a hole, and a tail.
@@ -53,6 +56,8 @@ pub(crate) struct Composed {
     /// File offset of the tail; between the head's end and here lie zeros.
     pub tail_offset: u64,
     pub tail: Vec<u8>,
+    /// Places changed beside the hooks' own: returns that end calls.
+    pub returns: usize,
 }
 
 /// The file under construction.
@@ -92,6 +97,7 @@ pub(crate) fn compose(
     let headers = composer.reserve_headers();
     composer.describe_section(".dynstr", strings.piece)?;
     composer.file_header(headers)?;
+    let returns = code.returns.len();
     let manifest = Manifest {
         version: note::VERSION,
         tool: TOOL.into(),
@@ -104,8 +110,9 @@ pub(crate) fn compose(
         abi: corehop_runtime::ABI,
         whole: whole.clone(),
         slot,
-        stub: code.stub,
+        stubs: code.stubs,
         hooks: code.hooks,
+        returns: code.returns,
         changes: composer.changes(),
     };
     let notes = note::render(&table.note(slot, whole), &manifest);
@@ -116,6 +123,7 @@ pub(crate) fn compose(
         head: composer.head,
         tail_offset: composer.tail_offset,
         tail: composer.tail,
+        returns,
     })
 }
 
@@ -218,14 +226,14 @@ impl<'a> Composer<'a> {
         Some(self.append(&vec![0; used as usize], DYN_SIZE as usize))
     }
 
-    /// Stub and trampolines, and the jumps to them.
+    /// Stubs and trampolines, and the jumps to them.
     fn code(&mut self, hooks: &[Hook], first: u32, slot: u64) -> Result<Code, String> {
         let code = Code::new(self.analysis, hooks, first, self.address(), slot)?;
         self.append(&code.bytes, 1);
-        for hook in &code.hooks {
-            let place = self.image.file_offset(hook.site);
-            let place = place.ok_or_else(|| format!("{:#x} is not in it", hook.site))?;
-            self.change(place, &trampoline::entry_jump(hook.site, hook.trampoline)?)?;
+        for (site, trampoline) in code.jumps() {
+            let place = self.image.file_offset(site);
+            let place = place.ok_or_else(|| format!("{site:#x} is not in it"))?;
+            self.change(place, &trampoline::entry_jump(site, trampoline)?)?;
         }
         Ok(code)
     }

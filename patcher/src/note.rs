@@ -8,6 +8,8 @@
 
 use crate::Hook;
 use crate::image::Image;
+use crate::trampoline::Stubs;
+use corehop_plans::Mode;
 use serde::{Deserialize, Serialize};
 
 /// Owner of our notes, terminating zero included.
@@ -30,11 +32,12 @@ pub(crate) struct Manifest {
     pub abi: u32,
     #[serde(flatten)]
     pub whole: Whole,
-    /// Virtual address of the runtime's pointer slot.
+    /// Virtual address of the runtime's two pointers.
     pub slot: u64,
-    /// Virtual address of the code all trampolines call.
-    pub stub: u64,
+    pub stubs: Stubs,
     pub hooks: Vec<PatchedHook>,
+    /// Returns that end calls, but for those that a hook displaces.
+    pub returns: Vec<PatchedReturn>,
     /// Every place of the original that reads differently now.
     pub changes: Vec<Change>,
 }
@@ -44,6 +47,8 @@ pub(crate) struct Manifest {
 pub(crate) struct Whole {
     /// Cores of the plan.
     pub cores: u32,
+    /// Functions of it at the end of whose calls threads go back.
+    pub calls: u32,
     /// Checksum of its hooks: files of two plans are not mixed.
     pub plan: u32,
     pub modules: Vec<PlannedModule>,
@@ -87,6 +92,7 @@ pub(crate) struct Original {
 pub(crate) struct PatchedHook {
     pub offset: u64,
     pub core: u32,
+    pub mode: Mode,
     pub symbol: String,
     /// Where the jump stands: the entry, or behind its `endbr64`.
     pub site: u64,
@@ -100,8 +106,17 @@ impl PatchedHook {
             offset: self.offset,
             symbol: self.symbol.clone(),
             core: self.core,
+            mode: self.mode,
         }
     }
+}
+
+/// One return, by virtual addresses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PatchedReturn {
+    /// Where the jump stands.
+    pub site: u64,
+    pub trampoline: u64,
 }
 
 /// Bytes that were at a file offset, in hexadecimal.
@@ -140,15 +155,23 @@ pub(crate) struct RuntimeNote {
     pub plan: u32,
     pub count: u32,
     pub own: u32,
+    pub calls: u32,
 }
 
-const RUNTIME_NOTE_SIZE: u32 = 64;
+const RUNTIME_NOTE_SIZE: u32 = 72;
 
 impl RuntimeNote {
     pub fn bytes(&self) -> Vec<u8> {
         let words = [self.abi, self.cores, self.hooks, RUNTIME_NOTE_SIZE];
         let addresses = [self.slot, self.table, self.names, self.modules];
-        let more = [self.names_size, self.plan, self.count, self.own];
+        let more = [
+            self.names_size,
+            self.plan,
+            self.count,
+            self.own,
+            self.calls,
+            0,
+        ];
         let words = words.into_iter().flat_map(u32::to_le_bytes);
         words
             .chain(addresses.into_iter().flat_map(u64::to_le_bytes))
@@ -172,6 +195,7 @@ impl RuntimeNote {
             plan: u32_at(bytes, 52)?,
             count: u32_at(bytes, 56)?,
             own: u32_at(bytes, 60)?,
+            calls: u32_at(bytes, 64)?,
         })
     }
 }

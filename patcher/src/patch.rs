@@ -31,6 +31,8 @@ pub struct Patched {
     pub cores: u32,
     /// The hooks, in order of the plan.
     pub hooks: Vec<Hook>,
+    /// Number of returns hooked beside them, so that threads go back when calls end.
+    pub returns: usize,
 }
 
 /// Writes a copy of `binary` to `output`, with the functions hooked of a plan that names no other
@@ -126,6 +128,7 @@ fn patch_chosen(
             is_library: analysis.is_library(),
             cores: chosen.cores,
             hooks: file.hooks.clone(),
+            returns: contents.returns,
         });
         outputs.push(Output {
             path: output,
@@ -183,6 +186,7 @@ impl Composed {
             head: bytes.into(),
             tail_offset: bytes.len() as u64,
             tail: Vec::new(),
+            returns: 0,
         }
     }
 

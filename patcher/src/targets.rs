@@ -59,6 +59,16 @@ pub(crate) fn code_span(image: &Image) -> (u64, u64) {
     (base, end.unwrap_or(0).saturating_sub(base))
 }
 
+/// Every address in code that something refers to, one bit each.
+pub(crate) struct Landings(Watched);
+
+impl Landings {
+    /// Whether something may lead to `address`.
+    pub fn has(&self, address: u64) -> bool {
+        self.0.has(address)
+    }
+}
+
 /// One bit per executable address that is worth remembering.
 struct Watched {
     base: u64,
@@ -66,13 +76,17 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(image: &Image, layout: &Layout) -> Watched {
+    fn none(image: &Image) -> Watched {
         let (base, span) = code_span(image);
         let span = span.min(SPAN_LIMIT);
-        let mut watched = Watched {
+        Watched {
             base,
             bits: vec![0; (span / 64 + 1) as usize],
-        };
+        }
+    }
+
+    fn new(image: &Image, layout: &Layout) -> Watched {
+        let mut watched = Watched::none(image);
         for function in &layout.functions {
             for address in function.offset + 1..function.offset + WINDOW {
                 watched.put(address, true);
@@ -106,16 +120,18 @@ impl Watched {
 struct Sweep<'a> {
     image: &'a Image,
     watched: Watched,
+    landings: Watched,
     targets: Vec<Target>,
     /// Read-only addresses that some instruction takes: each may be a jump table.
     tables: Vec<u64>,
 }
 
-/// All targets in the watched windows, in order of address.
-pub(crate) fn collect(image: &Image, layout: &Layout) -> Vec<Target> {
+/// All targets in the watched windows, in order of address, and the addresses of all there are.
+pub(crate) fn collect(image: &Image, layout: &Layout) -> (Vec<Target>, Landings) {
     let mut sweep = Sweep {
         image,
         watched: Watched::new(image, layout),
+        landings: Watched::none(image),
         targets: Vec::new(),
         tables: Vec::new(),
     };
@@ -142,11 +158,12 @@ pub(crate) fn collect(image: &Image, layout: &Layout) -> Vec<Target> {
     }
     sweep.targets.sort_unstable();
     sweep.targets.dedup_by_key(|t| t.address);
-    sweep.targets
+    (sweep.targets, Landings(sweep.landings))
 }
 
 impl Sweep<'_> {
     fn note(&mut self, address: u64, from: u64, how: How) {
+        self.landings.put(address, true);
         if self.watched.has(address) {
             self.targets.push(Target { address, from, how });
         }

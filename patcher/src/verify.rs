@@ -11,6 +11,8 @@ use crate::image::{
     u32_at, u64_at,
 };
 use crate::note::{self, Manifest, PatchedHook, RuntimeNote};
+use crate::sites::{Site, sites};
+use crate::trampoline::Stubs;
 use crate::{Analysis, Error, Hook, compose, trampoline};
 use std::path::Path;
 
@@ -94,16 +96,15 @@ pub(crate) fn check(
     findings.extend(check_segments(&image, &before.image).err());
     findings.extend(check_dynamic(&image, &before).err());
     findings.extend(check_note(&image, &manifest).err());
-    let stub = image.bytes_at(manifest.stub).unwrap_or_default();
-    findings.extend(trampoline::check_stub(stub, manifest.stub, manifest.slot).err());
-    for (index, hook) in manifest.hooks.iter().enumerate() {
-        let result = check_hook(&image, &before, &manifest, index, hook);
-        findings.extend(
-            result
-                .err()
-                .map(|problem| format!("hook {} at {:#x}: {problem}", hook.symbol, hook.offset)),
-        );
+    let Stubs { enter, leave } = manifest.stubs;
+    for (stub, slot) in [
+        (enter, manifest.slot),
+        (leave, manifest.slot.wrapping_add(8)),
+    ] {
+        let code = image.bytes_at(stub).unwrap_or_default();
+        findings.extend(trampoline::check_stub(code, stub, slot).err());
     }
+    findings.extend(check_sites(&image, &before, &manifest));
     Ok(findings)
 }
 
@@ -252,9 +253,10 @@ fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
     let slot = image
         .segment_at(note.slot)
         .filter(|s| s.is_loaded(PF_R | PF_W));
-    let is_empty = image.bytes_at(note.slot).and_then(|b| u64_at(b, 0)) == Some(0);
+    let words = image.bytes_at(note.slot).unwrap_or_default();
+    let is_empty = [0, 8].iter().all(|&at| u64_at(words, at) == Some(0));
     if slot.is_none() || !is_empty {
-        return Err("the runtime's slot is not an empty word it can write".into());
+        return Err("the runtime's slot is not two empty words it can write".into());
     }
     let found = image.bytes_at(note.table).unwrap_or_default();
     if !found.starts_with(&table.bytes) {
@@ -266,29 +268,58 @@ fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
     }
 }
 
-fn check_hook(
+/// Every entry and return that the hooks ask for, and no other, is a jump to its own trampoline.
+fn check_sites(image: &Image, before: &Analysis, manifest: &Manifest) -> Vec<String> {
+    let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
+    let sites = match sites(before, &hooks) {
+        Ok(sites) => sites,
+        Err(problem) => return vec![problem],
+    };
+    let hooks = manifest.hooks.iter().map(|h| (h.site, h.trampoline));
+    let returns = manifest.returns.iter().map(|r| (r.site, r.trampoline));
+    let (named, asked) = (manifest.returns.len() + manifest.hooks.len(), sites.len());
+    if named != asked {
+        return vec![format!(
+            "its manifest names {named} places where its hooks ask for {asked}"
+        )];
+    }
+    let problem = |(site, (at, trampoline)): (&Site, (u64, u64))| {
+        let problem = check_site(image, manifest, site, at, trampoline).err()?;
+        let hook = site.hook.map(|index| &manifest.hooks[index]);
+        Some(match hook {
+            Some(hook) => format!("hook {} at {:#x}: {problem}", hook.symbol, hook.offset),
+            None => format!("return at {at:#x}: {problem}"),
+        })
+    };
+    sites
+        .iter()
+        .zip(hooks.chain(returns))
+        .filter_map(problem)
+        .collect()
+}
+
+fn check_site(
     image: &Image,
-    before: &Analysis,
     manifest: &Manifest,
-    index: usize,
-    hook: &PatchedHook,
+    site: &Site,
+    at: u64,
+    trampoline: u64,
 ) -> Result<(), String> {
-    let stolen = before.stolen(hook.offset)?;
-    if stolen.site != hook.site {
-        return Err(format!("its jump belongs to {:#x}", stolen.site));
+    if site.stolen.site != at {
+        return Err(format!("its jump belongs to {:#x}", site.stolen.site));
     }
-    let jump = trampoline::entry_jump(hook.site, hook.trampoline)?;
-    let place = image.bytes_at(hook.site).unwrap_or_default();
+    let jump = trampoline::entry_jump(at, trampoline)?;
+    let place = image.bytes_at(at).unwrap_or_default();
     if !place.starts_with(&jump) {
-        return Err("its entry does not jump to its trampoline".into());
+        return Err("it does not jump to its trampoline".into());
     }
-    let segment = image.segment_at(hook.trampoline);
+    let segment = image.segment_at(trampoline);
     if !segment.is_some_and(|s| s.is_loaded(PF_R | PF_X)) {
         return Err("its trampoline is not in an executable segment".into());
     }
-    let code = image.bytes_at(hook.trampoline).unwrap_or_default();
-    let number = manifest.whole.first_hook().wrapping_add(index as u32);
-    trampoline::check(code, hook.trampoline, number, manifest.stub, &stolen)
+    let code = image.bytes_at(trampoline).unwrap_or_default();
+    let first = manifest.whole.first_hook();
+    trampoline::check(code, trampoline, first, manifest.stubs, site)
 }
 
 /// Whether the runtime beside a patched file is there and speaks its interface.

@@ -88,13 +88,17 @@ fn a_plan_for_another_build_is_refused() {
 }
 
 #[test]
-fn going_back_when_a_call_returns_is_refused() {
+fn going_back_where_no_return_can_be_hooked_is_refused() {
     let bench = bench();
     let mut plan = bench.plan.clone();
     plan.functions[1].mode = Mode::Call;
     let reason = bench.reason(&bench.binary, &plan);
     let symbol = &plan.functions[1].symbol;
-    let expected = format!("the plan has mode \"call\" for {symbol}, but no runtime can take");
+    let offset = plan.functions[1].offset;
+    let expected = format!(
+        "cannot hook {symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): no unwind \
+         information says that the return at 0x"
+    );
     assert!(reason.starts_with(&expected), "{reason}");
 }
 

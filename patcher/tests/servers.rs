@@ -8,7 +8,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Running, Statistics, patched, plan_of, plan_of_all, start, start_reading};
+use workshop::{
+    Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_calls, start, start_reading,
+};
 
 /// A hooked server's folder, program and where it leaves its statistics.
 struct Server {
@@ -88,13 +90,25 @@ fn answer(connection: &mut BufReader<UnixStream>) -> String {
 
 const ROUNDS: u64 = 200;
 
-/// Counting alone, and with every function on the other core than its neighbours.
-const EVERYWHERE: [&str; 2] = ["count", "carrier"];
+/// A server with every function hooked that allows it, in the file and in memory, counting alone
+/// and with each on the other core than its neighbours; threads stay there, or go back at the end
+/// of every call that allows it.
+fn in_every_way(binary: &str, serve: impl Fn(&Server, &str)) {
+    let binary = Path::new(binary);
+    for plan in [plan_of_all(binary, 2), plan_of_all_calls(binary, 2)] {
+        for way in WAYS {
+            for backend in ["count", "carrier"] {
+                serve(&way(binary, &plan), backend);
+            }
+        }
+    }
+}
 
 /// Fails if the server gave up its backend on the way.
 fn kept(statistics: &Statistics, backend: &str) {
     assert_eq!(statistics.0["backend"], backend);
     assert_eq!(statistics.total("failed_hops"), 0, "{backend}");
+    statistics.check_balance();
 }
 
 /// Starts redis, sets and gets `ROUNDS` keys, checks every answer, stops it.
@@ -132,17 +146,14 @@ fn serve_redis(server: &Server, backend: &str) -> Statistics {
 
 #[test]
 fn redis_serves_with_every_function_hooked() {
-    let binary = Path::new("/usr/bin/redis-server");
-    let plan = plan_of_all(binary, 2);
-    for (way, backend) in WAYS.iter().flat_map(|way| EVERYWHERE.map(|b| (way, b))) {
-        let server = way(binary, &plan);
-        let statistics = serve_redis(&server, backend);
+    in_every_way("/usr/bin/redis-server", |server, backend| {
+        let statistics = serve_redis(server, backend);
         kept(&statistics, backend);
         assert_eq!(statistics.of("processCommand").0, 2 * ROUNDS);
         assert_eq!(statistics.of("setCommand").0, ROUNDS);
         assert_eq!(statistics.of("getCommand").0, ROUNDS);
         assert!(statistics.called() > 400, "{}", statistics.called());
-    }
+    });
 }
 
 #[test]
@@ -170,11 +181,7 @@ fn redis_hops_as_often_as_the_plan_says() {
 
 #[test]
 fn memcached_serves_with_every_function_hooked() {
-    let binary = Path::new("/usr/bin/memcached");
-    let plan = plan_of_all(binary, 2);
-    for (way, backend) in WAYS.iter().flat_map(|way| EVERYWHERE.map(|b| (way, b))) {
-        serve_memcached(&way(binary, &plan), backend);
-    }
+    in_every_way("/usr/bin/memcached", serve_memcached);
 }
 
 fn serve_memcached(server: &Server, backend: &str) {
@@ -201,11 +208,7 @@ fn serve_memcached(server: &Server, backend: &str) {
 
 #[test]
 fn nginx_serves_with_every_function_hooked() {
-    let binary = Path::new("/usr/sbin/nginx");
-    let plan = plan_of_all(binary, 2);
-    for (way, backend) in WAYS.iter().flat_map(|way| EVERYWHERE.map(|b| (way, b))) {
-        serve_nginx(&way(binary, &plan), backend);
-    }
+    in_every_way("/usr/sbin/nginx", serve_nginx);
 }
 
 fn serve_nginx(server: &Server, backend: &str) {
@@ -260,11 +263,7 @@ fn serve_nginx(server: &Server, backend: &str) {
 
 #[test]
 fn mariadbd_serves_with_every_function_hooked() {
-    let binary = Path::new("/usr/sbin/mariadbd");
-    let plan = plan_of_all(binary, 2);
-    for (way, backend) in WAYS.iter().flat_map(|way| EVERYWHERE.map(|b| (way, b))) {
-        serve_mariadbd(&way(binary, &plan), backend);
-    }
+    in_every_way("/usr/sbin/mariadbd", serve_mariadbd);
 }
 
 fn serve_mariadbd(server: &Server, backend: &str) {

@@ -70,6 +70,18 @@ pub fn plan_of_all(binary: &Path, cores: u32) -> Plan {
     })
 }
 
+/// The same, and threads go back at the end of the calls of every function that allows it.
+pub fn plan_of_all_calls(binary: &Path, cores: u32) -> Plan {
+    let analysis = Analysis::of(binary).unwrap();
+    let mut plan = plan_of_all(binary, cores);
+    for function in &mut plan.functions {
+        if analysis.return_reason(function.offset).is_none() {
+            function.mode = Mode::Call;
+        }
+    }
+    plan
+}
+
 /// A plan that hooks the functions named, each on its core.
 pub fn plan_of(binary: &Path, cores: u32, named: &[(&str, u32)]) -> Plan {
     let plan = plan(binary, cores, |_, function| {
@@ -253,6 +265,30 @@ impl Statistics {
     pub fn of(&self, symbol: &str) -> (u64, u64) {
         let number = |key: &str| self.entry(symbol)[key].as_u64().unwrap();
         (number("calls"), number("hops"))
+    }
+
+    /// One of a function's counts.
+    pub fn count(&self, symbol: &str, key: &str) -> u64 {
+        let functions = self.0["functions"].as_array().unwrap();
+        let found = functions.iter().find(|f| f["symbol"] == symbol);
+        let found = found.unwrap_or_else(|| panic!("no {symbol} in the statistics"));
+        found[key]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no {key} of {symbol}"))
+    }
+
+    /// Sums of a count over the functions at the end of whose calls threads go back.
+    pub fn of_calls(&self, key: &str) -> u64 {
+        let functions = self.0["functions"].as_array().unwrap();
+        let calls = functions.iter().filter(|f| f.get("returned").is_some());
+        calls.map(|f| f[key].as_u64().unwrap()).sum()
+    }
+
+    /// Fails unless every call that began has ended or is open.
+    pub fn check_balance(&self) {
+        let ends = ["returned", "unwound", "continued", "stayed", "open"];
+        let ended: u64 = ends.iter().map(|key| self.of_calls(key)).sum();
+        assert_eq!(self.of_calls("calls"), ended);
     }
 
     /// Number of functions that were called at all.
