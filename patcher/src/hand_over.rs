@@ -196,6 +196,7 @@ mod tests {
     use super::{PAGE, STEP, differences};
     use crate::code::Code;
     use crate::{Analysis, Hook};
+    use corehop_plans::Mode;
     use proptest::prelude::*;
     use std::path::Path;
     use std::sync::LazyLock;
@@ -210,6 +211,10 @@ mod tests {
                 offset,
                 symbol: String::new(),
                 core: 0,
+                mode: match analysis.return_reason(offset) {
+                    None => Mode::Call,
+                    Some(_) => Mode::Enter,
+                },
             });
             let hooks = hooks.collect();
             (analysis, hooks)

@@ -6,7 +6,9 @@ use corehop_patcher::{Error, patch_all};
 use corehop_plans::Plan;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, run};
+use workshop::{
+    Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run,
+};
 
 const BACKENDS: [&str; 4] = ["off", "count", "affinity", "carrier"];
 
@@ -35,7 +37,7 @@ fn plain_pair(flags: &[&str]) -> (tempfile::TempDir, PathBuf) {
 
 fn pair(flags: &[&str]) -> Pair {
     let (folder, plain) = plain_pair(flags);
-    let files = ["across", "libacross.so.1"].map(|name| plan_of_all(&plain.join(name), 2));
+    let files = ["across", "libacross.so.1"].map(|name| plan_of_all_calls(&plain.join(name), 2));
     let hop = folder.path().join("hop");
     let files = patched_all(&joined(files), &hop);
     assert_eq!(
