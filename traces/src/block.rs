@@ -314,13 +314,18 @@ impl Decoder {
         if usize::from(largest) >= shapes && spelled > 0 {
             return Err(Rule::References.broken("a shape is missing"));
         }
-        let data_of = |&place: &u16| usize::from(sizes[usize::from(place)].data);
-        let spelled_data = block.places.iter().map(data_of).sum::<usize>();
+        let (mut spelled_touches, mut spelled_data) = (0, 0);
+        for &place in &block.places {
+            let size = sizes[usize::from(place)];
+            spelled_touches += size.touches() as usize;
+            spelled_data += usize::from(size.data);
+        }
         let mut total = spelled_data;
         block.repeatable = 0;
         if !block.repeats.is_empty() {
             let (places, repeats) = (&block.places, &block.repeats);
-            let counted = block.bounds.measure(places, &sizes, repeats, MAX_TOUCHES);
+            let bounds = (spelled_touches <= MAX_TOUCHES).then_some(&mut block.bounds);
+            let counted = bounds.and_then(|b| b.measure(places, &sizes, repeats, MAX_TOUCHES));
             let counted = counted.ok_or_else(|| {
                 Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses")
             })?;

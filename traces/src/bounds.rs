@@ -64,9 +64,7 @@ impl Bounds {
             self.begins.set(repeat.source().start);
             self.all.set(repeat.source().end);
         }
-        self.begins.lead_back(repeats);
-        self.all.add(&self.begins);
-        self.all.lead_back(repeats);
+        self.lead_back(repeats);
         self.before.clear();
         for (word, place) in self.all.0.iter().zip((0..).step_by(64)) {
             self.before.push(self.places.len() as u32);
@@ -74,9 +72,30 @@ impl Bounds {
         }
     }
 
+    /// Adds where each of them that is within a repeat stood before. Latest repeats first, so that
+    /// what is added within an earlier one is led back in its turn.
+    fn lead_back(&mut self, repeats: &[Repeat]) {
+        self.all.add(&self.begins);
+        for repeat in repeats.iter().rev() {
+            let target = repeat.place..repeat.place + repeat.length;
+            for word in target.start / 64..=(target.end - 1) / 64 {
+                for bit in ones(self.all.0[word as usize]) {
+                    let place = word * 64 + bit;
+                    if !target.contains(&place) {
+                        continue;
+                    }
+                    self.all.set(place - repeat.distance);
+                    if self.begins.has(place) {
+                        self.begins.set(place - repeat.distance);
+                    }
+                }
+            }
+        }
+    }
+
     /// Counts the accesses before each. `places` has the places in `sizes` of the executions that
-    /// are spelled out, as many as the repeats leave. The accesses of all executions, or `None`
-    /// when they are more than `most`, which is at most 2^31.
+    /// are spelled out, as many as the repeats leave; they make at most `most` accesses, which is
+    /// at most 2^31. The accesses of all executions, or `None` when they are more than that.
     pub fn measure(
         &mut self,
         places: &[u16],
@@ -86,9 +105,6 @@ impl Bounds {
     ) -> Option<Accesses> {
         let sizes: Vec<u64> = sizes.iter().map(|&size| Accesses::of(size).0).collect();
         let size = |&place: &u16| sizes[usize::from(place)];
-        if places.iter().map(|place| size(place) >> 32).sum::<u64>() > most as u64 {
-            return None;
-        }
         self.accesses.clear();
         let mut rest = places;
         let (mut total, mut end) = (Accesses(0), 0);
@@ -168,29 +184,13 @@ impl Bits {
         self.0[place as usize / 64] |= 1 << (place % 64);
     }
 
-    fn has(&self, place: u32) -> bool {
-        self.0[place as usize / 64] >> (place % 64) & 1 == 1
-    }
-
     fn add(&mut self, other: &Bits) {
         let words = self.0.iter_mut().zip(&other.0);
         words.for_each(|(own, other)| *own |= other);
     }
 
-    /// Sets also where each place within a repeat stood before. Latest repeats first, so that what
-    /// is set within an earlier one is led back in its turn.
-    fn lead_back(&mut self, repeats: &[Repeat]) {
-        for repeat in repeats.iter().rev() {
-            let target = repeat.place..repeat.place + repeat.length;
-            for word in target.start / 64..=(target.end - 1) / 64 {
-                for bit in ones(self.0[word as usize]) {
-                    let place = word * 64 + bit;
-                    if target.contains(&place) {
-                        self.set(place - repeat.distance);
-                    }
-                }
-            }
-        }
+    fn has(&self, place: u32) -> bool {
+        self.0[place as usize / 64] >> (place % 64) & 1 == 1
     }
 }
 

@@ -96,12 +96,12 @@ fn work<S: Send>(
 fn split(blocks: &[BlockRef]) -> (&[BlockRef], &[BlockRef]) {
     let enough = EXECUTIONS_AT_A_TIME * rayon::current_num_threads();
     let mut executions = 0;
-    let is_enough = |block: &BlockRef| {
+    let is_too_much = |block: &BlockRef| {
         executions += block.executions as usize;
-        executions >= enough
+        executions > enough
     };
-    let last = blocks.iter().position(is_enough);
-    blocks.split_at(last.map_or(blocks.len(), |last| last + 1))
+    let fit = blocks.iter().position(is_too_much).unwrap_or(blocks.len());
+    blocks.split_at(fit.max(1).min(blocks.len()))
 }
 
 /// Why a lock can be taken: a panic while it is held ends the pass on all threads.
