@@ -5,6 +5,7 @@
 
 mod doubts;
 mod json;
+mod one_way;
 mod plan;
 mod returns;
 mod sweep;
@@ -183,6 +184,8 @@ struct Report<'a> {
     trace: &'a Trace,
     settings: &'a Settings<'a>,
     outcome: &'a Outcome,
+    /// Functions at the end of whose calls no thread can go back, with the reasons.
+    one_way: &'a [(u32, String)],
     /// This search and those with other seeds.
     draws: Vec<Draw>,
     seconds: f64,
@@ -206,7 +209,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let checkpoint = checkpoint(arguments, &machines, &trace)?;
+    let one_way = match arguments.returns.delegate().is_asked() && !arguments.sweep {
+        true => one_way::known(&trace),
+        false => Vec::new(),
+    };
+    let numbers: Vec<u32> = one_way.iter().map(|(function, _)| *function).collect();
     let mut settings = settings(arguments, checkpoint.as_ref());
+    settings.one_way = &numbers;
     let bar = Bar::stopped_by_signals()
         .map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
     if arguments.sweep {
@@ -240,6 +249,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         trace: &trace,
         settings: &settings,
         outcome: &outcome,
+        one_way: &one_way,
         draws,
         seconds,
     };
@@ -285,6 +295,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         objective: arguments.objective.objective(arguments.connections),
         strategy: arguments.strategy.strategy(),
         delegate: arguments.returns.delegate(),
+        one_way: &[],
         time_limit: arguments.time_limit,
         compare_fewer: !arguments.sweep,
         checkpoint,

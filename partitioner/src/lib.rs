@@ -59,6 +59,8 @@ pub struct Settings<'a> {
     pub strategy: Option<Strategy>,
     /// Whether to look for calls that had better end with a hop back.
     pub delegate: Delegate,
+    /// Functions at the end of whose calls no thread can go back.
+    pub one_way: &'a [u32],
     /// Longest time to look for splits; the result then depends on the speed of the host.
     pub time_limit: Option<Duration>,
     /// Whether to find out if fewer cores do as well.
@@ -138,7 +140,8 @@ pub fn partition(
     if settings.delegate == Delegate::Never || progress.is_stopped() {
         return Ok(outcome);
     }
-    let found = delegation(trace, machine, &outcome, settings.objective, progress)?;
+    let (objective, one_way) = (settings.objective, settings.one_way);
+    let found = delegation(trace, machine, &outcome, one_way, objective, progress)?;
     if settings.delegate == Delegate::Take {
         outcome.delegated.clone_from(&found.best.delegated);
         outcome.judged.searched.clone_from(&found.searched);

@@ -120,6 +120,7 @@ fn settings() -> Settings<'static> {
         objective: Objective::L2,
         strategy: None,
         delegate: Delegate::Never,
+        one_way: &[],
         time_limit: None,
         compare_fewer: true,
         checkpoint: None,
