@@ -17,12 +17,14 @@
 
 mod calls;
 mod keys;
+mod least;
 mod residues;
 
 use crate::checkpoint::{Checkpoint, Costs, Subject};
 use calls::{Calls, Intervals};
 use corehop_simulator::{Alone, Machine, Prepared, Split};
 use keys::{ByKey, Key, random};
+use least::Least;
 use rayon::prelude::*;
 use residues::Residues;
 use std::collections::{HashMap, HashSet};
@@ -64,6 +66,7 @@ pub struct Evaluator<'a> {
     /// By group of residues, L2 misses of one core on which a set runs, or [`UNKNOWN`]; of a split,
     /// in the first group, where each is replayed in full.
     known: ByKey<[u64; GROUPS]>,
+    least: Least,
     kept: Option<(&'a Checkpoint, Subject)>,
     sets_at_a_time: usize,
 }
@@ -84,7 +87,7 @@ enum Source<'a> {
 }
 
 /// A set of occurrences that run on a core.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CoreSet(Key);
 
 /// A set, and a core of a split on which it runs.
@@ -125,6 +128,7 @@ impl<'a> Evaluator<'a> {
             calls: None,
             residues: Residues::default(),
             known: HashMap::from_iter([(0, [0; GROUPS])]),
+            least: Least::default(),
             kept: None,
             sets_at_a_time: 1,
         }
@@ -246,6 +250,16 @@ impl<'a> Evaluator<'a> {
     pub(crate) fn core_sets(&self, cores: &[(&Choice, usize)]) -> Vec<CoreSet> {
         let set = |&(split, core): &(&Choice, usize)| CoreSet(self.keys(split)[core]);
         cores.par_iter().map(set).collect()
+    }
+
+    /// By group, what each of these misses at least.
+    pub(crate) fn least_of_sets(&mut self, sets: &[Placed<'_>]) -> Vec<[u64; GROUPS]> {
+        if let Source::Alone(alone) = self.source {
+            let unknown = self.least.unknown(sets.iter());
+            let intervals = self.intervals(&unknown);
+            self.least.learn(alone, &unknown, &intervals);
+        }
+        sets.iter().map(|(set, ..)| self.least.of(set.0)).collect()
     }
 
     /// Misses of each of these on the lines of a group; `None` when it is over before all are

@@ -333,8 +333,11 @@ proptest! {
                 let before = evaluator.sets_known();
                 let resumed = ranking(evaluator, (cores, cores), Some(strategy));
                 equal(format!("{resumed:?}"), format!("{whole:?}"))?;
-                equal(evaluator.sets_known(), sets)?;
-                prop_assert!(before <= sets);
+                // A search that is over before it has anything evaluates one split that others need
+                // not meet.
+                let most = sets + cores as usize;
+                prop_assert!(before <= most);
+                prop_assert!((sets..=most).contains(&evaluator.sets_known()));
                 evaluator.keep();
                 Ok(())
             })?;

@@ -8,6 +8,7 @@
 
 mod bound;
 mod exhaustive;
+mod graph;
 mod local;
 mod outlook;
 mod partial;
@@ -28,6 +29,9 @@ pub const EXHAUSTIVE_SPLITS: u128 = 10_000;
 
 /// More splits than this are not all tried where branch and bound does not get through.
 pub const EXHAUSTIVE_INSTEAD: u128 = 2_000_000;
+
+/// Partial splits that branch and bound keeps at a time.
+const MOST_STATES: usize = 1 << 18;
 
 /// As many as are all tried, where cores share an L2 and each split is replayed in full.
 pub const EXHAUSTIVE_REPLAYS: u128 = 2_000;
