@@ -82,7 +82,7 @@ fn search(delegate: Delegate) -> Outcome {
         checkpoint: None,
     };
     let trace = trace(&folder.path().join("lookups.trace"));
-    partition(&trace, &machine, &settings, &Silent).unwrap()
+    partition(&trace, &[machine.into()], &settings, &Silent).unwrap()
 }
 
 #[test]

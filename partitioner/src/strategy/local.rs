@@ -16,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 pub(super) struct Local;
 
 /// Random splits it starts from, besides the greedy one.
-const RESTARTS: usize = 8;
+const RESTARTS: usize = 3;
 
 impl Explore for Local {
     fn explore(&self, run: &mut Run<'_, '_>) -> u64 {

@@ -5,8 +5,8 @@
 //! chosen function before its first undecided one: no later decision changes what runs there. What
 //! is not settled depends on earlier decisions only through the first chosen functions of the lists
 //! still open. Partial splits that agree in those, and in their number of functions, have
-//! completions in common at the same further cost, so only the cheapest few of them can lead to the
-//! best few: the others are left out (Bellman's principle).
+//! completions in common at the same further cost, so they are one state, and what lies ahead of it
+//! is looked at once (Bellman's principle).
 
 use super::outlook::{ABSENT, Outlook};
 use crate::evaluate::Choice;
