@@ -43,7 +43,7 @@ static bool move(int32_t core)
     return true;
 }
 
-static void hop(uint32_t hook, int32_t core)
+static void hop(uint64_t *hops, int32_t core)
 {
     if (place.backend != &affinity_backend)
         take_over(&affinity_backend);
@@ -56,7 +56,7 @@ static void hop(uint32_t hook, int32_t core)
     }
     hop_ends(place.block, began);
     if (place.counted != core)
-        bump(&place.tallies[hook].hops);
+        bump(hops);
     place.counted = core;
 }
 

@@ -77,13 +77,13 @@ static inline bool travel(struct traveller *traveller, int32_t core)
     return false;
 }
 
-static void hop(uint32_t hook, int32_t core)
+static void hop(uint64_t *hops, int32_t core)
 {
     if (!is_ready() || place.core == core)
         return;
     struct traveller *traveller = place.traveller;
     uint64_t began = hop_begins();
-    traveller->counters = &place.tallies[hook];
+    traveller->counters = hops;
     /* Called home on the way, for a signal perhaps, it tries once more. */
     for (int tries = 0; UNLIKELY(!travel(traveller, core)); tries++)
         if (tries == 1)
@@ -91,7 +91,7 @@ static void hop(uint32_t hook, int32_t core)
     hop_ends(place.block, began);
     place.core = core;
     if (place.counted != core)
-        bump(&place.tallies[hook].hops);
+        bump(hops);
     place.counted = core;
 }
 
@@ -99,6 +99,8 @@ static const char *reason_against(void)
 {
     uint32_t a, b, c, d;
     uint64_t shadow = 0;
+    if (!is_starting)
+        return "the program had started before its first patched file was loaded";
     __cpuid(1, a, b, c, d);
     if ((getauxval(AT_HWCAP2) & HAS_FSGSBASE) == 0)
         return "this machine or kernel has no FSGSBASE";

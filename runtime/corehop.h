@@ -26,21 +26,58 @@ struct note {
     uint32_t cores; /* cores of the plan */
     uint32_t hooks; /* entries of the table */
     uint32_t size;  /* of this struct: a later one may be longer */
-    uint64_t slot;  /* where the trampolines look for enter; zero in the file */
+    uint64_t slot;  /* where the trampolines look for enter and leave; zero in the file */
     uint64_t table; /* of struct hook */
-    uint64_t names; /* zero-terminated symbols, one after the other */
+    uint64_t names; /* zero-terminated texts, one after the other */
+    uint64_t modules; /* of struct planned: all the files that the plan names */
+    uint32_t names_size;
+    uint32_t plan;    /* checksum of the plan: equal in all files patched by it */
+    uint32_t count;   /* entries of modules */
+    uint32_t own;     /* this file's among them */
+    uint32_t calls;   /* functions of the plan at the end of whose calls threads go back */
+    uint32_t unused;
+};
+
+/* One of the files that a plan names. Hooks are numbered through all of them. */
+struct planned {
+    uint32_t first; /* hook */
+    uint32_t hooks;
+    uint32_t name;     /* distance of the file's name from note.names */
+    uint32_t build_id; /* likewise, in hexadecimal */
 };
 
 struct hook {
     uint64_t offset; /* of the function in the ELF file */
-    uint32_t core;   /* plan core */
+    uint16_t core;   /* plan core */
+    uint16_t mode;   /* STAYS or GOES_BACK */
     uint32_t name;   /* distance of its symbol from note.names */
 };
+
+#define STAYS 0
+#define GOES_BACK 1 /* when the call returns */
 
 /* What one thread counted at one hook. */
 struct tally {
     uint64_t calls;
     uint64_t hops;
+};
+
+/* What became of one thread's calls of a function that goes back; the rest are open. */
+struct ending {
+    uint64_t returned;
+    uint64_t unwound;   /* ended by an exception, a jump out of them, or with their thread */
+    uint64_t continued; /* entered by a jump within a call that was open: they end with that */
+    uint64_t stayed;    /* in a signal handler or too deep: the thread did not move */
+    uint64_t hops;      /* back */
+    uint64_t unused[3]; /* enter.S likes powers of two */
+};
+
+/* An open call of such a function, in the order of the stack. */
+struct call {
+    uintptr_t at; /* where its return address is */
+    uintptr_t returns_to;
+    uint32_t hook;
+    int32_t came_from;
 };
 
 /* How long sampled hops took, by powers of two: lengths[n] counts 2^n to 2^(n+1) clock cycles. */
@@ -54,6 +91,7 @@ struct block {
     int owner; /* kernel thread id */
     uint64_t failed_hops;
     uint64_t lengths[LENGTHS];
+    struct ending *endings; /* one for each hook, behind the tallies; NULL if none goes back */
     struct tally tallies[];
 };
 
@@ -63,22 +101,25 @@ struct place {
     struct tally *tallies;
     struct block *block;
     const struct backend *backend;
-    struct traveller *traveller; /* carrier.h */
+    struct call *open;      /* the innermost open call, or the place before the first */
+    struct call *last_open; /* the deepest place there is */
+    struct ending *endings;
     int32_t core;
     int32_t counted;
     uint32_t handlers; /* signal handlers that this thread is in */
+    uint32_t hops;     /* tried, of which one in SAMPLING is timed */
+    struct traveller *traveller; /* carrier.h */
     bool stopped;      /* a hop failed: this thread stays where it is */
     bool followed;     /* its end will be seen, so it may leave its kernel thread */
     bool ending;       /* and has begun */
-    uint32_t hops;     /* tried, of which one in SAMPLING is timed */
 } __attribute__((aligned(64)));
 
 /* One way to move a thread: a file of its own, and a line in start.c's table. */
 struct backend {
     const char *name;
-    /* Called at a hook where the thread is not on that core, or was put there by another backend.
-     * NULL: no hook does anything. */
-    void (*hop)(uint32_t hook, int32_t core);
+    /* Called at a hook where the thread is not on that core, or was put there by another backend;
+     * `hops` is what counts it. NULL: no hook does anything. */
+    void (*hop)(uint64_t *hops, int32_t core);
     /* Called once before the first hop(); false, after a message, if this cannot be done here. */
     bool (*prepare)(void);
     /* Undoes for the calling thread what enter() did: another backend takes it over. */
@@ -87,25 +128,68 @@ struct backend {
     void (*forked)(void);
 };
 
-/* The patched program, filled in by start.c before any hook runs. */
+/* A file that the plan names, by modules.c. */
+struct module {
+    uint32_t first; /* hook */
+    uint32_t hooks;
+    const char *name;
+    const char *build_id;
+    const char *names; /* symbols; NULL until it is loaded */
+    size_t names_size;
+    uintptr_t *slot;   /* NULL while it is not loaded */
+};
+
+/* The patched program, filled in before any hook runs. */
 struct program {
     uint32_t cores;
-    uint32_t hook_count;
-    const struct hook *hooks;
-    const char *names;
-    uintptr_t *slot;
+    uint32_t hook_count; /* of all modules */
+    struct hook *hooks;
+    struct module *modules;
+    uint32_t module_count;
+    uint32_t plan;
     const struct backend *backend; /* changes while the program runs, if control.c says so */
+    bool goes_back; /* at the end of some function's calls */
 };
 
 extern struct program program;
 extern __thread struct place place __attribute__((tls_model("initial-exec")));
 
-/* enter.S: what the slot holds. It calls enter_slowly() for all but a thread that is there. */
+/* enter.S: what the slot holds. It calls the slow ones for all but a thread that is there. `at` is
+ * where the return address is of the call that begins or ends. */
 void enter(void);
+void enter_call(void); /* instead of enter(), where some function goes back */
 void enter_off(void);
-void enter_slowly(uint32_t hook);
+void leave_call(void);
+void enter_slowly(uint32_t hook, uintptr_t at);
+void leave_slowly(uintptr_t at);
+
+/* calls.c: the functions at the end of whose calls threads go back. */
+/* A thread comes to a function's entry; false if it is to stay where it is. */
+bool begin_call(uint32_t hook, uintptr_t at);
+/* What is below that place on the stack was left without a return. */
+void leave_below(uintptr_t place);
+/* All open calls are forgotten, and counted as left. */
+void forget_calls(void);
+size_t size_of_calls(void);
+void set_calls(struct block *block);
+struct ending ending_of(uint32_t hook);
+
+/* modules.c */
+/* Looks for patched files among those loaded; true if there are some and nothing is wrong. */
+bool find_modules(void);
+/* Has the trampolines of all files go to `address`, once all files are there. */
+void fill_slots(uintptr_t address);
+void modules_forked(void);
+/* Takes note of a file that was found hooked; false, after a message, if it does not belong. */
+bool admit(const struct note *note, uintptr_t bias, const char *path);
+struct dl_phdr_info;
+bool has_build_id(const struct dl_phdr_info *object, const char *expected);
+
+/* handed.c: hooks the files that `corehop run` names, or ends the process. */
+void take_handed(void);
 
 /* start.c */
+extern bool is_starting; /* before main() */
 const struct backend *backend_called(const char *name);
 bool backend_is_usable(const struct backend *backend);
 /* From its next hook on, each thread is moved by `to`. */
@@ -189,6 +273,7 @@ void control_forked(void);
 
 /* guards.c */
 void prepare_guards(void);
+bool stands_in_for_libc(void);
 
 /* system.c: system calls by instruction, since libc's wrappers may touch vector registers and
  * errno. They return a negative errno. */

@@ -7,9 +7,18 @@
  * is not C: the short way needs three registers, and only the long way saves the others. The
  * backends share it: all of them leave a thread alone that is where it should be.
  *
+ * Where a plan has functions at the end of whose calls threads go back, enter_call() stands in for
+ * enter(): it keeps the thread's open calls. leave_call() runs before each return that can end one.
+ * At a return nothing below the stack pointer is needed any more.
+ *
  * The flags are kept without pushfq and its popfq of twenty cycles: AH takes five, AL the overflow.
  */
 #include "offsets.h"
+
+/* Where, once all is saved, the return address of the call is that begins, above the hook's number
+ * and the red zone; and that of the call that ends. */
+#define ENTRY_AT 176
+#define EXIT_AT 40
 
         .text
 
@@ -20,11 +29,10 @@
         seto %al
         pushq %rax
         pushq %rdx
-        movl 40(%rsp), %edx
         movq place@gottpoff(%rip), %rcx
         .endm
 
-        .macro leave_hook
+        .macro restore
         popq %rdx
         popq %rax
         addb $0x7f, %al
@@ -43,9 +51,10 @@ enter:
         .cfi_startproc
         .cfi_undefined rip
         save
+        movl 40(%rsp), %edx
         shlq $HOOK_SHIFT, %rdx
         movq program+PROGRAM_HOOKS(%rip), %rax
-        movl HOOK_CORE(%rax, %rdx), %eax
+        movzwl HOOK_CORE(%rax, %rdx), %eax
         cmpl %eax, %fs:PLACE_CORE(%rcx)
         jne slowly
         movq program+PROGRAM_BACKEND(%rip), %rax
@@ -53,7 +62,7 @@ enter:
         jne slowly
         movq %fs:PLACE_TALLIES(%rcx), %rax
         incq (%rax, %rdx)
-1:      leave_hook
+1:      restore
 
 /* Once hops were switched off while the program runs: the former backend lets go of the thread. */
         .globl enter_off
@@ -66,6 +75,9 @@ enter_off:
         je 1b
 
 slowly:
+        leaq ENTRY_AT(%rsp), %rcx
+        movl 40(%rsp), %edx
+        .macro call_slowly function
         pushq %rsi
         pushq %rdi
         pushq %r8
@@ -74,9 +86,10 @@ slowly:
         pushq %r11
         pushq %rbp
         movq %rsp, %rbp
-        movl 96(%rsp), %edi
+        movq %rdx, %rdi
+        movq %rcx, %rsi
         andq $-16, %rsp
-        call enter_slowly
+        call \function
         movq %rbp, %rsp
         popq %rbp
         popq %r11
@@ -85,8 +98,102 @@ slowly:
         popq %r8
         popq %rdi
         popq %rsi
+        .endm
+        call_slowly enter_slowly
         jmp 1b
         .cfi_endproc
         .size enter, . - enter
+
+        .globl enter_call
+        .hidden enter_call
+        .type enter_call, @function
+        .p2align 5
+enter_call:
+        .cfi_startproc
+        .cfi_undefined rip
+        save
+        movl 40(%rsp), %edx
+        pushq %rsi
+        pushq %rdi
+        shlq $HOOK_SHIFT, %rdx
+        movq program+PROGRAM_HOOKS(%rip), %rax
+        movl HOOK_CORE(%rax, %rdx), %eax
+        movq %fs:PLACE_OPEN(%rcx), %rsi
+        leaq 16+ENTRY_AT(%rsp), %rdi
+        testq %rsi, %rsi
+        jz 3f
+        cmpq %rdi, CALL_AT(%rsi)        /* an open call at or below this one */
+        jbe 3f
+        btrl $HOOK_MODE_BIT, %eax
+        jc 1f
+        cmpl %eax, %fs:PLACE_CORE(%rcx)
+        jne 3f
+        movq program+PROGRAM_BACKEND(%rip), %rax
+        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        jne 3f
+        jmp 2f
+1:      cmpl %eax, %fs:PLACE_CORE(%rcx)
+        jne 3f
+        movq program+PROGRAM_BACKEND(%rip), %rax
+        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        jne 3f
+        cmpq %rsi, %fs:PLACE_LAST_OPEN(%rcx)
+        je 3f
+        cmpl $0, %fs:PLACE_HANDLERS(%rcx)
+        jne 3f
+        movl %fs:PLACE_COUNTED(%rcx), %eax
+        movq %rdi, CALL_SIZE+CALL_AT(%rsi)
+        movl %eax, CALL_SIZE+CALL_CAME_FROM(%rsi)
+        movq (%rdi), %rax
+        movq %rax, CALL_SIZE+CALL_RETURNS_TO(%rsi)
+        movl 16+40(%rsp), %eax
+        movl %eax, CALL_SIZE+CALL_HOOK(%rsi)
+        addq $CALL_SIZE, %rsi
+        movq %rsi, %fs:PLACE_OPEN(%rcx)
+2:      movq %fs:PLACE_TALLIES(%rcx), %rax
+        incq (%rax, %rdx)
+        popq %rdi
+        popq %rsi
+        restore
+3:      popq %rdi
+        popq %rsi
+        jmp slowly
+        .cfi_endproc
+        .size enter_call, . - enter_call
+
+/* Called with one return address below that to which the program returns. */
+        .globl leave_call
+        .hidden leave_call
+        .type leave_call, @function
+        .p2align 5
+leave_call:
+        .cfi_startproc
+        .cfi_undefined rip
+        save
+        movq %fs:PLACE_OPEN(%rcx), %rdx
+        leaq EXIT_AT(%rsp), %rax
+        testq %rdx, %rdx
+        jz 1f
+        cmpq %rax, CALL_AT(%rdx)
+        ja 1f
+        jb 2f
+        movl CALL_CAME_FROM(%rdx), %eax
+        cmpl %eax, %fs:PLACE_CORE(%rcx)
+        jne 2f
+        movq program+PROGRAM_BACKEND(%rip), %rax
+        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        jne 2f
+        movl CALL_HOOK(%rdx), %eax
+        subq $CALL_SIZE, %rdx
+        movq %rdx, %fs:PLACE_OPEN(%rcx)
+        shlq $ENDING_SHIFT, %rax
+        addq %fs:PLACE_ENDINGS(%rcx), %rax
+        incq (%rax)
+1:      restore
+2:      leaq EXIT_AT(%rsp), %rdx
+        call_slowly leave_slowly
+        jmp 1b
+        .cfi_endproc
+        .size leave_call, . - leave_call
 
         .section .note.GNU-stack, "", @progbits

@@ -1,6 +1,6 @@
 /*
  * A function of each guarded name, which stands before libc's because this library is needed first.
- * Each keeps all argument registers, asks guard() where libc's function is, and jumps there: so no
+ * Each keeps all argument registers, asks guard() where the original is, and jumps there: so no
  * prototype is needed, and functions that return twice, as vfork does, find their caller's stack.
  */
         .text
@@ -27,6 +27,7 @@ guarded:
         movq %rsi, %rdx
         movq %rdi, %rsi
         movl 56(%rsp), %edi
+        leaq 64(%rsp), %rcx
         subq $8, %rsp
         .cfi_adjust_cfa_offset 8
         call guard

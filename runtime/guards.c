@@ -15,6 +15,7 @@
 #include <asm/unistd.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ enum rule {
     HOME_FOR_GOOD,
     HOME_IF_SAVING,
     HOME_IF_RESTORING,
+    LEAVES_CALLS, /* an exception has come to its caller, which matters to calls.c alone */
     AS_FORK, /* the child must be told that it has no carriers, which fork() does */
 };
 
@@ -35,6 +37,11 @@ static const struct {
 #define GUARDED(name, rule) {#name, rule},
 #include "guarded.h"
 };
+
+/* In glibc's jump buffers. */
+#define STACK_POINTER 6
+/* No stack is larger. */
+#define MOST_STACK (1ul << 36)
 
 static void *fork_itself;
 static void *originals[sizeof guarded_calls / sizeof *guarded_calls];
@@ -60,10 +67,53 @@ void stay_home(void)
         go_home(place.traveller);
 }
 
-/* Called by guards.S with a call's first two arguments. */
-__attribute__((visibility("hidden"))) void *guard(uint32_t index, uintptr_t first, uintptr_t second)
+/* Where the stack will end once a jump buffer's owner goes on, as glibc keeps it; 0 if it does not
+ * look like a place further up this stack. */
+static uintptr_t stack_of(const struct __jmp_buf_tag *buffer, uintptr_t at)
+{
+    uintptr_t place = (uintptr_t)buffer->__jmpbuf[STACK_POINTER];
+    __asm__("rorq $17, %0\n\txorq %%fs:48, %0" : "+r"(place) : : "cc");
+    return place > at && place - at < MOST_STACK ? place : 0;
+}
+
+static void *found_in(const char *library, const char *name)
+{
+    void *module = dlopen(library, RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
+    if (module != NULL) {
+        found = dlsym(module, name);
+        dlclose(module);
+    }
+    bool is_own = (uintptr_t)found >= (uintptr_t)runtime_start &&
+                  (uintptr_t)found < (uintptr_t)runtime_end;
+    return is_own ? NULL : found;
+}
+
+/* A program without exceptions may load a library with some, and with it what that needs, where
+ * only the library finds it. */
+static void *original_for(uint32_t index, const void *caller)
+{
+    const char *name = guarded_calls[index].name;
+    struct link_map *map;
+    Dl_info info;
+    void *found = originals[index];
+    if (LIKELY(found != NULL))
+        return found;
+    if (dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0)
+        found = found_in(map->l_name, name);
+    if (found == NULL)
+        found = found_in("libstdc++.so.6", name);
+    return found != NULL ? found : original(&originals[index], name);
+}
+
+/* Called by guards.S with a call's first two arguments, and where its return address is. */
+__attribute__((visibility("hidden"))) void *guard(uint32_t index, uintptr_t first,
+                                                  uintptr_t second, uintptr_t at)
 {
     enum rule rule = guarded_calls[index].rule;
+    if (rule == LEAVES_CALLS) {
+        leave_below(at + 1);
+        return original_for(index, *(void **)at);
+    }
     bool masks = rule == HOME_IF_RESTORING && ((struct __jmp_buf_tag *)first)->__mask_was_saved;
     if (rule == AS_FORK && carriers_are_possible())
         return original(&fork_itself, "fork");
@@ -71,6 +121,8 @@ __attribute__((visibility("hidden"))) void *guard(uint32_t index, uintptr_t firs
         place.ending = place.stopped = true;
     if (masks)
         place.handlers = 0; /* it leaves them, if it is in any */
+    if (rule == HOME_IF_RESTORING)
+        leave_below(stack_of((struct __jmp_buf_tag *)first, at));
     if (UNLIKELY(place.traveller != NULL)) {
         if (rule == HOME_FIRST || masks || (rule == HOME_IF_SAVING && (int)second != 0))
             stay_home();
@@ -86,7 +138,6 @@ void prepare_guards(void)
 {
     for (size_t i = 0; i < sizeof guarded_calls / sizeof *guarded_calls; i++)
         originals[i] = dlsym(RTLD_NEXT, guarded_calls[i].name);
-    place.followed = true; /* the thread that runs main() */
 }
 
 struct beginning {
@@ -98,6 +149,7 @@ static void end(void *unused)
 {
     (void)unused;
     place.ending = place.stopped = true;
+    forget_calls();
     if (place.traveller == NULL)
         return;
     go_home(place.traveller);
@@ -127,8 +179,6 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 {
     static void *kept;
     create_function *create = (create_function *)original(&kept, "pthread_create");
-    if (program.backend == NULL)
-        return create(thread, attributes, run, argument);
     struct beginning *beginning = malloc(sizeof *beginning);
     if (beginning == NULL)
         return EAGAIN;
@@ -140,6 +190,15 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (result != 0)
         free(beginning);
     return result;
+}
+
+extern int own_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
+    __attribute__((alias("pthread_create"), visibility("hidden")));
+
+/* Whether the program's calls of libc arrive here first. */
+bool stands_in_for_libc(void)
+{
+    return dlsym(RTLD_DEFAULT, "pthread_create") == (void *)own_pthread_create;
 }
 
 EXPORT int pthread_cancel(pthread_t thread)

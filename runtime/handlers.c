@@ -2,7 +2,8 @@
  * Knowing that a thread is in a signal handler.
  *
  * A handler ends by giving its kernel thread the signal mask from before, so a thread must leave a
- * handler on the kernel thread on which it entered: hooks in handlers count, but move nobody.
+ * handler on the kernel thread on which it entered: hooks in handlers count, but move nobody. Nor
+ * does a handler begin or end calls of functions that go back: it may have a stack of its own.
  * sigaction and signal install a handler of ours that notes this and calls the program's; what
  * they report of the former handler is the program's own. Handlers that jump out leave by
  * siglongjmp, which guards.c sees.
@@ -35,7 +36,8 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
 {
     static void *kept;
     sigaction_function *next = (sigaction_function *)original(&kept, "sigaction");
-    if (!carriers_are_possible() || number <= 0 || number >= SIGNALS)
+    bool matters = carriers_are_possible() || program.goes_back;
+    if (!matters || number <= 0 || number >= SIGNALS || number == POKE)
         return next(number, action, before);
     handler_function *former = handlers[number];
     struct sigaction ours, found;

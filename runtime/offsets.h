@@ -6,11 +6,23 @@
 
 #define PLACE_TALLIES 0
 #define PLACE_BACKEND 16
-#define PLACE_CORE 32
+#define PLACE_OPEN 24
+#define PLACE_LAST_OPEN 32
+#define PLACE_ENDINGS 40
+#define PLACE_CORE 48
+#define PLACE_COUNTED 52
+#define PLACE_HANDLERS 56
 #define PROGRAM_HOOKS 8
 #define PROGRAM_BACKEND 32
 /* A hook and a tally are of one size, a power of two. */
 #define HOOK_SHIFT 4
 #define HOOK_CORE 8
+#define HOOK_MODE_BIT 16 /* of the word at HOOK_CORE */
+#define CALL_AT 0
+#define CALL_RETURNS_TO 8
+#define CALL_HOOK 16
+#define CALL_CAME_FROM 20
+#define CALL_SIZE 24
+#define ENDING_SHIFT 6
 
 #endif

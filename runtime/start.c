@@ -1,31 +1,35 @@
 /*
- * Start-up: finds the patched program's note, chooses the backend, opens the hooks.
+ * Start-up: finds the patched files' notes, chooses the backend, opens the hooks.
  *
  * This library runs inside other people's servers. It is the first library a patched program
  * needs, so its constructor runs before main() and after libc's. Until the constructor stores the
- * address of enter.S into the program's slot, the hooks do nothing; so every way to fail here ends
- * the same way: one line on standard error that names the remedy, an empty slot, and a server that
- * runs as if unpatched. It never starts half-hooked.
+ * address of enter.S into the slot of each file, the hooks do nothing; so every way to fail here
+ * ends the same way: one line on standard error that names the remedy, empty slots, and a server
+ * that runs as if unpatched. It never starts half-hooked.
  *
- * The program is found by its note rather than by name: dl_iterate_phdr lists it first.
+ * Where only libraries are patched, the program must be started with this one in LD_PRELOAD: what
+ * is loaded behind libc cannot stand in for its functions.
  *
- * Sibling to read next: affinity.c.
+ * Siblings to read next: modules.c, affinity.c.
  */
 #define _GNU_SOURCE
 #include "corehop.h"
 #include "offsets.h"
 
-#include <link.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct program program;
 __thread struct place place = {.core = -1};
+bool is_starting;
 static bool is_hooked;
 
 /* What a tool that looks at this file without loading it can check. */
 __attribute__((visibility("default"))) const uint32_t corehop_runtime_abi = COREHOP_ABI;
+extern const uint32_t own_abi
+    __attribute__((alias("corehop_runtime_abi"), visibility("hidden")));
 
 const struct backend off_backend = {.name = "off"};
 
@@ -37,54 +41,6 @@ static const struct backend *const backends[] = {
 };
 #define BACKENDS (sizeof backends / sizeof *backends)
 static bool usable[BACKENDS];
-
-struct found {
-    struct note note;
-    uintptr_t bias;
-    bool there;
-};
-
-static uintptr_t padded(uintptr_t size)
-{
-    return (size + 3) & ~(uintptr_t)3;
-}
-
-static bool read_note(uintptr_t at, uintptr_t end, struct note *note)
-{
-    while (at + sizeof(ElfW(Nhdr)) <= end) {
-        ElfW(Nhdr) head;
-        memcpy(&head, (const void *)at, sizeof head);
-        const char *owner = (const char *)(at + sizeof head);
-        uintptr_t contents = (uintptr_t)owner + padded(head.n_namesz);
-        if (head.n_type == NOTE_RUNTIME && head.n_namesz == sizeof NOTE_OWNER &&
-            memcmp(owner, NOTE_OWNER, sizeof NOTE_OWNER) == 0 &&
-            head.n_descsz >= sizeof *note && contents + sizeof *note <= end) {
-            memcpy(note, (const void *)contents, sizeof *note);
-            return true;
-        }
-        at = contents + padded(head.n_descsz);
-    }
-    return false;
-}
-
-static int look(struct dl_phdr_info *module, size_t size, void *data)
-{
-    struct found *found = data;
-    (void)size;
-    for (int i = 0; i < module->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
-        /* Other notes may be padded to 8 bytes; ours is not. */
-        if (segment->p_type != PT_NOTE || segment->p_align > 4)
-            continue;
-        uintptr_t start = module->dlpi_addr + segment->p_vaddr;
-        if (read_note(start, start + segment->p_memsz, &found->note)) {
-            found->bias = module->dlpi_addr;
-            found->there = true;
-            return 1;
-        }
-    }
-    return 0;
-}
 
 const struct backend *backend_called(const char *name)
 {
@@ -147,7 +103,7 @@ _Static_assert(sizeof(struct hook) == 1 << HOOK_SHIFT, "enter.S");
 _Static_assert(sizeof(struct tally) == 1 << HOOK_SHIFT && offsetof(struct tally, calls) == 0,
                "enter.S");
 
-void enter_slowly(uint32_t hook)
+void enter_slowly(uint32_t hook, uintptr_t at)
 {
     const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
     if (UNLIKELY(backend == &off_backend)) {
@@ -158,21 +114,30 @@ void enter_slowly(uint32_t hook)
     if (UNLIKELY(tallies == NULL))
         tallies = first_hook();
     bump(&tallies[hook].calls);
-    backend->hop(hook, (int32_t)program.hooks[hook].core);
+    int32_t core = program.hooks[hook].core;
+    if (program.goes_back) {
+        if (!begin_call(hook, at) || (place.core == core && place.backend == backend))
+            return;
+    }
+    backend->hop(&tallies[hook].hops, core);
 }
 
 void use_backend(const struct backend *to)
 {
-    uintptr_t address = (uintptr_t)(to == &off_backend ? enter_off : enter);
+    uintptr_t address = (uintptr_t)(to == &off_backend    ? enter_off
+                                    : program.goes_back ? enter_call
+                                                        : enter);
     is_hooked = true;
     program.backend = to;
-    __atomic_store_n(program.slot, address, __ATOMIC_RELEASE);
+    fill_slots(address);
 }
 
 void take_over(const struct backend *to)
 {
     if (place.backend != NULL && place.backend->leave != NULL)
         place.backend->leave();
+    if (to == &off_backend)
+        forget_calls();
     place.backend = to;
     place.core = -1;
     place.stopped = false;
@@ -189,35 +154,26 @@ static void forked(void)
     for (size_t i = 0; i < BACKENDS; i++)
         if (usable[i] && backends[i]->forked != NULL)
             backends[i]->forked();
+    modules_forked();
     forget_threads();
     statistics_forked();
     keeper_forked();
     control_forked();
 }
 
-__attribute__((constructor)) static void start(void)
+/* Once, at the first patched file. */
+static void prepare(void)
 {
-    struct found found = {0};
-    dl_iterate_phdr(look, &found);
-    if (!found.there)
-        return;
-    if (found.note.abi != COREHOP_ABI) {
-        complain("the program was patched for runtime interface %u, but this is %u: patch the "
-                 "original again; running without hops",
-                 found.note.abi, COREHOP_ABI);
-        return;
-    }
-    program = (struct program){
-        .cores = found.note.cores,
-        .hook_count = found.note.hooks,
-        .hooks = (const struct hook *)(found.bias + found.note.table),
-        .names = (const char *)(found.bias + found.note.names),
-        .slot = (uintptr_t *)(found.bias + found.note.slot),
-        .backend = chosen_backend(),
-    };
+    program.backend = chosen_backend();
     prepare_control();
     if (program.backend->hop == NULL && !control_is_on())
         return;
+    if (!stands_in_for_libc() && (program.backend != &count_backend || control_is_on())) {
+        complain("the runtime was loaded too late to stand in for libc: name it in LD_PRELOAD; "
+                 "running without hops");
+        program.backend = &off_backend;
+        return;
+    }
     prepare_clock();
     program.backend = prepare_threads() ? prepared_backend(program.backend) : &off_backend;
     if (program.backend->hop == NULL && !control_is_on())
@@ -228,6 +184,28 @@ __attribute__((constructor)) static void start(void)
     if (program.backend->hop != NULL)
         use_backend(program.backend);
     start_control();
+}
+
+/* What arrival.c calls whenever a patched library was loaded. */
+__attribute__((visibility("default"))) void corehop_module_arrives(void)
+{
+    /* A program and a library in two folders may each bring a runtime: the first one serves. */
+    if (dlsym(RTLD_DEFAULT, "corehop_runtime_abi") != &own_abi)
+        return;
+    if (find_modules() && program.backend == NULL)
+        prepare();
+}
+
+extern void own_arrives(void)
+    __attribute__((alias("corehop_module_arrives"), visibility("hidden")));
+
+__attribute__((constructor)) static void start(void)
+{
+    is_starting = true;
+    place.followed = true; /* the thread that runs main() */
+    take_handed();
+    own_arrives();
+    is_starting = false;
 }
 
 __attribute__((destructor)) static void stop(void)

@@ -122,6 +122,36 @@ static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
     return 0;
 }
 
+/* Of a function at the end of whose calls threads go back. */
+static void write_ending(struct sheet *sheet, uint64_t calls, struct ending ending)
+{
+    uint64_t others = ending.returned + ending.unwound + ending.continued + ending.stayed;
+    PUT(sheet,
+        ",\"returned\":%lu,\"unwound\":%lu,\"continued\":%lu,\"stayed\":%lu,\"open\":%lu,"
+        "\"hops_back\":%lu",
+        ending.returned, ending.unwound, ending.continued, ending.stayed,
+        calls > others ? calls - others : 0, ending.hops);
+}
+
+/* Its functions; none of a file that was never loaded. */
+static void write_module(struct sheet *sheet, const struct module *module, bool *is_first)
+{
+    for (uint32_t i = 0; module->names != NULL && i < module->hooks; i++) {
+        const struct hook *hook = &program.hooks[module->first + i];
+        struct tally total = total_of(module->first + i);
+        PUT(sheet, "%s\n{\"module\":", *is_first ? "" : ",");
+        *is_first = false;
+        write_text(sheet, module->name);
+        PUT(sheet, ",\"symbol\":");
+        write_text(sheet, module->names + hook->name);
+        PUT(sheet, ",\"offset\":%lu,\"core\":%u,\"calls\":%lu,\"hops\":%lu", hook->offset,
+            hook->core, total.calls, total.hops);
+        if (hook->mode == GOES_BACK)
+            write_ending(sheet, total.calls, ending_of(module->first + i));
+        PUT(sheet, "}");
+    }
+}
+
 static void write_report(struct sheet *sheet, struct tally all)
 {
     uint64_t failed = 0, tallies = 0, sampled = 0, lengths[LENGTHS] = {0};
@@ -141,14 +171,9 @@ static void write_report(struct sheet *sheet, struct tally all)
     PUT(sheet,
         "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,\"functions\":[",
         median_length(lengths, sampled), sampled, stalls(), carriers_started());
-    for (uint32_t i = 0; i < program.hook_count; i++) {
-        const struct hook *hook = &program.hooks[i];
-        struct tally total = total_of(i);
-        PUT(sheet, "%s\n{\"symbol\":", i == 0 ? "" : ",");
-        write_text(sheet, program.names + hook->name);
-        PUT(sheet, ",\"offset\":%lu,\"core\":%u,\"calls\":%lu,\"hops\":%lu}", hook->offset,
-            hook->core, total.calls, total.hops);
-    }
+    bool is_first = true;
+    for (uint32_t i = 0; i < program.module_count; i++)
+        write_module(sheet, &program.modules[i], &is_first);
     PUT(sheet, "]}\n");
     flush(sheet);
 }
@@ -181,6 +206,8 @@ void write_statistics(void)
         struct tally total = total_of(i);
         all.calls += total.calls;
         all.hops += total.hops;
+        if (program.hooks[i].mode == GOES_BACK)
+            all.hops += ending_of(i).hops;
     }
     if (is_child && all.calls == 0)
         return;

@@ -24,7 +24,7 @@ static struct block *shared;
 
 static size_t size_of_block(void)
 {
-    return sizeof(struct block) + program.hook_count * sizeof(struct tally);
+    return sizeof(struct block) + program.hook_count * sizeof(struct tally) + size_of_calls();
 }
 
 static void publish(struct block *block)
@@ -86,6 +86,7 @@ struct tally *first_hook(void)
         block = shared;
     place.block = block;
     place.tallies = block->tallies;
+    set_calls(block);
     return block->tallies;
 }
 
@@ -96,6 +97,7 @@ void forget_threads(void)
     struct block *block = blocks;
     place.tallies = NULL;
     place.block = NULL;
+    place.open = NULL;
     place.core = -1;
     place.counted = 0;
     place.stopped = false;
@@ -113,6 +115,8 @@ void forget_threads(void)
     for (uint32_t i = 0; i < program.hook_count; i++)
         if (shared->tallies[i].calls != 0)
             shared->tallies[i] = (struct tally){0};
+    for (uint32_t i = 0; i < program.hook_count && shared->endings != NULL; i++)
+        shared->endings[i] = (struct ending){0};
     publish(shared);
 }
 

@@ -19,6 +19,7 @@ mod progress;
 mod record;
 mod replay;
 mod requests;
+mod run;
 mod sample;
 mod scope;
 mod symbols;
@@ -44,6 +45,7 @@ enum Command {
     Partition(partition::Arguments),
     Explain(explain::Arguments),
     Patch(patch::Arguments),
+    Run(run::Arguments),
 }
 
 const EXIT_CODES: &str = "\
@@ -53,7 +55,7 @@ Exit codes:
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
   4  an output cannot be written, or exists and --force was not given
-  5  refused, because it would not be safe, or a plan that would not pay
+  5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started
   6  this machine lacks something (QEMU, the plugin, the symbolizer)
   7  the server that was started failed
   130  interrupted";
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

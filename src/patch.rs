@@ -5,26 +5,30 @@
 
 use crate::failure::{Exit, Failure};
 use clap::Args;
-use corehop_patcher::{Analysis, Error, Patched, Verification};
+use corehop_patcher::{Analysis, Error, Function, Patched, Verification};
+use corehop_plans::Mode;
+use corehop_plans::Plan;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Write a plan's hops into a copy of a binary
+/// Write a plan's hops into copies of the binaries that it names
 ///
-/// The copy loads corehop's runtime, which is written beside it; keep the two in one folder. How
-/// the copy hops is chosen when it starts: COREHOP_BACKEND=affinity (default), carrier, count or
-/// off; COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE writes counts as JSON
-/// at exit (%p becomes the process id).
+/// A plan may name functions of a program and of its libraries: each gets a copy, all of them or
+/// none. The copies load corehop's runtime, which is written beside them; keep the folder together.
+/// How they hop is chosen when the program starts: COREHOP_BACKEND=affinity (default), carrier,
+/// count or off; COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE writes counts
+/// as JSON at exit (%p becomes the process id).
 #[derive(Args)]
 pub struct Arguments {
-    /// The program to patch; it is only read
-    #[arg(required_unless_present_any = ["verify", "list_unsafe"])]
-    binary: Option<PathBuf>,
+    /// The programs and libraries to patch, where they are not at the paths that the plan gives;
+    /// they are only read
+    binaries: Vec<PathBuf>,
     /// The plan, as `corehop partition` writes it
     #[arg(long, value_name = "FILE", required_unless_present_any = ["verify", "list_unsafe"])]
     plan: Option<PathBuf>,
-    /// Where to write the patched copy
-    #[arg(short, long, value_name = "FILE")]
+    /// Where to write the patched copy; of a plan for several files, the folder for all
+    #[arg(short, long, value_name = "FILE", visible_alias = "out")]
     #[arg(required_unless_present_any = ["verify", "list_unsafe"])]
     output: Option<PathBuf>,
     /// Overwrite an existing output
@@ -32,13 +36,14 @@ pub struct Arguments {
     force: bool,
     /// Check every promise made about a patched file instead
     #[arg(long, value_name = "FILE")]
-    #[arg(conflicts_with_all = ["binary", "plan", "output", "list_unsafe"])]
+    #[arg(conflicts_with_all = ["binaries", "plan", "output", "list_unsafe"])]
     verify: Option<PathBuf>,
     /// With --verify: the file it must have been made from
     #[arg(long, value_name = "FILE", requires = "verify")]
     original: Option<PathBuf>,
-    /// List the functions of a binary that cannot be patched, and why, instead
-    #[arg(long, value_name = "BINARY", conflicts_with_all = ["binary", "plan", "output"])]
+    /// List the functions of a binary that cannot be patched, or not in mode "call", and why,
+    /// instead
+    #[arg(long, value_name = "BINARY", conflicts_with_all = ["binaries", "plan", "output"])]
     list_unsafe: Option<PathBuf>,
     /// Report as JSON
     #[arg(long)]
@@ -53,37 +58,93 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.list_unsafe {
         return list_unsafe(path, arguments.json);
     }
-    let parts = (&arguments.binary, &arguments.plan, &arguments.output);
-    let (Some(binary), Some(plan), Some(output)) = parts else {
-        let missing = "patching needs a binary, --plan and --output";
+    let (Some(plan), Some(output)) = (&arguments.plan, &arguments.output) else {
+        let missing = "patching needs --plan and --output";
         return Err(Failure::new(Exit::Usage, missing));
     };
     let plan = corehop_plans::read(plan)?;
-    let patched = corehop_patcher::patch(binary, &plan, output, arguments.force)?;
+    let files = patch(&plan, &arguments.binaries, output, arguments.force)?;
+    let command = command(&files);
     if arguments.json {
-        print_json(&json!(patched))
+        let first = &files[0];
+        let (cores, runtime) = (first.cores, &first.runtime);
+        print_json(&json!({"cores": cores, "runtime": runtime, "files": files, "command": command}))
     } else {
-        print_patched(&patched);
+        print_patched(&files, &command);
         Ok(())
     }
 }
 
-fn print_patched(patched: &Patched) {
-    let (hooks, cores) = (counted(patched.hooks.len(), "function"), patched.cores);
-    println!(
-        "{}: {hooks} hooked, for {cores} cores",
-        patched.output.display()
-    );
-    println!("{}: the runtime it loads", patched.runtime.display());
-    for hook in &patched.hooks {
-        println!(
-            "  {:#010x}  core {}  {}",
-            hook.offset, hook.core, hook.symbol
-        );
+/// Patches one file under the name given, or several into the folder of that name.
+fn patch(
+    plan: &Plan,
+    binaries: &[PathBuf],
+    output: &Path,
+    force: bool,
+) -> Result<Vec<Patched>, Failure> {
+    let modules: BTreeSet<&str> = plan.functions.iter().map(|f| f.build_id.as_str()).collect();
+    let Some(first) = plan.functions.first() else {
+        let empty = "the plan names no function, so there is nothing to patch";
+        return Err(Failure::new(Exit::Refused, empty));
+    };
+    let is_folder = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if is_folder || modules.len() > 1 || binaries.len() > 1 {
+        return Ok(corehop_patcher::patch_all(binaries, plan, output, force)?);
     }
-    if patched.elsewhere > 0 {
-        let elsewhere = counted(patched.elsewhere, "function");
-        println!("{elsewhere} of the plan lie in other files, which this one does not hook");
+    let at_its_path = PathBuf::from(&first.module);
+    let binary = binaries.first().unwrap_or(&at_its_path);
+    Ok(vec![corehop_patcher::patch(binary, plan, output, force)?])
+}
+
+/// How to start the patched program: the loader must find patched libraries before the others, and
+/// a program that is not patched itself must be given the runtime.
+fn command(files: &[Patched]) -> String {
+    let absolute = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        path.display().to_string()
+    };
+    let folder = absolute(corehop_plans::folder_of(&files[0].output));
+    let program = files.iter().find(|file| !file.is_library);
+    let mut words = Vec::new();
+    if files.iter().any(|file| file.is_library) {
+        words.push(format!("LD_LIBRARY_PATH={folder}"));
+    }
+    if program.is_none() {
+        words.push(format!("LD_PRELOAD={}", absolute(&files[0].runtime)));
+    }
+    words.push(program.map_or("PROGRAM".into(), |file| absolute(&file.output)));
+    words.join(" ")
+}
+
+fn print_patched(files: &[Patched], command: &str) {
+    for file in files {
+        let (hooks, cores) = (counted(file.hooks.len(), "function"), file.cores);
+        let returns = match file.returns {
+            0 => String::new(),
+            count => format!(" at their entries and at {}", counted(count, "return")),
+        };
+        println!(
+            "{}: {hooks} hooked{returns}, for {cores} cores",
+            file.output.display()
+        );
+        for hook in &file.hooks {
+            let back = match hook.mode {
+                Mode::Enter => "",
+                Mode::Call => ", and back when it returns",
+            };
+            println!(
+                "  {:#010x}  core {}  {}{back}",
+                hook.offset, hook.core, hook.symbol
+            );
+        }
+    }
+    println!("{}: the runtime", files[0].runtime.display());
+    println!("to run it: {command}");
+    for file in files.iter().filter(|file| file.is_library) {
+        println!(
+            "  a program that loads {} by its path must be given the patched one's",
+            file.original.display()
+        );
     }
 }
 
@@ -118,34 +179,47 @@ fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
 
 fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
     let analysis = Analysis::of(path)?;
-    let functions = analysis.functions();
-    let unsafe_ones: Vec<_> = functions
-        .iter()
-        .filter_map(|function| Some((function, analysis.entry_reason(function.offset)?)))
-        .collect();
-    let safe = functions.len() - unsafe_ones.len();
-    let share = safe as f64 / functions.len().max(1) as f64;
+    let (mut unsafe_ones, mut one_way) = (Vec::new(), Vec::new());
+    for function in analysis.functions() {
+        if let Some(reason) = analysis.entry_reason(function.offset) {
+            unsafe_ones.push((function, reason));
+        } else if let Some(reason) = analysis.return_reason(function.offset) {
+            one_way.push((function, reason));
+        }
+    }
+    let all = analysis.functions().len();
+    let safe = all - unsafe_ones.len();
+    let two_way = safe - one_way.len();
+    let share = |count: usize| count as f64 / all.max(1) as f64;
     if as_json {
-        let listed: Vec<_> = unsafe_ones
-            .iter()
-            .map(|(f, reason)| json!({"offset": f.offset, "symbol": f.symbol, "reason": reason}))
-            .collect();
+        let listed = |listed: &[(&Function, String)]| -> Vec<_> {
+            let listed = listed.iter();
+            listed
+                .map(|(f, why)| json!({"offset": f.offset, "symbol": f.symbol, "reason": why}))
+                .collect()
+        };
         return print_json(&json!({
-            "file": path, "build_id": analysis.build_id(), "functions": functions.len(),
-            "safe": safe, "safe_share": share, "unsafe": listed, "refusal": analysis.refusal(),
+            "file": path, "build_id": analysis.build_id(), "functions": all,
+            "safe": safe, "safe_share": share(safe), "unsafe": listed(&unsafe_ones),
+            "call_safe": two_way, "call_safe_share": share(two_way),
+            "call_unsafe": listed(&one_way), "refusal": analysis.refusal(),
         }));
     }
-    for (function, reason) in &unsafe_ones {
-        let symbol = function.symbol.as_deref().unwrap_or("?");
-        println!("{:#010x}  {symbol}: {reason}", function.offset);
+    for (listed, mode) in [(&unsafe_ones, ""), (&one_way, "in mode \"call\": ")] {
+        for (function, reason) in listed {
+            let symbol = function.symbol.as_deref().unwrap_or("?");
+            println!("{:#010x}  {symbol}: {mode}{reason}", function.offset);
+        }
     }
-    let (percent, all) = (share * 100.0, functions.len());
+    let (name, percent) = (path.display(), |count| share(count) * 100.0);
     println!(
-        "{}: {safe} of {all} functions can be patched ({percent:.2} %)",
-        path.display()
+        "{name}: {safe} of {all} functions can be patched ({:.2} %), {two_way} in mode \"call\" \
+         ({:.2} %)",
+        percent(safe),
+        percent(two_way)
     );
     if let Some(refusal) = analysis.refusal() {
-        println!("{}: but none in this file: {refusal}", path.display());
+        println!("{name}: but none in this file: {refusal}");
     }
     Ok(())
 }

@@ -3,11 +3,12 @@
 //! The search asks first: a function that cannot be hooked must not be in a plan. So the analysis
 //! stands alone, is made once per file, and answers per entry with a reason a person can read.
 
+use crate::exits::{Asked, ways_out};
 use crate::functions::{Function, Layout, layout};
 use crate::image::{Image, PF_X, PT_DYNAMIC, PT_INTERP};
 use crate::note;
 use crate::steal::{Stolen, steal};
-use crate::targets::{self, Target, collect, pointers};
+use crate::targets::{self, Landings, Target, collect, pointers};
 use crate::{Error, JUMP_SIZE};
 use std::path::Path;
 
@@ -26,6 +27,7 @@ pub struct Analysis {
     pub(crate) image: Image,
     layout: Layout,
     targets: Vec<Target>,
+    landings: Landings,
     /// Places in executable segments that the loader changes, in order.
     relocated: Vec<u64>,
     refusal: Option<String>,
@@ -52,7 +54,7 @@ impl Analysis {
     pub fn from_bytes(bytes: Vec<u8>, path: &Path) -> Result<Analysis, Error> {
         let image = Image::new(bytes, path)?;
         let layout = layout(&image);
-        let targets = collect(&image, &layout);
+        let (targets, landings) = collect(&image, &layout);
         let code = |place: &u64| image.segment_at(*place).is_some_and(|s| s.is_loaded(PF_X));
         let mut relocated: Vec<u64> = pointers(&image).iter().map(|p| p.0).filter(code).collect();
         relocated.sort_unstable();
@@ -61,6 +63,7 @@ impl Analysis {
             image,
             layout,
             targets,
+            landings,
             relocated,
             refusal,
         })
@@ -74,6 +77,21 @@ impl Analysis {
     /// GNU build id in lower-case hexadecimal.
     pub fn build_id(&self) -> Option<&str> {
         self.image.build_id.as_deref()
+    }
+
+    /// Whether the file is a shared library rather than a program.
+    pub fn is_library(&self) -> bool {
+        self.image.is_library()
+    }
+
+    /// The file name under which it is loaded: a library's own name, where it has one.
+    pub fn name(&self) -> String {
+        let file_name = self.image.path.file_name().unwrap_or_default();
+        let own = self
+            .image
+            .soname()
+            .filter(|name| self.is_library() && !name.contains('/'));
+        own.map_or_else(|| file_name.to_string_lossy().into(), str::to_owned)
     }
 
     /// Why no function of this file can be patched, if that is so.
@@ -93,20 +111,56 @@ impl Analysis {
         self.stolen(offset).err()
     }
 
+    /// Why a thread cannot go back when a call of the function at virtual address `offset` ends;
+    /// `None` when it can, provided that the entry can be patched.
+    pub fn return_reason(&self, offset: u64) -> Option<String> {
+        self.ways_out(offset).err()
+    }
+
+    /// What hooks of all returns that end a call of the function at `offset` displace, or why there
+    /// can be none.
+    pub(crate) fn ways_out(&self, offset: u64) -> Result<Vec<Stolen>, String> {
+        let asked = Asked {
+            image: &self.image,
+            layout: &self.layout,
+            landings: &self.landings,
+            entry: &|entry| self.stolen(entry),
+        };
+        let found = ways_out(&asked, offset)?;
+        let changed = found.iter().find_map(|stolen| self.relocation_in(stolen));
+        changed.map_or(Ok(found), Err)
+    }
+
     /// The instructions that a hook at `offset` displaces, or why there can be none.
     pub(crate) fn stolen(&self, offset: u64) -> Result<Stolen, String> {
+        if self.layout.resolvers.contains(&offset) {
+            return Err("only the loader calls it, to choose an implementation".into());
+        }
         let stolen = steal(&self.image, &self.layout, &self.targets, offset)?;
-        // A relocated word may begin up to seven bytes before what it changes.
-        let first = stolen.site.saturating_sub(7);
-        let next = self.relocated.partition_point(|&place| place < first);
-        match self.relocated.get(next) {
-            Some(place) if *place < stolen.site + JUMP_SIZE + 14 => {
-                Err(format!("the loader changes its code at {place:#x}"))
-            }
-            _ => Ok(stolen),
+        match self.relocation_in(&stolen) {
+            Some(reason) => Err(reason),
+            None => Ok(stolen),
         }
     }
+
+    /// Why a hook would meet what the loader changes, if it would.
+    fn relocation_in(&self, stolen: &Stolen) -> Option<String> {
+        // A relocated word may begin up to seven bytes before what it changes.
+        let first = stolen.site.saturating_sub(7);
+        let end = stolen.site + JUMP_SIZE + 14;
+        let next = self.relocated.partition_point(|&place| place < first);
+        let place = self.relocated.get(next).filter(|&&place| place < end)?;
+        Some(format!("the loader changes its code at {place:#x}"))
+    }
 }
+
+/// What the runtime calls, or is loaded by.
+const RUNTIME_NEEDS: [&str; 4] = [
+    "libc.so.6",
+    "ld-linux-x86-64.so.2",
+    "libpthread.so.0",
+    "libdl.so.2",
+];
 
 /// Why the file as a whole cannot be patched.
 fn refusal(image: &Image, layout: &Layout) -> Option<String> {
@@ -117,8 +171,10 @@ fn refusal(image: &Image, layout: &Layout) -> Option<String> {
         "packed with UPX: unpack it first (upx -d)"
     } else if image.segment(PT_DYNAMIC).is_none() {
         "statically linked: there is no loader to bring in the runtime"
-    } else if image.segment(PT_INTERP).is_none() {
-        "a shared library (or static-pie program): corehop patches dynamically linked programs only"
+    } else if image.segment(PT_INTERP).is_none() && !image.is_library() {
+        "a static-pie program: there is no loader to bring in the runtime"
+    } else if image.is_library() && RUNTIME_NEEDS.contains(&image.soname().unwrap_or("")) {
+        "a part of libc or its loader: the runtime, which would hook it, needs it itself"
     } else if targets::code_span(image).1 > targets::SPAN_LIMIT {
         "its code spans more than 2 GiB, which no jump can cross"
     } else if layout.functions.is_empty() {

@@ -10,12 +10,14 @@
 //! which is rarely large enough.
 
 use crate::analysis::Analysis;
+use crate::code::{Code, Table};
 use crate::image::{
     DT_NEEDED, DT_NULL, DT_STRSZ, DT_STRTAB, DYN_SIZE, Image, PF_R, PF_W, PF_X, PHDR_SIZE,
     PT_DYNAMIC, PT_LOAD, PT_NOTE, PT_PHDR, Section, Segment,
 };
-use crate::note::{self, Change, Manifest, Original, PatchedHook, RuntimeNote};
+use crate::note::{self, Change, Manifest, Original, Whole};
 use crate::trampoline;
+use corehop_plans::Mode;
 use std::collections::BTreeMap;
 
 /// What the manifest calls this corehop.
@@ -23,12 +25,16 @@ pub(crate) const TOOL: &str = concat!("corehop ", env!("CARGO_PKG_VERSION"));
 
 const PAGE: u64 = 4096;
 const SLOT_SIZE: u64 = 16;
-const HOOK_SIZE: u64 = 16;
-const TRAMPOLINE_ALIGNMENT: usize = 16;
 
-/// What the loader is asked to bring in: the runtime in the patched file's own folder.
-pub(crate) fn needed() -> String {
-    format!("$ORIGIN/{}", corehop_runtime::NAME)
+/// What the loader is asked to bring in: the runtime in the patched file's own folder, and for a
+/// library what tells the runtime of it.
+pub(crate) fn needed(analysis: &Analysis) -> Vec<String> {
+    let mut needed = vec![format!("$ORIGIN/{}", corehop_runtime::NAME)];
+    if analysis.is_library() {
+        let id = analysis.build_id().unwrap_or_default();
+        needed.push(format!("$ORIGIN/{}", corehop_runtime::arrival_name(id)));
+    }
+    needed
 }
 
 /// A function to hook.
@@ -40,6 +46,8 @@ pub struct Hook {
     pub symbol: String,
     /// Plan core it moves the thread to.
     pub core: u32,
+    /// Whether the thread goes back when the call returns.
+    pub mode: Mode,
 }
 
 /// A file as pieces: the original's bytes with changes, a hole, and a tail.
@@ -48,6 +56,8 @@ pub(crate) struct Composed {
     /// File offset of the tail; between the head's end and here lie zeros.
     pub tail_offset: u64,
     pub tail: Vec<u8>,
+    /// Places changed beside the hooks' own: returns that end calls.
+    pub returns: usize,
 }
 
 /// The file under construction.
@@ -63,32 +73,31 @@ struct Composer<'a> {
     new_segments: Vec<Segment>,
 }
 
-/// Hooks `hooks`, each of which the analysis has found safe, for a plan of `cores` cores.
+/// Hooks `hooks`, each of which the analysis has found safe: this file's share of the whole plan.
 ///
 /// # Errors
 /// A sentence about what in the file leaves no room for the change.
-pub(crate) fn compose(analysis: &Analysis, hooks: &[Hook], cores: u32) -> Result<Composed, String> {
+pub(crate) fn compose(
+    analysis: &Analysis,
+    hooks: &[Hook],
+    whole: &Whole,
+) -> Result<Composed, String> {
     let mut composer = Composer::new(analysis)?;
     let slot = composer.address();
     composer.tail.resize(SLOT_SIZE as usize, 0);
     let moved_dynamic = composer.reserve_dynamic();
     composer.finish_segment(PF_R | PF_W);
-    let (stub, patched) = composer.trampolines(hooks, slot)?;
+    let code = composer.code(hooks, whole.first_hook(), slot)?;
     composer.finish_segment(PF_R | PF_X);
     let strings = composer.strings()?;
     composer.dynamic(moved_dynamic, &strings)?;
-    let (table, names) = composer.hook_table(hooks);
+    let table = composer.append(&[], 8).address;
+    let table = Table::new(hooks, whole, table);
+    composer.append(&table.bytes, 8);
     let headers = composer.reserve_headers();
-    composer.describe_sections(&strings)?;
+    composer.describe_section(".dynstr", strings.piece)?;
     composer.file_header(headers)?;
-    let runtime = RuntimeNote {
-        abi: corehop_runtime::ABI,
-        cores,
-        hooks: hooks.len() as u32,
-        slot,
-        table,
-        names,
-    };
+    let returns = code.returns.len();
     let manifest = Manifest {
         version: note::VERSION,
         tool: TOOL.into(),
@@ -99,19 +108,22 @@ pub(crate) fn compose(analysis: &Analysis, hooks: &[Hook], cores: u32) -> Result
         },
         runtime: corehop_runtime::NAME.into(),
         abi: corehop_runtime::ABI,
-        cores,
+        whole: whole.clone(),
         slot,
-        stub,
-        hooks: patched,
+        stubs: code.stubs,
+        hooks: code.hooks,
+        returns: code.returns,
         changes: composer.changes(),
     };
-    let note = composer.append(&note::render(&runtime, &manifest), 8);
+    let notes = note::render(&table.note(slot, whole), &manifest);
+    let note = composer.append(&notes, 8);
     composer.finish_segment(PF_R);
     composer.program_headers(headers, note, moved_dynamic)?;
     Ok(Composed {
         head: composer.head,
         tail_offset: composer.tail_offset,
         tail: composer.tail,
+        returns,
     })
 }
 
@@ -122,10 +134,10 @@ struct Piece {
     size: u64,
 }
 
-/// The longer copy of the dynamic strings, and where in it the runtime's name begins.
+/// The longer copy of the dynamic strings, and where in it the names of what is needed begin.
 struct Strings {
     piece: Piece,
-    needed: u64,
+    needed: Vec<u64>,
 }
 
 impl<'a> Composer<'a> {
@@ -203,43 +215,27 @@ impl<'a> Composer<'a> {
         changes.map(|(at, was)| Change::new(*at, was)).collect()
     }
 
-    /// Room for the dynamic section and one more entry, where its own place has none left.
+    /// Room for the dynamic section and what more is needed, where its own place has none left.
     fn reserve_dynamic(&mut self) -> Option<Piece> {
         let segment = self.image.segment(PT_DYNAMIC)?;
-        let used = (self.image.dynamic.len() as u64 + 2) * DYN_SIZE;
+        let more = needed(self.analysis).len() + 1;
+        let used = (self.image.dynamic.len() + more) as u64 * DYN_SIZE;
         if used <= segment.file_size {
             return None;
         }
         Some(self.append(&vec![0; used as usize], DYN_SIZE as usize))
     }
 
-    /// Stub and trampolines, and the jumps to them; gives the stub's address.
-    fn trampolines(
-        &mut self,
-        hooks: &[Hook],
-        slot: u64,
-    ) -> Result<(u64, Vec<PatchedHook>), String> {
-        let stub = self.address();
-        let code = trampoline::stub(stub, slot)?;
-        self.append(&code, 1);
-        let mut patched = Vec::new();
-        for (index, hook) in hooks.iter().enumerate() {
-            let stolen = self.analysis.stolen(hook.offset)?;
-            let address = self.append(&[], TRAMPOLINE_ALIGNMENT).address;
-            let code = trampoline::trampoline(address, index as u32, stub, &stolen)?;
-            self.append(&code, 1);
-            let place = self.image.file_offset(stolen.site);
-            let place = place.ok_or_else(|| format!("{:#x} is not in it", stolen.site))?;
-            self.change(place, &trampoline::entry_jump(stolen.site, address)?)?;
-            patched.push(PatchedHook {
-                offset: hook.offset,
-                core: hook.core,
-                symbol: hook.symbol.clone(),
-                site: stolen.site,
-                trampoline: address,
-            });
+    /// Stubs and trampolines, and the jumps to them.
+    fn code(&mut self, hooks: &[Hook], first: u32, slot: u64) -> Result<Code, String> {
+        let code = Code::new(self.analysis, hooks, first, self.address(), slot)?;
+        self.append(&code.bytes, 1);
+        for (site, trampoline) in code.jumps() {
+            let place = self.image.file_offset(site);
+            let place = place.ok_or_else(|| format!("{site:#x} is not in it"))?;
+            self.change(place, &trampoline::entry_jump(site, trampoline)?)?;
         }
-        Ok((stub, patched))
+        Ok(code)
     }
 
     fn strings(&mut self) -> Result<Strings, String> {
@@ -250,12 +246,15 @@ impl<'a> Composer<'a> {
         let mut strings = found
             .ok_or("its dynamic string table lies outside it")?
             .to_vec();
-        let place = strings.len() as u64;
-        strings.extend(needed().bytes());
-        strings.push(0);
+        let mut places = Vec::new();
+        for name in needed(self.analysis) {
+            places.push(strings.len() as u64);
+            strings.extend(name.bytes());
+            strings.push(0);
+        }
         Ok(Strings {
             piece: self.append(&strings, 8),
-            needed: place,
+            needed: places,
         })
     }
 
@@ -263,7 +262,8 @@ impl<'a> Composer<'a> {
     /// the first one asked for a symbol, so the runtime may stand before libc's functions.
     fn dynamic(&mut self, moved: Option<Piece>, strings: &Strings) -> Result<(), String> {
         let segment = self.image.segment(PT_DYNAMIC).ok_or("it is static")?;
-        let mut entries = vec![(DT_NEEDED, strings.needed)];
+        let needed = strings.needed.iter().map(|&place| (DT_NEEDED, place));
+        let mut entries: Vec<_> = needed.collect();
         entries.extend(self.image.dynamic.iter().map(|&(tag, value)| match tag {
             DT_STRTAB => (tag, strings.piece.address),
             DT_STRSZ => (tag, strings.piece.size),
@@ -282,29 +282,10 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Table and names, as `struct hook` of the runtime has them; gives their addresses.
-    fn hook_table(&mut self, hooks: &[Hook]) -> (u64, u64) {
-        let mut names = Vec::new();
-        let mut table = Vec::with_capacity(hooks.len() * HOOK_SIZE as usize);
-        for hook in hooks {
-            table.extend(hook.offset.to_le_bytes());
-            table.extend(hook.core.to_le_bytes());
-            table.extend((names.len() as u32).to_le_bytes());
-            names.extend(hook.symbol.bytes().filter(|&byte| byte != 0));
-            names.push(0);
-        }
-        let table = self.append(&table, 8);
-        (table.address, self.append(&names, 1).address)
-    }
-
     /// Room for the program headers: the original's, three segments and a note.
     fn reserve_headers(&mut self) -> Piece {
         let count = self.image.segments.len() + 4;
         self.append(&vec![0; count * PHDR_SIZE as usize], 8)
-    }
-
-    fn describe_sections(&mut self, strings: &Strings) -> Result<(), String> {
-        self.describe_section(".dynstr", strings.piece)
     }
 
     /// Tells the section header, if there is one, where its contents are now: the loader does not

@@ -5,6 +5,7 @@
 //! the return address. A fragment is jumped to, not called, so its entry is no place for a hook.
 
 use crate::image::{Image, PT_GNU_EH_FRAME, SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE, text_at, u64_at};
+use crate::targets;
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, Pointer, UnwindContext,
     UnwindSection, X86_64,
@@ -27,6 +28,50 @@ pub(crate) struct Layout {
     pub functions: Vec<Function>,
     /// Entries of functions and of fragments, in order.
     pub starts: Vec<u64>,
+    /// Entries that only the loader calls, to ask which implementation of a function to take.
+    pub resolvers: BTreeSet<u64>,
+    /// Start and end of each fragment, in order.
+    fragments: Vec<(u64, u64)>,
+    /// Where the stack pointer points to the return address, in order; the ends are exclusive.
+    bare: Vec<(u64, u64)>,
+}
+
+impl Layout {
+    /// Whether a function begins at `start`, rather than a fragment.
+    pub fn is_function(&self, start: u64) -> bool {
+        let found = self.functions.binary_search_by_key(&start, |f| f.offset);
+        found.is_ok()
+    }
+
+    /// Whether a function or a fragment begins at `address`.
+    pub fn begins(&self, address: u64) -> bool {
+        self.starts.binary_search(&address).is_ok()
+    }
+
+    /// Where the function or fragment ends that begins at `start`.
+    pub fn end_of(&self, start: u64) -> Option<u64> {
+        let function = self.functions.binary_search_by_key(&start, |f| f.offset);
+        if let Ok(index) = function {
+            return Some(start.saturating_add(self.functions[index].size_bytes));
+        }
+        let fragment = self.fragments.binary_search_by_key(&start, |f| f.0);
+        Some(self.fragments[fragment.ok()?].1)
+    }
+
+    /// The start of the function or fragment that holds `address`.
+    pub fn part_at(&self, address: u64) -> Option<u64> {
+        let next = self.starts.partition_point(|&start| start <= address);
+        let start = *self.starts.get(next.checked_sub(1)?)?;
+        self.end_of(start).filter(|&end| address < end)?;
+        Some(start)
+    }
+
+    /// Whether unwind information says that at `address` the return address is on top of the stack.
+    pub fn is_bare(&self, address: u64) -> bool {
+        let next = self.bare.partition_point(|range| range.0 <= address);
+        let before = next.checked_sub(1).map(|index| self.bare[index]);
+        before.is_some_and(|(_, end)| address < end)
+    }
 }
 
 const STT_FUNC: u8 = 2;
@@ -41,18 +86,25 @@ struct Found {
 /// Finds the functions of `image`.
 pub(crate) fn layout(image: &Image) -> Layout {
     let mut found = BTreeMap::<u64, Found>::new();
-    let mut fragments = BTreeSet::new();
-    read_frames(image, |start, size_bytes, is_entry| {
-        if is_entry {
+    let mut fragments = BTreeMap::new();
+    let mut bare = Vec::new();
+    read_frames(image, |start, size_bytes, bare_there| {
+        if bare_there.first().is_some_and(|range| range.0 == start) {
             found.entry(start).or_default().size_bytes = size_bytes;
         } else {
-            fragments.insert(start);
+            fragments.insert(start, size_bytes);
         }
+        bare.extend(bare_there);
     });
+    bare.sort_unstable();
+    let mut resolvers = targets::resolvers(image);
     for kind in [SHT_SYMTAB, SHT_DYNSYM] {
-        read_symbols(image, kind, |start, size_bytes, name| {
-            if fragments.contains(&start) || name.ends_with(".cold") {
-                fragments.insert(start);
+        read_symbols(image, kind, |start, size_bytes, name, is_resolver| {
+            if is_resolver {
+                resolvers.insert(start);
+            }
+            if fragments.contains_key(&start) || name.ends_with(".cold") {
+                fragments.entry(start).or_insert(size_bytes);
                 return;
             }
             let function = found.entry(start).or_default();
@@ -62,8 +114,8 @@ pub(crate) fn layout(image: &Image) -> Layout {
             function.symbol.get_or_insert_with(|| name.into());
         });
     }
-    found.retain(|start, _| !fragments.contains(start));
-    let starts: BTreeSet<u64> = found.keys().copied().chain(fragments).collect();
+    found.retain(|start, _| !fragments.contains_key(start));
+    let starts: BTreeSet<u64> = found.keys().chain(fragments.keys()).copied().collect();
     let functions = found.into_iter().map(|(offset, found)| Function {
         offset,
         size_bytes: match found.size_bytes {
@@ -74,7 +126,13 @@ pub(crate) fn layout(image: &Image) -> Layout {
     });
     Layout {
         functions: functions.collect(),
+        fragments: fragments
+            .iter()
+            .map(|(&start, size)| (start, start + size))
+            .collect(),
         starts: starts.iter().copied().collect(),
+        bare,
+        resolvers,
     }
 }
 
@@ -84,7 +142,7 @@ fn room(image: &Image, start: u64, next: Option<u64>) -> u64 {
     next.map_or(left, |next| left.min(next - start))
 }
 
-fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str)) {
+fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str, bool)) {
     let Some(section) = image.sections.iter().find(|s| s.kind == kind) else {
         return;
     };
@@ -106,13 +164,15 @@ fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str)) 
                 start,
                 size,
                 text_at(names, head & 0xffff_ffff).unwrap_or(""),
+                kind == STT_GNU_IFUNC,
             );
         }
     }
 }
 
-/// Calls `each` with start, size and whether it is an entry, for every frame description.
-fn read_frames(image: &Image, mut each: impl FnMut(u64, u64, bool)) {
+/// Calls `each` for every frame description, with start, size, and where in it the canonical frame
+/// address is rsp + 8, which at an entry it is.
+fn read_frames(image: &Image, mut each: impl FnMut(u64, u64, &[(u64, u64)])) {
     let Some((address, bytes)) = frames(image) else {
         return;
     };
@@ -134,17 +194,19 @@ fn read_frames(image: &Image, mut each: impl FnMut(u64, u64, bool)) {
         if fde.is_signal_trampoline() || fde.len() == 0 || image.segment_at(start).is_none() {
             continue;
         }
-        let mut is_entry = false;
-        if let Ok(mut rows) = fde.rows(&section, &bases, &mut context)
-            && let Ok(Some(row)) = rows.next_row()
-        {
-            let at_entry = CfaRule::RegisterAndOffset {
-                register: X86_64::RSP,
-                offset: 8,
-            };
-            is_entry = *row.cfa() == at_entry;
+        let at_entry = CfaRule::RegisterAndOffset {
+            register: X86_64::RSP,
+            offset: 8,
+        };
+        let mut bare = Vec::new();
+        if let Ok(mut rows) = fde.rows(&section, &bases, &mut context) {
+            while let Ok(Some(row)) = rows.next_row() {
+                if *row.cfa() == at_entry {
+                    bare.push((row.start_address(), row.end_address()));
+                }
+            }
         }
-        each(start, fde.len(), is_entry);
+        each(start, fde.len(), &bare);
     }
 }
 

@@ -23,6 +23,9 @@ pub(crate) const DT_NULL: u64 = 0;
 pub(crate) const DT_NEEDED: u64 = 1;
 pub(crate) const DT_STRTAB: u64 = 5;
 pub(crate) const DT_STRSZ: u64 = 10;
+const DT_SONAME: u64 = 14;
+const DT_FLAGS_1: u64 = 0x6fff_fffb;
+const DF_1_PIE: u64 = 0x0800_0000;
 const ET_EXEC: u16 = 2;
 const ET_DYN: u16 = 3;
 const EM_X86_64: u16 = 62;
@@ -187,6 +190,20 @@ impl Image {
     pub fn file_offset(&self, address: u64) -> Option<u64> {
         let segment = self.segment_at(address)?;
         Some(segment.offset + (address - segment.address))
+    }
+
+    /// Whether it is made to be loaded into a program: it has a name as a library, or neither asks
+    /// for a loader nor says that it is a program.
+    pub fn is_library(&self) -> bool {
+        let is_program = self.dynamic_value(DT_FLAGS_1).unwrap_or(0) & DF_1_PIE != 0;
+        let asks_for_loader = self.segment(PT_INTERP).is_some();
+        !self.fixed && (self.soname().is_some() || (!is_program && !asks_for_loader))
+    }
+
+    /// The name by which programs ask for this library.
+    pub fn soname(&self) -> Option<&str> {
+        let names = self.bytes_at(self.dynamic_value(DT_STRTAB)?)?;
+        text_at(names, self.dynamic_value(DT_SONAME)?)
     }
 
     /// The value of a dynamic entry.

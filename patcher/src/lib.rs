@@ -14,21 +14,29 @@
 //! ```
 
 mod analysis;
+mod choose;
+mod code;
 mod compose;
 mod error;
+mod exits;
 mod functions;
+mod hand_over;
 mod image;
+mod in_memory;
 mod note;
 mod patch;
+mod sites;
 mod steal;
 mod targets;
 mod trampoline;
 mod verify;
+mod write;
 
 pub use analysis::Analysis;
 pub use compose::Hook;
 pub use error::Error;
 pub use functions::Function;
-pub use patch::{Patched, patch};
+pub use in_memory::InMemory;
+pub use patch::{Patched, patch, patch_all};
 use steal::JUMP_SIZE;
 pub use verify::{Verification, verify};

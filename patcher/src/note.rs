@@ -6,7 +6,10 @@
 //! checked, and undone, without the original at hand. The checksum is there because nothing else
 //! in the file says what the manifest must be: a changed digit in it would still be JSON.
 
+use crate::Hook;
 use crate::image::Image;
+use crate::trampoline::Stubs;
+use corehop_plans::Mode;
 use serde::{Deserialize, Serialize};
 
 /// Owner of our notes, terminating zero included.
@@ -16,7 +19,7 @@ const RUNTIME: u32 = 1;
 /// Note type of the manifest.
 const MANIFEST: u32 = 2;
 /// Version of the manifest.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// What a patched file says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,14 +30,53 @@ pub(crate) struct Manifest {
     pub original: Original,
     pub runtime: String,
     pub abi: u32,
-    pub cores: u32,
-    /// Virtual address of the runtime's pointer slot.
+    #[serde(flatten)]
+    pub whole: Whole,
+    /// Virtual address of the runtime's two pointers.
     pub slot: u64,
-    /// Virtual address of the code all trampolines call.
-    pub stub: u64,
+    pub stubs: Stubs,
     pub hooks: Vec<PatchedHook>,
+    /// Returns that end calls, but for those that a hook displaces.
+    pub returns: Vec<PatchedReturn>,
     /// Every place of the original that reads differently now.
     pub changes: Vec<Change>,
+}
+
+/// What all files patched by one plan say of it, so that the runtime knows when one is missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Whole {
+    /// Cores of the plan.
+    pub cores: u32,
+    /// Functions of it at the end of whose calls threads go back.
+    pub calls: u32,
+    /// Checksum of its hooks: files of two plans are not mixed.
+    pub plan: u32,
+    pub modules: Vec<PlannedModule>,
+    /// Which of them this file is.
+    pub own: u32,
+}
+
+/// One of the files that a plan names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PlannedModule {
+    /// File name by which it is loaded.
+    pub name: String,
+    pub build_id: String,
+    /// Number of hooks: they are numbered through all modules.
+    pub hooks: u32,
+}
+
+impl Whole {
+    /// Number of this file's first hook.
+    pub fn first_hook(&self) -> u32 {
+        self.before(self.own as usize)
+    }
+
+    /// How many hooks lie in the modules before that one.
+    pub fn before(&self, module: usize) -> u32 {
+        let before = self.modules.iter().take(module);
+        before.map(|m| m.hooks).fold(0, u32::saturating_add)
+    }
 }
 
 /// The file that was patched.
@@ -50,8 +92,29 @@ pub(crate) struct Original {
 pub(crate) struct PatchedHook {
     pub offset: u64,
     pub core: u32,
+    pub mode: Mode,
     pub symbol: String,
     /// Where the jump stands: the entry, or behind its `endbr64`.
+    pub site: u64,
+    pub trampoline: u64,
+}
+
+impl PatchedHook {
+    /// What was asked for.
+    pub fn hook(&self) -> Hook {
+        Hook {
+            offset: self.offset,
+            symbol: self.symbol.clone(),
+            core: self.core,
+            mode: self.mode,
+        }
+    }
+}
+
+/// One return, by virtual addresses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PatchedReturn {
+    /// Where the jump stands.
     pub site: u64,
     pub trampoline: u64,
 }
@@ -87,17 +150,32 @@ pub(crate) struct RuntimeNote {
     pub slot: u64,
     pub table: u64,
     pub names: u64,
+    pub modules: u64,
+    pub names_size: u32,
+    pub plan: u32,
+    pub count: u32,
+    pub own: u32,
+    pub calls: u32,
 }
 
-const RUNTIME_NOTE_SIZE: u32 = 40;
+const RUNTIME_NOTE_SIZE: u32 = 72;
 
 impl RuntimeNote {
-    fn bytes(&self) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         let words = [self.abi, self.cores, self.hooks, RUNTIME_NOTE_SIZE];
-        let addresses = [self.slot, self.table, self.names];
+        let addresses = [self.slot, self.table, self.names, self.modules];
+        let more = [
+            self.names_size,
+            self.plan,
+            self.count,
+            self.own,
+            self.calls,
+            0,
+        ];
         let words = words.into_iter().flat_map(u32::to_le_bytes);
         words
             .chain(addresses.into_iter().flat_map(u64::to_le_bytes))
+            .chain(more.into_iter().flat_map(u32::to_le_bytes))
             .collect()
     }
 
@@ -112,6 +190,12 @@ impl RuntimeNote {
             slot: u64_at(bytes, 16)?,
             table: u64_at(bytes, 24)?,
             names: u64_at(bytes, 32)?,
+            modules: u64_at(bytes, 40)?,
+            names_size: u32_at(bytes, 48)?,
+            plan: u32_at(bytes, 52)?,
+            count: u32_at(bytes, 56)?,
+            own: u32_at(bytes, 60)?,
+            calls: u32_at(bytes, 64)?,
         })
     }
 }

@@ -1,160 +1,169 @@
-//! From a plan and a binary to a patched copy beside its runtime, or to a refusal.
+//! From a plan and binaries to patched copies beside their runtime, or to a refusal.
 //!
-//! Everything that could make the copy unsafe is looked at before a byte is written. The copy and
-//! the runtime are written under temporary names and renamed, so nobody meets half a file; the
-//! original is only read.
+//! A plan may name functions of several files: all of them are patched, or none, since half a plan
+//! takes threads to a core and not back. Everything that could make a copy unsafe is looked at
+//! before a byte is written; the originals are only read.
 
+use crate::choose::{Chosen, choose};
 use crate::compose::{Composed, Hook, compose};
+use crate::write::{Output, write};
 use crate::{Analysis, Error, verify};
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::Plan;
+use std::collections::BTreeSet;
 use std::fs::Permissions;
-use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// More cores than any machine has, and few enough for the runtime's tables.
-const MOST_CORES: u32 = 1024;
-
-/// What was written.
+/// A file that was written.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Patched {
-    /// The patched program.
+    /// The file it was made from.
+    pub original: PathBuf,
+    /// The patched copy.
     pub output: PathBuf,
     /// The runtime it loads, in the same folder.
     pub runtime: PathBuf,
     /// GNU build id of the original.
     pub build_id: String,
+    /// Whether it is a shared library.
+    pub is_library: bool,
     /// Cores of the plan.
     pub cores: u32,
     /// The hooks, in order of the plan.
     pub hooks: Vec<Hook>,
-    /// Functions of the plan that lie in other modules, and are not hooked by this file.
-    pub elsewhere: usize,
+    /// Number of returns hooked beside them, so that threads go back when calls end.
+    pub returns: usize,
 }
 
-/// Writes a copy of `binary` to `output`, with the plan's functions hooked.
+/// Writes a copy of `binary` to `output`, with the functions hooked of a plan that names no other
+/// file.
 ///
 /// # Errors
 /// [`Error::Refused`] with the reason when that would not be safe or not what the plan means;
 /// [`Error::Exists`] for an existing output without `force`; [`Error::Read`], [`Error::Input`] and
 /// [`Error::Write`] for the files themselves. After any error there is no output.
 pub fn patch(binary: &Path, plan: &Plan, output: &Path, force: bool) -> Result<Patched, Error> {
-    let refused = |reason: String| Error::Refused {
-        path: binary.into(),
-        reason,
-    };
-    let analysis = Analysis::of(binary)?;
-    let mode = privileges(binary)?;
-    let hooks = choose(&analysis, plan, binary).map_err(refused)?;
-    if output.canonicalize().ok() == binary.canonicalize().ok() {
+    let chosen = choose(&[binary.into()], plan)?;
+    let files = chosen.files.len();
+    if files != 1 {
         return Err(refused(
-            "the output is the original, which must stay".into(),
+            binary,
+            format!("the plan names functions of {files} files: patch them into one folder"),
         ));
     }
-    let runtime = corehop_plans::folder_of(output).join(corehop_runtime::NAME);
-    if output.exists() && !force {
-        return Err(Error::Exists {
-            path: output.into(),
+    let mut patched = patch_chosen(&chosen, |_| output.into(), force)?;
+    Ok(patched.remove(0))
+}
+
+/// Writes a copy of every file that the plan names into `folder`, each under the name by which it
+/// is loaded. The files are those of `binaries` with the plan's build ids, and for others the paths
+/// that the plan gives.
+///
+/// # Errors
+/// As [`patch`].
+pub fn patch_all(
+    binaries: &[PathBuf],
+    plan: &Plan,
+    folder: &Path,
+    force: bool,
+) -> Result<Vec<Patched>, Error> {
+    let chosen = choose(binaries, plan)?;
+    let is_new = !folder.exists();
+    if is_new {
+        std::fs::create_dir(folder).map_err(|source| Error::Write {
+            path: folder.into(),
+            source,
+        })?;
+    }
+    let patched = patch_chosen(&chosen, |analysis| folder.join(analysis.name()), force);
+    if patched.is_err() && is_new {
+        // It is empty: what failed has left nothing.
+        let _ = std::fs::remove_dir(folder);
+    }
+    patched
+}
+
+fn patch_chosen(
+    chosen: &Chosen,
+    place: impl Fn(&Analysis) -> PathBuf,
+    force: bool,
+) -> Result<Vec<Patched>, Error> {
+    let (mut outputs, mut patched) = (Vec::new(), Vec::new());
+    let mut names = BTreeSet::new();
+    for (index, file) in chosen.files.iter().enumerate() {
+        let (analysis, path) = (&file.analysis, &file.analysis.image.path);
+        let output = place(analysis);
+        if output.canonicalize().ok() == path.canonicalize().ok() {
+            let reason = "the output is the original, which must stay";
+            return Err(refused(path, reason.into()));
+        }
+        if !names.insert(output.clone()) {
+            let reason = "another file of the plan has the same name";
+            return Err(refused(path, reason.into()));
+        }
+        if output.exists() && !force {
+            return Err(Error::Exists { path: output });
+        }
+        let mode = privileges(path)?;
+        let contents = compose(analysis, &file.hooks, &chosen.whole(index))
+            .map_err(|reason| refused(path, reason))?;
+        check_own_work(&contents, analysis, &output)?;
+        let folder = corehop_plans::folder_of(&output);
+        let runtime = folder.join(corehop_runtime::NAME);
+        if index == 0 {
+            let library = corehop_runtime::LIBRARY;
+            outputs.extend(Output::library(runtime.clone(), library, force)?);
+        }
+        let build_id = analysis.build_id().unwrap_or_default();
+        if analysis.is_library() {
+            let arrival = folder.join(corehop_runtime::arrival_name(build_id));
+            let library = corehop_runtime::ARRIVAL;
+            outputs.extend(Output::library(arrival, library, force)?);
+        }
+        patched.push(Patched {
+            original: path.clone(),
+            output: output.clone(),
+            runtime,
+            build_id: build_id.into(),
+            is_library: analysis.is_library(),
+            cores: chosen.cores,
+            hooks: file.hooks.clone(),
+            returns: contents.returns,
+        });
+        outputs.push(Output {
+            path: output,
+            contents,
+            mode,
+            force,
         });
     }
-    let composed = compose(&analysis, &hooks, plan.cores).map_err(refused)?;
-    check_own_work(&composed, &analysis, output)?;
-    let is_new = install_runtime(&runtime, force)?;
-    if let Err(error) = write(output, &composed, mode, force) {
-        if is_new {
-            // Left over, it would only be a stray file: the error that matters is the first.
-            let _ = std::fs::remove_file(&runtime);
-        }
-        return Err(error);
+    write(&outputs)?;
+    Ok(patched)
+}
+
+pub(crate) fn refused(path: &Path, reason: String) -> Error {
+    Error::Refused {
+        path: path.into(),
+        reason,
     }
-    Ok(Patched {
-        output: output.into(),
-        runtime,
-        build_id: analysis.build_id().unwrap_or_default().into(),
-        cores: plan.cores,
-        elsewhere: plan.functions.len() - hooks.len(),
-        hooks,
-    })
 }
 
 /// The mode to give the copy; a file that runs with more rights than its user's is refused.
-fn privileges(binary: &Path) -> Result<Permissions, Error> {
+pub(crate) fn privileges(binary: &Path) -> Result<Permissions, Error> {
     let metadata = std::fs::metadata(binary).map_err(|source| Error::Read {
         path: binary.into(),
         source,
     })?;
     let mode = metadata.permissions().mode() & 0o7777;
     if mode & 0o6000 != 0 {
-        return Err(Error::Refused {
-            path: binary.into(),
-            reason: "set-user-id or set-group-id: the loader would not bring in the runtime, and \
-                     the copy would give its rights away; patch a copy without that bit"
+        return Err(refused(
+            binary,
+            "set-user-id or set-group-id: the loader would not bring in the runtime, and the copy \
+             would give its rights away; patch a copy without that bit"
                 .into(),
-        });
+        ));
     }
     Ok(Permissions::from_mode(mode))
-}
-
-/// The plan's functions that lie in this file, all of them safe to hook.
-fn choose(analysis: &Analysis, plan: &Plan, binary: &Path) -> Result<Vec<Hook>, String> {
-    if let Some(reason) = analysis.refusal() {
-        return Err(reason.into());
-    }
-    if plan.cores > MOST_CORES {
-        return Err(format!(
-            "the plan has {} cores; {MOST_CORES} is the most",
-            plan.cores
-        ));
-    }
-    if let Some(function) = plan.functions.iter().find(|f| f.mode == Mode::Call) {
-        return Err(format!(
-            "the plan has mode \"call\" for {}, but no runtime can take a thread back when a call \
-             returns: make it \"enter\" if `corehop replay --plan` says that this pays as well",
-            function.symbol
-        ));
-    }
-    let own = analysis
-        .build_id()
-        .ok_or("it has no build id, so no plan can be known to fit it")?;
-    let is_own = |f: &&PlannedFunction| f.build_id.eq_ignore_ascii_case(own);
-    let name = binary.file_name();
-    let resolved = binary.canonicalize().ok();
-    let names_it = |f: &&PlannedFunction| {
-        let module = Path::new(&f.module);
-        module.file_name() == name || resolved.as_deref() == Some(module)
-    };
-    let mut others = plan.functions.iter().filter(|f| !is_own(f));
-    if let Some(other) = others.find(names_it) {
-        return Err(format!(
-            "the plan was made for build id {}, but this file's is {own}: record and search \
-             this build",
-            other.build_id
-        ));
-    }
-    let hooks: Vec<Hook> = plan.functions.iter().filter(is_own).map(hook).collect();
-    if hooks.is_empty() {
-        return Err(format!(
-            "the plan has no function of this file (build id {own})"
-        ));
-    }
-    let unsafe_ones = hooks.iter().filter_map(|hook| {
-        let reason = analysis.unsafe_reason(hook.offset)?;
-        Some(format!("{} at {:#x}: {reason}", hook.symbol, hook.offset))
-    });
-    let unsafe_ones: Vec<String> = unsafe_ones.collect();
-    if unsafe_ones.is_empty() {
-        Ok(hooks)
-    } else {
-        Err(format!("cannot hook {}", unsafe_ones.join("; ")))
-    }
-}
-
-fn hook(function: &PlannedFunction) -> Hook {
-    Hook {
-        offset: function.offset,
-        symbol: function.symbol.clone(),
-        core: function.core,
-    }
 }
 
 /// Reads the composed file back before anyone can run it. A finding here is our mistake, which
@@ -170,54 +179,17 @@ fn check_own_work(composed: &Composed, analysis: &Analysis, output: &Path) -> Re
     }
 }
 
-/// Puts the runtime in place unless the very same is there; true when it was not there at all.
-fn install_runtime(path: &Path, force: bool) -> Result<bool, Error> {
-    match std::fs::read(path) {
-        Ok(existing) if existing == corehop_runtime::LIBRARY => return Ok(false),
-        Ok(_) if !force => return Err(Error::Exists { path: path.into() }),
-        _ => {}
-    }
-    let library = Composed {
-        head: corehop_runtime::LIBRARY.into(),
-        tail_offset: corehop_runtime::LIBRARY.len() as u64,
-        tail: Vec::new(),
-    };
-    let was_there = path.exists();
-    // Another patch may install the same file at the same moment: replacing it changes nothing.
-    write(path, &library, Permissions::from_mode(0o755), true)?;
-    Ok(!was_there)
-}
-
-fn write(path: &Path, file: &Composed, mode: Permissions, force: bool) -> Result<(), Error> {
-    let failed = |source| Error::Write {
-        path: path.into(),
-        source,
-    };
-    let mut beside =
-        tempfile::NamedTempFile::new_in(corehop_plans::folder_of(path)).map_err(failed)?;
-    beside.write_all(&file.head).map_err(failed)?;
-    if !file.tail.is_empty() {
-        beside
-            .seek(SeekFrom::Start(file.tail_offset))
-            .map_err(failed)?;
-        beside.write_all(&file.tail).map_err(failed)?;
-    }
-    beside.as_file().set_permissions(mode).map_err(failed)?;
-    let moved = if force {
-        beside.persist(path)
-    } else {
-        beside.persist_noclobber(path)
-    };
-    match moved {
-        Ok(_) => Ok(()),
-        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(Error::Exists { path: path.into() })
-        }
-        Err(error) => Err(failed(error.error)),
-    }
-}
-
 impl Composed {
+    /// A file that is nothing but `bytes`.
+    pub(crate) fn whole(bytes: &[u8]) -> Composed {
+        Composed {
+            head: bytes.into(),
+            tail_offset: bytes.len() as u64,
+            tail: Vec::new(),
+            returns: 0,
+        }
+    }
+
     /// The whole file.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.head.clone();

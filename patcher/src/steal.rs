@@ -6,7 +6,7 @@
 
 use crate::functions::Layout;
 use crate::image::{Image, PF_X};
-use crate::targets::Target;
+use crate::targets::{Landings, Target};
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction,
     InstructionBlock, Mnemonic, OpKind, Register,
@@ -28,6 +28,11 @@ pub(crate) struct Stolen {
     pub bytes: Vec<u8>,
     /// Where the function goes on; nothing does where the last instruction never falls through.
     pub resume: Option<u64>,
+}
+
+/// Whether an instruction takes a return address off the stack and goes there.
+pub(crate) fn is_return(instruction: &Instruction) -> bool {
+    matches!(instruction.code(), Code::Retnq | Code::Retnq_imm16)
 }
 
 impl Stolen {
@@ -116,7 +121,47 @@ pub(crate) fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, St
     })
 }
 
-fn may_fall_through(instruction: &Instruction) -> bool {
+/// Chooses the instructions to steal at a return, of the straight `line` that ends with it: as few
+/// as make room, and filler behind the return where the line is too short.
+pub(crate) fn steal_return(
+    image: &Image,
+    layout: &Layout,
+    landings: &Landings,
+    line: &[Instruction],
+) -> Result<Stolen, String> {
+    let end = line.last().map_or(0, Instruction::next_ip);
+    let is_enough = |from: &Instruction| end - from.ip() >= JUMP_SIZE;
+    let enough = line.iter().rposition(is_enough);
+    let instructions = &line[enough.unwrap_or(0)..];
+    let site = instructions.first().map_or(end, Instruction::ip);
+    let free = site + JUMP_SIZE;
+    let code = image.bytes_at(site).unwrap_or_default();
+    let mut decoder = Decoder::with_ip(64, code, site, DecoderOptions::NONE);
+    while decoder.ip() < free.max(end) {
+        let instruction = decoder.decode();
+        let at = instruction.ip();
+        let is_free =
+            is_filler(&instruction) && !(at..free).any(|at| landings.has(at) || layout.begins(at));
+        if at >= end && !is_free {
+            return Err(format!(
+                "no room at its return at {:#x}: other code begins at {at:#x}",
+                end - 1
+            ));
+        }
+    }
+    let stolen = Stolen {
+        site,
+        instructions: instructions.into(),
+        bytes: code[..(end - site) as usize].into(),
+        resume: None,
+    };
+    for (instruction, original) in stolen.parts() {
+        movable(instruction, original, free)?;
+    }
+    Ok(stolen)
+}
+
+pub(crate) fn may_fall_through(instruction: &Instruction) -> bool {
     !matches!(
         instruction.flow_control(),
         FlowControl::UnconditionalBranch
@@ -126,7 +171,7 @@ fn may_fall_through(instruction: &Instruction) -> bool {
     )
 }
 
-fn is_filler(instruction: &Instruction) -> bool {
+pub(crate) fn is_filler(instruction: &Instruction) -> bool {
     let mnemonic = instruction.mnemonic();
     matches!(mnemonic, Mnemonic::Nop | Mnemonic::Int3)
 }

@@ -9,6 +9,7 @@
 use crate::functions::Layout;
 use crate::image::{Image, PF_W, PF_X, PT_LOAD, u32_at, u64_at};
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use std::collections::BTreeSet;
 
 /// Furthest byte of a function that stealing can reach: endbr64, four bytes, a long instruction.
 const WINDOW: u64 = 4 + 4 + 15;
@@ -58,6 +59,16 @@ pub(crate) fn code_span(image: &Image) -> (u64, u64) {
     (base, end.unwrap_or(0).saturating_sub(base))
 }
 
+/// Every address in code that something refers to, one bit each.
+pub(crate) struct Landings(Watched);
+
+impl Landings {
+    /// Whether something may lead to `address`.
+    pub fn has(&self, address: u64) -> bool {
+        self.0.has(address)
+    }
+}
+
 /// One bit per executable address that is worth remembering.
 struct Watched {
     base: u64,
@@ -65,13 +76,17 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(image: &Image, layout: &Layout) -> Watched {
+    fn none(image: &Image) -> Watched {
         let (base, span) = code_span(image);
         let span = span.min(SPAN_LIMIT);
-        let mut watched = Watched {
+        Watched {
             base,
             bits: vec![0; (span / 64 + 1) as usize],
-        };
+        }
+    }
+
+    fn new(image: &Image, layout: &Layout) -> Watched {
+        let mut watched = Watched::none(image);
         for function in &layout.functions {
             for address in function.offset + 1..function.offset + WINDOW {
                 watched.put(address, true);
@@ -105,16 +120,18 @@ impl Watched {
 struct Sweep<'a> {
     image: &'a Image,
     watched: Watched,
+    landings: Watched,
     targets: Vec<Target>,
     /// Read-only addresses that some instruction takes: each may be a jump table.
     tables: Vec<u64>,
 }
 
-/// All targets in the watched windows, in order of address.
-pub(crate) fn collect(image: &Image, layout: &Layout) -> Vec<Target> {
+/// All targets in the watched windows, in order of address, and the addresses of all there are.
+pub(crate) fn collect(image: &Image, layout: &Layout) -> (Vec<Target>, Landings) {
     let mut sweep = Sweep {
         image,
         watched: Watched::new(image, layout),
+        landings: Watched::none(image),
         targets: Vec::new(),
         tables: Vec::new(),
     };
@@ -141,11 +158,12 @@ pub(crate) fn collect(image: &Image, layout: &Layout) -> Vec<Target> {
     }
     sweep.targets.sort_unstable();
     sweep.targets.dedup_by_key(|t| t.address);
-    sweep.targets
+    (sweep.targets, Landings(sweep.landings))
 }
 
 impl Sweep<'_> {
     fn note(&mut self, address: u64, from: u64, how: How) {
+        self.landings.put(address, true);
         if self.watched.has(address) {
             self.targets.push(Target { address, from, how });
         }
@@ -256,6 +274,7 @@ const DT_RELR: u64 = 36;
 const DT_RELRSZ: u64 = 35;
 const DT_SYMTAB: u64 = 6;
 const RELA_SIZE: u64 = 24;
+const R_X86_64_IRELATIVE: u32 = 37;
 
 /// Every dynamic relocation, as the word it changes and the address it puts there. Where the value
 /// depends on a symbol it is the symbol's, plus the addend.
@@ -293,6 +312,16 @@ pub(crate) fn pointers(image: &Image) -> Vec<(u64, u64)> {
         }
     }
     found
+}
+
+/// What the loader calls to learn where a function is (`R_X86_64_IRELATIVE`).
+pub(crate) fn resolvers(image: &Image) -> BTreeSet<u64> {
+    let tables = [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)];
+    let entries = tables
+        .into_iter()
+        .flat_map(|(table, size)| table_of(image, table, size).chunks_exact(RELA_SIZE as usize));
+    let indirect = entries.filter(|entry| u32_at(entry, 8) == Some(R_X86_64_IRELATIVE));
+    indirect.filter_map(|entry| u64_at(entry, 16)).collect()
 }
 
 fn table_of(image: &Image, table: u64, size: u64) -> &[u8] {

@@ -7,14 +7,21 @@
 //! caller keep any register its callee was seen not to touch. While the slot is zero the stub
 //! returns at once: `jrcxz` tests it and leaves the flags alone.
 //!
+//! A return that may end a call of a function at whose end threads go back has a trampoline too:
+//! the instructions before it, a call of a second stub, the return. At that point nothing below the
+//! stack pointer is needed any more, and the return address is on top, which tells the runtime
+//! whose call ends; but the values returned may be in any register.
+//!
 //! A stolen call pushes the original return address and jumps. Were the callee to return into the
 //! trampoline, an exception passing through would find no unwind information and end the program.
 //! A shadow stack would object; the loader turns those off because the runtime is not marked for
 //! them.
 
-use crate::steal::{JUMP_SIZE, Stolen, as_jump, encode, is_call, is_same};
+use crate::sites::Site;
+use crate::steal::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
 use iced_x86::code_asm::{CodeAssembler, qword_ptr, rax, rcx, rsp};
 use iced_x86::{Code, Decoder, DecoderOptions, IcedError, Instruction, MemoryOperand, Register};
+use serde::{Deserialize, Serialize};
 
 /// `lea rsp, [rsp - 128]`: the red zone is below.
 const STEP_DOWN: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 0x80];
@@ -63,19 +70,34 @@ pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], String> 
     branch(JUMP, site, trampoline)
 }
 
-/// The trampoline at `address` of hook number `index`.
+/// The code that trampolines call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stubs {
+    /// Virtual address of what an entry calls.
+    pub enter: u64,
+    /// And of what a return calls.
+    pub leave: u64,
+}
+
+/// The trampoline of a site, to stand at `address`, if hooks are numbered from `first`.
 pub(crate) fn trampoline(
     address: u64,
-    index: u32,
-    stub: u64,
-    stolen: &Stolen,
+    first: u32,
+    stubs: Stubs,
+    site: &Site,
 ) -> Result<Vec<u8>, String> {
-    let mut code = Vec::from(STEP_DOWN);
-    code.push(PUSH);
-    code.extend(index.to_le_bytes());
-    code.extend(branch(CALL, address + code.len() as u64, stub)?);
-    code.extend(STEP_UP);
-    for (instruction, original) in stolen.parts() {
+    let mut code = Vec::new();
+    if let Some(index) = site.hook {
+        code.extend(STEP_DOWN);
+        code.push(PUSH);
+        code.extend((first + index as u32).to_le_bytes());
+        code.extend(branch(CALL, address + code.len() as u64, stubs.enter)?);
+        code.extend(STEP_UP);
+    }
+    for (instruction, original) in site.stolen.parts() {
+        if site.ends_calls && is_return(instruction) {
+            code.extend(branch(CALL, address + code.len() as u64, stubs.leave)?);
+        }
         let at = address + code.len() as u64;
         if is_call(instruction) {
             code.extend(push_address(at, instruction.next_ip())?);
@@ -85,7 +107,7 @@ pub(crate) fn trampoline(
             code.extend(encode(instruction, original, at)?);
         }
     }
-    if let Some(resume) = stolen.resume {
+    if let Some(resume) = site.stolen.resume {
         code.extend(branch(JUMP, address + code.len() as u64, resume)?);
     }
     Ok(code)
@@ -105,24 +127,30 @@ fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, String> {
     assemble().map_err(|error: IcedError| format!("pushing {pushed:#x} at {at:#x}: {error}"))
 }
 
-/// Reads a trampoline back and says how it differs from what hook `index` and its stolen
-/// instructions call for. The prologue and calls are compared byte by byte, moved instructions by
-/// what they decode to.
+/// Reads a trampoline back and says how it differs from what its site calls for. The prologue and
+/// calls are compared byte by byte, moved instructions by what they decode to.
 pub(crate) fn check(
     code: &[u8],
     address: u64,
-    index: u32,
-    stub: u64,
-    stolen: &Stolen,
+    first: u32,
+    stubs: Stubs,
+    site: &Site,
 ) -> Result<(), String> {
     let mut rest = Reader { code, address };
-    rest.bytes(&STEP_DOWN, "does not step over the red zone")?;
-    rest.bytes(&[PUSH], "does not push its hook number")?;
-    rest.bytes(&index.to_le_bytes(), "pushes another hook's number")?;
-    let call = branch(CALL, rest.address, stub)?;
-    rest.bytes(&call, "does not call the stub")?;
-    rest.bytes(&STEP_UP, "does not restore the stack")?;
-    for (instruction, original) in stolen.parts() {
+    if let Some(index) = site.hook {
+        rest.bytes(&STEP_DOWN, "does not step over the red zone")?;
+        rest.bytes(&[PUSH], "does not push its hook number")?;
+        let number = first + index as u32;
+        rest.bytes(&number.to_le_bytes(), "pushes another hook's number")?;
+        let call = branch(CALL, rest.address, stubs.enter)?;
+        rest.bytes(&call, "does not call the stub")?;
+        rest.bytes(&STEP_UP, "does not restore the stack")?;
+    }
+    for (instruction, original) in site.stolen.parts() {
+        if site.ends_calls && is_return(instruction) {
+            let call = branch(CALL, rest.address, stubs.leave)?;
+            rest.bytes(&call, "does not call the stub before it returns")?;
+        }
         let at = instruction.ip();
         if is_call(instruction) {
             let pushed = push_address(rest.address, instruction.next_ip())?;
@@ -132,7 +160,7 @@ pub(crate) fn check(
             rest.instruction(instruction, Some(original), at)?;
         }
     }
-    if let Some(resume) = stolen.resume {
+    if let Some(resume) = site.stolen.resume {
         let jump = branch(JUMP, rest.address, resume)?;
         rest.bytes(&jump, "does not jump back behind the stolen instructions")?;
     }

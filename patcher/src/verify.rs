@@ -5,11 +5,14 @@
 //! follows from that original: each jump, each moved instruction, the loader's tables. Only then,
 //! where this same corehop wrote the file, is the writer run again and every byte compared.
 
+use crate::code::Table;
 use crate::image::{
     DT_NEEDED, DT_STRSZ, DT_STRTAB, Image, PF_R, PF_W, PF_X, PT_DYNAMIC, PT_LOAD, PT_PHDR, text_at,
     u32_at, u64_at,
 };
 use crate::note::{self, Manifest, PatchedHook, RuntimeNote};
+use crate::sites::{Site, sites};
+use crate::trampoline::Stubs;
 use crate::{Analysis, Error, Hook, compose, trampoline};
 use std::path::Path;
 
@@ -44,11 +47,18 @@ pub fn verify(path: &Path, original: Option<&Path>) -> Result<Verification, Erro
     if findings.is_empty() && manifest.tool == compose::TOOL {
         findings.extend(check_every_byte(&image, &manifest).err());
     }
-    let runtime = corehop_plans::folder_of(path).join(corehop_runtime::NAME);
-    findings.extend(check_runtime(&runtime, manifest.abi).err());
+    let folder = corehop_plans::folder_of(path);
+    findings.extend(check_runtime(&folder.join(corehop_runtime::NAME), manifest.abi).err());
+    let arrival = folder.join(corehop_runtime::arrival_name(&manifest.original.build_id));
+    if image.is_library() && !arrival.exists() {
+        let arrival = arrival.display();
+        findings.push(format!(
+            "{arrival}: not there, but it tells the runtime of this library"
+        ));
+    }
     Ok(Verification {
         hooks: manifest.hooks.len(),
-        cores: manifest.cores,
+        cores: manifest.whole.cores,
         findings,
     })
 }
@@ -84,18 +94,17 @@ pub(crate) fn check(
         findings.push("undone, it has not the build id its manifest names".into());
     }
     findings.extend(check_segments(&image, &before.image).err());
-    findings.extend(check_dynamic(&image, &before.image).err());
+    findings.extend(check_dynamic(&image, &before).err());
     findings.extend(check_note(&image, &manifest).err());
-    let stub = image.bytes_at(manifest.stub).unwrap_or_default();
-    findings.extend(trampoline::check_stub(stub, manifest.stub, manifest.slot).err());
-    for (index, hook) in manifest.hooks.iter().enumerate() {
-        let result = check_hook(&image, &before, &manifest, index, hook);
-        findings.extend(
-            result
-                .err()
-                .map(|problem| format!("hook {} at {:#x}: {problem}", hook.symbol, hook.offset)),
-        );
+    let Stubs { enter, leave } = manifest.stubs;
+    for (stub, slot) in [
+        (enter, manifest.slot),
+        (leave, manifest.slot.wrapping_add(8)),
+    ] {
+        let code = image.bytes_at(stub).unwrap_or_default();
+        findings.extend(trampoline::check_stub(code, stub, slot).err());
     }
+    findings.extend(check_sites(&image, &before, &manifest));
     Ok(findings)
 }
 
@@ -129,13 +138,8 @@ fn undo(image: &Image, manifest: &Manifest) -> Result<Vec<u8>, String> {
 fn check_every_byte(image: &Image, manifest: &Manifest) -> Result<(), String> {
     let before = Analysis::from_bytes(undo(image, manifest)?, &image.path);
     let before = before.map_err(|error| error.to_string())?;
-    let hooks = manifest.hooks.iter().map(|hook| Hook {
-        offset: hook.offset,
-        symbol: hook.symbol.clone(),
-        core: hook.core,
-    });
-    let hooks: Vec<Hook> = hooks.collect();
-    let again = compose::compose(&before, &hooks, manifest.cores)?.to_bytes();
+    let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
+    let again = compose::compose(&before, &hooks, &manifest.whole)?.to_bytes();
     let same = again.iter().zip(&image.bytes).take_while(|(a, b)| a == b);
     let same = same.count();
     if same < again.len().max(image.bytes.len()) {
@@ -192,29 +196,33 @@ fn check_segments(image: &Image, before: &Image) -> Result<(), String> {
 }
 
 /// The dynamic section: the runtime first, then what the original had, by the same strings.
-fn check_dynamic(image: &Image, before: &Image) -> Result<(), String> {
+fn check_dynamic(image: &Image, before: &Analysis) -> Result<(), String> {
     let strings = |image: &Image| {
         let start = image.bytes_at(image.dynamic_value(DT_STRTAB)?)?;
         let size = usize::try_from(image.dynamic_value(DT_STRSZ)?).ok()?;
         start.get(..size).map(<[u8]>::to_vec)
     };
     let (new, old) = strings(image)
-        .zip(strings(before))
+        .zip(strings(&before.image))
         .ok_or("no dynamic string table")?;
     if !new.starts_with(&old) {
-        return Err("the dynamic strings are not the original's and one more".into());
+        return Err("the dynamic strings are not the original's and more".into());
     }
-    let needed = match image.dynamic.first() {
-        Some(&(DT_NEEDED, place)) => text_at(&new, place),
+    let expected = compose::needed(before);
+    let (first, rest) = image
+        .dynamic
+        .split_at(expected.len().min(image.dynamic.len()));
+    let needed = first.iter().map(|&(tag, place)| match tag {
+        DT_NEEDED => text_at(&new, place),
         _ => None,
-    };
-    if needed != Some(&compose::needed()) {
+    });
+    if !needed.eq(expected.iter().map(|name| Some(name.as_str()))) {
         return Err("the runtime is not the first library needed".into());
     }
     let moved = |entry: &&(u64, u64)| !matches!(entry.0, DT_STRTAB | DT_STRSZ);
-    let rest = image.dynamic[1..].iter().filter(moved);
-    if !rest.eq(before.dynamic.iter().filter(moved)) {
-        return Err("the dynamic section is not the original's and one more entry".into());
+    let rest = rest.iter().filter(moved);
+    if !rest.eq(before.image.dynamic.iter().filter(moved)) {
+        return Err("the dynamic section is not the original's and what the runtime needs".into());
     }
     let place = image
         .segment(PT_DYNAMIC)
@@ -228,63 +236,90 @@ fn check_dynamic(image: &Image, before: &Image) -> Result<(), String> {
 /// What the runtime will read agrees with the manifest.
 fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
     let note = RuntimeNote::of(image).ok_or("the runtime's note is missing")?;
-    let says = (note.abi, note.cores, note.hooks as usize, note.slot);
-    if says
-        != (
-            manifest.abi,
-            manifest.cores,
-            manifest.hooks.len(),
-            manifest.slot,
-        )
-    {
+    let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
+    let whole = &manifest.whole;
+    let own = whole.modules.get(whole.own as usize);
+    let is_own = own.is_some_and(|own| {
+        own.build_id == manifest.original.build_id && own.hooks as usize == hooks.len()
+    });
+    let table = Table::new(&hooks, whole, note.table);
+    let expected = RuntimeNote {
+        abi: manifest.abi,
+        ..table.note(manifest.slot, whole)
+    };
+    if note != expected || !is_own {
         return Err("the runtime's note and the manifest contradict each other".into());
     }
     let slot = image
         .segment_at(note.slot)
         .filter(|s| s.is_loaded(PF_R | PF_W));
-    let is_empty = image.bytes_at(note.slot).and_then(|b| u64_at(b, 0)) == Some(0);
+    let words = image.bytes_at(note.slot).unwrap_or_default();
+    let is_empty = [0, 8].iter().all(|&at| u64_at(words, at) == Some(0));
     if slot.is_none() || !is_empty {
-        return Err("the runtime's slot is not an empty word it can write".into());
+        return Err("the runtime's slot is not two empty words it can write".into());
     }
-    let table = image.bytes_at(note.table).unwrap_or_default();
-    let names = image.bytes_at(note.names).unwrap_or_default();
-    for (index, hook) in manifest.hooks.iter().enumerate() {
-        let at = index as u64 * 16;
-        let name = u32_at(table, at + 12).and_then(|at| text_at(names, at.into()));
-        let core = u32_at(table, at + 8);
-        let expected = hook.symbol.replace('\0', "");
-        let is_right = u64_at(table, at) == Some(hook.offset) && core == Some(hook.core);
-        if !is_right || name != Some(&expected) || hook.core >= manifest.cores {
-            return Err(format!(
-                "entry {index} of the hook table is not {expected}'s"
-            ));
-        }
+    let found = image.bytes_at(note.table).unwrap_or_default();
+    if !found.starts_with(&table.bytes) {
+        return Err("the tables of hooks and modules are not its manifest's".into());
     }
-    Ok(())
+    match hooks.iter().find(|hook| hook.core >= whole.cores) {
+        Some(hook) => Err(format!("{} goes to core {}", hook.symbol, hook.core)),
+        None => Ok(()),
+    }
 }
 
-fn check_hook(
+/// Every entry and return that the hooks ask for, and no other, is a jump to its own trampoline.
+fn check_sites(image: &Image, before: &Analysis, manifest: &Manifest) -> Vec<String> {
+    let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
+    let sites = match sites(before, &hooks) {
+        Ok(sites) => sites,
+        Err(problem) => return vec![problem],
+    };
+    let hooks = manifest.hooks.iter().map(|h| (h.site, h.trampoline));
+    let returns = manifest.returns.iter().map(|r| (r.site, r.trampoline));
+    let (named, asked) = (manifest.returns.len() + manifest.hooks.len(), sites.len());
+    if named != asked {
+        return vec![format!(
+            "its manifest names {named} places where its hooks ask for {asked}"
+        )];
+    }
+    let problem = |(site, (at, trampoline)): (&Site, (u64, u64))| {
+        let problem = check_site(image, manifest, site, at, trampoline).err()?;
+        let hook = site.hook.map(|index| &manifest.hooks[index]);
+        Some(match hook {
+            Some(hook) => format!("hook {} at {:#x}: {problem}", hook.symbol, hook.offset),
+            None => format!("return at {at:#x}: {problem}"),
+        })
+    };
+    sites
+        .iter()
+        .zip(hooks.chain(returns))
+        .filter_map(problem)
+        .collect()
+}
+
+fn check_site(
     image: &Image,
-    before: &Analysis,
     manifest: &Manifest,
-    index: usize,
-    hook: &PatchedHook,
+    site: &Site,
+    at: u64,
+    trampoline: u64,
 ) -> Result<(), String> {
-    let stolen = before.stolen(hook.offset)?;
-    if stolen.site != hook.site {
-        return Err(format!("its jump belongs to {:#x}", stolen.site));
+    if site.stolen.site != at {
+        return Err(format!("its jump belongs to {:#x}", site.stolen.site));
     }
-    let jump = trampoline::entry_jump(hook.site, hook.trampoline)?;
-    let place = image.bytes_at(hook.site).unwrap_or_default();
+    let jump = trampoline::entry_jump(at, trampoline)?;
+    let place = image.bytes_at(at).unwrap_or_default();
     if !place.starts_with(&jump) {
-        return Err("its entry does not jump to its trampoline".into());
+        return Err("it does not jump to its trampoline".into());
     }
-    let segment = image.segment_at(hook.trampoline);
+    let segment = image.segment_at(trampoline);
     if !segment.is_some_and(|s| s.is_loaded(PF_R | PF_X)) {
         return Err("its trampoline is not in an executable segment".into());
     }
-    let code = image.bytes_at(hook.trampoline).unwrap_or_default();
-    trampoline::check(code, hook.trampoline, index as u32, manifest.stub, &stolen)
+    let code = image.bytes_at(trampoline).unwrap_or_default();
+    let first = manifest.whole.first_hook();
+    trampoline::check(code, trampoline, first, manifest.stubs, site)
 }
 
 /// Whether the runtime beside a patched file is there and speaks its interface.

@@ -88,30 +88,40 @@ fn a_plan_for_another_build_is_refused() {
 }
 
 #[test]
-fn going_back_when_a_call_returns_is_refused() {
+fn going_back_where_no_return_can_be_hooked_is_refused() {
     let bench = bench();
     let mut plan = bench.plan.clone();
     plan.functions[1].mode = Mode::Call;
     let reason = bench.reason(&bench.binary, &plan);
     let symbol = &plan.functions[1].symbol;
-    let expected = format!("the plan has mode \"call\" for {symbol}, but no runtime can take");
+    let offset = plan.functions[1].offset;
+    let expected = format!(
+        "cannot hook {symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): no unwind \
+         information says that the return at 0x"
+    );
     assert!(reason.starts_with(&expected), "{reason}");
 }
 
 #[test]
-fn functions_of_other_modules_are_left_to_them() {
+fn half_a_plan_is_not_patched() {
     let bench = bench();
     let mut plan = bench.plan.clone();
+    let other = "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0";
+    let analysis = corehop_patcher::Analysis::of(Path::new(other)).unwrap();
+    let symbol = |f: &&corehop_patcher::Function| f.symbol.as_deref() == Some("sqlite3_step");
+    let step = analysis.functions().iter().find(symbol).unwrap();
+    plan.functions[1].module = other.into();
+    plan.functions[1].build_id = analysis.build_id().unwrap().into();
+    plan.functions[1].offset = step.offset;
+    let reason = bench.reason(&bench.binary, &plan);
+    assert!(reason.contains("names functions of 2 files"), "{reason}");
     plan.functions[1].module = "/usr/lib/other.so".into();
-    plan.functions[1].build_id = "0123".into();
-    let done = patch(
-        &bench.binary,
-        &plan,
-        &bench.folder.path().join("out"),
-        false,
-    )
-    .unwrap();
-    assert_eq!((done.hooks.len(), done.elsewhere), (1, 1));
+    let output = bench.folder.path().join("out");
+    let error = bench.refused(&bench.binary, &plan, &output);
+    assert!(
+        matches!(&error, Error::Read { path, .. } if path == Path::new("/usr/lib/other.so")),
+        "{error}"
+    );
 }
 
 #[test]

@@ -2,27 +2,46 @@
 
 mod workshop;
 
+use corehop_patcher::InMemory;
+use corehop_plans::Plan;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Running, Statistics, patched, plan_of, plan_of_all, start, start_reading};
+use workshop::{
+    Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_calls, start, start_reading,
+};
 
-/// A patched server's folder, program and where it leaves its statistics.
+/// A hooked server's folder, program and where it leaves its statistics.
 struct Server {
     folder: tempfile::TempDir,
     program: PathBuf,
     statistics: PathBuf,
+    /// Of a server that is not patched.
+    hooks: Option<InMemory>,
 }
 
-fn hooked(binary: &str, plan: impl FnOnce(&Path) -> corehop_plans::Plan) -> Server {
+/// Both ways to hook a server.
+const WAYS: [fn(&Path, &Plan) -> Server; 2] = [in_file, in_memory];
+
+fn in_file(binary: &Path, plan: &Plan) -> Server {
     let folder = tempfile::tempdir().unwrap();
-    let binary = Path::new(binary);
-    let patched = patched(binary, &plan(binary), folder.path());
+    let patched = patched(binary, plan, folder.path());
     Server {
         statistics: folder.path().join("statistics"),
         folder,
         program: patched.output,
+        hooks: None,
+    }
+}
+
+fn in_memory(binary: &Path, plan: &Plan) -> Server {
+    let folder = tempfile::tempdir().unwrap();
+    Server {
+        statistics: folder.path().join("statistics"),
+        folder,
+        program: binary.into(),
+        hooks: Some(InMemory::new(binary, plan).unwrap()),
     }
 }
 
@@ -40,6 +59,9 @@ impl Server {
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         if let Some(processors) = workshop::two_processors() {
             command.env("COREHOP_CPUS", processors);
+        }
+        if let Some(hooks) = &self.hooks {
+            hooks.hook(&mut command, None);
         }
         command
     }
@@ -68,13 +90,25 @@ fn answer(connection: &mut BufReader<UnixStream>) -> String {
 
 const ROUNDS: u64 = 200;
 
-/// Counting alone, and with every function on the other core than its neighbours.
-const EVERYWHERE: [&str; 2] = ["count", "carrier"];
+/// A server with every function hooked that allows it, in the file and in memory, counting alone
+/// and with each on the other core than its neighbours; threads stay there, or go back at the end
+/// of every call that allows it.
+fn in_every_way(binary: &str, serve: impl Fn(&Server, &str)) {
+    let binary = Path::new(binary);
+    for plan in [plan_of_all(binary, 2), plan_of_all_calls(binary, 2)] {
+        for way in WAYS {
+            for backend in ["count", "carrier"] {
+                serve(&way(binary, &plan), backend);
+            }
+        }
+    }
+}
 
 /// Fails if the server gave up its backend on the way.
 fn kept(statistics: &Statistics, backend: &str) {
     assert_eq!(statistics.0["backend"], backend);
     assert_eq!(statistics.total("failed_hops"), 0, "{backend}");
+    statistics.check_balance();
 }
 
 /// Starts redis, sets and gets `ROUNDS` keys, checks every answer, stops it.
@@ -112,22 +146,24 @@ fn serve_redis(server: &Server, backend: &str) -> Statistics {
 
 #[test]
 fn redis_serves_with_every_function_hooked() {
-    for backend in EVERYWHERE {
-        let server = hooked("/usr/bin/redis-server", |binary| plan_of_all(binary, 2));
-        let statistics = serve_redis(&server, backend);
+    in_every_way("/usr/bin/redis-server", |server, backend| {
+        let statistics = serve_redis(server, backend);
         kept(&statistics, backend);
         assert_eq!(statistics.of("processCommand").0, 2 * ROUNDS);
         assert_eq!(statistics.of("setCommand").0, ROUNDS);
         assert_eq!(statistics.of("getCommand").0, ROUNDS);
         assert!(statistics.called() > 400, "{}", statistics.called());
-    }
+    });
 }
 
 #[test]
 fn redis_hops_as_often_as_the_plan_says() {
     let named = [("processCommand", 0), ("setCommand", 1), ("getCommand", 1)];
-    for backend in ["count", "affinity", "carrier"] {
-        let server = hooked("/usr/bin/redis-server", |binary| plan_of(binary, 2, &named));
+    let binary = Path::new("/usr/bin/redis-server");
+    let plan = plan_of(binary, 2, &named);
+    let backends = ["count", "affinity", "carrier"];
+    for (way, backend) in WAYS.iter().flat_map(|way| backends.map(|b| (way, b))) {
+        let server = way(binary, &plan);
         let statistics = serve_redis(&server, backend);
         // It starts on core 0, where the first command finds it; each command goes over to core 1
         // and the next one back.
@@ -145,13 +181,10 @@ fn redis_hops_as_often_as_the_plan_says() {
 
 #[test]
 fn memcached_serves_with_every_function_hooked() {
-    EVERYWHERE
-        .iter()
-        .for_each(|backend| serve_memcached(backend));
+    in_every_way("/usr/bin/memcached", serve_memcached);
 }
 
-fn serve_memcached(backend: &str) {
-    let server = hooked("/usr/bin/memcached", |binary| plan_of_all(binary, 2));
+fn serve_memcached(server: &Server, backend: &str) {
     let socket = server.path("memcached.sock");
     let mut command = server.command(backend);
     command.args(["-U", "0", "-u", "root", "-t", "2", "-s"]);
@@ -175,11 +208,10 @@ fn serve_memcached(backend: &str) {
 
 #[test]
 fn nginx_serves_with_every_function_hooked() {
-    EVERYWHERE.iter().for_each(|backend| serve_nginx(backend));
+    in_every_way("/usr/sbin/nginx", serve_nginx);
 }
 
-fn serve_nginx(backend: &str) {
-    let server = hooked("/usr/sbin/nginx", |binary| plan_of_all(binary, 2));
+fn serve_nginx(server: &Server, backend: &str) {
     let socket = server.path("nginx.sock");
     std::fs::write(server.path("page.html"), "a page\n").unwrap();
     let root = server.folder.path().display();
@@ -231,13 +263,10 @@ fn serve_nginx(backend: &str) {
 
 #[test]
 fn mariadbd_serves_with_every_function_hooked() {
-    EVERYWHERE
-        .iter()
-        .for_each(|backend| serve_mariadbd(backend));
+    in_every_way("/usr/sbin/mariadbd", serve_mariadbd);
 }
 
-fn serve_mariadbd(backend: &str) {
-    let server = hooked("/usr/sbin/mariadbd", |binary| plan_of_all(binary, 2));
+fn serve_mariadbd(server: &Server, backend: &str) {
     let answers = server.path("answers");
     std::fs::create_dir(server.path("data")).unwrap();
     let mut script = String::from("create database bank;\nuse bank;\n");

@@ -3,10 +3,11 @@
 mod workshop;
 
 use corehop_patcher::{Analysis, patch, verify};
+use corehop_plans::Mode;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use workshop::{build, patched, plan, plan_of_all};
+use workshop::{build, patched, plan, plan_of_all_calls};
 
 const BINARIES: [&str; 3] = [
     "/usr/bin/redis-server",
@@ -14,21 +15,26 @@ const BINARIES: [&str; 3] = [
     "/usr/sbin/nginx",
 ];
 
+static ANALYSES: LazyLock<Vec<Analysis>> = LazyLock::new(|| {
+    let of = |binary: &&str| Analysis::of(Path::new(binary)).unwrap();
+    BINARIES.iter().map(of).collect()
+});
+
 static SAFE: LazyLock<Vec<Vec<bool>>> = LazyLock::new(|| {
-    let safe = |binary: &&str| {
-        let analysis = Analysis::of(Path::new(binary)).unwrap();
+    let safe = |analysis: &Analysis| {
         let functions = analysis.functions().iter();
         let safe = functions.map(|f| analysis.unsafe_reason(f.offset).is_none());
         safe.collect()
     };
-    BINARIES.iter().map(safe).collect()
+    ANALYSES.iter().map(safe).collect()
 });
 
-/// A patched program with all its functions hooked, and the folder that holds it.
+/// A patched program with all its functions hooked, at their ends where possible, and the folder
+/// that holds it.
 static PATCHED: LazyLock<(tempfile::TempDir, PathBuf, Vec<u8>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let binary = build(folder.path(), "places", &[], &["places.cpp"]);
-    let output = patched(&binary, &plan_of_all(&binary, 3), folder.path()).output;
+    let output = patched(&binary, &plan_of_all_calls(&binary, 3), folder.path()).output;
     let bytes = std::fs::read(&output).unwrap();
     (folder, output, bytes)
 });
@@ -40,14 +46,21 @@ proptest! {
         which in 0..BINARIES.len(),
         cores in 1u32..6,
         chosen in proptest::collection::vec((any::<prop::sample::Index>(), 0u32..6), 1..60),
+        goes_back in any::<u64>(),
     ) {
         let binary = Path::new(BINARIES[which]);
         let safe = &SAFE[which];
         let chosen: std::collections::BTreeMap<usize, u32> =
             chosen.iter().map(|(i, core)| (i.index(safe.len()), core % cores)).collect();
-        let plan = plan(binary, cores, |index, _| {
+        let mut plan = plan(binary, cores, |index, _| {
             chosen.get(&index).copied().filter(|_| safe[index])
         });
+        for (index, function) in plan.functions.iter_mut().enumerate() {
+            let may = ANALYSES[which].return_reason(function.offset).is_none();
+            if may && goes_back >> index & 1 == 1 {
+                function.mode = Mode::Call;
+            }
+        }
         prop_assume!(!plan.functions.is_empty());
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("patched");

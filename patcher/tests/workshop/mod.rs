@@ -70,6 +70,18 @@ pub fn plan_of_all(binary: &Path, cores: u32) -> Plan {
     })
 }
 
+/// The same, and threads go back at the end of the calls of every function that allows it.
+pub fn plan_of_all_calls(binary: &Path, cores: u32) -> Plan {
+    let analysis = Analysis::of(binary).unwrap();
+    let mut plan = plan_of_all(binary, cores);
+    for function in &mut plan.functions {
+        if analysis.return_reason(function.offset).is_none() {
+            function.mode = Mode::Call;
+        }
+    }
+    plan
+}
+
 /// A plan that hooks the functions named, each on its core.
 pub fn plan_of(binary: &Path, cores: u32, named: &[(&str, u32)]) -> Plan {
     let plan = plan(binary, cores, |_, function| {
@@ -87,6 +99,26 @@ pub fn patched(binary: &Path, plan: &Plan, folder: &Path) -> Patched {
     let verified = corehop_patcher::verify(&patched.output, Some(binary)).unwrap();
     assert_eq!(verified.findings, Vec::<String>::new());
     assert_eq!(verified.hooks, plan.functions.len());
+    patched
+}
+
+/// One plan of several: for all their files.
+pub fn joined(plans: impl IntoIterator<Item = Plan>) -> Plan {
+    let mut plans = plans.into_iter();
+    let mut whole = plans.next().unwrap();
+    whole
+        .functions
+        .extend(plans.flat_map(|plan| plan.functions));
+    whole
+}
+
+/// Patches all files of `plan` into `folder` and has each verified.
+pub fn patched_all(plan: &Plan, folder: &Path) -> Vec<Patched> {
+    let patched = corehop_patcher::patch_all(&[], plan, folder, false).unwrap();
+    for file in &patched {
+        let verified = corehop_patcher::verify(&file.output, Some(&file.original)).unwrap();
+        assert_eq!(verified.findings, Vec::<String>::new());
+    }
     patched
 }
 
@@ -218,13 +250,45 @@ impl Statistics {
         self.0[key].as_u64().unwrap()
     }
 
+    fn entry(&self, symbol: &str) -> &serde_json::Value {
+        let functions = self.0["functions"].as_array().unwrap();
+        let found = functions.iter().find(|f| f["symbol"] == symbol);
+        found.unwrap_or_else(|| panic!("no {symbol} in the statistics"))
+    }
+
+    /// Name of the file that holds a function.
+    pub fn module_of(&self, symbol: &str) -> &str {
+        self.entry(symbol)["module"].as_str().unwrap()
+    }
+
     /// Calls and hops of a function.
     pub fn of(&self, symbol: &str) -> (u64, u64) {
+        let number = |key: &str| self.entry(symbol)[key].as_u64().unwrap();
+        (number("calls"), number("hops"))
+    }
+
+    /// One of a function's counts.
+    pub fn count(&self, symbol: &str, key: &str) -> u64 {
         let functions = self.0["functions"].as_array().unwrap();
         let found = functions.iter().find(|f| f["symbol"] == symbol);
         let found = found.unwrap_or_else(|| panic!("no {symbol} in the statistics"));
-        let number = |key: &str| found[key].as_u64().unwrap();
-        (number("calls"), number("hops"))
+        found[key]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no {key} of {symbol}"))
+    }
+
+    /// Sums of a count over the functions at the end of whose calls threads go back.
+    pub fn of_calls(&self, key: &str) -> u64 {
+        let functions = self.0["functions"].as_array().unwrap();
+        let calls = functions.iter().filter(|f| f.get("returned").is_some());
+        calls.map(|f| f[key].as_u64().unwrap()).sum()
+    }
+
+    /// Fails unless every call that began has ended or is open.
+    pub fn check_balance(&self) {
+        let ends = ["returned", "unwound", "continued", "stayed", "open"];
+        let ended: u64 = ends.iter().map(|key| self.of_calls(key)).sum();
+        assert_eq!(self.of_calls("calls"), ended);
     }
 
     /// Number of functions that were called at all.

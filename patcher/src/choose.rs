@@ -1,0 +1,183 @@
+//! Which files a plan names, and which of their functions; or why they cannot be hooked.
+//!
+//! The plan says by build id what it was made for. A path in it is a hint only, and a file that the
+//! user names comes before it.
+
+use crate::compose::Hook;
+use crate::note::{PlannedModule, Whole};
+use crate::patch::refused;
+use crate::{Analysis, Error};
+use corehop_plans::{Mode, Plan, PlannedFunction};
+use std::path::{Path, PathBuf};
+
+/// More cores than any machine has, and few enough for the runtime's tables.
+const MOST_CORES: u32 = 1024;
+
+/// The files of a plan, in the order in which it names them.
+pub(crate) struct Chosen {
+    pub cores: u32,
+    pub files: Vec<ChosenFile>,
+}
+
+/// One of them, and its hooks in order of the plan.
+pub(crate) struct ChosenFile {
+    pub analysis: Analysis,
+    pub hooks: Vec<Hook>,
+}
+
+impl Chosen {
+    /// What file number `own` says of the whole plan.
+    pub fn whole(&self, own: usize) -> Whole {
+        let module = |file: &ChosenFile| PlannedModule {
+            name: file.analysis.name(),
+            build_id: file.analysis.build_id().unwrap_or_default().into(),
+            hooks: file.hooks.len() as u32,
+        };
+        let hooks = self.files.iter().flat_map(|file| &file.hooks);
+        Whole {
+            cores: self.cores,
+            calls: hooks.filter(|hook| hook.mode == Mode::Call).count() as u32,
+            plan: self.checksum(),
+            modules: self.files.iter().map(module).collect(),
+            own: own as u32,
+        }
+    }
+
+    /// CRC-32C of all that the runtime does.
+    fn checksum(&self) -> u32 {
+        let mut sum = crc32c::crc32c(&self.cores.to_le_bytes());
+        for file in &self.files {
+            let id = file.analysis.build_id().unwrap_or_default();
+            sum = crc32c::crc32c_append(sum, id.as_bytes());
+            for hook in &file.hooks {
+                sum = crc32c::crc32c_append(sum, &hook.offset.to_le_bytes());
+                sum = crc32c::crc32c_append(sum, &hook.core.to_le_bytes());
+                sum = crc32c::crc32c_append(sum, &[u8::from(hook.mode == Mode::Call)]);
+            }
+        }
+        sum
+    }
+}
+
+/// Finds the plan's files, among `binaries` or where the plan says, and has every function of it
+/// looked at.
+///
+/// # Errors
+/// [`Error::Read`] and [`Error::Input`] for a file, [`Error::Refused`] for what is not as the plan
+/// says, or not safe.
+pub(crate) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error> {
+    let mut given = Vec::new();
+    for path in binaries {
+        let analysis = Analysis::of(path)?;
+        has_part(&analysis, plan).map_err(|reason| refused(path, reason))?;
+        given.push(analysis);
+    }
+    let mut files = Vec::<ChosenFile>::new();
+    for function in &plan.functions {
+        let id = &function.build_id;
+        let is_it = |analysis: &Analysis| analysis.build_id().is_some_and(|own| same(own, id));
+        if files.iter().any(|file| is_it(&file.analysis)) {
+            continue;
+        }
+        let analysis = match given.iter().position(is_it) {
+            Some(index) => given.swap_remove(index),
+            None => found(function)?,
+        };
+        let path = analysis.image.path.clone();
+        let hooks = hooks(&analysis, plan).map_err(|reason| refused(&path, reason))?;
+        files.push(ChosenFile { analysis, hooks });
+    }
+    Ok(Chosen {
+        cores: plan.cores,
+        files,
+    })
+}
+
+fn same(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+/// The file at the path that the plan gives, if it is the one that the plan means.
+fn found(function: &PlannedFunction) -> Result<Analysis, Error> {
+    let path = Path::new(&function.module);
+    let analysis = Analysis::of(path)?;
+    match analysis.build_id() {
+        Some(own) if same(own, &function.build_id) => Ok(analysis),
+        own => Err(refused(path, other_build(&function.build_id, own))),
+    }
+}
+
+fn other_build(planned: &str, own: Option<&str>) -> String {
+    let own = own.unwrap_or("missing");
+    format!(
+        "the plan was made for build id {planned}, but this file's is {own}: record and search \
+         this build"
+    )
+}
+
+/// Whether the plan has functions of a file that the user named.
+fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), String> {
+    if let Some(reason) = analysis.refusal() {
+        return Err(reason.into());
+    }
+    let own = analysis
+        .build_id()
+        .ok_or("it has no build id, so no plan can be known to fit it")?;
+    let path = &analysis.image.path;
+    let resolved = path.canonicalize().ok();
+    let names_it = |f: &&PlannedFunction| {
+        let module = Path::new(&f.module);
+        module.file_name() == path.file_name() || resolved.as_deref() == Some(module)
+    };
+    if plan.functions.iter().any(|f| same(&f.build_id, own)) {
+        return Ok(());
+    }
+    match plan.functions.iter().find(names_it) {
+        Some(other) => Err(other_build(&other.build_id, Some(own))),
+        None => Err(format!(
+            "the plan has no function of this file (build id {own})"
+        )),
+    }
+}
+
+/// The plan's functions that lie in this file, all of them safe to hook.
+fn hooks(analysis: &Analysis, plan: &Plan) -> Result<Vec<Hook>, String> {
+    if let Some(reason) = analysis.refusal() {
+        return Err(reason.into());
+    }
+    if plan.cores > MOST_CORES {
+        return Err(format!(
+            "the plan has {} cores; {MOST_CORES} is the most",
+            plan.cores
+        ));
+    }
+    let own = analysis.build_id().unwrap_or_default();
+    let is_own = |f: &&PlannedFunction| same(&f.build_id, own);
+    let hooks: Vec<Hook> = plan.functions.iter().filter(is_own).map(hook).collect();
+    let unsafe_ones = hooks.iter().filter_map(|hook| {
+        let (symbol, offset) = (&hook.symbol, hook.offset);
+        if let Some(reason) = analysis.unsafe_reason(offset) {
+            return Some(format!("{symbol} at {offset:#x}: {reason}"));
+        }
+        let is_call = hook.mode == Mode::Call;
+        let reason = is_call.then(|| analysis.return_reason(offset)).flatten()?;
+        Some(format!(
+            "{symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): {reason}"
+        ))
+    });
+    let unsafe_ones: Vec<String> = unsafe_ones.collect();
+    if unsafe_ones.is_empty() {
+        Ok(hooks)
+    } else {
+        Err(format!("cannot hook {}", unsafe_ones.join("; ")))
+    }
+}
+
+fn hook(function: &PlannedFunction) -> Hook {
+    Hook {
+        offset: function.offset,
+        symbol: function.symbol.clone(),
+        core: function.core,
+        mode: function.mode,
+    }
+}

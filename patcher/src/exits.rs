@@ -1,0 +1,253 @@
+//! Every way out of a function: the return instructions by which a call of it can end.
+//!
+//! A call ends when its return address is taken off the stack, whichever function does that: the
+//! one called, a cold fragment of it, or one that it jumps to as its last act, which returns in its
+//! place. So all of these are read, from first byte to last, and a jump that leads anywhere else
+//! means that not every way out is known. Exceptions and `longjmp` take no way out; the runtime
+//! sees those by the stack that they leave. Rejected: to put another return address on the stack,
+//! which debuggers, profilers and exceptions trip over.
+
+use crate::functions::Layout;
+use crate::image::{Image, PF_W, PF_X, u32_at, u64_at};
+use crate::steal::{Stolen, is_filler, is_return, may_fall_through, steal_return};
+use crate::targets::Landings;
+use iced_x86::{
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// More functions than one call ends in, unless it can end nearly anywhere.
+const MOST_PARTS: usize = 64;
+/// A jump through a table computes its target by one of so many instructions before it.
+const LOOK_BACK: usize = 8;
+
+/// What a search for the ways out asks about a file.
+pub(crate) struct Asked<'a> {
+    pub image: &'a Image,
+    pub layout: &'a Layout,
+    pub landings: &'a Landings,
+    /// What a hook at a function's entry would displace.
+    pub entry: &'a dyn Fn(u64) -> Result<Stolen, String>,
+}
+
+/// The instructions to steal at every return by which a call of the function at `entry` can end, by
+/// where they lie; or why not all of them can be hooked.
+pub(crate) fn ways_out(asked: &Asked<'_>, entry: u64) -> Result<Vec<Stolen>, String> {
+    let mut walk = Walk {
+        asked,
+        parts: BTreeSet::new(),
+        waiting: Vec::new(),
+        found: BTreeMap::new(),
+    };
+    walk.enter(entry);
+    while let Some(part) = walk.waiting.pop() {
+        if walk.parts.len() > MOST_PARTS {
+            return Err(format!("it can end in more than {MOST_PARTS} functions"));
+        }
+        walk.read(part)?;
+    }
+    Ok(walk.found.into_values().collect())
+}
+
+struct Walk<'a> {
+    asked: &'a Asked<'a>,
+    /// Starts of the functions and fragments that the call can end in.
+    parts: BTreeSet<u64>,
+    waiting: Vec<u64>,
+    found: BTreeMap<u64, Stolen>,
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, part: u64) {
+        if self.parts.insert(part) {
+            self.waiting.push(part);
+        }
+    }
+
+    /// Reads one function or fragment in one line.
+    fn read(&mut self, part: u64) -> Result<(), String> {
+        let Asked { image, layout, .. } = *self.asked;
+        let end = layout.end_of(part).unwrap_or(part);
+        let bytes = image.bytes_at(part).unwrap_or_default();
+        let size = bytes.len().min((end - part) as usize);
+        let mut decoder = Decoder::with_ip(64, &bytes[..size], part, DecoderOptions::NONE);
+        // A return among what an entry's hook displaces is hooked there, if it is.
+        let entry = match layout.is_function(part) {
+            true => (self.asked.entry)(part).ok(),
+            false => None,
+        };
+        let resume = entry.as_ref().map_or(part, |stolen| {
+            stolen.site + (stolen.bytes.len() as u64).max(crate::JUMP_SIZE)
+        });
+        let mut before: Vec<Instruction> = Vec::new();
+        // Where the straight line that leads here begins, among those before.
+        let mut line = 0;
+        while decoder.can_decode() {
+            let instruction = decoder.decode();
+            let at = instruction.ip();
+            if instruction.code() == Code::INVALID {
+                return Err(format!("the bytes at {at:#x} are no instruction"));
+            }
+            let follows = before.last().is_some_and(may_fall_through);
+            let starts = self.asked.landings.has(at) || at == resume || line == before.len();
+            if starts && !(line == before.len() && !follows && is_filler(&instruction)) {
+                line = before.len();
+            }
+            before.push(instruction);
+            match instruction.flow_control() {
+                FlowControl::Next => {}
+                FlowControl::Return => {
+                    self.check_return(&instruction)?;
+                    let stolen = match &entry {
+                        Some(stolen) if at < resume => stolen.clone(),
+                        _ => steal_return(image, layout, self.asked.landings, &before[line..])?,
+                    };
+                    self.found.insert(stolen.site, stolen);
+                    line = before.len();
+                }
+                FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
+                    self.jump(&instruction, part..end)?;
+                    line = before.len();
+                }
+                FlowControl::IndirectBranch => {
+                    self.jump_through(&instruction, &before)?;
+                    line = before.len();
+                }
+                _ => line = before.len(),
+            }
+            for part in self.fragments(&instruction) {
+                self.enter(part);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_return(&self, instruction: &Instruction) -> Result<(), String> {
+        let at = instruction.ip();
+        if !is_return(instruction) {
+            return Err(format!(
+                "the instruction at {at:#x} returns to another segment"
+            ));
+        }
+        if !self.asked.layout.is_bare(at) {
+            return Err(format!(
+                "no unwind information says that the return at {at:#x} ends a call"
+            ));
+        }
+        Ok(())
+    }
+
+    /// A direct jump: within the function, to a fragment of it, or to a function that returns in
+    /// its place.
+    fn jump(&mut self, jump: &Instruction, own: Range<u64>) -> Result<(), String> {
+        let (at, to) = (jump.ip(), jump.near_branch64());
+        if jump.op0_kind() != OpKind::NearBranch64 {
+            return Err(format!("the jump at {at:#x} leaves its segment"));
+        }
+        if own.contains(&to) {
+            return Ok(());
+        }
+        let layout = self.asked.layout;
+        if self.is_stub(to) {
+            return Err(format!(
+                "the jump at {at:#x} ends it in a function of another file"
+            ));
+        }
+        let Some(part) = layout.part_at(to) else {
+            return Err(format!(
+                "the jump at {at:#x} leads to no function known, {to:#x}"
+            ));
+        };
+        if layout.is_function(part) && part != to && !self.parts.contains(&part) {
+            return Err(format!(
+                "the jump at {at:#x} leads into the midst of another function, {to:#x}"
+            ));
+        }
+        if layout.is_function(part) && part == to && !layout.is_bare(at) {
+            return Err(format!(
+                "the jump at {at:#x} leads to another function, but not to end a call"
+            ));
+        }
+        self.enter(part);
+        Ok(())
+    }
+
+    /// A jump through a register or memory: by a table it stays, else nobody knows where it ends.
+    fn jump_through(&self, jump: &Instruction, before: &[Instruction]) -> Result<(), String> {
+        let at = jump.ip();
+        let leaves = jump.is_ip_rel_memory_operand()
+            || self.asked.layout.is_bare(at) && !is_table_jump(jump, before);
+        match leaves {
+            true => Err(format!(
+                "the jump at {at:#x} ends it wherever a pointer says"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether `address` is a stub of a procedure linkage table.
+    fn is_stub(&self, address: u64) -> bool {
+        let bytes = self.asked.image.bytes_at(address).unwrap_or_default();
+        let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
+        let mut instruction = decoder.decode();
+        if instruction.mnemonic() == Mnemonic::Endbr64 {
+            instruction = decoder.decode();
+        }
+        instruction.flow_control() == FlowControl::IndirectBranch
+            && instruction.is_ip_rel_memory_operand()
+    }
+
+    /// Fragments that a jump table leads to, if the instruction takes one's address. Where a table
+    /// ends is not written down; what lies behind it may give fragments of other functions, whose
+    /// hooks find nothing to do.
+    fn fragments(&self, instruction: &Instruction) -> Vec<u64> {
+        let Asked { image, layout, .. } = *self.asked;
+        let is_near = instruction.is_ip_rel_memory_operand();
+        let is_far = instruction.memory_base() == Register::None
+            && instruction.memory_index() != Register::None
+            && instruction.memory_index_scale() == 8;
+        let table = instruction.memory_displacement64();
+        let segment = image.segment_at(table);
+        let is_constant = segment.is_some_and(|s| s.flags & (PF_W | PF_X) == 0);
+        let takes = is_far && image.fixed || is_near && instruction.mnemonic() == Mnemonic::Lea;
+        if !takes || !is_constant {
+            return Vec::new();
+        }
+        let bytes = image.bytes_at(table).unwrap_or_default();
+        let target = |index: u64| match is_far {
+            true => u64_at(bytes, index * 8),
+            false => u32_at(bytes, index * 4)
+                .map(|distance| table.wrapping_add_signed(i64::from(distance as i32))),
+        };
+        let parts = (0..).map_while(|index| layout.part_at(target(index)?));
+        parts.filter(|&part| !layout.is_function(part)).collect()
+    }
+}
+
+/// Whether the jump's target comes from a table, as compilers do it: a distance added to the
+/// table's address, or an entry of one that lies at a fixed place.
+fn is_table_jump(jump: &Instruction, before: &[Instruction]) -> bool {
+    let is_entry = |instruction: &Instruction| {
+        instruction.memory_base() == Register::None
+            && instruction.memory_index() != Register::None
+            && instruction.memory_index_scale() == 8
+    };
+    if jump.op0_kind() == OpKind::Memory {
+        return is_entry(jump);
+    }
+    let register = jump.op0_register();
+    let writes = |instruction: &&Instruction| {
+        instruction.op_count() > 0
+            && instruction.op0_kind() == OpKind::Register
+            && instruction.op0_register() == register
+            && !matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test)
+    };
+    let earlier = before.iter().rev().skip(1).take(LOOK_BACK);
+    let last = earlier.into_iter().find(writes);
+    last.is_some_and(|last| match last.mnemonic() {
+        Mnemonic::Add => last.op1_kind() == OpKind::Register,
+        Mnemonic::Mov => last.op1_kind() == OpKind::Memory && is_entry(last),
+        _ => false,
+    })
+}

@@ -1,0 +1,192 @@
+//! What `corehop run` hands to the runtime of a program that it starts: all that a patched copy of
+//! each of the plan's files would hold, to be put in place in memory.
+//!
+//! Where the code will lie relative to its module is not known before the loader has placed both.
+//! So it is laid out twice, as if it followed the module at two distances: whatever differs is a
+//! distance to the module, and the runtime adjusts just these words. Nothing else needs to know
+//! which instructions refer to what. The layout is that of `runtime/handed.c`.
+
+use crate::choose::{Chosen, ChosenFile, choose};
+use crate::code::{Code, Table};
+use crate::image::{Image, PT_INTERP, PT_LOAD};
+use crate::note::Whole;
+use crate::patch::{privileges, refused};
+use crate::{Analysis, Error};
+use corehop_plans::Plan;
+use std::path::Path;
+
+const PAGE: u64 = 4096;
+/// Each byte of a 32-bit distance changes when this is subtracted, whatever it was.
+const STEP: u64 = 0x0101_0110;
+const DISTANCE_SIZE: usize = 4;
+/// Bytes of the original that the runtime compares at each jump: the longest that can be moved.
+const COMPARED: usize = 19;
+const HEADER_SIZE: usize = 8;
+
+/// Everything the runtime needs to hook `program` as the plan says, once it is started.
+///
+/// # Errors
+/// [`Error::Refused`] with the reason when the plan is not for this program, or cannot be applied;
+/// [`Error::Read`] and [`Error::Input`] for the program and the libraries that the plan names.
+pub(crate) fn hand_over(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
+    let bytes = std::fs::read(program).map_err(|source| Error::Read {
+        path: program.into(),
+        source,
+    })?;
+    let image = Image::new(bytes, program)?;
+    privileges(program)?;
+    if image.segment(PT_INTERP).is_none() {
+        let reason = "statically linked: there is no loader to bring in the runtime";
+        return Err(refused(program, reason.into()));
+    }
+    let is_in_plan = |id: &String| plan.functions.iter().any(|f| f.build_id == *id);
+    let own = image.build_id.as_ref().filter(|id| is_in_plan(id));
+    let given: Vec<_> = own.map(|_| program.to_path_buf()).into_iter().collect();
+    let chosen = choose(&given, plan)?;
+    let other = chosen.files.iter().find(|file| !file.analysis.is_library());
+    if let Some(other) = other.filter(|file| file.analysis.build_id() != own.map(String::as_str)) {
+        let path = other.analysis.image.path.display();
+        let reason = format!("the plan is for another program or build, {path}: start that");
+        return Err(refused(program, reason));
+    }
+    if chosen.files.is_empty() {
+        return Err(refused(program, "the plan names no function".into()));
+    }
+    render(&chosen).map_err(|(path, reason)| refused(&path, reason))
+}
+
+type Failed = (std::path::PathBuf, String);
+
+fn render(chosen: &Chosen) -> Result<Vec<u8>, Failed> {
+    let mut parts = Vec::new();
+    for (index, file) in chosen.files.iter().enumerate() {
+        let part = Part::new(file, &chosen.whole(index));
+        parts.push(part.map_err(|reason| (file.analysis.image.path.clone(), reason))?);
+    }
+    let mut bytes = Vec::from(corehop_runtime::ABI.to_le_bytes());
+    bytes.extend((parts.len() as u32).to_le_bytes());
+    let described = parts.first().map_or(0, |part| part.describe([0; 3]).len());
+    let mut end = HEADER_SIZE + parts.len() * described;
+    let mut contents = Vec::new();
+    for part in &parts {
+        let mut places = [0; 3];
+        for (place, piece) in places
+            .iter_mut()
+            .zip([&part.code, &part.jumps, &part.distances])
+        {
+            *place = end as u64;
+            contents.extend(piece);
+            let size = piece.len().next_multiple_of(8);
+            contents.resize(contents.len() + size - piece.len(), 0);
+            end += size;
+        }
+        bytes.extend(part.describe(places));
+    }
+    bytes.extend(contents);
+    Ok(bytes)
+}
+
+/// One module's share.
+struct Part {
+    /// Where the code would follow the module.
+    address: u64,
+    /// The slot's page, code in whole pages, tables.
+    code: Vec<u8>,
+    /// Distance from the code's beginning to the tables.
+    tables: u64,
+    jumps: Vec<u8>,
+    distances: Vec<u8>,
+    note: Vec<u8>,
+}
+
+impl Part {
+    fn new(file: &ChosenFile, whole: &Whole) -> Result<Part, String> {
+        let analysis = &file.analysis;
+        let loaded = analysis.image.segments.iter().filter(|s| s.kind == PT_LOAD);
+        let end = loaded.map(|s| s.address + s.memory_size.max(s.file_size));
+        let address = end.max().unwrap_or(0).next_multiple_of(PAGE);
+        let lay_out = |address: u64| {
+            let first = whole.first_hook();
+            Code::new(analysis, &file.hooks, first, address + PAGE, address)
+        };
+        let code = lay_out(address)?;
+        let distances = differences(&code.bytes, &lay_out(address + STEP)?.bytes)?;
+        let tables = PAGE + (code.bytes.len() as u64).next_multiple_of(PAGE);
+        let table = Table::new(&file.hooks, whole, address + tables);
+        let mut bytes = vec![0; PAGE as usize];
+        bytes.extend(&code.bytes);
+        bytes.resize(tables as usize, 0);
+        bytes.extend(&table.bytes);
+        let mut jumps = Vec::new();
+        for (site, trampoline) in code.jumps() {
+            jumps.extend(jump(analysis, site, trampoline - address)?);
+        }
+        let distances = distances.iter().map(|at| at + PAGE as u32);
+        Ok(Part {
+            address,
+            code: bytes,
+            tables,
+            jumps,
+            distances: distances.flat_map(u32::to_le_bytes).collect(),
+            note: table.note(address, whole).bytes(),
+        })
+    }
+
+    /// `struct handed_module`, with code, jumps and distances at these places.
+    fn describe(&self, [code, jumps, distances]: [u64; 3]) -> Vec<u8> {
+        let words = [
+            self.address,
+            code,
+            self.code.len() as u64,
+            self.tables,
+            jumps,
+            (self.jumps.len() / JUMP_ENTRY_SIZE) as u64,
+            distances,
+            (self.distances.len() / DISTANCE_SIZE) as u64,
+        ];
+        let words = words.into_iter().flat_map(u64::to_le_bytes);
+        words.chain(self.note.iter().copied()).collect()
+    }
+}
+
+const JUMP_ENTRY_SIZE: usize = 8 + 4 + 1 + COMPARED;
+
+/// `struct jump`.
+fn jump(analysis: &Analysis, site: u64, to: u64) -> Result<Vec<u8>, String> {
+    let there = analysis.image.bytes_at(site).unwrap_or_default();
+    let before = &there[..there.len().min(COMPARED)];
+    let to = u32::try_from(to).map_err(|_| "its trampolines take more than 4 GiB")?;
+    let mut bytes = Vec::from(site.to_le_bytes());
+    bytes.extend(to.to_le_bytes());
+    bytes.push(before.len() as u8);
+    bytes.extend(before);
+    bytes.resize(JUMP_ENTRY_SIZE, 0);
+    Ok(bytes)
+}
+
+/// Places of the 32-bit words by which code laid out [`STEP`] further away differs.
+fn differences(near: &[u8], far: &[u8]) -> Result<Vec<u32>, String> {
+    let odd = |at: usize| format!("its code at {at:#x} depends on where it lies");
+    if near.len() != far.len() {
+        return Err(odd(near.len().min(far.len())));
+    }
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < near.len() {
+        if near[at] == far[at] {
+            at += 1;
+            continue;
+        }
+        let word = |code: &[u8]| {
+            let bytes = code.get(at..at + DISTANCE_SIZE)?;
+            Some(u32::from_le_bytes(bytes.try_into().ok()?))
+        };
+        let moved = word(near).map(|distance| distance.wrapping_sub(STEP as u32));
+        if moved.is_none() || moved != word(far) {
+            return Err(odd(at));
+        }
+        found.push(at as u32);
+        at += DISTANCE_SIZE;
+    }
+    Ok(found)
+}

@@ -1,0 +1,80 @@
+//! A program that is to start with hooks in memory: what its environment must name.
+//!
+//! Two files without names, which the program inherits: what `hand_over` made, and the runtime as
+//! the first library in LD_PRELOAD. The runtime closes both and takes the names out again.
+
+use crate::Error;
+use crate::hand_over::hand_over;
+use corehop_plans::Plan;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::{FdFlags, fcntl_setfd};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Hooks for a program that is not started yet; they must outlive its start.
+#[derive(Debug)]
+pub struct InMemory {
+    handed: OwnedFd,
+    runtime: OwnedFd,
+}
+
+impl InMemory {
+    /// The hooks of `plan`, for `program` and the libraries that it loads when it starts.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the reason when the plan is not for this program, or cannot be
+    /// applied; [`Error::Read`] and [`Error::Input`] for the program and the libraries that the
+    /// plan names; [`Error::Write`] without memory.
+    pub fn new(program: &Path, plan: &Plan) -> Result<InMemory, Error> {
+        let failed = |source| Error::Write {
+            path: "/memfd:corehop".into(),
+            source,
+        };
+        let handed = hand_over(program, plan)?;
+        Ok(InMemory {
+            handed: file("corehop-hooks", &handed).map_err(failed)?,
+            runtime: file("corehop-runtime", corehop_runtime::LIBRARY).map_err(failed)?,
+        })
+    }
+
+    /// Has `command` start the program with them. What the user preloads, according to `users` or
+    /// else to this process's environment, is loaded behind the runtime.
+    pub fn hook<'a>(&self, command: &'a mut Command, users: Option<OsString>) -> &'a mut Command {
+        let mut preload = OsString::from(format!("/proc/self/fd/{}", self.runtime.as_raw_fd()));
+        let users = users.or_else(|| std::env::var_os("LD_PRELOAD"));
+        if let Some(users) = users.filter(|users| !users.is_empty()) {
+            preload.push(":");
+            preload.push(users);
+        }
+        let files = [self.handed.as_raw_fd(), self.runtime.as_raw_fd()];
+        command
+            .env("LD_PRELOAD", preload)
+            .env("COREHOP_RUN", format!("{},{}", files[0], files[1]));
+        let inherit = move || {
+            for file in files {
+                // SAFETY: the caller keeps `self`, which owns it, until the program has started.
+                let file = unsafe { BorrowedFd::borrow_raw(file) };
+                fcntl_setfd(file, FdFlags::empty())?;
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec it makes two system calls and nothing else.
+        unsafe { command.pre_exec(inherit) }
+    }
+}
+
+/// A file without a name, which no other program inherits that this process starts meanwhile.
+fn file(name: &str, contents: &[u8]) -> std::io::Result<OwnedFd> {
+    // Kernels before 6.3 do not know the flag, and let such files be executed without it.
+    let flags = MemfdFlags::CLOEXEC;
+    let created =
+        memfd_create(name, flags | MemfdFlags::EXEC).or_else(|_| memfd_create(name, flags))?;
+    let mut file = File::from(created);
+    file.write_all(contents)?;
+    Ok(file.into())
+}

@@ -1,0 +1,94 @@
+//! Of which functions all returns can be hooked: each rule on a function made for it, and whole
+//! servers' shares.
+
+mod workshop;
+
+use corehop_patcher::Analysis;
+use corehop_plans::Mode;
+use std::path::Path;
+use workshop::{build, patched, plan_of};
+
+fn reason(analysis: &Analysis, symbol: &str) -> Option<String> {
+    let named = |f: &&corehop_patcher::Function| f.symbol.as_deref() == Some(symbol);
+    let function = analysis.functions().iter().find(named).expect(symbol);
+    assert_eq!(analysis.entry_reason(function.offset), None, "{symbol}");
+    analysis.return_reason(function.offset)
+}
+
+#[test]
+fn each_function_is_judged_by_all_its_ways_out() {
+    let folder = tempfile::tempdir().unwrap();
+    for flags in [["-pie"], ["-no-pie"]] {
+        let binary = build(folder.path(), "exits", &flags, &["exits.s"]);
+        let analysis = Analysis::of(&binary).unwrap();
+        let safe = |symbol| assert_eq!(reason(&analysis, symbol), None, "{symbol}");
+        safe("ends_plainly");
+        safe("ends_in_padding");
+        safe("is_nearly_nothing");
+        safe("jumps_to_another");
+        safe("has_a_midst");
+        safe("has_a_table");
+        let refused = |symbol, part: &str| {
+            let reason = reason(&analysis, symbol).unwrap_or_else(|| panic!("{symbol} is safe"));
+            assert!(reason.contains(part), "{symbol}: {reason}");
+        };
+        refused("shares_its_return", "no room at its return");
+        refused("jumps_to_one_without_room", "no room at its return");
+        refused("jumps_to_another_file", "in a function of another file");
+        refused("jumps_where_a_pointer_says", "wherever a pointer says");
+        refused("jumps_into_the_midst", "into the midst of another function");
+        refused("returns_to_what_it_pushed", "no unwind information says");
+        refused("has_no_unwind_information", "no unwind information says");
+    }
+}
+
+#[test]
+fn every_return_is_hooked_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let binary = build(folder.path(), "exits", &["-pie"], &["exits.s"]);
+    let returns = |symbols: &[&str]| {
+        let named: Vec<(&str, u32)> = symbols.iter().map(|&symbol| (symbol, 0)).collect();
+        let mut plan = plan_of(&binary, 1, &named);
+        plan.functions.iter_mut().for_each(|f| f.mode = Mode::Call);
+        let patched = patched(&binary, &plan, folder.path());
+        std::fs::remove_file(patched.output).unwrap();
+        patched.returns
+    };
+    assert_eq!(
+        returns(&["is_nearly_nothing"]),
+        0,
+        "its entry's hook does it"
+    );
+    assert_eq!(returns(&["ends_plainly"]), 1);
+    assert_eq!(returns(&["jumps_to_another"]), 1, "the other's");
+    assert_eq!(
+        returns(&["jumps_to_another", "ends_plainly"]),
+        1,
+        "the same"
+    );
+    assert_eq!(returns(&["has_a_table"]), 2, "its own and its fragment's");
+}
+
+#[test]
+fn most_functions_of_real_servers_can_be_hooked_at_their_ends() {
+    for (binary, least_percent) in [
+        ("/usr/bin/redis-server", 85),
+        ("/usr/bin/memcached", 75),
+        ("/usr/sbin/nginx", 90),
+        ("/usr/sbin/mariadbd", 84),
+        ("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", 72),
+    ] {
+        let analysis = Analysis::of(Path::new(binary)).unwrap();
+        let safe = |f: &&corehop_patcher::Function| analysis.entry_reason(f.offset).is_none();
+        let entries: Vec<_> = analysis.functions().iter().filter(safe).collect();
+        let known = entries
+            .iter()
+            .filter(|f| analysis.return_reason(f.offset).is_none());
+        let (known, all) = (known.count(), entries.len());
+        println!("{binary}: {known} of {all}");
+        assert!(
+            known * 100 >= all * least_percent,
+            "{binary}: {known} of {all}"
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! Plans over several files: a program and its libraries hop together, or nothing does.
+
+mod workshop;
+
+use corehop_plans::Plan;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use workshop::{Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, run};
+
+const BACKENDS: [&str; 4] = ["off", "count", "affinity", "carrier"];
+
+/// A program linked with a library, both unpatched in one folder and patched in another.
+struct Pair {
+    folder: tempfile::TempDir,
+    plain: PathBuf,
+    hop: PathBuf,
+}
+
+fn plain_pair(flags: &[&str]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = folder.path().join("plain");
+    std::fs::create_dir(&plain).unwrap();
+    let library = ["-shared", "-fPIC", "-Wl,-soname,libacross.so.1"];
+    let library = [&library, flags].concat();
+    build(&plain, "libacross.so.1", &library, &["library.cpp"]);
+    // Bound at once: threads that bind at the same time ask the library's resolver twice.
+    let beside = format!(
+        "-Wl,-z,now,--no-as-needed,{}/libacross.so.1",
+        plain.display()
+    );
+    build(&plain, "across", &["-DLINKED", &beside], &["across.cpp"]);
+    (folder, plain)
+}
+
+fn pair(flags: &[&str]) -> Pair {
+    let (folder, plain) = plain_pair(flags);
+    let files = ["across", "libacross.so.1"].map(|name| plan_of_all(&plain.join(name), 2));
+    let hop = folder.path().join("hop");
+    let files = patched_all(&joined(files), &hop);
+    assert_eq!(
+        files.iter().map(|f| f.is_library).collect::<Vec<_>>(),
+        [false, true]
+    );
+    Pair { folder, plain, hop }
+}
+
+impl Pair {
+    /// The program of one folder, with the library of the other or the same.
+    fn command(&self, program: &Path, library: &Path, backend: &str) -> Command {
+        let mut command = Command::new(program.join("across"));
+        command
+            .arg("calls")
+            .env("LD_LIBRARY_PATH", library)
+            .env("COREHOP_BACKEND", backend)
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .env("COREHOP_STATS", self.folder.path().join(backend));
+        if let Some(processors) = workshop::two_processors() {
+            command.env("COREHOP_CPUS", processors);
+        }
+        command
+    }
+
+    fn statistics(&self, backend: &str) -> Option<Statistics> {
+        let file = self.folder.path().join(backend);
+        file.exists().then(|| Statistics::read(&file))
+    }
+}
+
+fn only_line(finished: &Finished) -> &str {
+    let lines: Vec<&str> = finished.errors.lines().collect();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    lines[0]
+}
+
+#[test]
+fn a_program_and_its_library_hop_as_one() {
+    let kinds: [&[&str]; 5] = [
+        &[],
+        &["-Wl,-z,now,-z,relro"],
+        &["-Wl,-Bsymbolic", "-fcf-protection=none"],
+        &["-Wl,--spare-dynamic-tags=0"],
+        &["-s"],
+    ];
+    for flags in kinds {
+        let pair = pair(flags);
+        let plain = run(&mut pair.command(&pair.plain, &pair.plain, "off"));
+        assert!(plain.status.success(), "{}", plain.errors);
+        for backend in BACKENDS {
+            let hooked = run(&mut pair.command(&pair.hop, &pair.hop, backend));
+            let said = (hooked.output, hooked.errors);
+            assert_eq!(
+                said,
+                (plain.output.clone(), String::new()),
+                "{flags:?} {backend}"
+            );
+            assert_eq!(hooked.status, plain.status);
+            let Some(statistics) = pair.statistics(backend) else {
+                assert_eq!(backend, "off");
+                continue;
+            };
+            let calls = |symbol| statistics.of(symbol).0;
+            assert_eq!(statistics.0["backend"], backend);
+            assert_eq!(statistics.total("failed_hops"), 0);
+            // Three threads do the same: 600 rounds, and one more way to the library and back.
+            assert_eq!(calls("program_doubles"), 3 * 601);
+            assert_eq!(calls("library_adds"), 3 * 601);
+            assert_eq!(calls("library_throws"), 3 * 600);
+            // Half of the rounds end in an exception before the program is called back.
+            assert_eq!(calls("program_throws"), 3 * 300);
+            assert_eq!(statistics.module_of("program_doubles"), "across");
+            assert_eq!(statistics.module_of("library_adds"), "libacross.so.1");
+        }
+        let [count, affinity, carrier] =
+            ["count", "affinity", "carrier"].map(|name| pair.statistics(name).unwrap());
+        assert_eq!(count.0["functions"], affinity.0["functions"], "{flags:?}");
+        // A carried thread is at home before it ends, and hops no more.
+        assert_eq!(count.total("calls"), carrier.total("calls"), "{flags:?}");
+        for symbol in ["program_doubles", "library_adds"] {
+            assert_eq!(count.of(symbol), carrier.of(symbol), "{flags:?} {symbol}");
+        }
+    }
+}
+
+#[test]
+fn half_a_plan_never_hops() {
+    let pair = pair(&[]);
+    let plain = run(&mut pair.command(&pair.plain, &pair.plain, "off")).output;
+    for (program, library, part) in [
+        (
+            &pair.hop,
+            &pair.plain,
+            "libacross.so.1 is not the patched libacross.so.1, but its original",
+        ),
+        (
+            &pair.plain,
+            &pair.hop,
+            "the program is not the patched across, but its original",
+        ),
+    ] {
+        let finished = run(&mut pair.command(program, library, "affinity"));
+        assert_eq!(finished.output, plain);
+        let line = only_line(&finished);
+        assert!(line.contains(part), "{line}");
+        assert!(line.contains("LD_LIBRARY_PATH"), "{line}");
+        assert!(line.ends_with("running without hops"), "{line}");
+        assert!(pair.statistics("affinity").is_none());
+    }
+}
+
+#[test]
+fn files_of_two_plans_never_hop_together() {
+    let pair = pair(&[]);
+    let names = ["across", "libacross.so.1"].map(|name| pair.plain.join(name));
+    let other = pair.folder.path().join("other");
+    let program = plan_of(&names[0], 2, &[("program_doubles", 0)]);
+    let library = plan_of(&names[1], 2, &[("library_adds", 1)]);
+    patched_all(&joined([program, library]), &other);
+    let finished = run(&mut pair.command(&pair.hop, &other, "count"));
+    assert!(finished.status.success());
+    let line = only_line(&finished);
+    assert!(line.contains("was patched by another plan"), "{line}");
+    assert!(pair.statistics("count").is_none());
+}
+
+#[test]
+fn a_library_alone_hops_once_the_runtime_stands_in_for_libc() {
+    let (folder, plain) = plain_pair(&[]);
+    let hop = folder.path().join("hop");
+    let library = plan_of(&plain.join("libacross.so.1"), 2, &[("library_adds", 1)]);
+    let files = patched_all(&library, &hop);
+    let pair = Pair { folder, plain, hop };
+    let mut alone = pair.command(&pair.plain, &pair.hop, "affinity");
+    let line = run(&mut alone);
+    let line = only_line(&line);
+    assert!(line.contains("name it in LD_PRELOAD"), "{line}");
+    assert!(pair.statistics("affinity").is_none());
+    for backend in ["count", "affinity", "carrier"] {
+        let both = format!(
+            "{}:{}",
+            files[0].runtime.display(),
+            files[0].output.display()
+        );
+        let mut command = pair.command(&pair.plain, &pair.plain, backend);
+        let finished = run(command.env("LD_PRELOAD", both));
+        assert_eq!(finished.errors, "");
+        let statistics = pair.statistics(backend).unwrap();
+        assert_eq!(statistics.of("library_adds"), (3 * 601, 3), "{backend}");
+        assert_eq!(statistics.0["backend"], backend);
+    }
+}
+
+/// A program that loads the library twice by its path, with a plan for both.
+fn opening(plan: impl FnOnce(&Path, &Path) -> Plan) -> (tempfile::TempDir, Command) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = build(folder.path(), "opens", &[], &["across.cpp"]);
+    let library = build(
+        folder.path(),
+        "library.so",
+        &["-shared", "-fPIC"],
+        &["library.cpp"],
+    );
+    let hop = folder.path().join("hop");
+    patched_all(&plan(&program, &library), &hop);
+    let mut command = Command::new(hop.join("opens"));
+    command
+        .args(["opens".as_ref(), hop.join("library.so").as_os_str()])
+        .env("COREHOP_STATS", folder.path().join("statistics"));
+    (folder, command)
+}
+
+#[test]
+fn hops_begin_when_the_last_library_is_loaded_and_survive_its_going() {
+    let (folder, mut command) = opening(|program, library| {
+        let program = plan_of(program, 2, &[("program_doubles", 0)]);
+        joined([program, plan_of(library, 2, &[("library_adds", 1)])])
+    });
+    for backend in ["count", "affinity", "carrier"] {
+        command
+            .env("COREHOP_BACKEND", backend)
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+        if let Some(processors) = workshop::two_processors() {
+            command.env("COREHOP_CPUS", processors);
+        }
+        let finished = run(&mut command);
+        assert_eq!(finished.output, "3675\ngone\n3675\ngone\n");
+        assert_eq!(
+            only_line(&finished),
+            "corehop: hops begin when library.so is loaded"
+        );
+        let statistics = Statistics::read(&folder.path().join("statistics"));
+        // The first call came before the library: 50, one behind it, one before its return, ...
+        assert_eq!(statistics.of("program_doubles").0, 50 + 1 + 1 + 50 + 1);
+        assert_eq!(statistics.of("library_adds"), (100, 100), "{backend}");
+        assert_eq!(statistics.module_of("library_adds"), "library.so");
+    }
+}
+
+#[test]
+fn what_only_the_loader_calls_is_left_alone() {
+    let (_folder, plain) = plain_pair(&[]);
+    let analysis = corehop_patcher::Analysis::of(&plain.join("libacross.so.1")).unwrap();
+    let reasons = analysis.functions().iter().filter_map(|function| {
+        let reason = analysis.unsafe_reason(function.offset)?;
+        reason.contains("only the loader calls it").then_some(())
+    });
+    assert_eq!(reasons.count(), 1);
+}

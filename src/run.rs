@@ -1,0 +1,64 @@
+//! `corehop run`: starts a program hopping as a plan says, without a patched file.
+//!
+//! What patched files would hold goes to the program as an open file in memory, and the runtime,
+//! another one, as the first library in LD_PRELOAD; the runtime puts the hooks in place before
+//! main(). corehop then becomes the program, so signals, exit code and process id are its own.
+//! Rejected: staying as a parent that traces its child, which stops every debugger from doing so.
+
+use crate::failure::{Exit, Failure};
+use clap::Args;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Start a program with a plan's hops put in place in memory; no file is changed
+///
+/// The program takes the same variables as a patched one: COREHOP_BACKEND, COREHOP_CPUS,
+/// COREHOP_STATS and the others. It starts with all hooks in place, or not at all: then the reason
+/// is on standard error and the exit code is 5. Every library that the plan names must be loaded
+/// when the program starts. Forked workers keep their hooks; other programs that it starts have
+/// none.
+#[derive(Args)]
+pub struct Arguments {
+    /// The plan, as `corehop partition` writes it
+    #[arg(long, value_name = "FILE")]
+    plan: PathBuf,
+    /// The program, looked for on PATH, and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Runs the subcommand; it returns only if the program could not be started.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let plan = corehop_plans::read(&arguments.plan)?;
+    let program = find(&arguments.command[0])?;
+    let hooks = corehop_patcher::InMemory::new(&program, &plan)?;
+    let mut command = Command::new(&program);
+    command
+        .arg0(&arguments.command[0])
+        .args(&arguments.command[1..]);
+    let error = hooks.hook(&mut command, None).exec();
+    Err(Failure::new(
+        Exit::Server,
+        format!("{}: cannot be started: {error}", program.display()),
+    ))
+}
+
+/// Where the shell would find a command.
+fn find(command: &OsStr) -> Result<PathBuf, Failure> {
+    if command.as_encoded_bytes().contains(&b'/') {
+        return Ok(command.into());
+    }
+    let is_program = |path: &Path| {
+        let metadata = path.metadata();
+        metadata.is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join(command));
+    places.find(|place| is_program(place)).ok_or_else(|| {
+        let name = command.display();
+        Failure::new(Exit::Input, format!("{name}: no such program on PATH"))
+    })
+}

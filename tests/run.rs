@@ -1,0 +1,62 @@
+//! `corehop run` as a shell sees it: it becomes the program, or says why not by its exit code.
+
+mod memcached;
+
+use memcached::SERVER;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn corehop(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command
+        .current_dir(folder)
+        .arg("run")
+        .args(arguments)
+        .env("COREHOP_BACKEND", "count")
+        .env("COREHOP_STATS", "statistics");
+    command.output().unwrap()
+}
+
+#[test]
+fn the_program_runs_as_without_it_and_is_hooked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, _) = memcached::plan(folder.path());
+    let plan = plan.to_str().unwrap();
+    let plain = Command::new(SERVER).arg("-h").output().unwrap();
+    for command in [SERVER, "memcached"] {
+        let hooked = corehop(folder.path(), &["--plan", plan, "--", command, "-h"]);
+        assert_eq!(hooked.status.code(), plain.status.code());
+        let said = |output: &[u8]| String::from_utf8_lossy(output).into_owned();
+        assert_eq!(said(&hooked.stdout), said(&plain.stdout));
+        assert_eq!(said(&hooked.stderr), "");
+        let statistics = folder.path().join("statistics");
+        let text = std::fs::read(&statistics).unwrap();
+        let statistics: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(statistics["functions"].as_array().unwrap().len(), 3);
+        assert_eq!(statistics["functions"][0]["module"], "memcached");
+    }
+    let wrong = corehop(folder.path(), &["--plan", plan, "--", SERVER, "--nonsense"]);
+    assert_eq!(wrong.status.code(), Some(1), "memcached's own exit code");
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("nonsense"));
+}
+
+#[test]
+fn every_way_not_to_run_has_its_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, _) = memcached::plan(folder.path());
+    let plan = plan.to_str().unwrap();
+    let code = |arguments: &[&str]| corehop(folder.path(), arguments).status.code();
+    assert_eq!(code(&[]), Some(2));
+    assert_eq!(code(&["--plan", plan]), Some(2), "no command");
+    assert_eq!(code(&["--plan", "/nowhere", "--", SERVER]), Some(3));
+    assert_eq!(code(&["--plan", plan, "--", "/nowhere"]), Some(3));
+    assert_eq!(code(&["--plan", plan, "--", "no-such-program"]), Some(3));
+    assert_eq!(code(&["--plan", plan, "--", plan]), Some(3), "not ELF");
+    assert_eq!(code(&["--plan", plan, "--", "/bin/true"]), Some(5));
+    let moved = std::fs::read_to_string(plan).unwrap();
+    let moved = moved.replace("build_id = '", "build_id = 'ff");
+    std::fs::write(plan, moved).unwrap();
+    assert_eq!(code(&["--plan", plan, "--", SERVER]), Some(5));
+    let files = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 1, "the plan alone");
+}
