@@ -42,7 +42,11 @@ impl Explore for Bound {
         descend(greedy, run);
         let outlook = Outlook::new(&run.evaluator.calls(), run.evaluator.functions());
         let floor = run.evaluator.floor();
-        let most = run.worst_kept().unwrap_or(u64::MAX);
+        let most = match run.stopped {
+            true => Some(best(run)),
+            false => run.worst_kept(),
+        };
+        let most = most.unwrap_or(u64::MAX);
         match Graph::new(&outlook, most, run) {
             Ok(mut graph) => deepen(&mut graph, run),
             Err(bound) if run.stopped => floor.max(bound).min(best(run)),

@@ -58,7 +58,8 @@ const CROWD: usize = 1 << 14;
 
 impl Graph {
     /// Of splits that miss no more than `most`; `Err` with a floor when there are too many partial
-    /// splits, or the search is over.
+    /// splits. A search that is over goes on while they are few: that takes a moment, and without it
+    /// there is no floor to speak of.
     pub fn new(outlook: &Outlook, most: u64, run: &mut Run<'_, '_>) -> Result<Graph, u64> {
         let mut graph = Graph {
             states: vec![1],
@@ -67,7 +68,8 @@ impl Graph {
         let mut states = vec![State::empty(outlook)];
         for function in 0..run.space.candidates {
             let bound = states.iter().map(|state| state.least).min().unwrap_or(NONE);
-            if run.is_over() || states.len() > MOST_STATES {
+            let is_crowded = states.len() > CROWD;
+            if states.len() > MOST_STATES || is_crowded && run.is_over() {
                 return Err(bound);
             }
             let children = expand(outlook, &states, function, &run.space.fits());
