@@ -5,8 +5,9 @@ mod write;
 pub use write::write;
 
 use crate::address::{BASES, EXPLICIT, Explicit, MAX_REGIONS};
+use crate::bounds::Bounds;
 use crate::column::unpack;
-use crate::repeats::{End, Repeat, find_ends};
+use crate::repeats::Repeat;
 use crate::rule::{Rule, Violation};
 use crate::shape::Size;
 use crate::stretch::Run;
@@ -42,16 +43,30 @@ pub struct Block {
     pub shapes: Vec<u32>,
     /// Per execution that is spelled out, place of its shape in `shapes`; every one exists.
     pub places: Vec<u16>,
-    /// The other executions, by place.
+    /// The other executions, by place; no repeat is longer than its distance.
     pub repeats: Vec<Repeat>,
-    /// Of every execution; empty if none are repeats.
-    pub ends: Vec<End>,
+    /// Where its repeats, and what they repeat, begin and end.
+    pub bounds: Bounds,
+    /// Number of accesses, if there are repeats; else none of them can be repeated.
+    pub repeatable: usize,
     /// Per data access of each of `shapes`, the base of its address, below [`BASES`].
     pub bases: Vec<u8>,
     /// Per data access that is spelled out, how its address follows; at most [`EXPLICIT`].
     pub hows: Vec<u8>,
     /// The explicit addresses; as many as there are explicit `hows`.
     pub explicit: Vec<Explicit>,
+}
+
+impl Block {
+    fn find_bounds(&mut self, executions: usize, stops: &[u32]) {
+        let runs = self.outline.runs.iter().scan(0, |end, run| {
+            *end += run.executions;
+            Some(*end)
+        });
+        let requests = self.outline.requests.iter();
+        let stops = stops.iter().chain(requests).copied().chain(runs);
+        self.bounds.find(executions, &self.repeats, stops);
+    }
 }
 
 /// Reads blocks, with room that is used again for each.
@@ -148,15 +163,18 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads all of a block. `size` gives the size of a shape, `None` for one that is not defined.
+    /// Reads all of a block, which a reader may stop at these `stops` and where runs and requests
+    /// end. `size` gives the size of a shape, `None` for one that is not defined.
     pub fn read(
         &mut self,
         message: block::Reader<'_>,
         block: &mut Block,
         size: impl Fn(u32) -> Option<Size>,
+        stops: &[u32],
     ) -> Result<(), Violation> {
         self.read_outline(message, &mut block.outline)?;
         let spelled = self.read_repeats(message, block)?;
+        block.find_bounds(message.get_executions() as usize, stops);
         let accesses = self.read_shapes(message, block, spelled, size)?;
         let zstd = &mut self.decompressor;
         unpack(zstd, message.get_hows(), "hows", accesses, &mut block.hows)?;
@@ -249,16 +267,17 @@ impl Decoder {
                     format!("{length} executions at {place} repeat those {distance} before");
                 return Err(Rule::Repeats.broken(detail));
             }
-            block.repeats.push(Repeat {
+            let repeat = Repeat {
                 place,
                 length,
                 distance,
-            });
+            };
+            block.repeats.extend(repeat.apart());
         }
         Ok(executions as usize - repeated)
     }
 
-    /// Reads the shapes of the executions that are spelled out, so many, and finds where all end;
+    /// Reads the shapes of the executions that are spelled out, so many, and counts accesses;
     /// how many data accesses are spelled out.
     fn read_shapes(
         &mut self,
@@ -295,16 +314,22 @@ impl Decoder {
         if usize::from(largest) >= shapes && spelled > 0 {
             return Err(Rule::References.broken("a shape is missing"));
         }
-        let data_of = |&place: &u16| usize::from(sizes[usize::from(place)].data);
-        let spelled_data = block.places.iter().map(data_of).sum::<usize>();
-        block.ends.clear();
+        let (mut spelled_touches, mut spelled_data) = (0, 0);
+        for &place in &block.places {
+            let size = sizes[usize::from(place)];
+            spelled_touches += size.touches() as usize;
+            spelled_data += usize::from(size.data);
+        }
         let mut total = spelled_data;
+        block.repeatable = 0;
         if !block.repeats.is_empty() {
             let (places, repeats) = (&block.places, &block.repeats);
-            find_ends(places, &sizes, repeats, MAX_TOUCHES, &mut block.ends).ok_or_else(|| {
+            let bounds = (spelled_touches <= MAX_TOUCHES).then_some(&mut block.bounds);
+            let counted = bounds.and_then(|b| b.measure(places, &sizes, repeats, MAX_TOUCHES));
+            let counted = counted.ok_or_else(|| {
                 Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses")
             })?;
-            total = block.ends.last().map_or(0, |end| end.data());
+            (block.repeatable, total) = (counted.touches(), counted.data());
         }
         let slots = sizes.iter().map(|size| usize::from(size.data)).sum();
         if total != accesses || slots > spelled_data {

@@ -15,11 +15,11 @@
 //! has its return address. What is left are threads that change their stack, as coroutines do: they
 //! seem to leave calls that they come back to. To ask the recorder for returns was rejected: it
 //! would write a word for each, and the traces there are would lack them.
-
 use crate::execution::{Execution, Kind};
 use crate::program::CodeBlock;
 use crate::trace::Trace;
 use crate::{Access, Error};
+use std::ops::Range;
 
 /// A call of a function: what its thread did from the function's entry on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +83,14 @@ impl Calls {
         calls[place.ok()?].ends
     }
 
-    /// The first of a thread's executions from number `from` on before which a call has ended.
-    pub(crate) fn next_end(&self, thread: u32, from: u64) -> Option<u64> {
-        let ends = self.ends.get(thread as usize)?;
-        ends.get(ends.partition_point(|&end| end < from)).copied()
+    /// Those of a thread's executions, by number, before which a call has ended.
+    pub(crate) fn ends_in(&self, thread: u32, executions: Range<u64>) -> &[u64] {
+        let ends = self
+            .ends
+            .get(thread as usize)
+            .map_or(&[][..], Vec::as_slice);
+        let before = |number| ends.partition_point(|&end| end < number);
+        &ends[before(executions.start)..before(executions.end)]
     }
 }
 

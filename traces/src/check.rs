@@ -133,7 +133,8 @@ fn check_blocks(file: &[u8], contents: &Contents, decoder: &mut Decoder) -> Vec<
     let mut block = Block::default();
     let places = contents.streams.iter().flat_map(|stream| &stream.blocks);
     let check = |place: &crate::contents::Place| {
-        let violation = contents.decode(file, *place, decoder, &mut block).err()?;
+        let decoded = contents.decode(file, *place, (decoder, &mut block), &[]);
+        let violation = decoded.err()?;
         Some(Finding {
             entry: place.entry,
             offset: place.offset as u64,

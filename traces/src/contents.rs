@@ -158,22 +158,22 @@ impl Contents {
         Ok(())
     }
 
-    /// Decodes the block at `place` of the file that the contents are from.
+    /// Decodes the block at `place` of the file that the contents are from; its reader may stop at
+    /// these `stops`.
     pub fn decode(
         &self,
         file: &[u8],
         place: Place,
-        decoder: &mut Decoder,
-        block: &mut Block,
+        (decoder, block): (&mut Decoder, &mut Block),
+        stops: &[u32],
     ) -> Result<(), Violation> {
         let message = entry::read(&file[place.offset..place.offset + place.length])?;
         let entry = message.get_root::<schema::Reader<'_>>()?;
         let Ok(schema::Block(message)) = entry.which() else {
             unreachable!("the place of a block was noted when its entry was taken");
         };
-        decoder.read(message?, block, |shape| {
-            (shape < place.shapes_before).then(|| self.templates.size(shape))
-        })
+        let size = |shape| (shape < place.shapes_before).then(|| self.templates.size(shape));
+        decoder.read(message?, block, size, stops)
     }
 
     fn take_header(&mut self, header: header::Reader<'_>) -> Result<(), Refusal> {

@@ -162,7 +162,7 @@ impl<'t> Executions<'t> {
             Some(decoder) => decoder,
             none => none.insert(trace.decoder()?),
         };
-        if let Err(damage) = trace.decode(place, decoder, &mut self.block) {
+        if let Err(damage) = trace.decode(place, (decoder, &mut self.block), &[]) {
             self.waiting.clear();
             return Err(damage);
         }

@@ -46,6 +46,7 @@
 mod address;
 mod batch;
 mod block;
+mod bounds;
 mod calls;
 mod check;
 mod column;
@@ -72,6 +73,7 @@ mod spelling;
 mod stream;
 mod stretch;
 mod switches;
+mod thin;
 mod touch;
 mod trace;
 // Made from `schema/trace.capnp`, and kept current by a test.
@@ -93,6 +95,7 @@ pub use program::{CodeBlock, Function, Instruction, Module, Request};
 pub use recording::{EndReason, Header, Summary, WriterOptions, partial_path};
 pub use rule::{Rule, Violation};
 pub use sizes::ColumnSize;
+pub use thin::Thinner;
 pub use touch::{Listener, Played, Touch};
 pub use trace::{Ending, Thread, Trace};
 pub use writer::Writer;

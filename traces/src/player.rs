@@ -7,6 +7,7 @@ use crate::Error;
 use crate::batch::{Batch, Whence};
 use crate::block::{Block, Decoder};
 use crate::calls::Calls;
+use crate::thin::Thinner;
 use crate::touch::Listener;
 use crate::trace::Trace;
 use crate::wanted::Wanted;
@@ -34,6 +35,8 @@ pub struct Player<'t> {
     /// By function: whether its entries begin a new slice.
     breaks: Vec<bool>,
     calls: Option<&'t Calls>,
+    /// Places in the block before which calls end.
+    call_ends: Vec<u32>,
     decoder: Decoder,
     block: Block,
     batch: Batch,
@@ -55,9 +58,10 @@ impl<'t> Player<'t> {
             wanted: Wanted::new(requests, trace.requests().len()),
             breaks: breaks.to_vec(),
             calls: None,
+            call_ends: Vec::new(),
             decoder: trace.decoder()?,
             block: Block::default(),
-            batch: Batch::new(&trace.contents.templates),
+            batch: Batch::new(&trace.contents.templates, None),
         })
     }
 
@@ -65,6 +69,19 @@ impl<'t> Player<'t> {
     #[must_use]
     pub fn following(mut self, calls: Option<&'t Calls>) -> Player<'t> {
         self.calls = calls;
+        self
+    }
+
+    /// Leaves out most touches that change nothing in caches of lines of so many residues: each
+    /// follows, among those of the same request that are told since the run, the last told entry or
+    /// the last told end of a call, one for which a [`Thinner`] leaves it out.
+    ///
+    /// # Panics
+    /// As [`Thinner::new`].
+    #[must_use]
+    pub fn thinned(mut self, residues: u64) -> Player<'t> {
+        let thinner = Thinner::new(residues);
+        self.batch = Batch::new(&self.trace.contents.templates, Some(thinner));
         self
     }
 
@@ -78,18 +95,21 @@ impl<'t> Player<'t> {
     pub fn play(&mut self, block: BlockRef, listener: &mut impl Listener) -> Result<(), Error> {
         let stream = &self.trace.contents.streams[block.thread as usize];
         let place = stream.blocks[block.place as usize];
-        self.trace
-            .decode(place, &mut self.decoder, &mut self.block)?;
+        let before = place.executions_before;
+        let own = before..before + u64::from(place.executions);
+        let ends = self.calls.map(|calls| calls.ends_in(block.thread, own));
+        let ends = ends.unwrap_or_default().iter();
+        self.call_ends.clear();
+        self.call_ends.extend(ends.map(|end| (end - before) as u32));
+        let to = (&mut self.decoder, &mut self.block);
+        self.trace.decode(place, to, &self.call_ends)?;
         let batch = &mut self.batch;
         batch.begin_block(&self.trace.contents.templates, &self.block, &self.breaks);
         let requests = &self.trace.requests;
         let mut marks_passed = place.marks_before;
         let mut request = requests.after(block.thread, marks_passed);
         let mut marks = self.block.outline.requests.iter().copied().peekable();
-        let calls = self.calls;
-        let end_from = |from| calls.and_then(|calls| calls.next_end(block.thread, from));
-        let end_from = |from| end_from(from).unwrap_or(u64::MAX);
-        let mut next_end = end_from(place.executions_before);
+        let mut call_ends = self.call_ends.iter().copied().peekable();
         let mut execution = 0;
         let mut run_end = 0;
         let mut told = false;
@@ -107,13 +127,10 @@ impl<'t> Player<'t> {
                     listener.run(run.stamp);
                 }
                 while execution < until {
-                    let number = place.executions_before + u64::from(execution);
-                    let returned = number == next_end;
-                    if returned {
-                        next_end = end_from(number + 1);
-                    }
-                    let until_end = u64::from(until).min(next_end - place.executions_before);
-                    execution += batch.fill(&self.block, execution..until_end as u32);
+                    let number = before + u64::from(execution);
+                    let returned = call_ends.next_if_eq(&execution).is_some();
+                    let until = call_ends.peek().map_or(until, |&end| end.min(until));
+                    execution += batch.fill(&self.block, execution..until);
                     if wanted {
                         let whence = Whence {
                             request,

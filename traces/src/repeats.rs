@@ -6,7 +6,6 @@
 //! Lempel, 1977, over executions). zstd finds this repetition too, but column by column: a reader
 //! would still predict each address that it can copy.
 
-use crate::shape::Size;
 use std::ops::Range;
 
 /// Executions that are those of `distance` earlier in the block, one for one.
@@ -21,23 +20,27 @@ pub struct Repeat {
     pub distance: u32,
 }
 
-/// Where an execution's accesses end among those of its block, and those of the next one begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct End(u64);
-
-impl End {
-    fn after(accesses: Size) -> End {
-        End(u64::from(accesses.touches()) << 32 | u64::from(accesses.data))
+impl Repeat {
+    /// The executions that it repeats.
+    pub fn source(&self) -> Range<u32> {
+        let first = self.place - self.distance;
+        first..first + self.length
     }
 
-    /// Number of accesses up to it, fetches included.
-    pub fn touches(self) -> usize {
-        (self.0 >> 32) as usize
-    }
-
-    /// Number of loads and stores up to it.
-    pub fn data(self) -> usize {
-        self.0 as u32 as usize
+    /// The same as repeats that are no longer than their distance, each of which but the first
+    /// repeats twice as much as the one before: what a sequence that follows itself has become.
+    pub fn apart(self) -> impl Iterator<Item = Repeat> {
+        let mut rest = self;
+        std::iter::from_fn(move || {
+            let next = Repeat {
+                length: rest.length.min(rest.distance),
+                ..rest
+            };
+            rest.place += next.length;
+            rest.length -= next.length;
+            rest.distance += next.length;
+            (next.length > 0).then_some(next)
+        })
     }
 }
 
@@ -96,54 +99,6 @@ pub fn find(shapes: &[u32], addresses: &[u64], data_count: impl Fn(u32) -> usize
     }
     executions.spell(written..shapes.len(), &mut spelled);
     spelled
-}
-
-/// Puts where each execution's accesses end into `ends`. `places` has the places in `sizes` of the
-/// executions that are spelled out, as many as the repeats leave, or more after the last. `None`
-/// when there are more than `most` accesses, which is at most 2^31.
-pub fn find_ends(
-    places: &[u16],
-    sizes: &[Size],
-    repeats: &[Repeat],
-    most: usize,
-    ends: &mut Vec<End>,
-) -> Option<()> {
-    let accesses = |&place: &u16| u64::from(sizes[usize::from(place)].touches());
-    if places.iter().map(accesses).sum::<u64>() > most as u64 {
-        return None;
-    }
-    let sizes: Vec<End> = sizes.iter().map(|&size| End::after(size)).collect();
-    let mut rest = places;
-    let mut last = 0;
-    let spell = |places: &[u16], last: &mut u64, ends: &mut Vec<End>| {
-        ends.extend(places.iter().map(|&place| {
-            *last += sizes[usize::from(place)].0;
-            End(*last)
-        }));
-    };
-    ends.clear();
-    for repeat in repeats {
-        let (own, later) = rest.split_at(repeat.place as usize - ends.len());
-        rest = later;
-        spell(own, &mut last, ends);
-        let distance = repeat.distance as usize;
-        let end = ends.len() + repeat.length as usize;
-        while ends.len() < end {
-            // At most twice what is there, so nothing overflows before it is looked at.
-            let earlier = ends.len() - distance;
-            let count = distance.min(end - ends.len());
-            let moved = last - earlier.checked_sub(1).map_or(0, |before| ends[before].0);
-            ends.extend_from_within(earlier..earlier + count);
-            let own = ends.len() - count;
-            ends[own..].iter_mut().for_each(|end| end.0 += moved);
-            last = ends.last().map_or(0, |end| end.0);
-            if End(last).touches() > most {
-                return None;
-            }
-        }
-    }
-    spell(rest, &mut last, ends);
-    (End(last).touches() <= most).then_some(())
 }
 
 /// Executions that can be compared at any place.
@@ -283,6 +238,32 @@ mod tests {
         assert_eq!(spelled.repeats[0].distance, 7);
         assert_eq!(spelled.shapes.len(), 7);
         assert_eq!(expand(&spelled), shapes);
+    }
+
+    #[test]
+    fn a_sequence_that_follows_itself_is_repeats_of_twice_as_much_each() {
+        let repeat = |place, length, distance| Repeat {
+            place,
+            length,
+            distance,
+        };
+        let apart: Vec<Repeat> = repeat(10, 133, 7).apart().collect();
+        let lengths = [
+            (10, 7, 7),
+            (17, 14, 14),
+            (31, 28, 28),
+            (59, 56, 56),
+            (115, 28, 112),
+        ];
+        assert_eq!(
+            apart,
+            lengths.map(|(place, length, distance)| repeat(place, length, distance))
+        );
+        assert!(apart.iter().all(|repeat| repeat.source().start == 3));
+        assert_eq!(
+            repeat(10, 7, 8).apart().collect::<Vec<_>>(),
+            [repeat(10, 7, 8)]
+        );
     }
 
     #[test]

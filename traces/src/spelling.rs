@@ -45,21 +45,11 @@ impl Spelling {
         };
         for repeat in &block.repeats {
             self.take(&mut rest, repeat.place as usize - self.places.len());
-            let end = (repeat.place + repeat.length) as usize;
-            let earlier = (repeat.place - repeat.distance) as usize;
-            let data_before = |place: usize| match place {
-                0 => 0,
-                place => block.ends[place - 1].data(),
-            };
-            let data = data_before(end) - self.addresses.len();
-            let earlier_data = data_before(earlier);
-            // One by one, for what is repeated may be what was just put there.
-            for place in earlier..earlier + repeat.length as usize {
-                self.places.push(self.places[place]);
-            }
-            for access in earlier_data..earlier_data + data {
-                self.addresses.push(self.addresses[access]);
-            }
+            let source = repeat.source();
+            let data = block.bounds.data(source.clone());
+            self.places
+                .extend_from_within(source.start as usize..source.end as usize);
+            self.addresses.extend_from_within(data);
         }
         let last = rest.places.len();
         self.take(&mut rest, last);

@@ -211,14 +211,14 @@ impl Trace {
         })
     }
 
-    /// Decodes the block at `place`.
+    /// Decodes the block at `place`; its reader may stop at these `stops`.
     pub(crate) fn decode(
         &self,
         place: Place,
-        decoder: &mut Decoder,
-        block: &mut Block,
+        to: (&mut Decoder, &mut Block),
+        stops: &[u32],
     ) -> Result<(), Error> {
-        let decoded = self.contents.decode(&self.map, place, decoder, block);
+        let decoded = self.contents.decode(&self.map, place, to, stops);
         decoded.map_err(|violation| Error::Damaged {
             path: self.path.clone(),
             entry: place.entry,

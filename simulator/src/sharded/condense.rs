@@ -1,18 +1,10 @@
 //! One block of a trace as short streams of line touches, one for each residue.
 //!
-//! Lines of different *residues* (line number modulo a number that divides the set count of every
-//! cache) never share a set of any cache, so each residue is a small world of its own, and its
-//! touches in order are all that it must be told. Within a residue, a touch of the very line that
-//! was touched last, by the same kind of access, in the same piece, changes nothing: it hits in the
-//! first level, and a policy that sees a line twice in a row does as if it saw it once. It is
-//! dropped and only counted. So is a load after a store of the line; a store after a load is not,
-//! because it must reach the other cores. A *piece* is what a thread did without interruption: in
-//! it no core changes, whatever the plan.
-//!
-//! Three quarters of a recorded mariadbd's touches are dropped. Dropping more, such as fetches and
-//! loads of two lines that alternate, is as exact, but saves another 8 % only and costs a branch.
+//! Each residue of lines is a small world of its own ([`Thinner`] says why), and its touches in
+//! order are all that it must be told, but those that change nothing. A *piece* is what a thread
+//! did without interruption: in it no core changes, whatever the plan.
 
-use corehop_traces::{Listener, Played, Touch};
+use corehop_traces::{Kind, Listener, Played, Thinner, Touch};
 
 /// What one thread did without interruption, between two places at which it may be moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,10 +45,10 @@ pub(crate) struct Condenser {
     open: bool,
     /// `residues - 1`; residues are a power of two.
     mask: usize,
-    /// The touch last kept in the open piece, by residue.
-    last: [u64; RESIDUES],
+    /// Has heard of the open piece.
+    thinner: Thinner,
     /// The touches kept of those at hand.
-    kept: Box<[u64; ROOM]>,
+    kept: Box<[Touch; ROOM]>,
     tails: [Tail; RESIDUES],
     /// Room for the next entries of each residue, side by side.
     room: Vec<u64>,
@@ -65,10 +57,10 @@ pub(crate) struct Condenser {
 }
 
 /// The most residues.
-pub(crate) const RESIDUES: usize = 64;
+pub(crate) const RESIDUES: usize = Thinner::MOST_RESIDUES;
 
 /// Touches condensed at a time.
-const ROOM: usize = 1 << 10;
+const ROOM: usize = Thinner::AT_ONCE;
 
 /// Entries of a residue that are gathered before they go to its stream. Not a power of two, which
 /// would put all residues' rooms into the same few sets of the host's first-level cache.
@@ -83,20 +75,14 @@ struct Tail {
     next: usize,
 }
 
-/// No touch: lines are addresses divided by 64, so the highest bits of a touch are zero.
-const NONE: u64 = u64::MAX;
-
 impl Condenser {
     /// A condenser of lines of so many `residues`.
     ///
     /// # Panics
     /// When `residues` is no power of two, or more than 64.
     pub fn new(residues: u64) -> Condenser {
+        let thinner = Thinner::new(residues);
         let residues = residues as usize;
-        assert!(
-            residues.is_power_of_two() && residues <= RESIDUES,
-            "{residues} residues"
-        );
         let tail = |residue| Tail {
             mark: 0,
             next: residue * STRIDE,
@@ -107,8 +93,8 @@ impl Condenser {
             stamp: 0,
             open: false,
             mask: residues - 1,
-            last: [NONE; RESIDUES],
-            kept: Box::new([0; ROOM]),
+            thinner,
+            kept: Box::new([Touch::new(0, Kind::Fetch); ROOM]),
             tails: std::array::from_fn(tail),
             room: vec![0; residues * STRIDE],
             fits: STRIDE,
@@ -142,7 +128,7 @@ impl Condenser {
             touches: [0; 3],
         };
         self.condensed.pieces.push((self.stamp, piece));
-        self.last = [NONE; RESIDUES];
+        self.thinner.forget();
         self.open = true;
     }
 
@@ -166,7 +152,8 @@ impl Condenser {
         }
         self.fits -= 2 * count;
         let (mask, room) = (self.mask & (RESIDUES - 1), &mut self.room[..]);
-        for &bits in &self.kept[..count] {
+        for touch in &self.kept[..count] {
+            let bits = touch.bits();
             let tail = &mut self.tails[(bits >> 2) as usize & mask];
             // The mark is put down in any case, and only gone past where it is a new one.
             let next = tail.next + usize::from(tail.mark != mark);
@@ -199,31 +186,8 @@ impl Listener for Condenser {
             }
         }
         for touches in played.touches.chunks(ROOM) {
-            let mask = self.mask & (RESIDUES - 1);
-            let count = keep(touches, mask, &mut self.last, &mut self.kept);
+            let count = self.thinner.thin(touches, &mut self.kept);
             self.distribute(count);
         }
     }
-}
-
-/// Puts the touches that are not to be dropped into `kept`; how many. There are at most [`ROOM`].
-fn keep(
-    touches: &[Touch],
-    mask: usize,
-    last_kept: &mut [u64; RESIDUES],
-    kept: &mut [u64; ROOM],
-) -> usize {
-    let mut count = 0;
-    for &touch in touches {
-        let last = &mut last_kept[touch.line() as usize & mask & (RESIDUES - 1)];
-        let bits = touch.bits();
-        // A load is one less than a store of the same line, and the only odd kind of the three.
-        let keep = last.wrapping_sub(bits) > bits & 1;
-        *last = std::hint::select_unpredictable(keep, bits, *last);
-        // Every touch is put down, and only those to keep are gone past: which ones they are is
-        // more than a processor can foresee, and a wrong guess costs more than a store.
-        kept[count % ROOM] = bits;
-        count += usize::from(keep);
-    }
-    count
 }

@@ -11,7 +11,6 @@ use super::order::{Order, Placed};
 use super::shard::Shard;
 use crate::Error;
 use corehop_traces::{BlockRef, Calls, Player, Trace};
-use rayon::prelude::*;
 use std::sync::Mutex;
 
 /// What to read of a trace, and how.
@@ -52,7 +51,7 @@ pub(crate) fn read<S: Send, T: Sync>(
     let workshop = Workshop::new(reading);
     let mut order = Order::default();
     let (mut now, mut rest) = split(&blocks);
-    let mut condensed = workshop.condense_all(now)?;
+    let mut condensed = work::<S>(&workshop, now, &mut [], |_| ())?;
     while !now.is_empty() {
         order.add(now.iter().copied().zip(condensed));
         let placed = order.place(rest.first());
@@ -63,11 +62,7 @@ pub(crate) fn read<S: Send, T: Sync>(
         let common = sequential(batch);
         let read_on = |(shard, state): &mut (Shard, S)| parallel(&common, batch, shard, state);
         (now, rest) = split(rest);
-        // Both at once, so that a host thread that is done with one has the other to do.
-        let ((), next) = rayon::join(
-            || shards.par_iter_mut().with_max_len(1).for_each(read_on),
-            || workshop.condense_all(now),
-        );
+        let next = work(&workshop, now, shards, read_on);
         let staying = order.release(&mut workshop.rooms.lock().expect(UNPOISONED));
         shards
             .iter_mut()
@@ -77,16 +72,36 @@ pub(crate) fn read<S: Send, T: Sync>(
     Ok(())
 }
 
+/// Condenses some blocks, and lets shards read on. The blocks, which take longest, are begun first,
+/// so that host threads are done at about the same time (Graham, 1969).
+fn work<S: Send>(
+    workshop: &Workshop<'_>,
+    blocks: &[BlockRef],
+    shards: &mut [(Shard, S)],
+    read_on: impl Fn(&mut (Shard, S)) + Sync,
+) -> Result<Vec<Condensed>, Error> {
+    let mut condensed: Vec<_> = blocks.iter().map(|_| Ok(Condensed::default())).collect();
+    rayon::scope_fifo(|scope| {
+        for (block, condensed) in blocks.iter().zip(&mut condensed) {
+            scope.spawn_fifo(|_| *condensed = workshop.condense(*block));
+        }
+        for shard in shards {
+            scope.spawn_fifo(|_| read_on(shard));
+        }
+    });
+    condensed.into_iter().collect()
+}
+
 /// The blocks to condense next, and the rest.
 fn split(blocks: &[BlockRef]) -> (&[BlockRef], &[BlockRef]) {
     let enough = EXECUTIONS_AT_A_TIME * rayon::current_num_threads();
     let mut executions = 0;
-    let is_enough = |block: &BlockRef| {
+    let is_too_much = |block: &BlockRef| {
         executions += block.executions as usize;
-        executions >= enough
+        executions > enough
     };
-    let last = blocks.iter().position(is_enough);
-    blocks.split_at(last.map_or(blocks.len(), |last| last + 1))
+    let fit = blocks.iter().position(is_too_much).unwrap_or(blocks.len());
+    blocks.split_at(fit.max(1).min(blocks.len()))
 }
 
 /// Why a lock can be taken: a panic while it is held ends the pass on all threads.
@@ -108,11 +123,6 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    fn condense_all(&self, blocks: &[BlockRef]) -> Result<Vec<Condensed>, Error> {
-        let blocks = blocks.par_iter().with_max_len(1);
-        blocks.map(|block| self.condense(*block)).collect()
-    }
-
     fn condense(&self, block: BlockRef) -> Result<Condensed, Error> {
         let reading = self.reading;
         let tools = self.tools.lock().expect(UNPOISONED).pop();
@@ -120,7 +130,8 @@ impl<'a> Workshop<'a> {
             Some(tools) => tools,
             None => (
                 Player::new(reading.trace, reading.requests, &reading.breaks)?
-                    .following(reading.calls),
+                    .following(reading.calls)
+                    .thinned(reading.residues),
                 Condenser::new(reading.residues),
             ),
         };

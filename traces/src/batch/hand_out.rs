@@ -3,8 +3,8 @@
 //! An access that spans lines is one touch of a batch until here: few do, so a batch without any is
 //! told as it is, and another is copied with the further lines put in.
 
-use super::{Batch, ENOUGH};
-use crate::execution::Kind;
+use super::Batch;
+use super::literals::ENOUGH;
 use crate::touch::{Listener, Played, Touch};
 
 /// Where in its thread a batch begins.
@@ -18,32 +18,24 @@ pub struct Whence {
 }
 
 impl Batch {
-    /// How many fetches, loads and stores the batch makes.
-    fn counts(&self) -> [u64; 3] {
-        let touches = &self.touches[self.own.clone()];
-        let (fetches, data) = (touches.len() - self.data_count, self.data_count as u64);
-        // A store has its kind's bit set, and no other kind has.
-        let stores = |touch: &Touch| touch.bits() & Kind::Store as u64;
-        let stores = touches.iter().map(stores).sum::<u64>() / Kind::Store as u64;
-        let mut counts = [fetches as u64, data - stores, stores];
-        for span in &self.spans[self.own_spans.clone()] {
-            counts[self.touches[span.touch].kind() as usize] += span.further_lines;
-        }
-        counts
-    }
-
     /// Tells the listener of what was played, which comes after what `whence` says.
     pub fn hand_out(&mut self, whence: Whence, listener: &mut impl Listener) {
+        let mut spread = std::mem::take(&mut self.spread);
+        self.tell(whence, &mut spread, listener);
+        self.spread = spread;
+    }
+
+    fn tell(&self, whence: Whence, spread: &mut Vec<Touch>, listener: &mut impl Listener) {
+        let (touches, spans, first_place) = self.touches();
         let mut played = Played {
             request: whence.request,
             number: whence.number,
             returned: whence.returned,
             entered: self.entered,
             executions: self.executions,
-            touches: &self.touches[self.own.clone()],
+            touches,
             counts: self.counts(),
         };
-        let spans = &self.spans[self.own_spans.clone()];
         if spans.is_empty() {
             listener.played(played);
             return;
@@ -56,12 +48,10 @@ impl Batch {
             played.returned = false;
             spread.clear();
         };
-        let touches = played.touches;
-        let spread = &mut self.spread;
         spread.clear();
         let mut copied = 0;
         for span in spans {
-            let place = span.touch - self.own.start;
+            let place = span.touch - first_place;
             let first = touches[place];
             spread.extend_from_slice(&touches[copied..=place]);
             copied = place + 1;

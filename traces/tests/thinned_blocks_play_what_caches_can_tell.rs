@@ -1,0 +1,156 @@
+//! A thinned player leaves out nothing but touches that follow, within what no core can change in,
+//! one of the same line; and what it counts is not thinned.
+
+mod streams;
+
+use corehop_traces::{Calls, Kind, Listener, Played, Player, Touch, Trace};
+use proptest::prelude::*;
+use streams::{code_blocks, fit, steps, write};
+
+/// What was played without interruption: from when on, what of it was told, and the touches.
+#[derive(Debug, Default)]
+struct Piece {
+    request: Option<u32>,
+    number: u64,
+    entered: Option<u32>,
+    returned: bool,
+    executions: u64,
+    counts: [u64; 3],
+    touches: Vec<Touch>,
+}
+
+impl Piece {
+    fn told(&self) -> (Option<u32>, u64, Option<u32>, bool, u64, [u64; 3]) {
+        let Piece {
+            request,
+            number,
+            entered,
+            returned,
+            executions,
+            counts,
+            ..
+        } = self;
+        (*request, *number, *entered, *returned, *executions, *counts)
+    }
+}
+
+#[derive(Default)]
+struct Pieces {
+    pieces: Vec<Piece>,
+    interrupted: bool,
+}
+
+impl Listener for Pieces {
+    fn run(&mut self, _: u64) {
+        self.interrupted = true;
+    }
+
+    fn played(&mut self, played: Played<'_>) {
+        let same_request = self
+            .pieces
+            .last()
+            .is_some_and(|last| last.request == played.request);
+        let goes_on = played.entered.is_none() && !played.returned && same_request;
+        if std::mem::take(&mut self.interrupted) || !goes_on {
+            self.pieces.push(Piece {
+                request: played.request,
+                number: played.number,
+                entered: played.entered,
+                returned: played.returned,
+                ..Piece::default()
+            });
+        }
+        let piece = self.pieces.last_mut().unwrap();
+        piece.executions += u64::from(played.executions);
+        (0..3).for_each(|kind| piece.counts[kind] += played.counts[kind]);
+        piece.touches.extend(played.touches);
+    }
+}
+
+/// Whether all touches can be told from the thinned ones.
+fn tells(all: &[Touch], thinned: &[Touch], residues: u64) -> bool {
+    let mut rest = thinned.iter().peekable();
+    let mut last: Vec<Option<Touch>> = vec![None; residues as usize];
+    for touch in all {
+        let last = &mut last[(touch.line() % residues) as usize];
+        let stored = Some(Touch::new(touch.line(), Kind::Store));
+        let is_told = *last == Some(*touch) || (touch.kind() == Kind::Load && *last == stored);
+        if rest.next_if_eq(&touch).is_none() && !is_told {
+            return false;
+        }
+        *last = if is_told { *last } else { Some(*touch) };
+    }
+    rest.next().is_none()
+}
+
+fn play(mut player: Player<'_>, trace: &Trace, requests: Option<&[u32]>) -> Vec<Piece> {
+    let mut pieces = Pieces::default();
+    for block in trace.blocks(requests) {
+        pieces.interrupted = true;
+        player.play(block, &mut pieces).unwrap();
+    }
+    pieces.pieces
+}
+
+/// How many touches there are, and how many of them when thinned.
+fn compare(
+    trace: &Trace,
+    requests: Option<&[u32]>,
+    breaks: &[bool],
+    calls: Option<&Calls>,
+    residues: u64,
+) -> Result<(usize, usize), TestCaseError> {
+    let player = || {
+        Player::new(trace, requests, breaks)
+            .unwrap()
+            .following(calls)
+    };
+    let all = play(player(), trace, requests);
+    let thinned = play(player().thinned(residues), trace, requests);
+    prop_assert_eq!(all.len(), thinned.len());
+    let mut counts = (0, 0);
+    for (all, thinned) in all.iter().zip(&thinned) {
+        prop_assert_eq!(all.told(), thinned.told());
+        prop_assert!(
+            tells(&all.touches, &thinned.touches, residues),
+            "{all:?} {thinned:?}"
+        );
+        counts.0 += all.touches.len();
+        counts.1 += thinned.touches.len();
+    }
+    Ok(counts)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_left_out_follows_from_what_is_told(
+        blocks in code_blocks(),
+        mut steps in steps(),
+        executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
+        wanted in prop::collection::vec(0u32..10, 0..3),
+        breaks in prop::collection::vec(any::<bool>(), 0..4),
+        residues in (0u32..=6).prop_map(|shift| 1 << shift),
+    ) {
+        fit(&mut steps, &blocks);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("random.trace");
+        write(&path, &blocks, &steps, executions_per_block);
+        let trace = Trace::open(&path).unwrap();
+        let calls = Calls::of(&trace, &breaks).unwrap();
+        for calls in [None, Some(&calls)] {
+            compare(&trace, None, &breaks, calls, residues)?;
+            compare(&trace, Some(&wanted), &breaks, calls, residues)?;
+        }
+    }
+}
+
+#[test]
+fn of_the_bundled_sample_less_than_half_is_told() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/mariadb-tpcc.trace");
+    let trace = Trace::open(path.as_ref()).unwrap();
+    let requests: Vec<u32> = (40..60).collect();
+    let breaks: Vec<bool> = (0..trace.functions().len()).map(|f| f % 500 == 0).collect();
+    let (all, thinned) = compare(&trace, Some(&requests), &breaks, None, 64).unwrap();
+    assert!(thinned * 2 < all, "{thinned} of {all} touches");
+}
