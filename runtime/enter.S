@@ -22,25 +22,43 @@
 
         .text
 
+        .macro push register
+        pushq \register
+        .cfi_adjust_cfa_offset 8
+        .endm
+
+        .macro pop register
+        popq \register
+        .cfi_adjust_cfa_offset -8
+        .endm
+
         .macro save
         endbr64
-        pushq %rax
+        push %rax
         lahf
         seto %al
-        pushq %rax
-        pushq %rdx
+        push %rax
+        push %rdx
         movq place@gottpoff(%rip), %rcx
         .endm
 
         .macro restore
-        popq %rdx
-        popq %rax
+        pop %rdx
+        pop %rax
         addb $0x7f, %al
         sahf
-        popq %rax
-        popq %rcx
+        pop %rax
+        pop %rcx
         ret
         .endm
+
+/* The frame of a hook, before and behind save, and once call_slowly has saved the rest: above it is
+ * that of whoever called the hooked function, which is not itself on the stack yet or any more. */
+#define ENTRY_FRAME 160
+#define ENTRY_SAVED (ENTRY_FRAME + 24)
+#define EXIT_FRAME 24
+#define EXIT_SAVED (EXIT_FRAME + 24)
+#define REST 56
 
 /* For every backend but off. */
         .globl enter
@@ -49,7 +67,7 @@
         .p2align 5
 enter:
         .cfi_startproc
-        .cfi_undefined rip
+        .cfi_def_cfa_offset ENTRY_FRAME
         save
         movl 40(%rsp), %edx
         shlq $HOOK_SHIFT, %rdx
@@ -69,6 +87,7 @@ enter:
         .hidden enter_off
         .p2align 5
 enter_off:
+        .cfi_def_cfa_offset ENTRY_FRAME
         save
         leaq off_backend(%rip), %rax
         cmpq %rax, %fs:PLACE_BACKEND(%rcx)
@@ -77,29 +96,33 @@ enter_off:
 slowly:
         leaq ENTRY_AT(%rsp), %rcx
         movl 40(%rsp), %edx
-        .macro call_slowly function
-        pushq %rsi
-        pushq %rdi
-        pushq %r8
-        pushq %r9
-        pushq %r10
-        pushq %r11
-        pushq %rbp
+        .macro call_slowly function saved
+        push %rsi
+        push %rdi
+        push %r8
+        push %r9
+        push %r10
+        push %r11
+        push %rbp
+        .cfi_offset rbp, -(\saved + REST)
         movq %rsp, %rbp
+        .cfi_def_cfa_register rbp
         movq %rdx, %rdi
         movq %rcx, %rsi
         andq $-16, %rsp
         call \function
         movq %rbp, %rsp
-        popq %rbp
-        popq %r11
-        popq %r10
-        popq %r9
-        popq %r8
-        popq %rdi
-        popq %rsi
+        .cfi_def_cfa_register rsp
+        pop %rbp
+        .cfi_restore rbp
+        pop %r11
+        pop %r10
+        pop %r9
+        pop %r8
+        pop %rdi
+        pop %rsi
         .endm
-        call_slowly enter_slowly
+        call_slowly enter_slowly ENTRY_SAVED
         jmp 1b
         .cfi_endproc
         .size enter, . - enter
@@ -110,11 +133,11 @@ slowly:
         .p2align 5
 enter_call:
         .cfi_startproc
-        .cfi_undefined rip
+        .cfi_def_cfa_offset ENTRY_FRAME
         save
         movl 40(%rsp), %edx
-        pushq %rsi
-        pushq %rdi
+        push %rsi
+        push %rdi
         shlq $HOOK_SHIFT, %rdx
         movq program+PROGRAM_HOOKS(%rip), %rax
         movl HOOK_CORE(%rax, %rdx), %eax
@@ -152,11 +175,12 @@ enter_call:
         movq %rsi, %fs:PLACE_OPEN(%rcx)
 2:      movq %fs:PLACE_TALLIES(%rcx), %rax
         incq (%rax, %rdx)
-        popq %rdi
-        popq %rsi
+        pop %rdi
+        pop %rsi
         restore
-3:      popq %rdi
-        popq %rsi
+3:      .cfi_def_cfa_offset ENTRY_SAVED + 16
+        pop %rdi
+        pop %rsi
         jmp slowly
         .cfi_endproc
         .size enter_call, . - enter_call
@@ -168,7 +192,7 @@ enter_call:
         .p2align 5
 leave_call:
         .cfi_startproc
-        .cfi_undefined rip
+        .cfi_def_cfa_offset EXIT_FRAME
         save
         movq %fs:PLACE_OPEN(%rcx), %rdx
         leaq EXIT_AT(%rsp), %rax
@@ -190,8 +214,9 @@ leave_call:
         addq %fs:PLACE_ENDINGS(%rcx), %rax
         incq (%rax)
 1:      restore
-2:      leaq EXIT_AT(%rsp), %rdx
-        call_slowly leave_slowly
+2:      .cfi_def_cfa_offset EXIT_SAVED
+        leaq EXIT_AT(%rsp), %rdx
+        call_slowly leave_slowly EXIT_SAVED
         jmp 1b
         .cfi_endproc
         .size leave_call, . - leave_call

@@ -97,23 +97,25 @@ fn patch(
 }
 
 /// How to start the patched program: the loader must find patched libraries before the others, and
-/// a program that is not patched itself must be given the runtime.
+/// a program that is not patched itself must be given them and the runtime, which comes first.
 fn command(files: &[Patched]) -> String {
     let absolute = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
         path.display().to_string()
     };
-    let folder = absolute(corehop_plans::folder_of(&files[0].output));
-    let program = files.iter().find(|file| !file.is_library);
-    let mut words = Vec::new();
-    if files.iter().any(|file| file.is_library) {
-        words.push(format!("LD_LIBRARY_PATH={folder}"));
+    let libraries = files.iter().filter(|file| file.is_library);
+    let Some(program) = files.iter().find(|file| !file.is_library) else {
+        let libraries = libraries.map(|file| absolute(&file.output));
+        let preloaded = [absolute(&files[0].runtime)].into_iter().chain(libraries);
+        let preloaded = preloaded.collect::<Vec<_>>().join(":");
+        return format!("LD_PRELOAD={preloaded} PROGRAM");
+    };
+    let path = absolute(&program.output);
+    if libraries.count() == 0 {
+        return path;
     }
-    if program.is_none() {
-        words.push(format!("LD_PRELOAD={}", absolute(&files[0].runtime)));
-    }
-    words.push(program.map_or("PROGRAM".into(), |file| absolute(&file.output)));
-    words.join(" ")
+    let folder = absolute(corehop_plans::folder_of(&program.output));
+    format!("LD_LIBRARY_PATH={folder} {path}")
 }
 
 fn print_patched(files: &[Patched], command: &str) {

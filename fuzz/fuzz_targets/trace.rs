@@ -19,7 +19,9 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(trace) = Trace::open(file.path()) {
         let mut executions = trace.executions();
         while let Ok(Some(_)) = executions.next() {}
-        if let Ok(mut player) = Player::new(&trace, None, &[true]) {
+        let player = || Player::new(&trace, None, &[true]).ok();
+        let players = [player(), player().map(|player| player.thinned(64))];
+        for mut player in players.into_iter().flatten() {
             for block in trace.blocks(None) {
                 let _ = player.play(block, &mut Deaf);
             }

@@ -190,3 +190,89 @@ fn differences(near: &[u8], far: &[u8]) -> Result<Vec<u32>, String> {
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{PAGE, STEP, differences};
+    use crate::code::Code;
+    use crate::{Analysis, Hook};
+    use corehop_plans::Mode;
+    use proptest::prelude::*;
+    use std::path::Path;
+    use std::sync::LazyLock;
+
+    /// A server whose every safe entry is hooked, and a library.
+    static SUBJECTS: LazyLock<Vec<(Analysis, Vec<Hook>)>> = LazyLock::new(|| {
+        let subject = |path| {
+            let analysis = Analysis::of(Path::new(path)).unwrap();
+            let safe = analysis.functions().iter().map(|f| f.offset);
+            let safe = safe.filter(|&offset| analysis.unsafe_reason(offset).is_none());
+            let hooks = safe.map(|offset| Hook {
+                offset,
+                symbol: String::new(),
+                core: 0,
+                mode: match analysis.return_reason(offset) {
+                    None => Mode::Call,
+                    Some(_) => Mode::Enter,
+                },
+            });
+            let hooks = hooks.collect();
+            (analysis, hooks)
+        };
+        let sqlite = "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0";
+        ["/usr/sbin/nginx", sqlite].map(subject).into()
+    });
+
+    /// What the runtime does to code that it puts `distance` further away.
+    fn moved(code: &[u8], places: &[u32], distance: u64) -> Vec<u8> {
+        let mut code = code.to_vec();
+        for &place in places {
+            let word = &mut code[place as usize..][..4];
+            let was = u32::from_le_bytes(word.try_into().unwrap());
+            word.copy_from_slice(&was.wrapping_sub(distance as u32).to_le_bytes());
+        }
+        code
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn code_that_was_moved_is_the_code_laid_out_there(
+            which in 0..2usize,
+            chosen in any::<u64>(),
+            steps in 0u64..0x3000_0000 / 16,
+        ) {
+            let (analysis, hooks) = &SUBJECTS[which];
+            let chosen = chosen | 1;
+            let bit = |index: usize| chosen >> (index % 64) & 1 == 1;
+            let hooks = hooks.iter().enumerate().filter(|(index, _)| bit(*index));
+            let hooks: Vec<Hook> = hooks.map(|(_, hook)| hook.clone()).collect();
+            let lay_out = |address| Code::new(analysis, &hooks, 7, address + PAGE, address);
+            let address = 0x1000_0000;
+            let near = lay_out(address).unwrap().bytes;
+            let places = differences(&near, &lay_out(address + STEP).unwrap().bytes).unwrap();
+            // Every entry that does not end in its first bytes goes on behind them.
+            prop_assert!(places.len() > hooks.len() / 2);
+            let there = lay_out(address + steps * 16).unwrap().bytes;
+            prop_assert_eq!(moved(&near, &places, steps * 16), there);
+        }
+    }
+
+    #[test]
+    fn code_that_differs_by_anything_else_is_refused() {
+        let near = [0x90, 0x78, 0x56, 0x34, 0x12, 0x90];
+        let mut far = near;
+        let distance = 0x1234_5678u32.wrapping_sub(STEP as u32);
+        far[1..5].copy_from_slice(&distance.to_le_bytes());
+        assert_eq!(differences(&near, &far), Ok(vec![1]));
+        far[4] ^= 1;
+        assert!(differences(&near, &far).is_err());
+        assert!(differences(&near, &near[1..]).is_err());
+        far = near;
+        far[5] = 0;
+        assert!(
+            differences(&near, &far).is_err(),
+            "a word would end behind it"
+        );
+    }
+}

@@ -6,7 +6,9 @@ use corehop_patcher::{Error, InMemory};
 use corehop_plans::Plan;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, run};
+use workshop::{
+    Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run,
+};
 
 /// A program linked with a library, in one folder.
 struct Bench {
@@ -31,7 +33,7 @@ fn bench(flags: &[&str]) -> Bench {
 
 impl Bench {
     fn plan(&self) -> Plan {
-        joined([plan_of_all(&self.program, 2), plan_of_all(&self.library, 2)])
+        joined([&self.program, &self.library].map(|file| plan_of_all_calls(file, 2)))
     }
 
     fn command(&self, program: &Path, backend: &str) -> Command {

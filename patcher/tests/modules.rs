@@ -2,10 +2,13 @@
 
 mod workshop;
 
+use corehop_patcher::{Error, patch_all};
 use corehop_plans::Plan;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, run};
+use workshop::{
+    Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run,
+};
 
 const BACKENDS: [&str; 4] = ["off", "count", "affinity", "carrier"];
 
@@ -34,7 +37,7 @@ fn plain_pair(flags: &[&str]) -> (tempfile::TempDir, PathBuf) {
 
 fn pair(flags: &[&str]) -> Pair {
     let (folder, plain) = plain_pair(flags);
-    let files = ["across", "libacross.so.1"].map(|name| plan_of_all(&plain.join(name), 2));
+    let files = ["across", "libacross.so.1"].map(|name| plan_of_all_calls(&plain.join(name), 2));
     let hop = folder.path().join("hop");
     let files = patched_all(&joined(files), &hop);
     assert_eq!(
@@ -231,6 +234,7 @@ fn hops_begin_when_the_last_library_is_loaded_and_survive_its_going() {
         // The first call came before the library: 50, one behind it, one before its return, ...
         assert_eq!(statistics.of("program_doubles").0, 50 + 1 + 1 + 50 + 1);
         assert_eq!(statistics.of("library_adds"), (100, 100), "{backend}");
+        assert_eq!(statistics.0["backend"], backend);
         assert_eq!(statistics.module_of("library_adds"), "library.so");
     }
 }
@@ -244,4 +248,61 @@ fn what_only_the_loader_calls_is_left_alone() {
         reason.contains("only the loader calls it").then_some(())
     });
     assert_eq!(reasons.count(), 1);
+}
+
+#[test]
+fn what_is_refused_of_a_program_is_refused_of_a_library() {
+    let (folder, plain) = plain_pair(&[]);
+    let library = plain.join("libacross.so.1");
+    let plan = plan_of(&library, 2, &[("library_adds", 1)]);
+    let hop = folder.path().join("hop");
+    let reason = |plan: &Plan| {
+        let refused = patch_all(&[], plan, &hop, false).unwrap_err().to_string();
+        assert!(!hop.exists(), "{refused}");
+        refused
+    };
+    let mut other = plan.clone();
+    other.functions[0].build_id = "0123".into();
+    assert!(reason(&other).contains("made for build id 0123, but this file's is"));
+    let mut moved = plan.clone();
+    moved.functions[0].offset += 1;
+    assert!(reason(&moved).contains("not the entry of a function"));
+    let mut wide = plan.clone();
+    wide.cores = 1025;
+    assert!(reason(&wide).contains("1024 is the most"));
+    let bytes = std::fs::read(&library).unwrap();
+    std::fs::write(&library, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(reason(&plan).contains("cut short"));
+    std::fs::write(&library, &bytes).unwrap();
+    let done = patched_all(&plan, &hop);
+    let patched = std::fs::read(&done[0].output).unwrap();
+    std::fs::remove_dir_all(&hop).unwrap();
+    std::fs::write(&library, patched).unwrap();
+    assert!(reason(&plan).contains("already patched"));
+    let libc = Path::new("/lib/x86_64-linux-gnu/libc.so.6");
+    let libc = plan_of(libc, 2, &[("qsort", 0)]);
+    assert!(reason(&libc).contains("a part of libc"));
+}
+
+#[test]
+fn a_file_that_is_there_is_kept_and_so_are_all_others() {
+    let (folder, plain) = plain_pair(&[]);
+    let files = ["across", "libacross.so.1"].map(|name| plan_of_all(&plain.join(name), 2));
+    let plan = joined(files);
+    let hop = folder.path().join("hop");
+    std::fs::create_dir(&hop).unwrap();
+    std::fs::write(hop.join("libacross.so.1"), "precious").unwrap();
+    let error = patch_all(&[], &plan, &hop, false).unwrap_err();
+    assert!(matches!(error, Error::Exists { .. }), "{error}");
+    assert_eq!(
+        std::fs::read_dir(&hop).unwrap().count(),
+        1,
+        "the one that was there"
+    );
+    patch_all(&[], &plan, &hop, true).unwrap();
+    assert_eq!(
+        std::fs::read_dir(&hop).unwrap().count(),
+        4,
+        "with the runtime's two"
+    );
 }

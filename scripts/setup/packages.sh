@@ -18,6 +18,7 @@ missing_packages() {
     lacks readelf && echo binutils
     lacks /etc/ssl/certs/ca-certificates.crt && echo ca-certificates
     if [ "$1" = test ]; then
+        lacks /usr/bin/python3 && echo python3
         lacks g++ && echo g++
         lacks valgrind && echo valgrind
         lacks_python_headers && echo python3-dev

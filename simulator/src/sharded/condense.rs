@@ -101,12 +101,18 @@ impl Condenser {
         }
     }
 
-    /// Begins to listen to a block of `thread`. Of `condensed`, only the room is used.
-    pub fn begin(&mut self, thread: u32, mut condensed: Condensed) {
+    /// Begins to listen to a block of `thread`, of so many executions. Of `condensed`, only the
+    /// room is used.
+    pub fn begin(&mut self, thread: u32, executions: u32, mut condensed: Condensed) {
         condensed.pieces.clear();
         condensed.executions = 0;
         condensed.streams.resize_with(self.mask + 1, Vec::new);
-        condensed.streams.iter_mut().for_each(Vec::clear);
+        // Of an execution's touches about one is kept.
+        let expected = executions as usize / condensed.streams.len();
+        for stream in &mut condensed.streams {
+            stream.clear();
+            stream.reserve(expected);
+        }
         self.condensed = condensed;
         self.thread = thread;
         self.open = false;
