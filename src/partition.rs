@@ -70,16 +70,16 @@ pub struct Arguments {
     /// Search for 2 to --cores cores, on each machine, and say where splitting pays; keeps no plan.
     #[arg(long, conflicts_with = "output")]
     sweep: bool,
-    /// What to make small. l3, cycles and throughput take the best of the 50 best splits without the
-    /// L3's misses, which are replayed in full.
+    /// What to make small. l3, cycles and throughput take the best of the 50 best splits without
+    /// the L3's misses, which are replayed in full.
     #[arg(long, value_enum, default_value_t = Aim::L2)]
     objective: Aim,
     /// For --objective throughput: connections that share the cores, each always with a request.
     #[arg(long, value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
-    /// Search so often, each time on other requests, and say how far the verdicts lie apart; all but
-    /// the first time by local search.
+    /// Search so often, each time on other requests, and say how far the verdicts lie apart; all
+    /// but the first time by local search.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     draws: u32,
     #[command(flatten)]

@@ -1,12 +1,13 @@
 //! What a split costs, without replaying it.
 //!
-//! A cost is so much for every private miss and every hop ([`crate::objective::Cost`]), on one machine or on several
-//! weighed against each other ([`crate::weights`]). The private misses of a split are a sum over cores of what each misses alone, and that is a sum
-//! over residues of a function of the occurrences that run on the core and touch lines of the
-//! residue ([`corehop_simulator::Alone`] says why). Splits share most of their cores' sets, and
-//! sets that differ share most residues: with candidates called in a fixed order a set is an
-//! interval between two of them, and two functions called close together differ in few lines. So
-//! both are remembered, and only what was never asked before is simulated.
+//! A cost is so much for every private miss and every hop ([`crate::objective::Cost`]), on one
+//! machine or on several weighed against each other ([`crate::weights`]). The private misses of a
+//! split are a sum over cores of what each misses alone, and that is a sum over residues of a
+//! function of the occurrences that run on the core and touch lines of the residue
+//! ([`corehop_simulator::Alone`] says why). Splits share most of their cores' sets, and sets that
+//! differ share most residues: with candidates called in a fixed order a set is an interval between
+//! two of them, and two functions called close together differ in few lines. So both are
+//! remembered, and only what was never asked before is simulated.
 //!
 //! Where cores share an L2 no core is alone, and every split is replayed in full.
 //!

@@ -129,8 +129,8 @@ fn candidates_of(
 /// Too few requests or candidates, or what reading or replaying the trace says.
 ///
 /// # Panics
-/// When there is no machine, when there are no cores, or fewer functions than cores: callers refuse that with their own
-/// words.
+/// When there is no machine, when there are no cores, or fewer functions than cores: callers refuse
+/// that with their own words.
 pub fn partition(
     trace: &Trace,
     machines: &[Weighted],

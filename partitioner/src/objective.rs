@@ -2,9 +2,9 @@
 //!
 //! The search ranks by what each core does alone ([`Cost`]): misses of its private caches and hops
 //! to it are sums over cores. The shared L3 belongs to all cores together, and so does waiting for
-//! a busy core. So L3 misses are ranked by what reaches the L3, cycles as if the L3 held every line,
-//! throughput by cycles; of these more splits are replayed in full, and the one with the smallest
-//! value is taken. That is the best of these few.
+//! a busy core. So L3 misses are ranked by what reaches the L3, cycles as if the L3 held every
+//! line, throughput by cycles; of these more splits are replayed in full, and the one with the
+//! smallest value is taken. That is the best of these few.
 
 use crate::throughput::requests_per_cycle;
 use corehop_simulator::{CacheLevel, Counters, Machine, Replay, Tally};

@@ -9,9 +9,9 @@
 //!
 //! One core is 1, whatever the machine. With the weights and the baselines fixed that is a sum over
 //! machines and cores, so everything that finds the best split of one machine finds it here. For
-//! that every machine gets a whole number as its factor, and values are in units of 1 / [`ONE`]: the
-//! search counts in whole numbers and stays exact. A geometric mean, which is usual for ratios, is
-//! no sum.
+//! that every machine gets a whole number as its factor, and values are in units of 1 / [`ONE`]:
+//! the search counts in whole numbers and stays exact. A geometric mean, which is usual for ratios,
+//! is no sum.
 
 use crate::Error;
 use crate::evaluate::Term;

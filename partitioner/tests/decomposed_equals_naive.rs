@@ -139,7 +139,8 @@ proptest! {
 
     #[test]
     fn what_is_said_to_be_optimal_is_what_brute_force_finds(
-        steps in programs(), machines in some_machines(), objective in objectives(), cores in 1u32..7,
+        steps in programs(), machines in some_machines(), objective in objectives(),
+        cores in 1u32..7,
     ) {
         let machines: Vec<Machine> = machines.into_iter().map(|m| large(m, true)).collect();
         with_evaluator(&steps, &Aim(objective, &machines), |evaluator, naive| {

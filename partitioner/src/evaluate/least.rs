@@ -2,9 +2,9 @@
 //!
 //! Some misses no cache of its size avoids ([`Unavoidable`]). Counting them takes a hundredth of a
 //! simulation, so a search can ask for far more sets than it can simulate, and simulate only those
-//! worth it. A fetch that no private cache serves costs a miss of the L1 and one of the L2, and such
-//! a load or store. Of those missed for want of room nobody knows which they are: they cost what the
-//! cheapest kind does, of those that cost anything.
+//! worth it. A fetch that no private cache serves costs a miss of the L1 and one of the L2, and
+//! such a load or store. Of those missed for want of room nobody knows which they are: they cost
+//! what the cheapest kind does, of those that cost anything.
 
 use super::keys::{ByKey, Key};
 use super::{GROUPS, Placed, Term};

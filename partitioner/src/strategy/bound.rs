@@ -19,10 +19,10 @@
 //! That floor never falls, and each core simulated that is on a short way raises it.
 //!
 //! When candidates come in one fixed order, the open lists begin with the last chosen function or
-//! run around to the first: at most n x n states a layer and number of cores, and all cores'
-//! sets are intervals between two functions, n x n of them, however many splits there are. Where
-//! orders differ, states multiply with the differences; beyond [`super::MOST_STATES`] every split is
-//! tried if that is feasible, and else a local search ends it.
+//! run around to the first: at most n x n states a layer and number of cores, and all cores' sets
+//! are intervals between two functions, n x n of them, however many splits there are. Where orders
+//! differ, states multiply with the differences; beyond [`super::MOST_STATES`] every split is tried
+//! if that is feasible, and else a local search ends it.
 
 use super::exhaustive::Exhaustive;
 use super::graph::Graph;

@@ -58,8 +58,8 @@ const CROWD: usize = 1 << 14;
 
 impl Graph {
     /// Of splits that miss no more than `most`; `Err` with a floor when there are too many partial
-    /// splits. A search that is over goes on while they are few: that takes a moment, and without it
-    /// there is no floor to speak of.
+    /// splits. A search that is over goes on while they are few: that takes a moment, and without
+    /// it there is no floor to speak of.
     pub fn new(outlook: &Outlook, most: u64, run: &mut Run<'_, '_>) -> Result<Graph, u64> {
         let mut graph = Graph {
             states: vec![1],
@@ -168,7 +168,8 @@ impl Graph {
         true
     }
 
-    /// Sets on ways no longer than `limit` that are not simulated, of those the ones that were least;
+    /// Sets on ways no longer than `limit` that are not simulated, of those the ones that were
+    /// least;
     /// `None` when all are.
     pub fn open(&self, limit: u64) -> Option<Vec<usize>> {
         let mut open = self.sets_within(limit);

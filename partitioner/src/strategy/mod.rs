@@ -1,10 +1,11 @@
 //! Which splits to evaluate, so that the best is found, and what can be said of it then.
 //!
 //! Every strategy offers splits to one list of the best and ends with a *floor*: a cost, as of L2
-//! misses, that no split, looked at or not, goes below. When the floor is the best split's own cost,
-//! that split is proven optimal (among splits that hop at these functions, one a core, ranked by
-//! what each core costs alone); else the two say how far from the best possible it can be. Ties go to
-//! the split that comes first in lexicographic order, so the result depends on the seed alone.
+//! misses, that no split, looked at or not, goes below. When the floor is the best split's own
+//! cost, that split is proven optimal (among splits that hop at these functions, one a core, ranked
+//! by what each core costs alone); else the two say how far from the best possible it can be. Ties
+//! go to the split that comes first in lexicographic order, so the result depends on the seed
+//! alone.
 
 mod bound;
 mod exhaustive;

@@ -6,15 +6,15 @@
 //! touches again during any *window* of time, no more than the caches held when the window began
 //! can be there: all others are missed as well. That holds for every policy, so these misses are a
 //! bound from below of what [`Alone::tally`] counts, and to count them takes no caches: of each
-//! line whether the core has touched it, and in this window. One bit says that, so [`LANES`] sets of
-//! occurrences are counted in one go, each in its own bit of a word, a hundred times as fast as one
-//! simulation after the other.
+//! line whether the core has touched it, and in this window. One bit says that, so [`LANES`] sets
+//! of occurrences are counted in one go, each in its own bit of a word, a hundred times as fast as
+//! one simulation after the other.
 //!
 //! What a core does while it has the line changes nothing, so of an occurrence's touches of a line,
 //! with none of another occurrence between, the first is kept. A window ends when a few times as
-//! many lines of its set were touched as the caches hold: much fewer leave nothing to miss, and many
-//! more are touched again and again, which only counts once. How many is best depends on the share
-//! that runs on the core, so several lengths are tried, and the largest count is as true.
+//! many lines of its set were touched as the caches hold: much fewer leave nothing to miss, and
+//! many more are touched again and again, which only counts once. How many is best depends on the
+//! share that runs on the core, so several lengths are tried, and the largest count is as true.
 
 use super::alone::Alone;
 use super::shard::kind;
@@ -56,8 +56,8 @@ struct Meeting {
 /// Which misses count: those of fetches, and those of loads and stores.
 pub type Counted = [bool; 2];
 
-/// By lane: misses of lines that the core had not, of fetches and of loads and stores; and misses of
-/// those that count for want of room.
+/// By lane: misses of lines that the core had not, of fetches and of loads and stores; and misses
+/// of those that count for want of room.
 pub type OfLanes = [[u64; LANES]; 3];
 
 impl Unavoidable {
