@@ -87,7 +87,7 @@ fn search_with(delegate: Delegate, one_way: &[u32]) -> Outcome {
         checkpoint: None,
     };
     let trace = trace(&folder.path().join("lookups.trace"));
-    partition(&trace, &machine, &settings, &Silent).unwrap()
+    partition(&trace, &[machine.into()], &settings, &Silent).unwrap()
 }
 
 #[test]

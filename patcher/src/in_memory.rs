@@ -5,9 +5,11 @@
 
 use crate::Error;
 use crate::hand_over::hand_over;
+use crate::patch::refused;
 use corehop_plans::Plan;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
@@ -15,6 +17,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::ptr::null_mut;
 
 /// Hooks for a program that is not started yet; they must outlive its start.
 #[derive(Debug)]
@@ -36,9 +39,20 @@ impl InMemory {
             source,
         };
         let handed = hand_over(program, plan)?;
+        let runtime = file("corehop-runtime", corehop_runtime::LIBRARY).map_err(failed)?;
+        // The loader goes on without what it cannot preload, and the program without hooks.
+        if has_capabilities(program) {
+            let reason = "it has capabilities of its own, so the loader would preload nothing: \
+                          patch a copy";
+            return Err(refused(program, reason.into()));
+        }
+        if let Err(error) = load(&runtime) {
+            let reason = format!("this system runs no code from memory ({error}): patch the file");
+            return Err(refused(program, reason));
+        }
         Ok(InMemory {
             handed: file("corehop-hooks", &handed).map_err(failed)?,
-            runtime: file("corehop-runtime", corehop_runtime::LIBRARY).map_err(failed)?,
+            runtime,
         })
     }
 
@@ -66,6 +80,24 @@ impl InMemory {
         // SAFETY: between fork and exec it makes two system calls and nothing else.
         unsafe { command.pre_exec(inherit) }
     }
+}
+
+/// Whether the file gives rights to whoever starts it.
+fn has_capabilities(program: &Path) -> bool {
+    let mut value = [0u8; 64];
+    rustix::fs::getxattr(program, "security.capability", &mut value).is_ok()
+}
+
+/// Maps code as the loader will, by the name that it will be given.
+fn load(runtime: &OwnedFd) -> std::io::Result<()> {
+    let file = File::open(format!("/proc/self/fd/{}", runtime.as_raw_fd()))?;
+    let (size, rights) = (4096, ProtFlags::READ | ProtFlags::EXEC);
+    // SAFETY: a place of its own, which nobody refers to, and given back at once.
+    unsafe {
+        let place = mmap(null_mut(), size, rights, MapFlags::PRIVATE, &file, 0)?;
+        munmap(place, size)?;
+    }
+    Ok(())
 }
 
 /// A file without a name, which no other program inherits that this process starts meanwhile.

@@ -4,6 +4,7 @@ mod workshop;
 
 use corehop_patcher::{Error, InMemory};
 use corehop_plans::Plan;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use workshop::{
@@ -246,4 +247,13 @@ fn a_system_that_lets_no_program_change_its_code_ends_it() {
         said.contains("lets no program change its code (error 13)"),
         "{said}"
     );
+}
+
+#[test]
+fn a_program_that_the_loader_would_preload_nothing_into_is_refused() {
+    let bench = bench(&[]);
+    let mode = std::fs::Permissions::from_mode(0o4755);
+    std::fs::set_permissions(&bench.program, mode).unwrap();
+    let error = InMemory::new(&bench.program, &bench.plan()).unwrap_err();
+    assert!(error.to_string().contains("set-user-id"), "{error}");
 }
