@@ -54,7 +54,7 @@ type Lengths = Vec<Vec<u64>>;
 const NONE: u64 = u64::MAX;
 
 /// Partial splits of a layer before those are left out whose cores miss too much when simulated.
-const CROWD: usize = 1 << 14;
+const CROWD: usize = 1 << 16;
 
 impl Graph {
     /// Of splits that miss no more than `most`; `Err` with a floor when there are too many partial
