@@ -7,6 +7,7 @@
 
 mod patched;
 
+use corehop_plans::Mode;
 use patched::{Outcome, Program, quartiles};
 use serde_json::json;
 
@@ -16,6 +17,8 @@ struct Trial {
     key: &'static str,
     backend: Option<&'static str>,
     words: Vec<String>,
+    /// Whether the thread goes back when first_core() returns.
+    goes_back: bool,
     values: Vec<f64>,
 }
 
@@ -31,15 +34,23 @@ impl Trial {
             key,
             backend,
             words: words.iter().map(|word| word.to_string()).collect(),
+            goes_back: false,
             values: Vec::new(),
         }
+    }
+
+    fn going_back(mut self) -> Trial {
+        self.goes_back = true;
+        self
     }
 }
 
 fn main() -> Outcome<()> {
     let is_whole = std::env::args().any(|argument| argument == "--whole");
     let (rounds, samples, duration_ms) = if is_whole { (9, 4000, 300) } else { (1, 20, 5) };
-    let program = Program::build("hop", ["first_core", "second_core"])?;
+    let hooked = ["first_core", "second_core"];
+    let program = Program::build("hop", hooked, Mode::Enter)?;
+    let returning = Program::build("hop", hooked, Mode::Call)?;
     let [first, second] = program.processors;
     if first == second {
         println!("this machine has one CPU, so nothing can hop");
@@ -47,10 +58,16 @@ fn main() -> Outcome<()> {
         return Ok(());
     }
     let mut trials = one_thread(samples, [first, second]);
+    trials.extend(going_back(samples));
     let single = trials.len();
     trials.extend(many_threads(duration_ms));
     for _ in 0..rounds {
         for trial in &mut trials {
+            let program = if trial.goes_back {
+                &returning
+            } else {
+                &program
+            };
             let values = program.run(trial.backend, &trial.words)?;
             assert!(!values.is_empty(), "{} printed nothing", trial.title);
             trial.values.extend(values);
@@ -72,8 +89,9 @@ fn main() -> Outcome<()> {
     let ratio = figure("sched_setaffinity_ns") / figure("carrier_hop_ns");
     println!("\na hop to a carrier that spins costs {ratio:.0} times less than sched_setaffinity");
     println!(
-        "a hook on the right core adds {:.1} ns to a call\n",
-        figure("hook_ns")
+        "a hook on the right core adds {:.1} ns to a call, and one at its return {:.1} ns\n",
+        figure("hook_ns"),
+        figure("return_hook_ns")
     );
     println!("{figures}");
     Ok(())
@@ -142,6 +160,25 @@ fn one_thread(samples: u32, processors: [usize; 2]) -> Vec<Trial> {
     ]
 }
 
+/// Where first_core() is for its call only.
+fn going_back(samples: u32) -> Vec<Trial> {
+    let row = |title, key, word: &str| {
+        Trial::new(title, key, Some("carrier"), &[&word, &samples]).going_back()
+    };
+    vec![
+        row(
+            "call and return on the right core, carrier",
+            "carrier_return_ns",
+            "call",
+        ),
+        row(
+            "hop for a call, one way, carrier spins",
+            "carrier_hop_back_ns",
+            "hop",
+        ),
+    ]
+}
+
 fn many_threads(duration_ms: u32) -> Vec<Trial> {
     let row = |title, key, backend, threads: u32| {
         Trial::new(
@@ -188,13 +225,17 @@ fn row(trial: &Trial, decimals: usize) {
 fn figures(trials: &[Trial]) -> serde_json::Value {
     let mut figures = json!({
         "carrier_hop_ns": null, "affinity_hop_ns": null, "parked_hop_ns": null, "hook_ns": null,
+        "return_hook_ns": null,
     });
     for trial in trials {
         figures[trial.key] = json!(quartiles(&trial.values)[1]);
     }
     let figure = |key: &str| figures[key].as_f64();
-    if let (Some(hooked), Some(plain)) = (figure("carrier_call_ns"), figure("call_ns")) {
+    let (hooked, plain) = (figure("carrier_call_ns"), figure("call_ns"));
+    let returning = figure("carrier_return_ns");
+    if let (Some(hooked), Some(plain), Some(returning)) = (hooked, plain, returning) {
         figures["hook_ns"] = json!(hooked - plain);
+        figures["return_hook_ns"] = json!(returning - hooked);
     }
     figures
 }

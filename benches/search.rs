@@ -7,7 +7,7 @@
 //! arguments, as under `cargo test`, it runs once on a few requests, to show that it still works.
 
 use corehop_partitioner::candidates::{Candidates, Rule};
-use corehop_partitioner::evaluate::{Choice, Evaluator, rounds};
+use corehop_partitioner::evaluate::{Choice, Evaluator, Term, rounds};
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::{Parts, Searched};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
@@ -177,7 +177,8 @@ impl Subject {
         let begun = Instant::now();
         let prepared = self.prepare()?;
         let alone = Alone::new(&prepared, &self.machine, self.rounds()).ok_or("a shared L2")?;
-        let mut evaluator = Evaluator::new(&alone, &self.functions);
+        let terms = [Term::l2(alone)];
+        let mut evaluator = Evaluator::new(&terms, &self.functions);
         let wanted = Search {
             cores,
             functions: cores,
@@ -240,7 +241,8 @@ impl Subject {
     fn evaluated(&self, choices: &[Choice]) -> Outcome<Vec<u64>> {
         let prepared = self.prepare()?;
         let alone = Alone::new(&prepared, &self.machine, self.rounds()).ok_or("a shared L2")?;
-        Ok(Evaluator::new(&alone, &self.functions).evaluate(choices))
+        let terms = [Term::l2(alone)];
+        Ok(Evaluator::new(&terms, &self.functions).evaluate(choices))
     }
 
     /// Splits drawn at random, the same each time: a multiplicative sequence is random enough.

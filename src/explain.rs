@@ -10,6 +10,7 @@ mod text;
 
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
+use crate::partition::machines::first;
 use crate::progress::Bar;
 use crate::sample;
 use clap::Args;
@@ -74,7 +75,8 @@ struct Mover {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let plan = corehop_plans::read(&arguments.plan)?;
-    let machine = arguments.machine.as_deref().unwrap_or(&plan.machine);
+    let planned = first(&plan.machine).0;
+    let machine = arguments.machine.as_deref().unwrap_or(planned);
     let machine = Machine::named_or_path(machine)?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let about_plan = |error: corehop_simulator::Error| {

@@ -3,8 +3,11 @@
 //! The search itself is the crate `corehop-partitioner`; this file is its command line, and the
 //! folder beside it says the result in words, in JSON and as a plan.
 
+mod choices;
 mod doubts;
 mod json;
+pub mod machines;
+mod one_way;
 mod plan;
 mod returns;
 mod sweep;
@@ -15,13 +18,12 @@ use crate::jobs::Jobs;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
-use clap::{Args, ValueEnum};
+use choices::{Aim, How, Returns};
+use clap::Args;
 use corehop_partitioner::checkpoint::Checkpoint;
-use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::draws::{Draw, more_draws};
 use corehop_partitioner::fewer::functions;
-use corehop_partitioner::objective::Objective;
-use corehop_partitioner::strategy::Strategy;
+use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
@@ -50,16 +52,18 @@ pub struct Arguments {
     /// Where to write the plan; `-` for standard output (the report then goes to standard error).
     #[arg(short, long, value_name = "PLAN")]
     output: Option<PathBuf>,
-    /// Replace an existing plan.
+    /// Write the plan even when its gain is none, or no larger than the draws lie apart, and in the
+    /// place of an existing one.
     #[arg(long)]
     force: bool,
-    /// Write the plan even when its gain is none, or no larger than the draws lie apart.
+    /// The same, but never replace an existing plan.
     #[arg(long)]
     anyway: bool,
-    /// The machine to simulate: a bundled name, `host`, or a TOML file; several for a sweep.
+    /// The machine to simulate: a bundled name, `host`, or a TOML file. Several, each perhaps with
+    /// a weight, for the plan that is best for all of them, or for a sweep.
     #[arg(
         long,
-        value_name = "NAME|FILE",
+        value_name = "NAME|FILE[=WEIGHT]",
         value_delimiter = ',',
         default_value = "xeon-e5-2620-v4"
     )]
@@ -67,16 +71,17 @@ pub struct Arguments {
     /// Search for 2 to --cores cores, on each machine, and say where splitting pays; keeps no plan.
     #[arg(long, conflicts_with = "output")]
     sweep: bool,
-    /// What to make small. All but l2 take the best of the 50 best splits by L2 misses, which are
-    /// replayed in full.
+    /// What to make small. l3, cycles and throughput take the best of the 50 best splits without
+    /// the L3's misses, which are replayed in full.
     #[arg(long, value_enum, default_value_t = Aim::L2)]
     objective: Aim,
     /// For --objective throughput: connections that share the cores, each always with a request.
     #[arg(long, value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
-    /// Search so often, each time on other requests, and say how far the verdicts lie apart.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Search so often, each time on other requests, and say how far the verdicts lie apart; all
+    /// but the first time by local search.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     draws: u32,
     #[command(flatten)]
     scope: Scope,
@@ -102,72 +107,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// How to search.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum How {
-    Auto,
-    Exhaustive,
-    Bound,
-    Local,
-    Random,
-}
-
-impl How {
-    fn strategy(self) -> Option<Strategy> {
-        match self {
-            How::Auto => None,
-            How::Exhaustive => Some(Strategy::Exhaustive),
-            How::Bound => Some(Strategy::Bound),
-            How::Local => Some(Strategy::Local),
-            How::Random => Some(Strategy::Random),
-        }
-    }
-}
-
-/// What to do about hops when calls return.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Returns {
-    Never,
-    Tell,
-    Auto,
-}
-
-impl Returns {
-    fn delegate(self) -> Delegate {
-        match self {
-            Returns::Never => Delegate::Never,
-            Returns::Tell => Delegate::Tell,
-            Returns::Auto => Delegate::Take,
-        }
-    }
-}
-
-/// What to make small.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Aim {
-    L2,
-    L1,
-    L3,
-    Fetch,
-    Data,
-    Cycles,
-    Throughput,
-}
-
-impl Aim {
-    fn objective(self, connections: u32) -> Objective {
-        match self {
-            Aim::L2 => Objective::L2,
-            Aim::L1 => Objective::L1,
-            Aim::L3 => Objective::L3,
-            Aim::Fetch => Objective::Fetch,
-            Aim::Data => Objective::Data,
-            Aim::Cycles => Objective::Cycles,
-            Aim::Throughput => Objective::Throughput { connections },
-        }
-    }
-}
-
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text
         .parse()
@@ -178,11 +117,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// A finished search with what it was asked.
 struct Report<'a> {
-    machine: &'a Machine,
+    machines: &'a [Weighted],
     trace_name: &'a str,
     trace: &'a Trace,
     settings: &'a Settings<'a>,
     outcome: &'a Outcome,
+    /// Functions at the end of whose calls no thread can go back, with the reasons.
+    one_way: &'a [(u32, String)],
     /// This search and those with other seeds.
     draws: Vec<Draw>,
     seconds: f64,
@@ -190,23 +131,25 @@ struct Report<'a> {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let machines = arguments.machine.iter();
-    let machines = machines.map(|name| Machine::named_or_path(name));
-    let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
-    let machine = &machines[0];
-    check_cores(arguments.cores, machine)?;
-    check_functions(arguments)?;
-    if machines.len() > 1 && !arguments.sweep {
-        let message = "a plan is for one machine";
-        return Err(Failure::new(Exit::Usage, message).remedy("name one, or add --sweep"));
+    let machines = machines::weighted(&arguments.machine)?;
+    for of in &machines {
+        check_cores(arguments.cores, &of.machine)?;
     }
+    check_functions(arguments)?;
+    check_machines(arguments)?;
     if let Some(path) = &arguments.output {
         check_output(path, arguments.force)?;
     }
     arguments.jobs.keep_to()?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let checkpoint = checkpoint(arguments, &machines, &trace)?;
+    let one_way = match arguments.returns.delegate().is_asked() && !arguments.sweep {
+        true => one_way::known(&trace),
+        false => Vec::new(),
+    };
+    let numbers: Vec<u32> = one_way.iter().map(|(function, _)| *function).collect();
     let mut settings = settings(arguments, checkpoint.as_ref());
+    settings.one_way = &numbers;
     let bar = Bar::stopped_by_signals()
         .map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
     if arguments.sweep {
@@ -220,26 +163,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
-    let mut outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
+    let mut outcome = corehop_partitioner::partition(&trace, &machines, &settings, &bar)?;
     if let Some(fewer) = outcome.as_good_with_fewer(settings.objective)
         && arguments.fewer
     {
         settings.functions = functions(fewer.cores, (settings.functions, settings.cores));
         settings.cores = fewer.cores;
-        outcome = corehop_partitioner::partition(&trace, machine, &settings, &bar)?;
+        outcome = corehop_partitioner::partition(&trace, &machines, &settings, &bar)?;
     }
     let seconds = started.elapsed().as_secs_f64();
     let mut draws = vec![Draw::of(settings.seed, &outcome.judged, settings.objective)];
     if outcome.judged.held_out.is_some() {
         let more = arguments.draws - 1;
-        draws.extend(more_draws(&trace, machine, &settings, more, &bar)?);
+        draws.extend(more_draws(&trace, &machines, &settings, more, &bar)?);
     }
     let report = Report {
-        machine,
+        machines: &machines,
         trace_name: &trace_name,
         trace: &trace,
         settings: &settings,
         outcome: &outcome,
+        one_way: &one_way,
         draws,
         seconds,
     };
@@ -251,13 +195,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The checkpoint named, of this search.
 fn checkpoint(
     arguments: &Arguments,
-    machines: &[Machine],
+    machines: &[Weighted],
     trace: &Trace,
 ) -> Result<Option<Checkpoint>, Failure> {
     let Some(path) = &arguments.checkpoint else {
         return Ok(None);
     };
-    let machines: Vec<&str> = machines.iter().map(|machine| &*machine.name).collect();
     let identity = [
         (
             "trace",
@@ -267,7 +210,7 @@ fn checkpoint(
                 trace.checksum()
             ),
         ),
-        ("machine", machines.join(", ")),
+        ("machine", machines::together(machines)),
         ("requests", arguments.scope.drawn()),
         ("rule for candidates", arguments.scope.admitted()),
     ];
@@ -285,6 +228,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         objective: arguments.objective.objective(arguments.connections),
         strategy: arguments.strategy.strategy(),
         delegate: arguments.returns.delegate(),
+        one_way: &[],
         time_limit: arguments.time_limit,
         compare_fewer: !arguments.sweep,
         checkpoint,
@@ -295,7 +239,8 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
 fn deliver(report: &Report<'_>, arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan::of(report);
     let asked = arguments.output.as_deref();
-    let against = doubts::against(report).filter(|_| asked.is_some() && !arguments.anyway);
+    let is_forced = arguments.anyway || arguments.force;
+    let against = doubts::against(report).filter(|_| asked.is_some() && !is_forced);
     let output = asked.filter(|_| against.is_none());
     let to_stdout = |path: Option<&Path>| path == Some(Path::new("-"));
     match output {
@@ -318,7 +263,7 @@ fn deliver(report: &Report<'_>, arguments: &Arguments) -> Result<(), Failure> {
         None => Ok(()),
         Some(why) => Err(
             Failure::new(Exit::Refused, format!("no plan was written: {why}"))
-                .remedy("leave the server as it is, or add --anyway"),
+                .remedy("leave the server as it is, or add --force"),
         ),
     }
 }
@@ -334,6 +279,24 @@ fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
             machine.name, machine.cores
         ))
         .remedy("ask for fewer cores, or name a larger --machine")),
+        _ => Ok(()),
+    }
+}
+
+fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
+    let usage = |message: &str, remedy: &str| {
+        let failure = Failure::new(Exit::Usage, message);
+        Err(failure.remedy(remedy))
+    };
+    match (arguments.sweep, arguments.returns) {
+        (true, _) if machines::has_weights(&arguments.machine) => usage(
+            "--sweep: each machine is searched by itself, so weights mean nothing",
+            "leave the weights out",
+        ),
+        (false, Returns::Auto) if arguments.machine.len() > 1 => usage(
+            "--returns auto: hops back are chosen for one machine",
+            "name one machine, or leave --returns out",
+        ),
         _ => Ok(()),
     }
 }

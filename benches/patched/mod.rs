@@ -21,8 +21,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// Builds `benches/programs/<name>.c` and hooks these functions, on cores 0 and 1.
-    pub fn build(name: &str, hooked: [&str; 2]) -> Outcome<Program> {
+    /// Builds `benches/programs/<name>.c` and hooks these functions, on cores 0 and 1; the first in
+    /// this mode, the second to stay.
+    pub fn build(name: &str, hooked: [&str; 2], first: Mode) -> Outcome<Program> {
         let folder = tempfile::tempdir()?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let plain = folder.path().join(name);
@@ -45,7 +46,7 @@ impl Program {
                 offset: function.offset,
                 symbol: symbol.into(),
                 core,
-                mode: Mode::Enter,
+                mode: if core == 0 { first } else { Mode::Enter },
             })
         };
         let plan = Plan {

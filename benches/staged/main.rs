@@ -14,6 +14,7 @@ mod patched;
 mod simulated;
 
 use clap::Parser;
+use corehop_plans::Mode;
 use patched::{Outcome, Program, quartiles};
 use serde_json::json;
 use std::path::PathBuf;
@@ -99,7 +100,7 @@ fn main() -> Outcome<()> {
         touches: arguments.touches,
         sessions: arguments.sessions,
     };
-    let program = Program::build("staged", ["first_phase", "second_phase"])?;
+    let program = Program::build("staged", ["first_phase", "second_phase"], Mode::Enter)?;
     let [first, second] = program.processors;
     if first == second {
         println!("this machine has one CPU, so no phase can have one of its own");

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const MARK: &[u8; 8] = b"corehopC";
 
 /// Of the layout, and of how costs are counted: other versions' costs are not believed.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Bytes before the contents: mark, version, checksum.
 const PREFIX_BYTES: usize = MARK.len() + 8;
@@ -33,8 +33,8 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// All that costs depend on, besides the trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// The machine, with everything that its file says.
-    pub machine: String,
+    /// What is made small, and the machines with everything that their files say.
+    pub value: String,
     /// Functions at which threads may move, as the trace numbers them.
     pub functions: Vec<u32>,
     /// The requests replayed.

@@ -30,6 +30,12 @@ pub enum Delegate {
 }
 
 impl Delegate {
+    /// Whether to look at all.
+    #[must_use]
+    pub fn is_asked(self) -> bool {
+        self != Delegate::Never
+    }
+
     /// The same for a search of which only the verdict is told.
     #[must_use]
     pub fn silently(self) -> Delegate {
@@ -54,7 +60,7 @@ pub struct Variant {
 pub struct Delegation {
     /// The split as the search found it.
     pub as_found: Variant,
-    /// With the call of one function delegated, for each of the split, in its order.
+    /// With the call of one function delegated, for each of the split that allows it, in its order.
     pub alone: Vec<Variant>,
     /// The best of all that were tried; of equals that with the fewest calls delegated.
     pub best: Variant,
@@ -81,7 +87,8 @@ const MOST_FOR_ALL: usize = 6;
 /// Which calls are delegated, by place of the function in the split.
 type Combination = Vec<bool>;
 
-/// Tries which calls of the split in `outcome` had better be delegated, on the searched requests.
+/// Tries which calls of the split in `outcome` had better be delegated, on the searched requests;
+/// never those of functions in `one_way`.
 ///
 /// # Errors
 /// What reading or replaying the trace says.
@@ -89,6 +96,7 @@ pub fn delegation(
     trace: &Trace,
     machine: &Machine,
     outcome: &Outcome,
+    one_way: &[u32],
     objective: Objective,
     progress: &dyn Progress,
 ) -> Result<Delegation, Error> {
@@ -122,13 +130,16 @@ pub fn delegation(
         },
         objective,
     };
-    let best = tried.search(functions.len())?;
+    let may: Vec<usize> = (0..functions.len())
+        .filter(|&place| !one_way.contains(&functions[place]))
+        .collect();
+    let best = tried.search(functions.len(), &may)?;
     let variant = |combination: Combination| Variant {
         delegated: delegated(&combination),
         replay: tried.known[&combination].clone(),
     };
     let none = vec![false; functions.len()];
-    let alone = (0..functions.len()).map(|place| variant(changed(&none, place)));
+    let alone = may.iter().map(|&place| variant(changed(&none, place)));
     let mut found = Delegation {
         alone: alone.collect(),
         as_found: variant(none),
@@ -159,15 +170,22 @@ struct Tried<'a> {
 }
 
 impl Tried<'_> {
-    /// The best combination of calls of so many functions.
-    fn search(&mut self, functions: usize) -> Result<Combination, Error> {
-        if functions <= MOST_FOR_ALL {
-            let of = |bits: usize| (0..functions).map(|place| bits >> place & 1 == 1).collect();
-            return self.best_of((0..1 << functions).map(of).collect());
+    /// The best combination of calls of so many functions, of which those at the places in `may`
+    /// can be delegated.
+    fn search(&mut self, functions: usize, may: &[usize]) -> Result<Combination, Error> {
+        if may.len() <= MOST_FOR_ALL {
+            let of = |bits: usize| {
+                let mut combination = vec![false; functions];
+                for (bit, &place) in may.iter().enumerate() {
+                    combination[place] = bits >> bit & 1 == 1;
+                }
+                combination
+            };
+            return self.best_of((0..1 << may.len()).map(of).collect());
         }
         let mut best = vec![false; functions];
         loop {
-            let neighbours = (0..functions).map(|place| changed(&best, place));
+            let neighbours = may.iter().map(|&place| changed(&best, place));
             let next = self.best_of(neighbours.chain([best.clone()]).collect())?;
             if next == best {
                 return Ok(best);
@@ -230,7 +248,8 @@ mod tests {
             replay: &replay,
             objective: Objective::Cycles,
         };
-        let best = tried.search(functions).unwrap();
+        let may: Vec<usize> = (0..functions).collect();
+        let best = tried.search(functions, &may).unwrap();
         (best, tried.known.len())
     }
 

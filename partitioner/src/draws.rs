@@ -2,12 +2,14 @@
 //!
 //! The requests searched are few and drawn at random. Other draws find other splits, and each is
 //! judged on requests that it did not see; how far these verdicts lie apart is how far one of them
-//! can be trusted. A gain smaller than that is no gain.
+//! can be trusted. A gain smaller than that is no gain. Those other searches need no proof, so
+//! unless a strategy was asked for they are local ones, which mostly end where a proof would.
 
 use crate::objective::Objective;
 use crate::progress::Progress;
+use crate::strategy::Strategy;
+use crate::weights::Weighted;
 use crate::{Error, Judged, Settings, partition};
-use corehop_simulator::Machine;
 use corehop_traces::Trace;
 
 /// The verdict of one search.
@@ -35,7 +37,7 @@ impl Draw {
 /// As [`partition`].
 pub fn more_draws(
     trace: &Trace,
-    machine: &Machine,
+    machines: &[Weighted],
     settings: &Settings<'_>,
     more: u32,
     progress: &dyn Progress,
@@ -44,11 +46,12 @@ pub fn more_draws(
     let draw = |seed| {
         let settings = Settings {
             seed,
+            strategy: settings.strategy.or(Some(Strategy::Local)),
             delegate: settings.delegate.silently(),
             compare_fewer: false,
             ..*settings
         };
-        let outcome = partition(trace, machine, &settings, progress)?;
+        let outcome = partition(trace, machines, &settings, progress)?;
         Ok(Draw::of(seed, &outcome.judged, settings.objective))
     };
     seeds

@@ -1,11 +1,13 @@
-//! How many L2 misses a split costs, without replaying it.
+//! What a split costs, without replaying it.
 //!
-//! The private misses of a split are a sum over cores of what each misses alone, and that is a sum
-//! over residues of a function of the occurrences that run on the core and touch lines of the
-//! residue ([`corehop_simulator::Alone`] says why). Splits share most of their cores' sets, and
-//! sets that differ share most residues: with candidates called in a fixed order a set is an
-//! interval between two of them, and two functions called close together differ in few lines. So
-//! both are remembered, and only what was never asked before is simulated.
+//! A cost is so much for every private miss and every hop ([`crate::objective::Cost`]), on one
+//! machine or on several weighed against each other ([`crate::weights`]). The private misses of a
+//! split are a sum over cores of what each misses alone, and that is a sum over residues of a
+//! function of the occurrences that run on the core and touch lines of the residue
+//! ([`corehop_simulator::Alone`] says why). Splits share most of their cores' sets, and sets that
+//! differ share most residues: with candidates called in a fixed order a set is an interval between
+//! two of them, and two functions called close together differ in few lines. So both are
+//! remembered, and only what was never asked before is simulated.
 //!
 //! Where cores share an L2 no core is alone, and every split is replayed in full.
 //!
@@ -17,17 +19,23 @@
 
 mod calls;
 mod keys;
+mod least;
 mod residues;
+mod term;
 
 use crate::checkpoint::{Checkpoint, Costs, Subject};
+use crate::weights::Factors;
 use calls::{Calls, Intervals};
-use corehop_simulator::{Alone, Machine, Prepared, Split};
+use corehop_simulator::{Prepared, Split};
 use keys::{ByKey, Key, random};
+use least::Least;
 use rayon::prelude::*;
 use residues::Residues;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
+
+pub use term::Term;
 
 /// How often so many searched requests are replayed in a row; all rounds count. Few requests do not
 /// warm the caches: in one round of ten most misses are first touches, which every further core
@@ -61,9 +69,10 @@ pub struct Evaluator<'a> {
     functions: Vec<u32>,
     calls: Option<Calls>,
     residues: Residues,
-    /// By group of residues, L2 misses of one core on which a set runs, or [`UNKNOWN`]; of a split,
-    /// in the first group, where each is replayed in full.
+    /// By group of residues, what one core costs on which a set runs, hops in the first group, or
+    /// [`UNKNOWN`]; of a split, in the first group, where each is replayed in full.
     known: ByKey<[u64; GROUPS]>,
+    least: Least,
     kept: Option<(&'a Checkpoint, Subject)>,
     sets_at_a_time: usize,
 }
@@ -75,16 +84,17 @@ pub const GROUPS: usize = 8;
 /// Stands for misses that were not simulated.
 const UNKNOWN: u64 = u64::MAX;
 
-/// What tells the misses.
+/// What tells the cost.
 #[derive(Clone, Copy)]
 enum Source<'a> {
-    Alone(&'a Alone),
+    /// At least one.
+    Alone(&'a [Term]),
     /// And how many rounds.
-    InFull(&'a Prepared, &'a Machine, usize),
+    InFull(&'a Prepared, &'a Factors<'a>, usize),
 }
 
 /// A set of occurrences that run on a core.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CoreSet(Key);
 
 /// A set, and a core of a split on which it runs.
@@ -98,23 +108,27 @@ const PACE: Duration = Duration::from_millis(100);
 
 impl<'a> Evaluator<'a> {
     /// For splits at any of `functions`, as the trace numbers them.
-    pub fn new(alone: &'a Alone, functions: &[u32]) -> Self {
+    ///
+    /// # Panics
+    /// When there is no term.
+    pub fn new(terms: &'a [Term], functions: &[u32]) -> Self {
+        let alone = &terms.first().expect("a machine at least").alone;
         Evaluator {
             calls: Some(Calls::of(alone, functions)),
             residues: Residues::of(alone),
-            ..Evaluator::of(Source::Alone(alone), functions)
+            ..Evaluator::of(Source::Alone(terms), functions)
         }
     }
 
-    /// For a machine whose cores share an L2: every split is replayed in full, `rounds` times in a
+    /// Where cores of a machine share an L2: every split is replayed in full, `rounds` times in a
     /// row.
     pub fn in_full(
         prepared: &'a Prepared,
-        machine: &'a Machine,
+        factors: &'a Factors<'a>,
         functions: &[u32],
         rounds: usize,
     ) -> Self {
-        Evaluator::of(Source::InFull(prepared, machine, rounds), functions)
+        Evaluator::of(Source::InFull(prepared, factors, rounds), functions)
     }
 
     /// Of which nothing is known, neither calls nor residues.
@@ -125,6 +139,7 @@ impl<'a> Evaluator<'a> {
             calls: None,
             residues: Residues::default(),
             known: HashMap::from_iter([(0, [0; GROUPS])]),
+            least: Least::default(),
             kept: None,
             sets_at_a_time: 1,
         }
@@ -135,26 +150,14 @@ impl<'a> Evaluator<'a> {
         matches!(self.source, Source::InFull(..))
     }
 
-    /// No split misses less: every line must come to some core once.
+    /// No split costs less: every line must come to some core once.
     pub fn floor(&self) -> u64 {
-        (0..GROUPS).map(|group| self.floor_of(group)).sum()
-    }
-
-    /// The same of a group's lines.
-    pub fn floor_of(&self, group: usize) -> u64 {
         match self.source {
-            Source::Alone(alone) => {
-                let residues = (group..alone.residues()).step_by(GROUPS);
-                residues.map(|residue| alone.lines(residue)).sum()
+            Source::Alone(terms) => {
+                let residues = 0..terms[0].alone.residues();
+                let of = |residue| terms.iter().map(|term| term.floor(residue)).sum::<u64>();
+                residues.map(of).sum()
             }
-            Source::InFull(..) => 0,
-        }
-    }
-
-    /// Number of touches that a simulation of all residues goes through, at most.
-    pub fn touches(&self) -> usize {
-        match self.source {
-            Source::Alone(alone) => alone.touches(),
             Source::InFull(..) => 0,
         }
     }
@@ -204,7 +207,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// L2 misses of each split, summed over cores.
+    /// What each split costs, summed over cores.
     pub fn evaluate(&mut self, splits: &[Choice]) -> Vec<u64> {
         let misses = self.evaluate_until(splits, &|| false).into_iter();
         misses
@@ -222,7 +225,7 @@ impl<'a> Evaluator<'a> {
         self.evaluate_groups(splits, 0..GROUPS, is_over)
     }
 
-    /// Misses of each split on the lines of some groups.
+    /// What each split costs on the lines of some groups.
     pub(crate) fn evaluate_groups(
         &mut self,
         splits: &[Choice],
@@ -248,7 +251,17 @@ impl<'a> Evaluator<'a> {
         cores.par_iter().map(set).collect()
     }
 
-    /// Misses of each of these on the lines of a group; `None` when it is over before all are
+    /// By group, what each of these costs at least.
+    pub(crate) fn least_of_sets(&mut self, sets: &[Placed<'_>]) -> Vec<[u64; GROUPS]> {
+        if let Source::Alone(terms) = self.source {
+            let unknown = self.least.unknown(sets.iter());
+            let intervals = self.intervals(&unknown);
+            self.least.learn(terms, &unknown, &intervals);
+        }
+        sets.iter().map(|(set, ..)| self.least.of(set.0)).collect()
+    }
+
+    /// What each of these costs on the lines of a group; `None` when it is over before all are
     /// simulated.
     pub(crate) fn evaluate_sets(
         &mut self,
@@ -284,15 +297,24 @@ impl<'a> Evaluator<'a> {
             let begun = Instant::now();
             let (sets, others) = unknown.split_at(self.sets_at_a_time.min(unknown.len()));
             let learnt = match self.source {
-                Source::Alone(alone) => {
+                Source::Alone(terms) => {
                     let sets = self.intervals(sets);
-                    self.residues.simulate(alone, &sets, groups)
+                    let mut learnt = self.residues.simulate(terms, &sets, groups);
+                    if groups.contains(&0) {
+                        for (learnt, set) in learnt.iter_mut().zip(&sets) {
+                            let hops = terms.iter().map(|term| term.cost_of_hops(set.hops));
+                            learnt[0] += hops.sum::<u64>();
+                        }
+                    }
+                    learnt
                 }
-                Source::InFull(prepared, machine, rounds) => {
+                Source::InFull(prepared, factors, rounds) => {
                     let replay = |&(_, split, _): &Placed<'_>| {
-                        let mut misses = [0; GROUPS];
-                        misses[0] = self.replayed(prepared, (machine, rounds), split);
-                        misses
+                        let split = self.named(split);
+                        let cost = factors.replayed(prepared, &split, rounds);
+                        let mut costs = [0; GROUPS];
+                        costs[0] = cost.expect("machines with as many cores");
+                        costs
                     };
                     sets.par_iter().map(replay).collect()
                 }
@@ -320,17 +342,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn replayed(
-        &self,
-        prepared: &Prepared,
-        (machine, rounds): (&Machine, usize),
-        split: &Choice,
-    ) -> u64 {
+    fn named(&self, split: &Choice) -> Split {
         let placed = split.iter();
-        let placed = placed.map(|&(index, core)| (self.functions[index as usize], core));
-        let replay = prepared.replay_rounds(machine, &Split::new(placed), rounds);
-        let replay = replay.expect("a machine with as many cores");
-        replay.counters.l2.misses()
+        Split::new(placed.map(|&(index, core)| (self.functions[index as usize], core)))
     }
 
     /// What runs on these cores; nothing where splits are replayed in full.

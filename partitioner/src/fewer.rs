@@ -30,8 +30,11 @@ pub fn as_good<'f>(
     split: &Comparison,
     objective: Objective,
 ) -> Option<&'f Fewer> {
-    let most = split.after(objective) as f64 * AS_GOOD;
-    let is_as_good = |fewer: &&Fewer| fewer.held_out.after(objective) as f64 <= most;
+    let most = split.ratio(objective)? * AS_GOOD;
+    let is_as_good = |fewer: &&Fewer| {
+        let ratio = fewer.held_out.ratio(objective);
+        ratio.is_some_and(|ratio| ratio <= most)
+    };
     fewer.iter().find(is_as_good)
 }
 
@@ -87,6 +90,8 @@ mod tests {
             split: of(cycles),
             hops: 0,
             busy_cycles: Vec::new(),
+            weight: 1.0,
+            others: Vec::new(),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::Parts;
 use crate::strategy::Ranking;
+use crate::weights::{Factors, Weighted};
 use corehop_simulator::{Counters, Machine, Prepared, Replay, Setting, Split, replay_all};
 use corehop_traces::Trace;
 use rayon::prelude::*;
@@ -30,6 +31,10 @@ pub struct Comparison {
     pub hops: u64,
     /// With the split, the cycles of each core.
     pub busy_cycles: Vec<u64>,
+    /// How much this machine counts beside others.
+    pub weight: f64,
+    /// The same on the other machines, where several are weighed.
+    pub others: Vec<Comparison>,
 }
 
 impl Comparison {
@@ -38,8 +43,23 @@ impl Comparison {
         compare(self.baseline, split)
     }
 
-    /// The objective's value with the split as a share of that on one core; `None` when that is 0.
+    /// This machine's, and those of the others.
+    pub fn of_machines(&self) -> impl Iterator<Item = &Comparison> {
+        [self].into_iter().chain(&self.others)
+    }
+
+    /// The objective's value with the split as a share of that on one core, of several machines the
+    /// mean by their weights ([`crate::weights`]); `None` when the value on one core is 0.
     pub fn ratio(&self, objective: Objective) -> Option<f64> {
+        let weight: f64 = self.of_machines().map(|of| of.weight).sum();
+        let ratios = self
+            .of_machines()
+            .map(|of| Some(of.weight * of.ratio_here(objective)?));
+        ratios.sum::<Option<f64>>().map(|sum| sum / weight)
+    }
+
+    /// The same on this machine alone.
+    pub fn ratio_here(&self, objective: Objective) -> Option<f64> {
         let before = self.before(objective);
         (before > 0).then(|| self.after(objective) as f64 / before as f64)
     }
@@ -65,9 +85,10 @@ impl Comparison {
 pub struct Ranked {
     /// Its functions, each with its core.
     pub split: Placement,
-    /// What it was ranked by: L2 misses of the cores, each alone.
-    pub alone_l2_misses: u64,
-    /// The objective's value with all cores together, shared L3 included.
+    /// What it was ranked by, the cores each alone ([`crate::objective::Cost`]).
+    pub alone: u64,
+    /// The objective's value with all cores together, shared L3 included; in units of
+    /// 1 / [`crate::weights::ONE`] of one core's, where several machines are weighed.
     pub in_full: u64,
 }
 
@@ -105,14 +126,14 @@ impl Judged {
 pub struct Judge<'a> {
     /// The trace.
     pub trace: &'a Trace,
-    /// The machine.
-    pub machine: &'a Machine,
+    /// The machines.
+    pub machines: &'a [Weighted],
+    /// What is to be small on them.
+    pub factors: &'a Factors<'a>,
     /// Its requests.
     pub parts: &'a Parts,
     /// The searched ones, for splits at all functions.
     pub prepared: &'a Prepared,
-    /// What is to be small.
-    pub objective: Objective,
     /// Is told how far it is.
     pub progress: &'a dyn Progress,
 }
@@ -132,8 +153,7 @@ impl Judge<'_> {
         let (ranked, order) = self.in_full(ranked)?;
         let split = ranked[order[0]].split.clone();
         let runner_up = order.get(1).map(|&index| &ranked[index].split[..]);
-        let replay = |split: &[(u32, u32)]| self.prepared.replay(self.machine, &split_at(split));
-        let searched = compare(replay(&[])?.counters, &replay(&split)?);
+        let searched = self.on_searched_requests(&split)?;
         self.progress.advance(2);
         let (mut held_out, mut runner_up_held_out) = (None, None);
         if !self.parts.judging.is_empty() {
@@ -147,7 +167,7 @@ impl Judge<'_> {
         let judged = Judged {
             searched,
             held_out,
-            shared_cache_changed_rank: self.objective == Objective::L2 && order[0] != 0,
+            shared_cache_changed_rank: self.factors.objective == Objective::L2 && order[0] != 0,
             ranked,
             order,
             runner_up_held_out,
@@ -187,14 +207,15 @@ impl Judge<'_> {
     /// Replays splits on the searched requests, and orders their indices by the objective.
     fn in_full(&self, ranked: Vec<(u64, Placement)>) -> Result<(Vec<Ranked>, Vec<usize>), Error> {
         let rounds = rounds(self.parts.searched.len());
-        let in_full = |(alone_l2_misses, split): (u64, Placement)| {
-            let replay = self.prepared;
-            let replay = replay.replay_rounds(self.machine, &split_at(&split), rounds)?;
+        let in_full = |(alone, split): (u64, Placement)| {
+            let value = self
+                .factors
+                .replayed(self.prepared, &split_at(&split), rounds)?;
             self.progress.advance(1);
             Ok(Ranked {
                 split,
-                alone_l2_misses,
-                in_full: self.objective.of(&replay),
+                alone,
+                in_full: value,
             })
         };
         let ranked = ranked.into_par_iter().map(in_full);
@@ -204,6 +225,20 @@ impl Judge<'_> {
         Ok((ranked, order))
     }
 
+    /// A split beside everything on one core, once through the searched requests.
+    fn on_searched_requests(&self, split: &[(u32, u32)]) -> Result<Comparison, Error> {
+        let of_machine = |of: &Weighted| {
+            let replay = |split: &[(u32, u32)]| self.prepared.replay(&of.machine, &split_at(split));
+            Ok((of.weight, replay(&[])?, replay(split)?))
+        };
+        let replays = self.machines.iter().map(of_machine);
+        let replays: Vec<_> = replays.collect::<Result<_, Error>>()?;
+        let replays = replays
+            .iter()
+            .map(|(weight, one, split)| (*weight, one, split));
+        Ok(together(replays))
+    }
+
     /// Splits beside everything on one core, on the judging requests after the warm-up ones.
     fn on_judging_requests<'s>(
         &self,
@@ -211,19 +246,33 @@ impl Judge<'_> {
     ) -> Result<Vec<Comparison>, Error> {
         let options = self.parts.judging_options();
         let splits: Vec<Split> = [&[][..]].into_iter().chain(splits).map(split_at).collect();
-        let machine = self.machine;
-        let setting = |split| Setting { machine, split };
-        let settings: Vec<Setting<'_>> = splits.iter().map(setting).collect();
+        let settings = self.machines.iter().flat_map(|of| {
+            let machine = &of.machine;
+            splits.iter().map(move |split| Setting { machine, split })
+        });
+        let settings: Vec<Setting<'_>> = settings.collect();
         let replays = replay_all(self.trace, &settings, &options)?;
-        let compared = replays[1..]
-            .iter()
-            .map(|split| compare(replays[0].counters, split));
-        Ok(compared.collect())
+        let of_split = |split: usize| {
+            let of_machines = self.machines.iter().zip(replays.chunks(splits.len()));
+            together(of_machines.map(|(of, replays)| (of.weight, &replays[0], &replays[split])))
+        };
+        Ok((1..splits.len()).map(of_split).collect())
     }
 }
 
 fn split_at(placed: &[(u32, u32)]) -> Split {
     Split::new(placed.iter().copied())
+}
+
+/// One comparison of those of several machines: weight, everything on one core, and the split.
+fn together<'r>(of_machines: impl Iterator<Item = (f64, &'r Replay, &'r Replay)>) -> Comparison {
+    let compared = of_machines.map(|(weight, one, split)| Comparison {
+        weight,
+        ..compare(one.counters, split)
+    });
+    let mut others: Vec<Comparison> = compared.collect();
+    let first = others.remove(0);
+    Comparison { others, ..first }
 }
 
 fn compare(baseline: Counters, split: &Replay) -> Comparison {
@@ -233,5 +282,7 @@ fn compare(baseline: Counters, split: &Replay) -> Comparison {
         split: split.counters,
         hops: split.hops,
         busy_cycles: split.per_core.iter().map(|core| core.cycles).collect(),
+        weight: 1.0,
+        others: Vec::new(),
     }
 }

@@ -22,13 +22,14 @@ pub mod progress;
 pub mod requests;
 pub mod strategy;
 pub mod throughput;
+pub mod weights;
 
 pub use error::Error;
 pub use judge::{Comparison, Judged};
 
 use candidates::{Candidates, Rule};
 use checkpoint::{Checkpoint, Subject};
-use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions};
+use corehop_simulator::{Machine, Prepared, ReplayOptions};
 use corehop_traces::Trace;
 use delegation::{Delegate, Delegation, delegation};
 use evaluate::{Evaluator, Placement, rounds};
@@ -39,6 +40,7 @@ use progress::Progress;
 use requests::{Parts, Searched};
 use std::time::{Duration, Instant};
 use strategy::{Ranking, Search, Strategy};
+use weights::{Factors, Weighted};
 
 /// What to search for.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +61,8 @@ pub struct Settings<'a> {
     pub strategy: Option<Strategy>,
     /// Whether to look for calls that had better end with a hop back.
     pub delegate: Delegate,
+    /// Functions at the end of whose calls no thread can go back.
+    pub one_way: &'a [u32],
     /// Longest time to look for splits; the result then depends on the speed of the host.
     pub time_limit: Option<Duration>,
     /// Whether to find out if fewer cores do as well.
@@ -120,25 +124,37 @@ fn candidates_of(
     }
 }
 
-/// Searches `trace` for the split with the fewest L2 misses on `machine`.
+/// Searches `trace` for the split with the smallest value on `machines`. Hops back are asked
+/// about only where there is one machine.
 ///
 /// # Errors
 /// Too few requests or candidates, or what reading or replaying the trace says.
 ///
 /// # Panics
-/// When there are no cores, or fewer functions than cores: callers refuse that with their own
-/// words.
+/// When there is no machine, when there are no cores, or fewer functions than cores: callers refuse
+/// that with their own words.
 pub fn partition(
     trace: &Trace,
-    machine: &Machine,
+    machines: &[Weighted],
     settings: &Settings<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, Error> {
-    let mut outcome = search_and_judge(trace, machine, settings, progress)?;
+    let mut outcome = search_and_judge(trace, machines, settings, progress)?;
+    let [machine] = machines else {
+        return Ok(outcome);
+    };
     if settings.delegate == Delegate::Never || progress.is_stopped() {
         return Ok(outcome);
     }
-    let found = delegation(trace, machine, &outcome, settings.objective, progress)?;
+    let (machine, objective) = (&machine.machine, settings.objective);
+    let found = delegation(
+        trace,
+        machine,
+        &outcome,
+        settings.one_way,
+        objective,
+        progress,
+    )?;
     if settings.delegate == Delegate::Take {
         outcome.delegated.clone_from(&found.best.delegated);
         outcome.judged.searched.clone_from(&found.searched);
@@ -151,7 +167,7 @@ pub fn partition(
 /// The best split, whose threads stay where calls take them.
 fn search_and_judge(
     trace: &Trace,
-    machine: &Machine,
+    machines: &[Weighted],
     settings: &Settings<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, Error> {
@@ -167,17 +183,19 @@ fn search_and_judge(
         requests: Some(parts.searched.clone()),
         ..ReplayOptions::default()
     };
-    let prepared = Prepared::new(trace, &[machine], &functions, &options)?;
+    let simulated: Vec<&Machine> = machines.iter().map(|of| &of.machine).collect();
+    let prepared = Prepared::new(trace, &simulated, &functions, &options)?;
     let rounds = rounds(parts.searched.len());
-    let alone = Alone::new(&prepared, machine, rounds);
+    let factors = Factors::of(machines, settings.objective, &prepared, rounds)?;
+    let terms = factors.terms(&prepared, rounds);
     progress.end();
-    let mut evaluator = match &alone {
-        Some(alone) => Evaluator::new(alone, &functions),
-        None => Evaluator::in_full(&prepared, machine, &functions, rounds),
+    let mut evaluator = match &terms {
+        Some(terms) => Evaluator::new(terms, &functions),
+        None => Evaluator::in_full(&prepared, &factors, &functions, rounds),
     };
     if let Some(checkpoint) = settings.checkpoint {
         let subject = Subject {
-            machine: format!("{machine:?}"),
+            value: format!("{:?} {:?}", settings.objective, factors.machines),
             functions: functions.clone(),
             requests: parts.searched.clone(),
             rounds,
@@ -197,10 +215,10 @@ fn search_and_judge(
     evaluator.keep();
     let judge = Judge {
         trace,
-        machine,
+        machines,
+        factors: &factors,
         parts: &parts,
         prepared: &prepared,
-        objective: settings.objective,
         progress,
     };
     let (split, judged) = judge.judge(fewer::named(&ranking.best, &functions))?;

@@ -1,13 +1,14 @@
 //! What a split is to make small.
 //!
-//! The search ranks by private L2 misses, which fall apart into a sum over cores. No other
-//! objective is ranked so: misses of the shared L3 and hops belong to all cores together, and the
-//! floors of branch and bound are of L2 misses. So for every other objective more splits are
-//! replayed in full, and the one with the smallest value is taken. That is the best of these few;
-//! a split that is poor in L2 misses and good otherwise is not found.
+//! The search ranks by what each core does alone ([`Cost`]): misses of its private caches and hops
+//! to it are sums over cores. The shared L3 belongs to all cores together, and so does waiting for
+//! a busy core. So L3 misses are ranked by what reaches the L3, cycles as if the L3 held every
+//! line, throughput by cycles; of these more splits are replayed in full, and the one with the
+//! smallest value is taken. That is the best of these few.
 
 use crate::throughput::requests_per_cycle;
-use corehop_simulator::{Counters, Replay};
+use corehop_simulator::{CacheLevel, Counters, Machine, Replay, Tally};
+use corehop_traces::Kind;
 use serde::{Serialize, Serializer};
 
 /// What to make small; each but the last is a sum over all cores.
@@ -34,7 +35,80 @@ pub enum Objective {
     },
 }
 
+/// What one core alone adds to a split's value: so much for each of its misses, and for each hop to
+/// it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// A miss of the L1I, and of the L1D.
+    pub l1: [u64; 2],
+    /// An L2 miss of a fetch, and of a load or store.
+    pub l2: [u64; 2],
+    /// A hop.
+    pub hop: u64,
+}
+
+impl Cost {
+    /// Of the misses that a core counted.
+    pub fn of(&self, tally: &Tally) -> u64 {
+        let misses = |level, kinds: &[Kind]| -> u64 {
+            let misses = kinds.iter().map(|&kind| tally.misses(level, kind).total());
+            misses.sum()
+        };
+        let (fetches, data) = (&[Kind::Fetch][..], &[Kind::Load, Kind::Store][..]);
+        self.l1[0] * misses(CacheLevel::L1I, fetches)
+            + self.l1[1] * misses(CacheLevel::L1D, data)
+            + self.l2[0] * misses(CacheLevel::L2, fetches)
+            + self.l2[1] * misses(CacheLevel::L2, data)
+    }
+
+    /// A fetch that no private cache serves, and such a load or store.
+    pub fn of_missed(&self) -> [u64; 2] {
+        [self.l1[0] + self.l2[0], self.l1[1] + self.l2[1]]
+    }
+}
+
 impl Objective {
+    /// What the ranking charges a core of `machine`. Cycles are those beyond an L1 hit's, which all
+    /// splits have; an L2 miss takes as long as the L3, or memory where there is none.
+    pub fn cost(self, machine: &Machine) -> Cost {
+        let l2_misses = |l2| Cost {
+            l2,
+            ..Cost::default()
+        };
+        match self {
+            Objective::L2 | Objective::L3 => l2_misses([1, 1]),
+            Objective::Fetch => l2_misses([1, 0]),
+            Objective::Data => l2_misses([0, 1]),
+            Objective::L1 => Cost {
+                l1: [1, 1],
+                ..Cost::default()
+            },
+            Objective::Cycles | Objective::Throughput { .. } => {
+                let beyond = machine.l3.map(|l3| l3.latency_cycles);
+                let beyond = beyond.unwrap_or(machine.memory_latency_cycles);
+                let l2 = machine.l2.latency_cycles;
+                let later = |outer: u32, inner: u32| u64::from(outer.saturating_sub(inner));
+                Cost {
+                    l1: [machine.l1i, machine.l1d].map(|l1| later(l2, l1.latency_cycles)),
+                    l2: [later(beyond, l2); 2],
+                    hop: machine.hop_cost_cycles.into(),
+                }
+            }
+        }
+    }
+
+    /// What the ranking counts, in words.
+    pub fn ranked_by(self) -> &'static str {
+        match self {
+            Objective::L3 => "private L2 misses",
+            Objective::L2 => "private L2 misses",
+            Objective::L1 => "L1 misses",
+            Objective::Fetch => "private L2 misses of fetches",
+            Objective::Data => "private L2 misses of loads and stores",
+            Objective::Cycles | Objective::Throughput { .. } => "cycles without the L3's misses",
+        }
+    }
+
     /// The value of a replay.
     pub fn of(self, replay: &Replay) -> u64 {
         let busy_cycles: Vec<u64> = replay.per_core.iter().map(|core| core.cycles).collect();
@@ -91,11 +165,12 @@ impl Objective {
         }
     }
 
-    /// How many of the best splits by L2 misses are replayed in full.
+    /// How many of the best splits of the ranking are replayed in full: more where it leaves out
+    /// more than the L3's back-invalidations.
     pub fn replayed_in_full(self) -> usize {
         match self {
-            Objective::L2 => 5,
-            _ => 50,
+            Objective::L2 | Objective::L1 | Objective::Fetch | Objective::Data => 5,
+            Objective::L3 | Objective::Cycles | Objective::Throughput { .. } => 50,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 fn subject(seed: u32) -> Subject {
     Subject {
-        machine: format!("machine {seed}"),
+        value: format!("machine {seed}"),
         functions: vec![3, 1, seed],
         requests: vec![seed, 8],
         rounds: 2,

@@ -106,7 +106,7 @@ fn trace(folder: &Path) -> Trace {
 fn search(settings: &Settings<'_>) -> Result<Outcome, Error> {
     let folder = tempfile::tempdir().unwrap();
     let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
-    partition(&trace(folder.path()), &machine, settings, &Silent)
+    partition(&trace(folder.path()), &[machine.into()], settings, &Silent)
 }
 
 fn settings() -> Settings<'static> {
@@ -120,6 +120,7 @@ fn settings() -> Settings<'static> {
         objective: Objective::L2,
         strategy: None,
         delegate: Delegate::Never,
+        one_way: &[],
         time_limit: None,
         compare_fewer: true,
         checkpoint: None,

@@ -66,6 +66,10 @@ fn trace(path: &Path) -> Trace {
 }
 
 fn search(delegate: Delegate) -> Outcome {
+    search_with(delegate, &[])
+}
+
+fn search_with(delegate: Delegate, one_way: &[u32]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
     let settings = Settings {
@@ -77,12 +81,24 @@ fn search(delegate: Delegate) -> Outcome {
         objective: Objective::L2,
         strategy: None,
         delegate,
+        one_way,
         compare_fewer: false,
         time_limit: None,
         checkpoint: None,
     };
     let trace = trace(&folder.path().join("lookups.trace"));
-    partition(&trace, &machine, &settings, &Silent).unwrap()
+    partition(&trace, &[machine.into()], &settings, &Silent).unwrap()
+}
+
+#[test]
+fn a_function_that_cannot_go_back_is_not_asked_to() {
+    let outcome = search_with(Delegate::Take, &[1]);
+    let found = outcome.delegation.unwrap();
+    assert_eq!(found.tried, 2);
+    let alone = found.alone.iter().map(|variant| &variant.delegated[..]);
+    assert_eq!(alone.collect::<Vec<_>>(), [[0]]);
+    assert!(!found.best.delegated.contains(&1));
+    assert_eq!(outcome.delegated, found.best.delegated);
 }
 
 #[test]

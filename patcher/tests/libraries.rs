@@ -8,7 +8,9 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Statistics, joined, patched_all, plan_of, plan_of_all, run, start};
+use workshop::{
+    Statistics, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run, start,
+};
 
 const SQLITE: &str = "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0";
 const SHELL: &str = "/usr/bin/sqlite3";
@@ -70,6 +72,7 @@ impl Bench {
         let statistics = Statistics::read(&self.folder.path().join("statistics"));
         assert_eq!(statistics.0["backend"], backend);
         assert_eq!(statistics.total("failed_hops"), 0);
+        statistics.check_balance();
         statistics
     }
 }
@@ -77,13 +80,20 @@ impl Bench {
 #[test]
 fn the_shell_and_its_library_hop_at_every_entry() {
     let (shell, library) = (Path::new(SHELL), Path::new(SQLITE));
-    let plan = joined([plan_of_all(shell, 2), plan_of_all(library, 2)]);
-    assert!(plan.functions.len() > 2700, "{}", plan.functions.len());
-    let bench = bench(&plan);
+    for plan_of_each in [plan_of_all, plan_of_all_calls] {
+        let plan = joined([shell, library].map(|file| plan_of_each(file, 2)));
+        assert!(plan.functions.len() > 2700, "{}", plan.functions.len());
+        hops_at_every_entry(&plan, shell);
+    }
+}
+
+/// And back at the end of the calls of those that the plan has in that mode.
+fn hops_at_every_entry(plan: &Plan, shell: &Path) {
+    let bench = bench(plan);
     for backend in ["count", "carrier"] {
         let mut patched = Command::new(bench.hop.join("sqlite3"));
         patched.env("LD_LIBRARY_PATH", &bench.hop);
-        let hooks = InMemory::new(shell, &plan).unwrap();
+        let hooks = InMemory::new(shell, plan).unwrap();
         let mut in_memory = Command::new(shell);
         hooks.hook(&mut in_memory, None);
         for command in [&mut patched, &mut in_memory] {

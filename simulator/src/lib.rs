@@ -112,6 +112,7 @@ pub use replay::{Replay, ReplayOptions, Replayer};
 pub use sharded::alone::{Alone, Occurrence};
 pub use sharded::prepared::Prepared;
 pub use sharded::replay::{Setting, replay, replay_all};
+pub use sharded::unavoidable::{LANES, Unavoidable};
 pub use split::Split;
 pub use tally::Tally;
 pub use watch::{CacheLevel, Cause, Watch};

@@ -5,6 +5,7 @@ use super::{Mover, Report, Throughput};
 use crate::line::line;
 use crate::name::{of_owner, shortened};
 use crate::number::{change_between, grouped as count, share};
+use crate::partition::machines::first;
 use corehop_partitioner::alternatives::Placed;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
@@ -38,6 +39,13 @@ fn totals(text: &mut String, report: &Report<'_>) {
         count(after.requests),
         count(report.warm_up as u64)
     );
+    if first(&report.plan.machine).1 > 0 {
+        let planned = &report.plan.machine;
+        line!(
+            text,
+            "the plan is for {planned}; --machine names another of these\n"
+        );
+    }
     let cores = format!("{} cores", report.plan.cores);
     line!(
         text,

@@ -11,6 +11,8 @@ use corehop_partitioner::Comparison;
 use corehop_partitioner::draws::Verdicts;
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
+use corehop_partitioner::weights::ONE;
+use corehop_simulator::Machine;
 use serde_json::{Map, Value, json};
 
 impl Report<'_> {
@@ -23,8 +25,13 @@ impl Report<'_> {
         shortened(&self.trace.functions()[function as usize].name)
     }
 
-    fn break_even_cycles(&self) -> Option<f64> {
-        self.judged_on().break_even_cycles(self.machine)
+    /// Of each machine.
+    fn break_even_cycles(&self) -> impl Iterator<Item = (&Machine, Option<f64>)> {
+        let of_machines = self.machines.iter().zip(self.judged_on().of_machines());
+        of_machines.map(|(of, judged_on)| {
+            let machine = &of.machine;
+            (machine, judged_on.break_even_cycles(machine))
+        })
     }
 }
 
@@ -61,40 +68,47 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
             ""
         };
         let said = format!(
-            "{}{more}: the best {} by private L2 misses, ordered by {} of full replays",
+            "{}{more}: the best {} by {}, ordered by {} of full replays",
             order.join(" "),
             judged.order.len(),
+            report.settings.objective.ranked_by(),
             report.settings.objective.name()
         );
         lines.push(("ranks", said));
     }
     lines.extend(fewer(report).map(|said| ("fewer", said)));
-    let costs = grouped(report.machine.hop_cost_cycles.into());
-    let said = match report.break_even_cycles() {
+    for (machine, cycles) in report.break_even_cycles() {
+        let said = break_even(machine, cycles);
+        match report.machines {
+            [_] => lines.push(("break-even", said)),
+            _ => lines.push(("break-even", format!("{}: {said}", machine.name))),
+        }
+    }
+    let ratios = report.draws.iter().filter_map(|draw| draw.ratio);
+    let ratios: Vec<String> = ratios.map(change).collect();
+    match &ratios[..] {
+        [] => {}
+        [_] => lines.push(("draws", "one: more tell how much of this is chance".into())),
+        several => lines.push((
+            "draws",
+            format!("{}: searches with other seeds", several.join(", ")),
+        )),
+    }
+    lines
+}
+
+fn break_even(machine: &Machine, cycles: Option<f64>) -> String {
+    match cycles {
         None => "no request hops".into(),
         Some(cycles) if cycles <= 0.0 => {
             "at no hop cost: accesses alone take longer than on one core".into()
         }
         Some(cycles) => format!(
-            "where a hop costs {} cycles; on this machine it costs {costs}",
-            grouped(cycles as u64)
+            "where a hop costs {} cycles; on this machine it costs {}",
+            grouped(cycles as u64),
+            grouped(machine.hop_cost_cycles.into())
         ),
-    };
-    lines.push(("break-even", said));
-    let ratios = report.draws.iter().filter_map(|draw| draw.ratio);
-    let ratios: Vec<String> = ratios.map(change).collect();
-    match &ratios[..] {
-        [] => {}
-        [_] => lines.push((
-            "draws",
-            "one: --draws 3 tells how much of this is chance".into(),
-        )),
-        several => lines.push((
-            "draws",
-            format!("{}: the same search with other seeds", several.join(", ")),
-        )),
     }
-    lines
 }
 
 /// Places of the ranking that are shown.
@@ -155,6 +169,14 @@ fn connections(report: &Report<'_>) -> Option<u32> {
     }
 }
 
+/// A value of the ranking: a count, or of several machines a share of one core's.
+fn value(report: &Report<'_>, value: u64) -> Value {
+    match report.machines {
+        [_] => value.into(),
+        _ => (value as f64 / ONE as f64).into(),
+    }
+}
+
 /// The same as keys of the JSON object.
 pub fn keys(report: &Report<'_>) -> Map<String, Value> {
     let judged = &report.outcome.judged;
@@ -168,8 +190,8 @@ pub fn keys(report: &Report<'_>) -> Map<String, Value> {
         let ranked = &judged.ranked[index];
         json!({
             "rank_alone": index + 1,
-            "alone_l2_misses": ranked.alone_l2_misses,
-            "in_full": ranked.in_full,
+            "alone": value(report, ranked.alone),
+            "in_full": value(report, ranked.in_full),
             "functions": symbols(&ranked.split),
             "cores": cores(&ranked.split),
         })
@@ -179,7 +201,7 @@ pub fn keys(report: &Report<'_>) -> Map<String, Value> {
         json!({
             "functions": symbols(&next.split),
             "cores": cores(&next.split),
-            "in_full": next.in_full,
+            "in_full": value(report, next.in_full),
             "held_out": held_out.map(super::json::comparison),
         })
     });
@@ -196,8 +218,8 @@ pub fn keys(report: &Report<'_>) -> Map<String, Value> {
         "connections": connections(report),
         "ranks": ranks.collect::<Vec<_>>(),
         "runner_up": runner_up,
-        "hop_cost_cycles": report.machine.hop_cost_cycles,
-        "break_even_hop_cycles": report.break_even_cycles(),
+        "hop_cost_cycles": report.machines[0].machine.hop_cost_cycles,
+        "break_even_hop_cycles": report.break_even_cycles().next().and_then(|(_, cycles)| cycles),
         "fewer": fewer.collect::<Vec<_>>(),
         "as_good_cores": as_good.map(|fewer| fewer.cores),
         "draws": report.draws,

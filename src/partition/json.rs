@@ -2,6 +2,7 @@
 
 use super::{Report, doubts, returns, text};
 use corehop_partitioner::Comparison;
+use corehop_partitioner::weights::Weighted;
 use corehop_plans::Plan;
 use serde_json::{Value, json};
 
@@ -35,6 +36,7 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> String {
         "hops_per_request": hops.hops as f64 / hops.requests as f64,
         "shared_cache_changed_rank": outcome.judged.shared_cache_changed_rank,
         "returns": returns::value(report),
+        "machines": machines(report),
         "plan": plan.functions,
     });
     for (key, value) in doubts::keys(report) {
@@ -50,4 +52,33 @@ pub fn comparison(comparison: &Comparison) -> Value {
         "baseline": comparison.baseline,
         "split": comparison.split,
     })
+}
+
+/// What several machines say, each by itself; empty where there is one.
+fn machines(report: &Report<'_>) -> Vec<Value> {
+    let judged = &report.outcome.judged;
+    let (objective, searched) = (report.settings.objective, judged.searched.of_machines());
+    let of_machine = |(index, (of, searched)): (usize, (&Weighted, &Comparison))| {
+        let held_out = judged.held_out.as_ref();
+        let held_out = held_out.and_then(|held_out| held_out.of_machines().nth(index));
+        let hops = held_out.unwrap_or(searched);
+        json!({
+            "machine": of.machine.name,
+            "weight": of.weight,
+            "ratio": held_out.and_then(|held_out| held_out.ratio_here(objective)),
+            "searched": comparison(searched),
+            "held_out": held_out.map(comparison),
+            "hop_cost_cycles": of.machine.hop_cost_cycles,
+            "break_even_hop_cycles": hops.break_even_cycles(&of.machine),
+        })
+    };
+    match report.machines {
+        [_] => Vec::new(),
+        several => several
+            .iter()
+            .zip(searched)
+            .enumerate()
+            .map(of_machine)
+            .collect(),
+    }
 }

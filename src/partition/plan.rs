@@ -1,6 +1,6 @@
 //! The search's outcome as a plan.
 
-use super::Report;
+use super::{Report, machines};
 use corehop_partitioner::Comparison;
 use corehop_plans::{Expected, Mode, Plan, PlannedFunction, VERSION};
 
@@ -14,7 +14,7 @@ pub fn of(report: &Report<'_>) -> Plan {
     });
     Plan {
         version: VERSION,
-        machine: report.machine.name.clone(),
+        machine: machines::together(report.machines),
         trace: report.trace_name.into(),
         cores: report.settings.cores,
         seed: report.settings.seed,

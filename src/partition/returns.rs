@@ -22,8 +22,23 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
         let label = if lines.is_empty() { "returns" } else { "" };
         lines.push((label, of_variant(report, found, variant)));
     }
+    for (function, reason) in one_way(report) {
+        let label = if lines.is_empty() { "returns" } else { "" };
+        let name = names(report, &[*function]);
+        lines.push((label, format!("never back after {name}: {reason}")));
+    }
     lines.push(("", best(report, found)));
     lines
+}
+
+/// The functions of the split after which no thread can go back.
+fn one_way<'a>(report: &'a Report<'_>) -> impl Iterator<Item = &'a (u32, String)> {
+    let split = &report.outcome.split;
+    let is_chosen = |function: u32| split.iter().any(|placed| placed.0 == function);
+    report
+        .one_way
+        .iter()
+        .filter(move |(function, _)| is_chosen(*function))
 }
 
 /// One combination beside the split as the search found it, on the requests searched.
@@ -104,11 +119,16 @@ pub fn value(report: &Report<'_>) -> Value {
             "hops": variant.replay.hops,
         })
     };
+    let one_way_value = |(function, reason): &(u32, String)| {
+        let symbol = &report.trace.functions()[*function as usize].symbol;
+        json!({ "function": symbol, "reason": reason })
+    };
     let split =
         |of: &Comparison| json!({ "requests": of.requests, "counters": of.split, "hops": of.hops });
     json!({
         "rounds": found.rounds,
         "tried": found.tried,
+        "one_way": one_way(report).map(one_way_value).collect::<Vec<_>>(),
         "as_found": variant(&found.as_found),
         "alone": found.alone.iter().map(variant).collect::<Vec<_>>(),
         "best": variant(&found.best),

@@ -3,12 +3,13 @@
 //! One table says where splitting pays and where it stops to. No plan comes of it: whoever has read
 //! the table asks for the split of one row.
 
-use super::{Arguments, check_cores};
+use super::Arguments;
 use crate::failure::Failure;
 use crate::line::line;
 use crate::number::{change, grouped};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
+use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
@@ -34,7 +35,7 @@ impl Row<'_> {
 
 /// What to search.
 pub struct Sweep<'a> {
-    pub machines: &'a [Machine],
+    pub machines: &'a [Weighted],
     pub trace: &'a Trace,
     pub trace_name: &'a str,
     /// For each search, but for the number of cores, which is the largest.
@@ -44,11 +45,9 @@ pub struct Sweep<'a> {
 impl Sweep<'_> {
     /// Searches for 2 to `--cores` cores on each machine, and prints the table.
     pub fn run(&self, arguments: &Arguments, progress: &dyn Progress) -> Result<(), Failure> {
-        for machine in self.machines {
-            check_cores(arguments.cores, machine)?;
-        }
         let mut rows = Vec::new();
-        for machine in self.machines {
+        for one in self.machines.chunks(1) {
+            let machine = &one[0].machine;
             for cores in 2..=self.settings.cores {
                 if progress.is_stopped() && !rows.is_empty() {
                     break;
@@ -59,7 +58,7 @@ impl Sweep<'_> {
                     functions: arguments.functions.unwrap_or(cores),
                     ..*self.settings
                 };
-                let judged = match partition(self.trace, machine, &settings, progress) {
+                let judged = match partition(self.trace, one, &settings, progress) {
                     Ok(outcome) => outcome.judged,
                     // With fewer candidates than cores the table ends early.
                     Err(Error::TooFewCandidates { .. }) if cores > 2 => break,

@@ -44,15 +44,7 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Strin
         );
     }
     text.push('\n');
-    comparison(
-        &mut text,
-        "on the requests searched",
-        &outcome.judged.searched,
-        plan.cores,
-    );
-    if let Some(held_out) = &outcome.judged.held_out {
-        comparison(&mut text, "on requests not searched", held_out, plan.cores);
-    }
+    comparisons(&mut text, report);
     functions(&mut text, report, plan);
     for (label, said) in doubts::lines(report) {
         say(&mut text, label, &said);
@@ -76,7 +68,14 @@ pub fn verdict(report: &Report<'_>) -> String {
     let Some(held_out) = &report.outcome.judged.held_out else {
         return "not judged: every request was searched".into();
     };
-    let name = objective.name();
+    let name = match report.machines {
+        [_] => objective.name().to_owned(),
+        several => format!(
+            "{} in the mean of {} machines",
+            objective.name(),
+            several.len()
+        ),
+    };
     match held_out.ratio(objective) {
         None => format!("nothing to gain: no {name} on one core"),
         Some(ratio) if ratio >= 1.0 => {
@@ -136,6 +135,36 @@ fn candidates(report: &Report<'_>) -> String {
         write!(said, "; {left_out} more cannot be patched").expect("writing to a string");
     }
     said
+}
+
+/// By machine, what was searched and what was not.
+fn comparisons(text: &mut String, report: &Report<'_>) {
+    let (judged, cores) = (&report.outcome.judged, report.settings.cores);
+    let objective = report.settings.objective;
+    for (index, (of, searched)) in report
+        .machines
+        .iter()
+        .zip(judged.searched.of_machines())
+        .enumerate()
+    {
+        let held_out = judged.held_out.as_ref();
+        let held_out = held_out.and_then(|held_out| held_out.of_machines().nth(index));
+        if report.machines.len() > 1 {
+            let ratio = held_out.unwrap_or(searched).ratio_here(objective);
+            let ratio = ratio.map_or("nothing to gain".into(), change);
+            let said = format!(
+                "{}, weight {}: {ratio} {}",
+                of.machine.name,
+                of.weight,
+                objective.name()
+            );
+            say(text, "machine", &said);
+        }
+        comparison(text, "on the requests searched", searched, cores);
+        if let Some(held_out) = held_out {
+            comparison(text, "on requests not searched", held_out, cores);
+        }
+    }
 }
 
 fn comparison(text: &mut String, title: &str, comparison: &Comparison, cores: u32) {

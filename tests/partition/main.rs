@@ -28,8 +28,13 @@ const SAMPLE: &str = concat!(
 /// Three requests keep these searches short.
 const SHORT: [&str; 4] = ["--cores", "2", "--requests", "3"];
 
+/// One draw, unless more say otherwise.
 fn json(more: &[&str]) -> Value {
-    let output = partition(&[&SHORT[..], &["--json"], more].concat());
+    let draws = match more.contains(&"--draws") {
+        true => &[][..],
+        false => &["--draws", "1"],
+    };
+    let output = partition(&[&SHORT[..], &["--json"], draws, more].concat());
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }

@@ -217,6 +217,8 @@ fn a_plan_that_does_not_pay_is_written_only_anyway() {
     let anyway = partition(&[&roomy[..], &["--anyway"]].concat());
     assert!(anyway.status.success(), "{anyway:?}");
     assert!(path.exists());
+    let again = |how| partition(&[&roomy[..], &[how]].concat()).status.code();
+    assert_eq!((again("--anyway"), again("--force")), (Some(4), Some(0)));
 }
 
 #[test]
@@ -233,7 +235,37 @@ fn a_sweep_says_on_which_machines_splitting_pays() {
         does_not,
         "splitting does not pay here, on any number of cores"
     );
-    let (code, said) = refused(&[&SHORT[..], &sweep[5..]].concat());
+    let weights = ["--sweep", "--machine", "xeon-8480=2,graviton3"];
+    let (code, said) = refused(&[&SHORT[..], &weights].concat());
     assert_eq!(code, 2);
-    assert!(said.contains("add --sweep"), "{said}");
+    assert!(said.contains("weights mean nothing"), "{said}");
+}
+
+#[test]
+fn several_machines_are_weighed_against_each_other() {
+    let machines = ["--machine", "xeon-e5-2620-v4=3,xeon-8480", "--draws", "1"];
+    let found = json(&machines);
+    let ratios = found["machines"].as_array().unwrap().iter().map(|of| {
+        let misses = |side: &str| of["held_out"][side]["l2"]["misses"].as_f64().unwrap();
+        assert_eq!(of["ratio"], misses("split") / misses("baseline"));
+        (
+            of["weight"].as_f64().unwrap(),
+            misses("split") / misses("baseline"),
+        )
+    });
+    let [(3.0, small), (1.0, large)] = ratios.collect::<Vec<_>>()[..] else {
+        panic!("{found}");
+    };
+    assert!(small < large, "{small} and {large}");
+    let mean = found["draws"][0]["ratio"].as_f64().unwrap();
+    assert!((mean - (3.0 * small + large) / 4.0).abs() < 1e-12, "{mean}");
+    assert_eq!(found["machine"], "xeon-e5-2620-v4=3,xeon-8480=1");
+    assert_eq!(found["returns"], Value::Null);
+    // The ranking's values are shares of one core's, too.
+    let alone = found["ranks"][0]["alone"].as_f64().unwrap();
+    assert!(alone < 10.0, "{alone}");
+    let back = ["--returns", "auto", "--machine", "xeon-8480,graviton3"];
+    let (code, said) = refused(&[&SHORT[..], &back].concat());
+    assert_eq!(code, 2);
+    assert!(said.contains("chosen for one machine"), "{said}");
 }

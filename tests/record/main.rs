@@ -5,6 +5,7 @@
 
 mod endings;
 mod forks_and_libraries;
+mod going_back;
 mod known_accesses;
 mod recording;
 mod redis;

@@ -1,13 +1,19 @@
 //! What runs on which core of a split: intervals of each thread's occurrences, from call to call.
 
-use super::keys::{Key, Prefixes};
+use super::keys::{Key, Prefixes, random};
 use super::{Choice, cores_of};
 use corehop_simulator::Alone;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// The occurrences of one core, as intervals.
-pub(super) type Intervals = Vec<(u32, u32)>;
+/// What runs on one core.
+#[derive(Clone, Default)]
+pub(super) struct Intervals {
+    /// Its occurrences.
+    pub runs: Vec<(u32, u32)>,
+    /// How often a thread hops there.
+    pub hops: u64,
+}
 
 /// The calls at which threads may move.
 pub(super) struct Calls {
@@ -57,38 +63,55 @@ impl Calls {
         self.threads.iter().map(of).collect()
     }
 
-    /// By core, the key of the occurrences that run there.
+    /// By core, the key of the occurrences that run there, and of those that a thread which begins
+    /// with one hops for.
     pub fn keys(&self, split: &Choice) -> Vec<Key> {
         let mut keys = vec![0; cores_of(split)];
-        self.place(split, |core, occurrences| {
+        self.place(split, |core, occurrences, hops_at_once| {
             keys[core] ^= self.prefixes.key(&[occurrences]);
+            if hops_at_once {
+                keys[core] ^= random(u64::MAX / 4 + u64::from(occurrences.0));
+            }
         });
         keys
     }
 
-    /// By core, the occurrences that run there.
+    /// By core, what runs there.
     pub fn intervals(&self, split: &Choice) -> Vec<Intervals> {
-        let mut intervals = vec![Intervals::new(); cores_of(split)];
-        self.place(split, |core, occurrences| intervals[core].push(occurrences));
+        let mut intervals = vec![Intervals::default(); cores_of(split)];
+        let starts: HashSet<u32> = self.threads.iter().map(|t| t.occurrences.start).collect();
+        self.place(split, |core, occurrences, hops_at_once| {
+            let of_core = &mut intervals[core];
+            of_core.hops += u64::from(hops_at_once || !starts.contains(&occurrences.0));
+            of_core.runs.push(occurrences);
+        });
         intervals
     }
 
-    /// Tells where each occurrence runs, in intervals.
-    fn place(&self, split: &Choice, mut tell: impl FnMut(usize, (u32, u32))) {
+    /// Tells where each occurrence runs, in intervals, and whether a thread hops before its first
+    /// one. Every interval but a thread's first begins with a hop.
+    fn place(&self, split: &Choice, mut tell: impl FnMut(usize, (u32, u32), bool)) {
         let mut core_of = vec![u32::MAX; self.functions];
         for &(function, core) in split {
             core_of[function as usize] = core;
         }
         for thread in &self.threads {
             let (mut core, mut begin) = (0, thread.occurrences.start);
+            let at_once = |core: u32, begin: u32| core != 0 && begin == thread.occurrences.start;
             for &(function, occurrence) in &thread.calls {
                 let to = core_of[function as usize];
                 if to != u32::MAX && to != core {
-                    tell(core as usize, (begin, occurrence));
+                    if begin < occurrence {
+                        tell(core as usize, (begin, occurrence), at_once(core, begin));
+                    }
                     (core, begin) = (to, occurrence);
                 }
             }
-            tell(core as usize, (begin, thread.occurrences.end));
+            tell(
+                core as usize,
+                (begin, thread.occurrences.end),
+                at_once(core, begin),
+            );
         }
     }
 }

@@ -1,13 +1,13 @@
-//! What sets of occurrences miss on the lines of each residue.
+//! What sets of occurrences cost on the lines of each residue.
 //!
 //! Sets that differ share most residues: only occurrences that touch lines of a residue matter
-//! there. So each residue remembers by its own keys, and each is simulated on one host thread.
+//! there. So each residue remembers by its own keys, and each is simulated on one host thread, on
+//! one machine after the other.
 
 use super::calls::Intervals;
 use super::keys::{ByKey, Key, Prefixes};
-use super::{GROUPS, UNKNOWN};
-use corehop_simulator::{Alone, CacheLevel, Tally};
-use corehop_traces::Kind;
+use super::{GROUPS, Term, UNKNOWN};
+use corehop_simulator::Alone;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -51,19 +51,20 @@ impl Residues {
         residues.for_each(|(residue, known)| residue.known.extend(known));
     }
 
-    /// Misses of a core on which each of `sets` runs, by group; unknown in other groups.
+    /// What a core costs on which each of `sets` runs, by group; unknown in other groups.
     pub fn simulate(
         &mut self,
-        alone: &Alone,
+        terms: &[Term],
         sets: &[Intervals],
         groups: &Range<usize>,
     ) -> Vec<[u64; GROUPS]> {
-        let runs: Vec<Vec<bool>> = sets.iter().map(|set| runs(alone, set)).collect();
+        let runs: Vec<Vec<bool>> = sets.iter().map(|set| runs(&terms[0].alone, set)).collect();
         let simulate = |(index, residue): (usize, &mut Residue)| -> (usize, Vec<u64>) {
             let misses = |(set, runs): (&Intervals, &Vec<bool>)| {
-                let key = residue.prefixes.key(set);
+                let key = residue.prefixes.key(&set.runs);
                 let known = residue.known.entry(key);
-                *known.or_insert_with(|| l2_misses(&alone.tally(index, runs)))
+                let cost = |term: &Term| term.cost_of(index, runs);
+                *known.or_insert_with(|| terms.iter().map(cost).sum())
             };
             let misses = sets.iter().zip(&runs).map(misses);
             (index % GROUPS, misses.collect())
@@ -87,14 +88,8 @@ impl Residues {
 
 fn runs(alone: &Alone, set: &Intervals) -> Vec<bool> {
     let mut runs = vec![false; alone.occurrences().len()];
-    for &(begin, end) in set {
+    for &(begin, end) in &set.runs {
         runs[begin as usize..end as usize].fill(true);
     }
     runs
-}
-
-fn l2_misses(tally: &Tally) -> u64 {
-    let kinds = [Kind::Fetch, Kind::Load, Kind::Store];
-    let misses = kinds.map(|kind| tally.misses(CacheLevel::L2, kind).total());
-    misses.iter().sum()
 }

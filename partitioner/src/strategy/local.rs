@@ -16,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 pub(super) struct Local;
 
 /// Random splits it starts from, besides the greedy one.
-const RESTARTS: usize = 8;
+const RESTARTS: usize = 3;
 
 impl Explore for Local {
     fn explore(&self, run: &mut Run<'_, '_>) -> u64 {
@@ -30,22 +30,28 @@ impl Explore for Local {
             if run.is_over() {
                 break;
             }
-            let Some(mut current) = run.offer(vec![start]) else {
-                break;
-            };
-            while !run.is_over() {
-                let neighbours = space.neighbours(&current.1);
-                match run.offer(neighbours) {
-                    Some(better) if better.0 < current.0 => current = better,
-                    _ => break,
-                }
-            }
+            descend(start, run);
         }
         run.evaluator.floor()
     }
 }
 
-fn greedy(run: &mut Run<'_, '_>) -> Choice {
+/// Takes the best change after the other from `start` on, for as long as it helps.
+pub(super) fn descend(start: Choice, run: &mut Run<'_, '_>) {
+    let Some(mut current) = run.offer(vec![start]) else {
+        return;
+    };
+    while !run.is_over() {
+        let neighbours = run.space.neighbours(&current.1);
+        match run.offer(neighbours) {
+            Some(better) if better.0 < current.0 => current = better,
+            _ => break,
+        }
+    }
+}
+
+/// One function after the other, each where it helps most.
+pub(super) fn greedy(run: &mut Run<'_, '_>) -> Choice {
     let search = *run.search;
     let mut greedy = Choice::new();
     for chosen in 0..run.space.functions {

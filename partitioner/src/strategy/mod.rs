@@ -1,13 +1,15 @@
 //! Which splits to evaluate, so that the best is found, and what can be said of it then.
 //!
-//! Every strategy offers splits to one list of the best and ends with a *floor*: a number of misses
-//! that no split, looked at or not, goes below. When the floor is the best split's own count, that
-//! split is proven optimal (among splits that hop at these functions, one a core, ranked by private
-//! L2 misses); else the two say how far from the best possible it can be. Ties go to the split that
-//! comes first in lexicographic order, so the result depends on the seed alone.
+//! Every strategy offers splits to one list of the best and ends with a *floor*: a cost, as of L2
+//! misses, that no split, looked at or not, goes below. When the floor is the best split's own
+//! cost, that split is proven optimal (among splits that hop at these functions, one a core, ranked
+//! by what each core costs alone); else the two say how far from the best possible it can be. Ties
+//! go to the split that comes first in lexicographic order, so the result depends on the seed
+//! alone.
 
 mod bound;
 mod exhaustive;
+mod graph;
 mod local;
 mod outlook;
 mod partial;
@@ -28,6 +30,9 @@ pub const EXHAUSTIVE_SPLITS: u128 = 10_000;
 
 /// More splits than this are not all tried where branch and bound does not get through.
 pub const EXHAUSTIVE_INSTEAD: u128 = 2_000_000;
+
+/// Partial splits that branch and bound keeps at a time.
+const MOST_STATES: usize = 1 << 18;
 
 /// As many as are all tried, where cores share an L2 and each split is replayed in full.
 pub const EXHAUSTIVE_REPLAYS: u128 = 2_000;

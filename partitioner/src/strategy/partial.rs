@@ -5,18 +5,21 @@
 //! chosen function before its first undecided one: no later decision changes what runs there. What
 //! is not settled depends on earlier decisions only through the first chosen functions of the lists
 //! still open. Partial splits that agree in those, and in their number of functions, have
-//! completions in common at the same further cost, so only the cheapest few of them can lead to the
-//! best few: the others are left out (Bellman's principle).
+//! completions in common at the same further cost, so they are one state, and what lies ahead of it
+//! is looked at once (Bellman's principle).
 
 use super::outlook::{ABSENT, Outlook};
-use crate::evaluate::{Choice, CoreSet};
+use crate::evaluate::Choice;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Partial splits with the same future.
 pub(super) struct State {
-    /// The cheapest few, ascending, with the misses of their settled cores.
-    pub splits: Vec<(u64, Choice)>,
-    /// Chosen functions whose cores are not settled, ascending; the same for all `splits`.
+    /// One of them.
+    pub split: Choice,
+    /// What the settled cores of any of them miss at least.
+    pub least: u64,
+    /// Chosen functions whose cores are not settled, ascending; the same for all.
     open: Vec<u32>,
     /// By list, where the first chosen function stands, as far as it still matters.
     firsts: Vec<u16>,
@@ -24,10 +27,12 @@ pub(super) struct State {
 
 /// A state, and the functions whose cores have just been settled.
 pub(super) struct Child {
+    /// Index of the state that it comes from.
+    pub parent: usize,
+    /// Whether the function decided last is in.
+    pub is_in: bool,
     pub state: State,
-    settled: Vec<u32>,
-    /// What runs on their cores, once it is asked for.
-    pub sets: Vec<CoreSet>,
+    pub settled: Vec<u32>,
 }
 
 /// Whether a split of so many functions can be completed: how many are chosen, and how many are
@@ -38,22 +43,18 @@ impl State {
     /// Nothing is decided.
     pub fn empty(outlook: &Outlook) -> State {
         State {
-            splits: vec![(0, Choice::new())],
+            split: Choice::new(),
+            least: 0,
             open: Vec::new(),
             firsts: vec![ABSENT; outlook.lists.len()],
         }
-    }
-
-    /// No completion misses less.
-    pub fn bound(&self) -> u64 {
-        self.splits[0].0
     }
 }
 
 impl Child {
     /// The functions just settled, each with a split that it is settled in and its core there.
     pub fn settled_cores(&self) -> impl Iterator<Item = (&Choice, usize)> {
-        let split = &self.state.splits[0].1;
+        let split = &self.state.split;
         let core = move |of: &u32| (split, split.partition_point(|(function, _)| function < of));
         self.settled.iter().map(core)
     }
@@ -68,33 +69,37 @@ pub(super) fn expand(
 ) -> Vec<Child> {
     let left = outlook.of_functions.len() as u32 - function - 1;
     let mut children = Vec::new();
-    for state in states {
-        let chosen = state.splits[0].1.len() as u32;
-        if fits(chosen, left) {
-            children.push(decided(outlook, state, function, false));
-        }
-        if fits(chosen + 1, left) {
-            children.push(decided(outlook, state, function, true));
+    for (parent, state) in states.iter().enumerate() {
+        let chosen = state.split.len() as u32;
+        for is_in in [false, true] {
+            if fits(chosen + u32::from(is_in), left) {
+                let (state, settled) = decided(outlook, state, function, is_in);
+                children.push(Child {
+                    parent,
+                    is_in,
+                    state,
+                    settled,
+                });
+            }
         }
     }
     children
 }
 
-fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> Child {
-    let mut splits = state.splits.clone();
+/// The state with one more function decided, and the functions which that settles.
+fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> (State, Vec<u32>) {
+    let mut split = state.split.clone();
     let mut firsts = state.firsts.clone();
     let mut open = state.open.clone();
     if is_in {
-        splits
-            .iter_mut()
-            .for_each(|(_, split)| split.push((function, split.len() as u32)));
+        split.push((function, split.len() as u32));
         open.push(function);
         for (first, list) in firsts.iter_mut().zip(&outlook.lists) {
             *first = list.place(function).min(*first);
         }
     }
     let decided = function + 1;
-    let begins = splits[0].1.first().map(|&(function, _)| function);
+    let begins = split.first().map(|&(function, _)| function);
     let of_beginnings = |of: u32| (begins == Some(of)).then_some(&outlook.of_beginnings);
     let lists = |of: u32| {
         let of_function = outlook.of_functions[of as usize].iter();
@@ -123,36 +128,33 @@ fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> Chil
         .zip(matters)
         .filter(|(_, matters)| !matters);
     unimportant.for_each(|(first, _)| *first = ABSENT);
-    Child {
-        state: State {
-            splits,
-            open,
-            firsts,
-        },
-        settled,
-        sets: Vec::new(),
-    }
+    let state = State {
+        split,
+        least: state.least,
+        open,
+        firsts,
+    };
+    (state, settled)
 }
 
-/// One state for all with the same future, each with the `keep` cheapest.
-pub(super) fn merge(states: impl Iterator<Item = State>, keep: usize) -> Vec<State> {
+/// One state for all with the same future; and for each given its place among them.
+pub(super) fn merge(states: impl Iterator<Item = State>) -> (Vec<State>, Vec<usize>) {
     let mut merged: Vec<State> = Vec::new();
     let mut index_of: HashMap<(usize, Vec<u32>, Vec<u16>), usize> = HashMap::new();
-    for mut state in states {
-        let chosen = state.splits[0].1.len();
-        let future = (chosen, state.open.clone(), state.firsts.clone());
-        match index_of.get(&future) {
-            Some(&index) => {
-                let splits: &mut Vec<_> = &mut merged[index].splits;
-                splits.append(&mut state.splits);
-                splits.sort_unstable();
-                splits.truncate(keep);
+    let place = |state: State| {
+        let future = (state.split.len(), state.open.clone(), state.firsts.clone());
+        match index_of.entry(future) {
+            Entry::Occupied(entry) => {
+                let least = &mut merged[*entry.get()].least;
+                *least = state.least.min(*least);
+                *entry.get()
             }
-            None => {
-                index_of.insert(future, merged.len());
+            Entry::Vacant(entry) => {
                 merged.push(state);
+                *entry.insert(merged.len() - 1)
             }
         }
-    }
-    merged
+    };
+    let places = states.map(place).collect();
+    (merged, places)
 }

@@ -29,6 +29,13 @@ impl Space {
         combinations(self.candidates.into(), self.functions.into()).saturating_mul(partitions)
     }
 
+    /// Whether a split can be completed of which so many functions are chosen and so many not
+    /// decided yet; with a core for each function.
+    pub fn fits(&self) -> impl Fn(u32, u32) -> bool + use<> {
+        let cores = self.cores;
+        move |chosen, left| chosen <= cores && chosen + left >= cores
+    }
+
     /// The first split in the order of [`Space::successor`].
     pub fn first(&self) -> Choice {
         self.placed(0..self.functions)

@@ -14,7 +14,7 @@
 use super::prepared::Prepared;
 use super::shard::{Entry, PIECE, Shard, kind};
 use crate::geometry::Geometry;
-use crate::machine::Machine;
+use crate::machine::{Inclusion, Level, Machine};
 use crate::tally::Tally;
 use crate::world::World;
 use corehop_traces::Kind;
@@ -33,13 +33,16 @@ pub struct Occurrence {
 pub struct Alone {
     occurrences: Vec<Occurrence>,
     residues: Vec<Residue>,
+    /// Most lines of one set of the L2 that the private caches hold at a time.
+    pub(super) held_lines: u32,
 }
 
 /// The lines of one residue.
 struct Residue {
     /// One core's empty private caches, which know the lines.
     core: World,
-    lines: u64,
+    /// By line, its set in the L2, of those that the residue has.
+    l2_sets: Vec<u32>,
     entries: Vec<Entry>,
     /// Lines stored to, distinct within a stretch.
     stores: Vec<u32>,
@@ -74,12 +77,14 @@ impl Alone {
             ..machine.clone()
         };
         let geometry = Geometry::new(&private, 1, prepared.residues);
+        let last_set = machine.l2.sets() / prepared.residues - 1;
         let residue = |(shard, entries): &(Shard, Vec<Entry>)| {
             let mut core = World::new(&geometry);
             let lines = shard.lines.numbers();
             core.register(lines);
+            let l2_sets = lines.iter().map(|quotient| (quotient & last_set) as u32);
             Residue::new(
-                (core, lines.len() as u64),
+                (core, l2_sets.collect()),
                 entries,
                 &of_pieces,
                 occurrences.len(),
@@ -89,6 +94,7 @@ impl Alone {
         Some(Alone {
             occurrences,
             residues,
+            held_lines: held_lines(machine, prepared.residues),
         })
     }
 
@@ -103,7 +109,7 @@ impl Alone {
     /// # Panics
     /// When there are not so many residues.
     pub fn lines(&self, residue: usize) -> u64 {
-        self.residues[residue].lines
+        self.l2_sets(residue).len() as u64
     }
 
     /// Number of touches that a core goes through on which everything runs.
@@ -134,6 +140,21 @@ impl Alone {
         self.residues[residue].tally(runs)
     }
 
+    /// By line of `residue`, its set in the L2.
+    pub(super) fn l2_sets(&self, residue: usize) -> &[u32] {
+        &self.residues[residue].l2_sets
+    }
+
+    /// Tells every touch of `residue` in replay order, with the occurrence that it belongs to.
+    pub(super) fn each_touch(&self, residue: usize, mut tell: impl FnMut(u32, Entry)) {
+        let residue = &self.residues[residue];
+        for stretch in &residue.stretches {
+            let entries = stretch.entries.start as usize..stretch.entries.end as usize;
+            let entries = residue.entries[entries].iter();
+            entries.for_each(|&entry| tell(stretch.occurrence, entry));
+        }
+    }
+
     /// Bytes of memory it takes, without the caches.
     pub fn size_bytes(&self) -> usize {
         let of_residue = |residue: &Residue| {
@@ -149,14 +170,14 @@ impl Alone {
 impl Residue {
     /// `of_pieces` says, round after round, which of the `occurrences` each piece belongs to.
     fn new(
-        (core, lines): (World, u64),
+        (core, l2_sets): (World, Vec<u32>),
         entries: &[Entry],
         of_pieces: &[Vec<u32>],
         occurrences: usize,
     ) -> Residue {
         let mut residue = Residue {
             core,
-            lines,
+            l2_sets,
             entries: Vec::with_capacity(entries.len()),
             stores: Vec::new(),
             stretches: Vec::new(),
@@ -229,6 +250,17 @@ impl Residue {
             stores = stores_end;
         }
         core.tally()[0].clone()
+    }
+}
+
+/// Most lines of one set of the L2 that a core's private caches hold at a time: the ways of the L2,
+/// and where it need not include the L1s also all of theirs in a residue.
+fn held_lines(machine: &Machine, residues: u64) -> u32 {
+    let of_residue = |level: &Level| level.ways * (level.sets() / residues) as u32;
+    let l2 = machine.l2.ways;
+    match machine.l2.inclusion {
+        Inclusion::Inclusive => l2,
+        _ => l2 + of_residue(&machine.l1i) + of_residue(&machine.l1d),
     }
 }
 

@@ -4,8 +4,9 @@
 //! blocks' pieces into replay order; [`shard`] numbers the lines of a residue; [`placement`] says
 //! which core each piece runs on; [`simulate`] runs a shard through its caches. [`pass`] does all
 //! this for a trace, batch by batch. [`replay`] simulates on the way; [`prepared`] keeps the
-//! condensed streams for later, and [`alone`] runs one core of them. Equal, on every count, to
-//! [`crate::Replayer`], which knows nothing of all this.
+//! condensed streams for later, [`alone`] runs one core of them, and [`unavoidable`] counts what
+//! any core must miss of them. Equal, on every count, to [`crate::Replayer`], which knows nothing
+//! of all this.
 
 pub(crate) mod alone;
 pub(crate) mod condense;
@@ -18,3 +19,4 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod shard;
 pub(crate) mod simulate;
+pub(crate) mod unavoidable;

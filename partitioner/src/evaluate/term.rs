@@ -1,0 +1,47 @@
+//! One core of one machine, and what its misses and hops cost.
+//!
+//! A split's cost is a sum over cores and over machines; a term is one machine's part of it. Costs
+//! are whole numbers, so that sums do not depend on their order.
+
+use crate::objective::Cost;
+use corehop_simulator::Alone;
+
+/// What one core adds to a split's cost on one machine.
+pub struct Term {
+    /// The core.
+    pub alone: Alone,
+    /// What its misses and hops cost.
+    pub cost: Cost,
+    /// What that is multiplied by.
+    pub factor: u64,
+}
+
+impl Term {
+    /// Of L2 misses alone.
+    pub fn l2(alone: Alone) -> Term {
+        let cost = Cost {
+            l2: [1, 1],
+            ..Cost::default()
+        };
+        let factor = 1;
+        Term {
+            alone,
+            cost,
+            factor,
+        }
+    }
+
+    pub(super) fn cost_of(&self, residue: usize, runs: &[bool]) -> u64 {
+        self.factor * self.cost.of(&self.alone.tally(residue, runs))
+    }
+
+    pub(super) fn cost_of_hops(&self, hops: u64) -> u64 {
+        self.factor * self.cost.hop * hops
+    }
+
+    /// Every line of a residue must come to some core once.
+    pub(super) fn floor(&self, residue: usize) -> u64 {
+        let cost = self.cost.of_missed().into_iter().min().unwrap_or(0);
+        self.factor * cost * self.alone.lines(residue)
+    }
+}

@@ -1,0 +1,307 @@
+//! Partial splits as a graph, in which every way from the first to the last layer is a split.
+//!
+//! A layer has the partial splits with so many functions decided, those with the same future
+//! ([`super::partial`]) as one. A step decides one more function, in or out, and costs what the
+//! cores miss that this settles. So a split's misses are the length of its way, the best split is a
+//! shortest way, and with too small numbers for the costs it is a floor. The graph is built once;
+//! how often lengths are looked up then hardly matters.
+
+use super::outlook::Outlook;
+use super::partial::{Child, State, expand, merge};
+use super::{MOST_STATES, Run};
+use crate::evaluate::{Choice, CoreSet, GROUPS};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The graph.
+#[derive(Default)]
+pub(super) struct Graph {
+    /// By function, the steps that decide it.
+    steps: Vec<Vec<Step>>,
+    /// By number of decided functions, the number of partial splits.
+    states: Vec<usize>,
+    /// What steps settle, as indices of sets.
+    settled: Vec<u32>,
+    /// What runs on settled cores, each once.
+    sets: Vec<Settled>,
+    index_of: HashMap<CoreSet, u32>,
+}
+
+struct Step {
+    from: u32,
+    to: u32,
+    is_in: bool,
+    settled: Range<u32>,
+}
+
+/// A set of occurrences that some step settles.
+struct Settled {
+    set: CoreSet,
+    /// A split with a core on which just these run, and the core.
+    split: Choice,
+    core: usize,
+    /// What it is known to miss.
+    cost: u64,
+    /// Of that, what it misses at least, by group; of the first groups it was simulated instead.
+    least: [u64; GROUPS],
+    simulated: usize,
+}
+
+/// By number of decided functions, the length of a way, by partial split.
+type Lengths = Vec<Vec<u64>>;
+
+/// No way.
+const NONE: u64 = u64::MAX;
+
+/// Partial splits of a layer before those are left out whose cores miss too much when simulated.
+const CROWD: usize = 1 << 16;
+
+impl Graph {
+    /// Of splits that miss no more than `most`; `Err` with a floor when there are too many partial
+    /// splits. A search that is over goes on while they are few: that takes a moment, and without
+    /// it there is no floor to speak of.
+    pub fn new(outlook: &Outlook, most: u64, run: &mut Run<'_, '_>) -> Result<Graph, u64> {
+        let mut graph = Graph {
+            states: vec![1],
+            ..Graph::default()
+        };
+        let mut states = vec![State::empty(outlook)];
+        for function in 0..run.space.candidates {
+            let bound = states.iter().map(|state| state.least).min().unwrap_or(NONE);
+            let is_crowded = states.len() > CROWD;
+            if states.len() > MOST_STATES || is_crowded && run.is_over() {
+                return Err(bound);
+            }
+            let children = expand(outlook, &states, function, &run.space.fits());
+            states = graph.add(children, most, run);
+            if states.len() > CROWD && !graph.thin_out(&mut states, most, run) {
+                return Err(bound);
+            }
+        }
+        Ok(graph)
+    }
+
+    /// Adds a layer of those children that miss no more than `most`.
+    fn add(&mut self, mut children: Vec<Child>, most: u64, run: &mut Run<'_, '_>) -> Vec<State> {
+        let first = self.settled.len() as u32;
+        self.settle(&children, run);
+        let mut steps: Vec<Step> = Vec::new();
+        let mut begin = first;
+        children.retain_mut(|child| {
+            let mut step = Step {
+                from: child.parent as u32,
+                to: 0,
+                is_in: child.is_in,
+                settled: begin..begin + child.settled.len() as u32,
+            };
+            begin = step.settled.end;
+            child.state.least += self.cost(&step);
+            let is_kept = child.state.least <= most;
+            if is_kept {
+                step.to = steps.len() as u32;
+                steps.push(step);
+            }
+            is_kept
+        });
+        let (states, places) = merge(children.into_iter().map(|child| child.state));
+        for (step, place) in steps.iter_mut().zip(places) {
+            step.to = place as u32;
+        }
+        self.states.push(states.len());
+        self.steps.push(steps);
+        states
+    }
+
+    /// Appends what runs on the cores that these children settled.
+    fn settle(&mut self, children: &[Child], run: &mut Run<'_, '_>) {
+        let cores: Vec<(&Choice, usize)> = children.iter().flat_map(Child::settled_cores).collect();
+        let sets = run.evaluator.core_sets(&cores);
+        let placed = sets.iter().zip(&cores);
+        let placed: Vec<_> = placed
+            .map(|(&set, &(split, core))| (set, split, core))
+            .collect();
+        let leasts = run.evaluator.least_of_sets(&placed);
+        for ((set, split, core), least) in placed.into_iter().zip(leasts) {
+            let sets = &mut self.sets;
+            let index = *self.index_of.entry(set).or_insert_with(|| {
+                sets.push(Settled {
+                    set,
+                    split: split.clone(),
+                    core,
+                    cost: least.iter().sum(),
+                    least,
+                    simulated: 0,
+                });
+                sets.len() as u32 - 1
+            });
+            self.settled.push(index);
+        }
+    }
+
+    /// Simulates all cores, and leaves out the last layer's states that miss more than `most`;
+    /// whether the search was not over before.
+    fn thin_out(&mut self, states: &mut Vec<State>, most: u64, run: &mut Run<'_, '_>) -> bool {
+        while let Some(open) = self.open(NONE) {
+            if !self.simulate(&open, run) {
+                return false;
+            }
+        }
+        let lengths = self.to_state().pop().unwrap_or_default();
+        let mut place_of = Vec::new();
+        let mut kept = 0;
+        for &length in &lengths {
+            place_of.push((length <= most).then_some(kept));
+            kept += u32::from(length <= most);
+        }
+        let steps = self.steps.last_mut().expect("a layer");
+        steps.retain_mut(|step| {
+            let place = place_of[step.to as usize];
+            step.to = place.unwrap_or_default();
+            place.is_some()
+        });
+        let mut lengths = lengths.into_iter();
+        states.retain_mut(|state| {
+            state.least = lengths.next().expect("one a state");
+            state.least <= most
+        });
+        *self.states.last_mut().expect("a layer") = states.len();
+        true
+    }
+
+    /// Sets on ways no longer than `limit` that are not simulated, of those the ones that were
+    /// least;
+    /// `None` when all are.
+    pub fn open(&self, limit: u64) -> Option<Vec<usize>> {
+        let mut open = self.sets_within(limit);
+        open.retain(|&set| self.sets[set].simulated < GROUPS);
+        let least = open.iter().map(|&set| self.sets[set].simulated).min()?;
+        open.retain(|&set| self.sets[set].simulated == least);
+        Some(open)
+    }
+
+    /// Simulates the next group of residues of sets of which as many were; whether the search was
+    /// not over before.
+    pub fn simulate(&mut self, open: &[usize], run: &mut Run<'_, '_>) -> bool {
+        let search = *run.search;
+        let group = self.sets[open[0]].simulated;
+        let placed = open.iter().map(|&set| &self.sets[set]);
+        let placed: Vec<_> = placed.map(|set| (set.set, &set.split, set.core)).collect();
+        let misses = run
+            .evaluator
+            .evaluate_sets(&placed, group, &|| search.is_over());
+        let Some(misses) = misses else {
+            run.stopped = true;
+            return false;
+        };
+        for (&set, misses) in open.iter().zip(misses) {
+            let set = &mut self.sets[set];
+            set.cost = set.cost + misses - set.least[group];
+            set.simulated += 1;
+        }
+        true
+    }
+
+    /// The length of the shortest way.
+    pub fn floor(&self) -> u64 {
+        self.to_end()[0][0]
+    }
+
+    /// The sets of a step.
+    fn of(&self, step: &Step) -> &[u32] {
+        &self.settled[step.settled.start as usize..step.settled.end as usize]
+    }
+
+    fn cost(&self, step: &Step) -> u64 {
+        self.of(step)
+            .iter()
+            .map(|&set| self.sets[set as usize].cost)
+            .sum()
+    }
+
+    /// The shortest ways from the start.
+    fn to_state(&self) -> Lengths {
+        let mut lengths: Lengths = vec![vec![0]];
+        for (steps, &states) in self.steps.iter().zip(&self.states[1..]) {
+            let before = &lengths[lengths.len() - 1];
+            let mut after = vec![NONE; states];
+            for step in steps {
+                let through = before[step.from as usize].saturating_add(self.cost(step));
+                let shortest = &mut after[step.to as usize];
+                *shortest = through.min(*shortest);
+            }
+            lengths.push(after);
+        }
+        lengths
+    }
+
+    /// The shortest ways to the end.
+    fn to_end(&self) -> Lengths {
+        let mut lengths: Lengths = vec![vec![0; self.states[self.steps.len()]]];
+        for (steps, &states) in self.steps.iter().zip(&self.states).rev() {
+            let after = &lengths[lengths.len() - 1];
+            let mut before = vec![NONE; states];
+            for step in steps {
+                let through = after[step.to as usize].saturating_add(self.cost(step));
+                let shortest = &mut before[step.from as usize];
+                *shortest = through.min(*shortest);
+            }
+            lengths.push(before);
+        }
+        lengths.reverse();
+        lengths
+    }
+
+    /// Sets that ways no longer than `limit` settle, each once, ascending.
+    fn sets_within(&self, limit: u64) -> Vec<usize> {
+        let (to_state, to_end) = (self.to_state(), self.to_end());
+        let mut is_within = vec![false; self.sets.len()];
+        for (layer, steps) in self.steps.iter().enumerate() {
+            for step in steps {
+                let before = to_state[layer][step.from as usize];
+                let after = to_end[layer + 1][step.to as usize];
+                let others = before.saturating_add(after);
+                let length = others.saturating_add(self.cost(step));
+                if length <= limit && length < NONE {
+                    let settled = self.of(step).iter();
+                    settled.for_each(|&set| is_within[set as usize] = true);
+                }
+            }
+        }
+        let sets = is_within.into_iter().enumerate();
+        sets.filter_map(|(set, is_within)| is_within.then_some(set))
+            .collect()
+    }
+
+    /// The `keep` shortest ways no longer than `limit`, as splits, shortest first.
+    pub fn shortest(&self, limit: u64, keep: usize) -> Vec<(u64, Choice)> {
+        let to_end = self.to_end();
+        let mut ways = vec![vec![(0, Choice::new())]];
+        for (function, steps) in (0..).zip(&self.steps) {
+            let after = &to_end[function as usize + 1];
+            let mut next = vec![Vec::new(); after.len()];
+            for step in steps {
+                let (cost, to) = (self.cost(step), step.to as usize);
+                for (length, split) in &ways[step.from as usize] {
+                    let length = length + cost;
+                    if length.saturating_add(after[to]) > limit {
+                        continue;
+                    }
+                    let mut split = split.clone();
+                    if step.is_in {
+                        split.push((function, split.len() as u32));
+                    }
+                    next[to].push((length, split));
+                }
+            }
+            for ways in &mut next {
+                ways.sort_unstable();
+                ways.truncate(keep);
+            }
+            ways = next;
+        }
+        let mut ways = ways.concat();
+        ways.sort_unstable();
+        ways.truncate(keep);
+        ways
+    }
+}

@@ -1,0 +1,147 @@
+//! Random programs as an evaluator sees them, and what a plain replay says of their splits.
+//!
+//! Programs of a few functions and lines, written as a trace; the plain replay goes through it
+//! access by access and knows nothing of terms, residues or sums over cores.
+
+use crate::definitions;
+use corehop_partitioner::evaluate::{Choice, Evaluator};
+use corehop_partitioner::objective::Objective;
+use corehop_partitioner::weights::{Factors, Weighted};
+use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Replayer, Split};
+use corehop_traces::{EndReason, Kind, Trace, WriterOptions};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use std::path::Path;
+
+pub const FUNCTIONS: u32 = 6;
+/// How often programs are replayed in a row.
+pub const ROUNDS: usize = 2;
+pub const CODE: u64 = 0x10_000;
+
+/// One execution: thread, function entered, line addresses touched and whether by a store.
+pub type Step = (u32, u32, Vec<(u64, bool)>);
+
+/// Calls in any order, or round after round in nearly the same one, as servers make them.
+pub fn programs() -> impl Strategy<Value = Vec<Step>> {
+    let data = || vec((0u64..40, prop::bool::weighted(0.3)), 0..8);
+    let any_order = vec((0u32..3, 0..FUNCTIONS, data()), 1..60);
+    let called = prop::bool::weighted(0.9);
+    let ordered = vec((called, prop::bool::weighted(0.05), data()), 1..60);
+    let ordered = ordered.prop_map(|steps| {
+        let numbered = (0u32..).zip(steps).filter(|(_, (called, ..))| *called);
+        let step = |(number, (_, other, data))| {
+            let function = (number + u32::from(other)) % FUNCTIONS;
+            (0, function, data)
+        };
+        numbered.map(step).collect::<Vec<Step>>()
+    });
+    prop_oneof![any_order, ordered]
+}
+
+pub fn record(steps: &[Step], path: &Path) -> Result<(), corehop_traces::Error> {
+    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "f0", CODE)?;
+    for number in 0..FUNCTIONS {
+        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        definitions::function(&mut writer, (module, CODE), function, None)?;
+    }
+    for thread in 0..3 {
+        writer.thread(1, thread)?;
+    }
+    for (stamp, (thread, function, data)) in (1..).zip(steps) {
+        writer.stamp(*thread, stamp)?;
+        writer.execution(*thread, *function)?;
+        for &(line, store) in data {
+            let kind = if store { Kind::Store } else { Kind::Load };
+            writer.data(*thread, 0, kind, 8, line * 64)?;
+        }
+    }
+    writer.finish(EndReason::Interrupted)?;
+    Ok(())
+}
+
+/// A random machine of 8 cores, without the L3, which the ranking leaves out.
+pub fn large(machine: Machine, is_alone: bool) -> Machine {
+    let mut machine = Machine {
+        cores: 8,
+        l3: None,
+        ..machine
+    };
+    if is_alone {
+        let levels = [&mut machine.l1i, &mut machine.l1d, &mut machine.l2];
+        levels.into_iter().for_each(|level| level.shared_by = 1);
+    }
+    machine
+}
+
+/// A plain replay, access by access.
+pub fn replayed(trace: &Trace, machine: &Machine, split: &Choice) -> Replay {
+    let split = Split::new(split.iter().copied());
+    let mut replayer = Replayer::new(machine, &split).unwrap();
+    for _ in 0..ROUNDS {
+        let mut executions = trace.executions();
+        while let Some(execution) = executions.next().unwrap() {
+            replayer.execute(&execution);
+        }
+    }
+    replayer.finish()
+}
+
+/// An objective's value, but of cycles those of which the ranking knows: without what every access
+/// costs in any case, and all that no private cache serves from memory, as there is no L3.
+pub fn value(objective: Objective, machine: &Machine, replay: &Replay, is_alone: bool) -> u64 {
+    let counters = &replay.counters;
+    if objective != Objective::Cycles || !is_alone {
+        return objective.of(replay);
+    }
+    let Machine { l1i, l1d, .. } = machine;
+    let nearer = machine.memory_latency_cycles - machine.transfer_latency_cycles;
+    counters.cycles + counters.transfers * u64::from(nearer)
+        - counters.l1i.accesses() * u64::from(l1i.latency_cycles)
+        - counters.l1d.accesses() * u64::from(l1d.latency_cycles)
+}
+
+/// What is made small, and where.
+pub struct Aim<'a>(pub Objective, pub &'a [Machine]);
+
+/// L2 misses of one machine.
+pub fn l2(machine: &Machine) -> Aim<'_> {
+    Aim(Objective::L2, std::slice::from_ref(machine))
+}
+
+/// Hands an evaluator of the program to `test`, with what a plain replay of any split costs.
+pub fn with_evaluator(
+    steps: &[Step],
+    Aim(objective, machines): &Aim<'_>,
+    test: impl FnOnce(&mut Evaluator<'_>, &dyn Fn(&Choice) -> u64) -> TestCaseResult,
+) -> TestCaseResult {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("random.trace");
+    record(steps, &path).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let functions: Vec<u32> = (0..FUNCTIONS).collect();
+    let options = ReplayOptions::default();
+    let simulated: Vec<&Machine> = machines.iter().collect();
+    let prepared = Prepared::new(&trace, &simulated, &functions, &options).unwrap();
+    let weighted = machines.iter().zip([1.0, 2.5]);
+    let weighted = weighted.map(|(machine, weight)| Weighted {
+        machine: machine.clone(),
+        weight,
+    });
+    let weighted: Vec<Weighted> = weighted.collect();
+    let factors = Factors::of(&weighted, *objective, &prepared, ROUNDS).unwrap();
+    let terms = factors.terms(&prepared, ROUNDS);
+    let mut evaluator = match &terms {
+        Some(terms) => Evaluator::new(terms, &functions),
+        None => Evaluator::in_full(&prepared, &factors, &functions, ROUNDS),
+    };
+    let naive = |split: &Choice| {
+        let of_machines = factors.machines.iter();
+        let values = of_machines.map(|&(machine, factor)| {
+            let replay = replayed(&trace, machine, split);
+            factor * value(*objective, machine, &replay, terms.is_some())
+        });
+        values.sum()
+    };
+    test(&mut evaluator, &naive)
+}

@@ -1,0 +1,143 @@
+//! What is counted without caches against what caches miss.
+//!
+//! Random programs on random machines, where every kind of eviction is frequent: of every set of
+//! occurrences the unavoidable misses must not exceed those of the simulated core. A machine whose
+//! caches hold everything misses just those of lines that it had not.
+
+#[path = "../../traces/tests/definitions/mod.rs"]
+mod definitions;
+mod random;
+
+use corehop_simulator::{
+    Alone, CacheLevel, Inclusion, LANES, Machine, Prepared, ReplayOptions, Tally, Unavoidable,
+};
+use corehop_traces::{EndReason, Kind, Trace, WriterOptions};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use random::{equal, machines};
+use std::path::Path;
+
+const FUNCTIONS: u32 = 5;
+const CODE: u64 = 0x10_000;
+
+/// One execution: thread, function entered, lines touched and whether by a store.
+type Step = (u32, u32, Vec<(u64, bool)>);
+
+fn programs() -> impl Strategy<Value = Vec<Step>> {
+    let data = || vec((0u64..40, prop::bool::weighted(0.3)), 0..12);
+    vec((0u32..2, 0..FUNCTIONS, data()), 1..80)
+}
+
+fn record(steps: &[Step], path: &Path) -> Result<(), corehop_traces::Error> {
+    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "f0", CODE)?;
+    for number in 0..FUNCTIONS {
+        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        definitions::function(&mut writer, (module, CODE), function, None)?;
+    }
+    for thread in 0..2 {
+        writer.thread(1, thread)?;
+    }
+    for (stamp, (thread, function, data)) in (1..).zip(steps) {
+        writer.stamp(*thread, stamp)?;
+        writer.execution(*thread, *function)?;
+        for &(line, store) in data {
+            let kind = if store { Kind::Store } else { Kind::Load };
+            writer.data(*thread, 0, kind, 8, line * 64)?;
+        }
+    }
+    writer.finish(EndReason::Interrupted)?;
+    Ok(())
+}
+
+fn l2_misses(tally: &Tally, kinds: &[Kind]) -> u64 {
+    let misses = kinds.iter().map(|&kind| tally.misses(CacheLevel::L2, kind));
+    misses.map(|misses| misses.total()).sum()
+}
+
+/// Tells `test` for every residue, and for as many sets as are counted together, what is
+/// unavoidable by those of fetches, by those of data, and by both, and what a core misses.
+fn compare(
+    steps: &[Step],
+    machine: &Machine,
+    drawn: &[u64],
+    test: impl Fn([u64; 3], [u64; 3], &Tally) -> TestCaseResult,
+) -> TestCaseResult {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("random.trace");
+    record(steps, &path).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let functions: Vec<u32> = (0..FUNCTIONS).collect();
+    let options = ReplayOptions::default();
+    let prepared = Prepared::new(&trace, &[machine], &functions, &options).unwrap();
+    let alone = Alone::new(&prepared, machine, 2).unwrap();
+    let unavoidable = Unavoidable::new(&alone);
+    let words = drawn.iter().cycle().take(alone.occurrences().len());
+    let runs: Vec<u64> = words.copied().collect();
+    for residue in 0..alone.residues() {
+        let [fetches, data, both] = [[true, false], [false, true], [true, true]]
+            .map(|counted| unavoidable.misses(residue, &runs, counted));
+        for lane in 0..LANES {
+            let runs: Vec<bool> = runs.iter().map(|lanes| lanes >> lane & 1 == 1).collect();
+            let met = [both[0][lane], both[1][lane], both[2][lane]];
+            let bounds = [
+                fetches[0][lane] + fetches[2][lane],
+                data[1][lane] + data[2][lane],
+            ];
+            let bounds = [bounds[0], bounds[1], met.iter().sum()];
+            test(bounds, met, &alone.tally(residue, &runs))?;
+        }
+    }
+    Ok(())
+}
+
+fn cases() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(300)
+    }
+}
+
+/// A random machine whose cores share nothing but the L3.
+fn private(machine: Machine) -> Machine {
+    let mut machine = machine;
+    for level in [&mut machine.l1i, &mut machine.l1d, &mut machine.l2] {
+        level.shared_by = 1;
+    }
+    machine
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn no_core_misses_less_than_is_unavoidable(
+        steps in programs(), machine in machines(), drawn in vec(any::<u64>(), 100),
+    ) {
+        compare(&steps, &private(machine), &drawn, |[fetches, data, both], _, tally| {
+            prop_assert!(fetches <= l2_misses(tally, &[Kind::Fetch]));
+            prop_assert!(data <= l2_misses(tally, &[Kind::Load, Kind::Store]));
+            prop_assert!(both <= l2_misses(tally, &[Kind::Fetch, Kind::Load, Kind::Store]));
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn caches_that_hold_everything_miss_only_what_the_core_had_not(
+        steps in programs(), machine in machines(), drawn in vec(any::<u64>(), 100),
+    ) {
+        let mut machine = private(machine);
+        for level in [&mut machine.l1i, &mut machine.l1d, &mut machine.l2] {
+            (level.ways, level.size_bytes) = (64, level.sets() * 64 * 64);
+        }
+        machine.l2.inclusion = Inclusion::NonInclusive;
+        machine.l3 = None;
+        compare(&steps, &machine, &drawn, |_, [fetches, data, little], tally| {
+            equal([fetches, data], [
+                l2_misses(tally, &[Kind::Fetch]),
+                l2_misses(tally, &[Kind::Load, Kind::Store]),
+            ])?;
+            equal(little, 0)
+        })?;
+    }
+}

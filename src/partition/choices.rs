@@ -1,0 +1,72 @@
+//! The choices that `corehop partition` offers by name, and what they mean to the search.
+
+use clap::ValueEnum;
+use corehop_partitioner::delegation::Delegate;
+use corehop_partitioner::objective::Objective;
+use corehop_partitioner::strategy::Strategy;
+
+/// How to search.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum How {
+    Auto,
+    Exhaustive,
+    Bound,
+    Local,
+    Random,
+}
+
+impl How {
+    pub fn strategy(self) -> Option<Strategy> {
+        match self {
+            How::Auto => None,
+            How::Exhaustive => Some(Strategy::Exhaustive),
+            How::Bound => Some(Strategy::Bound),
+            How::Local => Some(Strategy::Local),
+            How::Random => Some(Strategy::Random),
+        }
+    }
+}
+
+/// What to do about hops when calls return.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Returns {
+    Never,
+    Tell,
+    Auto,
+}
+
+impl Returns {
+    pub fn delegate(self) -> Delegate {
+        match self {
+            Returns::Never => Delegate::Never,
+            Returns::Tell => Delegate::Tell,
+            Returns::Auto => Delegate::Take,
+        }
+    }
+}
+
+/// What to make small.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Aim {
+    L2,
+    L1,
+    L3,
+    Fetch,
+    Data,
+    Cycles,
+    Throughput,
+}
+
+impl Aim {
+    pub fn objective(self, connections: u32) -> Objective {
+        match self {
+            Aim::L2 => Objective::L2,
+            Aim::L1 => Objective::L1,
+            Aim::L3 => Objective::L3,
+            Aim::Fetch => Objective::Fetch,
+            Aim::Data => Objective::Data,
+            Aim::Cycles => Objective::Cycles,
+            Aim::Throughput => Objective::Throughput { connections },
+        }
+    }
+}
