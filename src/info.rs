@@ -117,6 +117,19 @@ fn complete_count(trace: &Trace) -> usize {
     trace.requests().iter().filter(|r| r.complete).count()
 }
 
+/// Which of the server's requests these are, where they are not simply the first.
+fn numbers(trace: &Trace) -> Option<String> {
+    const SHOWN: usize = 8;
+    let numbers: Option<Vec<u64>> = trace.requests().iter().map(|r| r.number).collect();
+    let numbers = numbers?;
+    if numbers.iter().copied().eq(1..=numbers.len() as u64) {
+        return None;
+    }
+    let shown: Vec<String> = numbers.iter().take(SHOWN).copied().map(grouped).collect();
+    let more = if numbers.len() > SHOWN { ", ..." } else { "" };
+    Some(format!("of those served: {}{more}", shown.join(", ")))
+}
+
 /// How the recording ended: a word for scripts and a sentence for people.
 fn ending(trace: &Trace) -> (&'static str, String) {
     match trace.ending() {
@@ -182,6 +195,12 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "code_blocks": trace.code_blocks().len(),
         "requests": trace.requests().len(),
         "complete_requests": complete_count(trace),
+        "request_numbers": trace.requests().iter().map(|r| r.number).collect::<Vec<_>>(),
+        "notes": trace
+            .notes()
+            .iter()
+            .map(|note| json!({"requests": note.requests, "text": note.text}))
+            .collect::<Value>(),
         "accesses_per_request": spread,
         "executions": trace.execution_count(),
         "accesses": activity.accesses(),
@@ -256,6 +275,13 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String 
             line("requests", &format!("none: `{marker}` was never reached"));
         }
         None => line("requests", &format!("{all}, none of them complete")),
+    }
+    if let Some(numbers) = numbers(trace) {
+        line("", &numbers);
+    }
+    for note in trace.notes() {
+        let requests = grouped(note.requests);
+        line("note", &format!("after {requests} requests: {}", note.text));
     }
     line("executions", &grouped(trace.execution_count()));
     let [fetches, loads, stores] = [activity.fetches, activity.loads, activity.stores].map(grouped);

@@ -5,7 +5,10 @@
 //! turns words into a trace, `marker` and `modules` know the binaries, `server` the process.
 
 mod binary;
+mod choice;
 mod command;
+pub mod control;
+mod gauge;
 mod marker;
 mod modules;
 mod progress;
@@ -16,11 +19,14 @@ mod transcript;
 
 use crate::failure::{Exit, Failure};
 use clap::Args;
+use control::Ear;
 use corehop_ring::{Memory, Settings};
 use corehop_traces::{EndReason, Header, Summary, Writer, WriterOptions, partial_path};
+use gauge::Gauge;
 use modules::Modules;
 use server::Server;
 use session::{INTERRUPTS, Over, Session};
+use std::fmt::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -36,7 +42,12 @@ const MIB: u64 = 1 << 20;
 A request is what one thread does from one entry of FUNCTION to its next. Nothing is recorded before
 the first. With --requests, requests 1 to N are recorded to their end, each by the next one on its
 thread, the thread's end, or the server falling idle; send at least one more than N on each
-connection, so that none is cut short. Keep the server in the foreground.")]
+connection, so that none is cut short. Keep the server in the foreground.
+With --of, N requests are chosen by chance among the first M, and only they slow the server down,
+but for about a second each time that it is instrumented anew. `corehop control` starts and stops
+a recording that runs. Killed recordings leave TRACE.partial, which is a trace.
+
+Example: corehop record -o bank.trace --request-at dispatch_command --requests 200 -- mariadbd ...")]
 pub struct Arguments {
     /// Where to write the trace
     #[arg(short, long, value_name = "TRACE")]
@@ -50,7 +61,20 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
 
-    /// End the recording, and the server, when the server's resident memory exceeds this
+    /// Choose these requests by chance among the first M, and record no others
+    #[arg(long, value_name = "M", requires = "requests",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    of: Option<u64>,
+
+    /// What the choice follows from: the same seed chooses the same numbers
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "of")]
+    seed: u64,
+
+    /// Record nothing until `corehop control start` says so
+    #[arg(long)]
+    paused: bool,
+
+    /// End the recording, and the server, when both take more resident memory than this
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     memory_limit: u64,
 
@@ -78,8 +102,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let tools = tools::find()?;
     let program = command::find(&arguments.command[0])?;
     let marker = marker::resolve(&arguments.request_at, &program.resolved)?;
-    let (memory, file) = share_memory(arguments, &marker)?;
+    control::refuse_second(&arguments.output)?;
+    let listed = choice::numbers(arguments.requests, arguments.of, arguments.seed)?;
+    let (memory, file) = share_memory(arguments, &listed, &marker)?;
     let writer = create_trace(arguments, &tools)?;
+    let ear = Ear::open(&arguments.output);
     let mut transcript = Transcript::new(writer, Modules::new(&program.resolved));
     let listening = ctrlc::set_handler(|| {
         INTERRUPTS.fetch_add(1, Ordering::Relaxed);
@@ -90,14 +117,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let server_arguments = &arguments.command[1..];
     let started = Server::start(&tools, &program, server_arguments, Path::new(&shared));
     let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
+    let gauge = Gauge::new(&arguments.output, server.process(), arguments.requests);
     let over = Session {
         memory: &memory,
         server: &mut server,
         memory_limit_bytes: arguments.memory_limit.saturating_mul(MIB),
-        request_limit: memory.settings().request_limit,
+        gauge: &gauge,
+        ear: ear.as_ref(),
     }
     .run(&mut transcript);
     let finished = finish_trace(arguments, &memory, transcript, &over);
+    drop(ear);
+    if let (Err(failure), Over::Failed(_)) = (&finished, &over) {
+        eprintln!("corehop: recording has stopped, and the server goes on: {failure}");
+    }
     finish_server(arguments, &mut server, &over);
     finished
 }
@@ -122,14 +155,18 @@ fn check_output(arguments: &Arguments) -> Result<(), Failure> {
 
 fn share_memory(
     arguments: &Arguments,
+    listed: &[u64],
     marker: &marker::Marker,
 ) -> Result<(Memory, OwnedFd), Failure> {
     let settings = Settings {
         request_limit: arguments.requests.unwrap_or(u64::MAX),
+        listed: listed.len() as u32,
         ..Settings::default()
     };
     let shared = Memory::create(&settings);
     let (memory, file) = shared.map_err(|error| Failure::new(Exit::Missing, error))?;
+    memory.set_listed(listed);
+    memory.set_paused(arguments.paused);
     memory.set_marker(&marker.path.to_string_lossy(), marker.file_offset);
     Ok((memory, file))
 }
@@ -188,7 +225,7 @@ fn finish_trace(
     }
     let summary = transcript.into_writer().finish(reason);
     let summary = summary.map_err(|error| failed(&error))?;
-    say(output, &summary, over);
+    say(arguments, &summary, over);
     match over {
         Over::Requests => Ok(()),
         Over::Server(status) if status.success() => Ok(()),
@@ -205,17 +242,21 @@ fn finish_trace(
     }
 }
 
-fn say(output: &Path, summary: &Summary, over: &Over) {
-    let why = match over {
+fn say(arguments: &Arguments, summary: &Summary, over: &Over) {
+    let mut why = match over {
         Over::Requests => "as asked",
         Over::Server(_) => "until the server ended",
         Over::Interrupted => "until interrupted",
         Over::Memory(_) => "until the memory limit",
         Over::Failed(_) => "until it failed",
-    };
+    }
+    .to_owned();
+    if let Some(of) = arguments.of {
+        let _ = write!(why, " of {of}, chosen with seed {}", arguments.seed);
+    }
     eprintln!(
         "{}: {} requests {why}, {} accesses, {}",
-        output.display(),
+        arguments.output.display(),
         summary.requests,
         progress::millions(summary.accesses),
         indicatif::HumanBytes(summary.size_bytes),
@@ -247,7 +288,7 @@ fn nothing_recorded(arguments: &Arguments, memory: &Memory, over: &Over) -> Fail
 
 fn too_much(bytes: u64, arguments: &Arguments) -> String {
     format!(
-        "the server took {} MiB of memory, more than --memory-limit {}",
+        "server and recorder took {} MiB of memory, more than --memory-limit {}",
         bytes / MIB,
         arguments.memory_limit
     )
@@ -263,7 +304,12 @@ fn memory_failure(bytes: u64, arguments: &Arguments) -> Failure {
 /// Ends the server, unless it may run on: then waits until it has ended by itself.
 fn finish_server(arguments: &Arguments, server: &mut Server, over: &Over) {
     let interrupts = || INTERRUPTS.load(Ordering::Relaxed);
-    if arguments.keep_running && matches!(over, Over::Requests | Over::Failed(_)) {
+    let runs_on = match over {
+        Over::Requests => arguments.keep_running,
+        Over::Failed(_) => true,
+        _ => false,
+    };
+    if runs_on {
         while server.ended().is_none() && interrupts() == 0 {
             std::thread::sleep(Duration::from_millis(20));
         }
