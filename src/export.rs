@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     // The file beside the output is to vanish, which the signal's default action would not see to.
     let listening = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
-    listening.map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
+    listening.map_err(|error| Failure::no_signals(&error))?;
     let folder = corehop_plans::folder_of(&arguments.output);
     let failed = |error: io::Error| unwritable(arguments, &error);
     let beside = NamedTempFile::new_in(folder).map_err(failed)?;
@@ -107,6 +107,7 @@ fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
         _ => arguments.output.display().to_string(),
     };
     Failure::new(Exit::Output, format!("{name}: cannot write: {error}"))
+        .remedy("make room there, or name another file with -o")
 }
 
 /// The requests asked for, once it is sure that the trace has them; `None` for everything.
@@ -126,7 +127,7 @@ fn chosen(arguments: &Arguments, trace: &Trace) -> Result<Option<Vec<u32>>, Fail
                      count from 0"
                 ),
             };
-            Err(Failure::new(Exit::Input, message))
+            Err(Failure::new(Exit::Input, message).remedy("`corehop info` says how many there are"))
         }
     }
 }
@@ -164,10 +165,9 @@ fn export(
 fn heed_interrupts() -> Result<(), Failure> {
     match INTERRUPTED.load(Ordering::Relaxed) {
         false => Ok(()),
-        true => Err(Failure::new(
-            Exit::Interrupted,
-            "interrupted; nothing was written",
-        )),
+        true => {
+            Err(Failure::new(Exit::Interrupted, "interrupted; nothing was written").as_it_says())
+        }
     }
 }
 
