@@ -7,6 +7,7 @@ mod check;
 mod explain;
 mod export;
 mod failure;
+mod in_path;
 mod info;
 mod jobs;
 mod line;
