@@ -9,6 +9,7 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod in_path;
 mod info;
 mod jobs;
 mod line;
