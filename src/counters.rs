@@ -79,7 +79,7 @@ pub fn available() -> Result<Vec<Kind>, String> {
 
 /// A counter of the calling thread.
 fn open(event: Event) -> std::io::Result<Counter> {
-    let mut builder = match event {
+    let builder = match event {
         Event::Hardware(event) => Builder::new(event),
         Event::Cache(which) => Builder::new(Cache {
             which,

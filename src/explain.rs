@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let about_plan = |error: corehop_simulator::Error| {
         let message = format!("{}: {error}", arguments.plan.display());
-        Failure::new(Exit::Input, message).as_it_says()
+        Failure::new(Exit::Input, message).explained()
     };
     let split = Split::from_plan(&plan, trace.modules(), trace.functions()).map_err(about_plan)?;
     let complete = complete(trace.requests());

@@ -166,7 +166,7 @@ fn heed_interrupts() -> Result<(), Failure> {
     match INTERRUPTED.load(Ordering::Relaxed) {
         false => Ok(()),
         true => {
-            Err(Failure::new(Exit::Interrupted, "interrupted; nothing was written").as_it_says())
+            Err(Failure::new(Exit::Interrupted, "interrupted; nothing was written").explained())
         }
     }
 }

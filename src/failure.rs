@@ -51,7 +51,7 @@ impl Unexplained {
     }
 
     /// For a message that says itself what to do.
-    pub fn as_it_says(self) -> Failure {
+    pub fn explained(self) -> Failure {
         self.0
     }
 }
@@ -123,7 +123,7 @@ impl From<corehop_simulator::Error> for Failure {
                 Failure::new(Exit::Input, error)
                     .remedy("correct the file; docs/machines.md says what it holds")
             }
-            _ => Failure::new(Exit::Input, error).as_it_says(),
+            _ => Failure::new(Exit::Input, error).explained(),
         }
     }
 }
@@ -139,7 +139,7 @@ impl From<corehop_traces::Error> for Failure {
             Error::Unrecordable { .. } => {
                 Failure::new(Exit::Input, error).remedy("please report this")
             }
-            _ => Failure::new(Exit::Input, error).as_it_says(),
+            _ => Failure::new(Exit::Input, error).explained(),
         }
     }
 }
@@ -151,7 +151,7 @@ impl From<corehop_partitioner::checkpoint::Error> for Failure {
             Error::Write { .. } => Failure::new(Exit::Output, error).remedy(WRITABLE),
             Error::Read { .. } => Failure::new(Exit::Input, error)
                 .remedy("name a checkpoint that can be read, or leave --checkpoint out"),
-            _ => Failure::new(Exit::Input, error).as_it_says(),
+            _ => Failure::new(Exit::Input, error).explained(),
         }
     }
 }
@@ -162,7 +162,7 @@ impl From<corehop_partitioner::Error> for Failure {
         match error {
             Error::Trace(error) => error.into(),
             Error::Replay(error) => error.into(),
-            _ => Failure::new(Exit::Input, error).as_it_says(),
+            _ => Failure::new(Exit::Input, error).explained(),
         }
     }
 }

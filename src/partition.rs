@@ -270,9 +270,7 @@ fn deliver(report: &Report<'_>, arguments: &Arguments) -> Result<(), Failure> {
 fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     match cores {
-        0 | 1 => {
-            Err(usage(format!("--cores {cores}: a split needs at least 2 cores")).as_it_says())
-        }
+        0 | 1 => Err(usage(format!("--cores {cores}: a split needs at least 2 cores")).explained()),
         _ if cores > machine.cores => Err(usage(format!(
             "--cores {cores}: machine {} has {} cores",
             machine.name, machine.cores

@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let (Some(plan), Some(output)) = (&arguments.plan, &arguments.output) else {
         let missing = "patching needs --plan and --output";
-        return Err(Failure::new(Exit::Usage, missing).as_it_says());
+        return Err(Failure::new(Exit::Usage, missing).explained());
     };
     let plan = corehop_plans::read(plan)?;
     let files = during("analysing and patching", || {
@@ -257,9 +257,9 @@ impl From<Error> for Failure {
         let (exit, remedy) = match error {
             Error::Read { .. } => (Exit::Input, "name a file that is there and can be read"),
             Error::Write { .. } => (Exit::Output, "make room there, or name another -o"),
-            Error::Input { .. } => return Failure::new(Exit::Input, error).as_it_says(),
-            Error::Refused { .. } => return Failure::new(Exit::Refused, error).as_it_says(),
-            Error::Exists { .. } => return Failure::new(Exit::Output, error).as_it_says(),
+            Error::Input { .. } => return Failure::new(Exit::Input, error).explained(),
+            Error::Refused { .. } => return Failure::new(Exit::Refused, error).explained(),
+            Error::Exists { .. } => return Failure::new(Exit::Output, error).explained(),
         };
         Failure::new(exit, error).remedy(remedy)
     }

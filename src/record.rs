@@ -220,7 +220,7 @@ fn finish_trace(
             Exit::Interrupted,
             "interrupted; the trace holds what came before",
         )
-        .as_it_says()),
+        .explained()),
     }
 }
 
