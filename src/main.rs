@@ -7,6 +7,7 @@ mod check;
 mod explain;
 mod export;
 mod failure;
+mod import;
 mod info;
 mod jobs;
 mod line;
@@ -40,6 +41,7 @@ enum Command {
     Info(info::Arguments),
     Check(check::Arguments),
     Export(export::Arguments),
+    Import(import::Arguments),
     Replay(replay::Arguments),
     Candidates(candidates::Arguments),
     Partition(partition::Arguments),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Info(arguments) => info::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
