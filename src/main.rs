@@ -8,6 +8,7 @@ mod explain;
 mod export;
 mod failure;
 mod import;
+mod in_path;
 mod info;
 mod jobs;
 mod line;

@@ -6,11 +6,11 @@
 //! Rejected: staying as a parent that traces its child, which stops every debugger from doing so.
 
 use crate::failure::{Exit, Failure};
+use crate::in_path::in_path;
 use clap::Args;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Start a program with a plan's hops put in place in memory; no file is changed
@@ -51,13 +51,7 @@ fn find(command: &OsStr) -> Result<PathBuf, Failure> {
     if command.as_encoded_bytes().contains(&b'/') {
         return Ok(command.into());
     }
-    let is_program = |path: &Path| {
-        let metadata = path.metadata();
-        metadata.is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join(command));
-    places.find(|place| is_program(place)).ok_or_else(|| {
+    in_path(command).ok_or_else(|| {
         let name = command.display();
         Failure::new(Exit::Input, format!("{name}: no such program on PATH"))
     })

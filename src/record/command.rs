@@ -2,9 +2,8 @@
 
 use super::binary::{Binary, Unfit};
 use crate::failure::{Exit, Failure};
-use rustix::fs::Access;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use crate::in_path::{in_path, is_executable};
+use std::path::PathBuf;
 
 /// The server's program.
 pub struct Program {
@@ -18,7 +17,7 @@ pub struct Program {
 pub fn find(name: &str) -> Result<Program, Failure> {
     let path = match name.contains('/') {
         true => PathBuf::from(name),
-        false => in_path(name).ok_or_else(|| {
+        false => in_path(name.as_ref()).ok_or_else(|| {
             Failure::new(Exit::Input, format!("there is no command {name:?} in PATH"))
                 .remedy("name it with its path")
         })?,
@@ -49,15 +48,4 @@ pub fn find(name: &str) -> Result<Program, Failure> {
             Err(input(message).remedy("corehop records x86-64 Linux servers only"))
         }
     }
-}
-
-fn in_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_else(|| OsStr::new("/usr/bin:/bin").into());
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|candidate| is_executable(candidate))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
 }
