@@ -9,6 +9,7 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod import;
 mod in_path;
 mod info;
 mod jobs;
@@ -47,6 +48,7 @@ enum Command {
     Info(info::Arguments),
     Check(check::Arguments),
     Export(export::Arguments),
+    Import(import::Arguments),
     Replay(replay::Arguments),
     Candidates(candidates::Arguments),
     Partition(partition::Arguments),
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Command::Info(arguments) => info::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
@@ -117,9 +120,7 @@ mod tests {
                 .trim_start_matches("Then:");
             after.trim_start().starts_with("corehop ") || after.contains(" corehop ")
         };
-        let lines = help
-            .lines()
-            .skip_while(|line| !line.starts_with("Example:"));
+        let lines = help.lines().skip_while(|line| !line.starts_with("Example"));
         let words = |line: &str| {
             let command = &line[line.find("corehop ").unwrap_or_default()..];
             let command = command.split(" > ").next().unwrap_or_default();

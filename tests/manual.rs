@@ -72,7 +72,7 @@ fn every_subcommand_has_a_manual_page_with_its_example() {
     let page = |name: &str| std::fs::read_to_string(folder.path().join("pages/man1").join(name));
     for name in subcommands().iter().filter(|name| *name != "help") {
         let page = page(&format!("corehop-{name}.1")).unwrap();
-        assert!(page.contains("Example:"), "{name}");
+        assert!(page.contains("Example"), "{name}");
     }
     assert!(page("corehop.1").unwrap().contains("Exit codes"));
     std::fs::write(folder.path().join("file"), "").unwrap();
