@@ -2,6 +2,7 @@
 
 use crate::failure::{Exit, Failure};
 use crate::number::{counted, grouped};
+use crate::progress::during;
 use clap::Args;
 use corehop_traces::{Finding, Intact, Report, Rule, check};
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ pub struct Arguments {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let report = check(&arguments.trace)?;
+    let report = during("checking", || check(&arguments.trace))?;
     if arguments.json {
         println!("{}", as_json(arguments, &report));
     } else {
@@ -50,12 +51,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Exit::Findings,
         format!("{path}: breaks the rule `{rule}` at byte {offset}"),
     );
-    Err(
-        failure.remedy(match only_cut {
-            true => "use it as it is, up to its last whole block, or record it again",
-            false => "copy it again from where it was whole, or record it again",
-        }),
-    )
+    Err(failure.remedy(match only_cut {
+        true => "use it as it is, up to its last whole block, or record it again",
+        false => "copy it again from where it was whole, or record it again",
+    }))
 }
 
 fn as_json(arguments: &Arguments, report: &Report) -> Value {

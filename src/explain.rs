@@ -80,10 +80,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let machine = Machine::named_or_path(machine)?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let about_plan = |error: corehop_simulator::Error| {
-        Failure::new(
-            Exit::Input,
-            format!("{}: {error}", arguments.plan.display()),
-        )
+        let message = format!("{}: {error}", arguments.plan.display());
+        Failure::new(Exit::Input, message).explained()
     };
     let split = Split::from_plan(&plan, trace.modules(), trace.functions()).map_err(about_plan)?;
     let complete = complete(trace.requests());

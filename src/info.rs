@@ -8,14 +8,16 @@ use crate::number::grouped;
 use crate::progress::Bar;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
-use corehop_traces::{EndReason, Ending, Kind, Trace};
+use corehop_traces::{EndReason, Ending, Kind, Note, Trace};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Say what is in a trace
 #[derive(Args)]
-#[command(after_help = "Example: corehop info bank.trace")]
+#[command(after_help = "\
+Example: corehop info bank.trace
+The keys of --json are those of docs/exchange.md, and stay as they are.")]
 pub struct Arguments {
     /// The trace, finished or not
     trace: PathBuf,
@@ -130,6 +132,16 @@ fn numbers(trace: &Trace) -> Option<String> {
     Some(format!("of those served: {}{more}", shown.join(", ")))
 }
 
+/// The numbers of the requests, and what the user noted between them.
+fn notes(trace: &Trace) -> impl Iterator<Item = (&'static str, String)> {
+    let note = |note: &Note| {
+        let requests = grouped(note.requests);
+        ("note", format!("after {requests} requests: {}", note.text))
+    };
+    let numbers = numbers(trace).map(|numbers| ("", numbers));
+    numbers.into_iter().chain(trace.notes().iter().map(note))
+}
+
 /// How the recording ended: a word for scripts and a sentence for people.
 fn ending(trace: &Trace) -> (&'static str, String) {
     match trace.ending() {
@@ -153,6 +165,22 @@ fn ending(trace: &Trace) -> (&'static str, String) {
                 format!("cut off: readable up to byte {offset}; `corehop check` says more"),
             )
         }
+    }
+}
+
+/// Why the recording failed, where it did.
+fn failure(trace: &Trace) -> Option<&str> {
+    match trace.ending() {
+        Ending::Finished(EndReason::Failed(problem)) => Some(problem),
+        _ => None,
+    }
+}
+
+/// How much of the file is whole: all of it, unless the recording was cut off.
+fn readable_bytes(trace: &Trace) -> u64 {
+    match trace.ending() {
+        Ending::Cut { offset, .. } => *offset,
+        Ending::Finished(_) => trace.size_bytes(),
     }
 }
 
@@ -183,6 +211,8 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "bytes_per_access": activity.bytes_per_access(trace),
         "complete": trace.complete(),
         "ending": ending(trace).0,
+        "failure": failure(trace),
+        "readable_bytes": readable_bytes(trace),
         "created_by": header.created_by,
         "command": header.command,
         "request_at": header.request_at,
@@ -240,13 +270,20 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String 
     };
     line("trace", &arguments.trace.display().to_string());
     line("ending", &ending(trace).1);
-    line("command", &header.command.join(" "));
-    line("request at", &header.request_at);
-    let made_by = format!(
-        "{}, QEMU {}, {}",
-        header.created_by, header.qemu_version, header.architecture
-    );
-    line("recorded by", &made_by);
+    // An imported trace does not know all of this.
+    if !header.command.is_empty() {
+        line("command", &header.command.join(" "));
+    }
+    if !header.request_at.is_empty() {
+        line("request at", &header.request_at);
+    }
+    let qemu = match header.qemu_version.as_str() {
+        "" => String::new(),
+        version => format!("QEMU {version}"),
+    };
+    let mut made_by = vec![&*header.created_by, &*qemu, &*header.architecture];
+    made_by.retain(|part| !part.is_empty());
+    line("recorded by", &made_by.join(", "));
     let bytes = grouped(trace.size_bytes());
     match activity.bytes_per_access(trace) {
         Some(share) => line("size", &format!("{bytes} bytes, {share:.3} an access")),
@@ -270,19 +307,16 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String 
                 &format!("{spread} accesses each (least / median / most)"),
             );
         }
+        None if header.request_at.is_empty() && trace.requests().is_empty() => {
+            line("requests", "none: nothing says where one begins");
+        }
         None if trace.requests().is_empty() => {
             let marker = &header.request_at;
             line("requests", &format!("none: `{marker}` was never reached"));
         }
         None => line("requests", &format!("{all}, none of them complete")),
     }
-    if let Some(numbers) = numbers(trace) {
-        line("", &numbers);
-    }
-    for note in trace.notes() {
-        let requests = grouped(note.requests);
-        line("note", &format!("after {requests} requests: {}", note.text));
-    }
+    notes(trace).for_each(|(name, value)| line(name, &value));
     line("executions", &grouped(trace.execution_count()));
     let [fetches, loads, stores] = [activity.fetches, activity.loads, activity.stores].map(grouped);
     let accesses = grouped(activity.accesses());

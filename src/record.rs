@@ -14,10 +14,12 @@ mod modules;
 mod progress;
 mod server;
 mod session;
-mod tools;
+pub mod tools;
 mod transcript;
 
 use crate::failure::{Exit, Failure};
+use crate::progress::during;
+use crate::voice;
 use clap::Args;
 use control::Ear;
 use corehop_ring::{Memory, Settings};
@@ -39,15 +41,15 @@ const MIB: u64 = 1 << 20;
 /// Record what a server touches while it serves requests
 #[derive(Args)]
 #[command(after_help = "\
+Example: corehop record -o bank.trace --request-at dispatch_command --requests 200 -- mariadbd ...
+
 A request is what one thread does from one entry of FUNCTION to its next. Nothing is recorded before
 the first. With --requests, requests 1 to N are recorded to their end, each by the next one on its
 thread, the thread's end, or the server falling idle; send at least one more than N on each
 connection, so that none is cut short. Keep the server in the foreground.
 With --of, N requests are chosen by chance among the first M, and only they slow the server down,
 but for about a second each time that it is instrumented anew. `corehop control` starts and stops
-a recording that runs. Killed recordings leave TRACE.partial, which is a trace.
-
-Example: corehop record -o bank.trace --request-at dispatch_command --requests 200 -- mariadbd ...")]
+a recording that runs. Killed recordings leave TRACE.partial, which is a trace.")]
 pub struct Arguments {
     /// Where to write the trace
     #[arg(short, long, value_name = "TRACE")]
@@ -101,7 +103,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_output(arguments)?;
     let tools = tools::find()?;
     let program = command::find(&arguments.command[0])?;
-    let marker = marker::resolve(&arguments.request_at, &program.resolved)?;
+    voice::detail(&format!(
+        "QEMU {}, {}",
+        tools.qemu_version,
+        tools.qemu.display()
+    ));
+    let marker = during("reading the functions of the server", || {
+        marker::resolve(&arguments.request_at, &program.resolved)
+    })?;
+    voice::detail(&format!(
+        "requests begin at {}+{:#x}",
+        marker.path.display(),
+        marker.file_offset
+    ));
     control::refuse_second(&arguments.output)?;
     let listed = choice::numbers(arguments.requests, arguments.of, arguments.seed)?;
     let (memory, file) = share_memory(arguments, &listed, &marker)?;
@@ -111,7 +125,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let listening = ctrlc::set_handler(|| {
         INTERRUPTS.fetch_add(1, Ordering::Relaxed);
     });
-    listening.map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
+    listening.map_err(|error| Failure::no_signals(&error))?;
 
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let server_arguments = &arguments.command[1..];
@@ -129,7 +143,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let finished = finish_trace(arguments, &memory, transcript, &over);
     drop(ear);
     if let (Err(failure), Over::Failed(_)) = (&finished, &over) {
-        eprintln!("corehop: recording has stopped, and the server goes on: {failure}");
+        voice::warn(&format!(
+            "recording has stopped, and the server goes on: {failure}"
+        ));
     }
     finish_server(arguments, &mut server, &over);
     finished
@@ -164,7 +180,9 @@ fn share_memory(
         ..Settings::default()
     };
     let shared = Memory::create(&settings);
-    let (memory, file) = shared.map_err(|error| Failure::new(Exit::Missing, error))?;
+    let (memory, file) = shared.map_err(|error| {
+        Failure::new(Exit::Missing, error).remedy("`corehop doctor` says how much memory is free")
+    })?;
     memory.set_listed(listed);
     memory.set_paused(arguments.paused);
     memory.set_marker(&marker.path.to_string_lossy(), marker.file_offset);
@@ -238,7 +256,8 @@ fn finish_trace(
         _ => Err(Failure::new(
             Exit::Interrupted,
             "interrupted; the trace holds what came before",
-        )),
+        )
+        .explained()),
     }
 }
 
@@ -254,13 +273,13 @@ fn say(arguments: &Arguments, summary: &Summary, over: &Over) {
     if let Some(of) = arguments.of {
         let _ = write!(why, " of {of}, chosen with seed {}", arguments.seed);
     }
-    eprintln!(
+    voice::say(&format!(
         "{}: {} requests {why}, {} accesses, {}",
         arguments.output.display(),
         summary.requests,
         progress::millions(summary.accesses),
         indicatif::HumanBytes(summary.size_bytes),
-    );
+    ));
 }
 
 fn nothing_recorded(arguments: &Arguments, memory: &Memory, over: &Over) -> Failure {

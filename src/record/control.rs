@@ -6,6 +6,7 @@
 
 use super::gauge::Reading;
 use crate::failure::{Exit, Failure};
+use crate::voice;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,8 +14,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the recorder waits for a client to say what it wants.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long the recorder waits for a client to say what it wants: the server may wait as long.
+const PATIENCE: Duration = Duration::from_secs(1);
 const MOST_LINE_BYTES: u64 = 4096;
 
 /// What a client asks for.
@@ -84,7 +85,8 @@ impl Ear {
             Ok(listener) => Some(Ear { listener, path }),
             Err(error) => {
                 let path = path.display();
-                eprintln!("corehop: `corehop control` will not work, as {path} failed: {error}");
+                let text = format!("`corehop control` will not work: {path}: {error}");
+                voice::warn(&text);
                 None
             }
         }

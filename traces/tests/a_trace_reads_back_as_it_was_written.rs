@@ -1,8 +1,8 @@
 //! What a recorder writes is what a replay sees.
 
 use corehop_traces::{
-    Access, CodeBlock, EndReason, Ending, Function, Header, Instruction, Kind, Module, Note, Request,
-    Trace, Writer, WriterOptions,
+    Access, CodeBlock, EndReason, Ending, Function, Header, Instruction, Kind, Module, Note,
+    Request, Trace, Writer, WriterOptions,
 };
 use std::path::Path;
 
