@@ -49,12 +49,17 @@ void modules_forked(void)
     unlock();
 }
 
-static void fill(const struct module *module)
+/* Once all files are there; the caller holds the lock. */
+static void fill(void)
 {
-    if (module->slot == NULL)
-        return;
-    __atomic_store_n(&module->slot[1], opened != 0 ? (uintptr_t)leave_call : 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&module->slot[0], opened, __ATOMIC_RELEASE);
+    uintptr_t leave = opened != 0 ? (uintptr_t)leave_call : 0;
+    for (uint32_t i = 0; complete && i < program.module_count; i++) {
+        uintptr_t *slot = program.modules[i].slot;
+        if (slot == NULL)
+            continue;
+        __atomic_store_n(&slot[1], leave, __ATOMIC_RELEASE);
+        __atomic_store_n(&slot[0], opened, __ATOMIC_RELEASE);
+    }
 }
 
 void fill_slots(uintptr_t address)
@@ -63,8 +68,7 @@ void fill_slots(uintptr_t address)
         return;
     lock();
     opened = address;
-    for (uint32_t i = 0; complete && i < program.module_count; i++)
-        fill(&program.modules[i]);
+    fill();
     unlock();
 }
 
@@ -241,8 +245,7 @@ bool find_modules(void)
     }
     lock();
     complete |= missing == NULL;
-    for (uint32_t i = 0; complete && i < program.module_count; i++)
-        fill(&program.modules[i]);
+    fill();
     unlock();
     return true;
 }

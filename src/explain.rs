@@ -123,8 +123,8 @@ impl<'a> Question<'a> {
     pub fn answer(&self, bar: &Bar) -> Result<Explanation<'a>, Failure> {
         let (trace, machine) = (self.trace, self.machine);
         let about_plan = |error: corehop_simulator::Error| {
-            let plan = self.plan_path.display();
-            Failure::new(Exit::Input, format!("{plan}: {error}"))
+            let message = format!("{}: {error}", self.plan_path.display());
+            Failure::new(Exit::Input, message).explained()
         };
         let split = Split::from_plan(self.plan, trace.modules(), trace.functions());
         let split = split.map_err(about_plan)?;

@@ -6,11 +6,12 @@
 //! Rejected: staying as a parent that traces its child, which stops every debugger from doing so.
 
 use crate::failure::{Exit, Failure};
+use crate::in_path::in_path;
+use crate::progress::during;
 use clap::Args;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Start a program with a plan's hops put in place in memory; no file is changed
@@ -21,6 +22,9 @@ use std::process::Command;
 /// when the program starts. Forked workers keep their hooks; other programs that it starts have
 /// none.
 #[derive(Args)]
+#[command(after_help = "\
+Example: corehop run --plan split.toml -- redis-server --port 7000
+         COREHOP_BACKEND=count COREHOP_STATS=hops.json corehop run --plan split.toml -- mariadbd")]
 pub struct Arguments {
     /// The plan, as `corehop partition` writes it
     #[arg(long, value_name = "FILE")]
@@ -34,16 +38,16 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = corehop_plans::read(&arguments.plan)?;
     let program = find(&arguments.command[0])?;
-    let hooks = corehop_patcher::InMemory::new(&program, &plan)?;
+    let hooks = during("analysing", || {
+        corehop_patcher::InMemory::new(&program, &plan)
+    })?;
     let mut command = Command::new(&program);
     command
         .arg0(&arguments.command[0])
         .args(&arguments.command[1..]);
     let error = hooks.hook(&mut command, None).exec();
-    Err(Failure::new(
-        Exit::Server,
-        format!("{}: cannot be started: {error}", program.display()),
-    ))
+    let message = format!("{}: cannot be started: {error}", program.display());
+    Err(Failure::new(Exit::Server, message).remedy("start it without corehop first"))
 }
 
 /// Where the shell would find a command.
@@ -51,14 +55,9 @@ fn find(command: &OsStr) -> Result<PathBuf, Failure> {
     if command.as_encoded_bytes().contains(&b'/') {
         return Ok(command.into());
     }
-    let is_program = |path: &Path| {
-        let metadata = path.metadata();
-        metadata.is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join(command));
-    places.find(|place| is_program(place)).ok_or_else(|| {
+    in_path(command).ok_or_else(|| {
         let name = command.display();
         Failure::new(Exit::Input, format!("{name}: no such program on PATH"))
+            .remedy("name it with its path")
     })
 }

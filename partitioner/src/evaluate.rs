@@ -222,16 +222,7 @@ impl<'a> Evaluator<'a> {
         splits: &[Choice],
         is_over: &dyn Fn() -> bool,
     ) -> Vec<Option<u64>> {
-        self.evaluate_groups(splits, 0..GROUPS, is_over)
-    }
-
-    /// What each split costs on the lines of some groups.
-    pub(crate) fn evaluate_groups(
-        &mut self,
-        splits: &[Choice],
-        groups: Range<usize>,
-        is_over: &dyn Fn() -> bool,
-    ) -> Vec<Option<u64>> {
+        let groups = 0..GROUPS;
         let this = &*self;
         let unknown = splits.par_iter().flat_map_iter(|split| {
             let keys = this.keys(split).into_iter().enumerate();
@@ -302,8 +293,7 @@ impl<'a> Evaluator<'a> {
                     let mut learnt = self.residues.simulate(terms, &sets, groups);
                     if groups.contains(&0) {
                         for (learnt, set) in learnt.iter_mut().zip(&sets) {
-                            let hops = terms.iter().map(|term| term.cost_of_hops(set.hops));
-                            learnt[0] += hops.sum::<u64>();
+                            learnt[0] += Term::cost_of_hops(terms, set.hops);
                         }
                     }
                     learnt

@@ -100,8 +100,7 @@ impl Objective {
     /// What the ranking counts, in words.
     pub fn ranked_by(self) -> &'static str {
         match self {
-            Objective::L3 => "private L2 misses",
-            Objective::L2 => "private L2 misses",
+            Objective::L2 | Objective::L3 => "private L2 misses",
             Objective::L1 => "L1 misses",
             Objective::Fetch => "private L2 misses of fetches",
             Objective::Data => "private L2 misses of loads and stores",

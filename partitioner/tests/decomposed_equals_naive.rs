@@ -7,6 +7,8 @@
 
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
+#[path = "../../simulator/tests/entered/mod.rs"]
+mod entered;
 #[path = "../../simulator/tests/random/mod.rs"]
 mod random;
 mod searched;

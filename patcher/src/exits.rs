@@ -9,7 +9,7 @@
 
 use crate::functions::Layout;
 use crate::image::{Image, PF_W, PF_X, u32_at, u64_at};
-use crate::steal::{Stolen, is_filler, is_return, may_fall_through, steal_return};
+use crate::steal::{Stolen, is_return, steal_return};
 use crate::targets::Landings;
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
@@ -89,9 +89,7 @@ impl Walk<'_> {
             if instruction.code() == Code::INVALID {
                 return Err(format!("the bytes at {at:#x} are no instruction"));
             }
-            let follows = before.last().is_some_and(may_fall_through);
-            let starts = self.asked.landings.has(at) || at == resume || line == before.len();
-            if starts && !(line == before.len() && !follows && is_filler(&instruction)) {
+            if self.asked.landings.has(at) || at == resume {
                 line = before.len();
             }
             before.push(instruction);
@@ -204,9 +202,7 @@ impl Walk<'_> {
     fn fragments(&self, instruction: &Instruction) -> Vec<u64> {
         let Asked { image, layout, .. } = *self.asked;
         let is_near = instruction.is_ip_rel_memory_operand();
-        let is_far = instruction.memory_base() == Register::None
-            && instruction.memory_index() != Register::None
-            && instruction.memory_index_scale() == 8;
+        let is_far = is_table_entry(instruction);
         let table = instruction.memory_displacement64();
         let segment = image.segment_at(table);
         let is_constant = segment.is_some_and(|s| s.flags & (PF_W | PF_X) == 0);
@@ -228,13 +224,8 @@ impl Walk<'_> {
 /// Whether the jump's target comes from a table, as compilers do it: a distance added to the
 /// table's address, or an entry of one that lies at a fixed place.
 fn is_table_jump(jump: &Instruction, before: &[Instruction]) -> bool {
-    let is_entry = |instruction: &Instruction| {
-        instruction.memory_base() == Register::None
-            && instruction.memory_index() != Register::None
-            && instruction.memory_index_scale() == 8
-    };
     if jump.op0_kind() == OpKind::Memory {
-        return is_entry(jump);
+        return is_table_entry(jump);
     }
     let register = jump.op0_register();
     let writes = |instruction: &&Instruction| {
@@ -247,7 +238,14 @@ fn is_table_jump(jump: &Instruction, before: &[Instruction]) -> bool {
     let last = earlier.into_iter().find(writes);
     last.is_some_and(|last| match last.mnemonic() {
         Mnemonic::Add => last.op1_kind() == OpKind::Register,
-        Mnemonic::Mov => last.op1_kind() == OpKind::Memory && is_entry(last),
+        Mnemonic::Mov => last.op1_kind() == OpKind::Memory && is_table_entry(last),
         _ => false,
     })
+}
+
+/// Whether the instruction's operand is an entry of a table of addresses at a fixed place.
+fn is_table_entry(instruction: &Instruction) -> bool {
+    instruction.memory_base() == Register::None
+        && instruction.memory_index() != Register::None
+        && instruction.memory_index_scale() == 8
 }

@@ -161,7 +161,7 @@ pub(crate) fn steal_return(
     Ok(stolen)
 }
 
-pub(crate) fn may_fall_through(instruction: &Instruction) -> bool {
+fn may_fall_through(instruction: &Instruction) -> bool {
     !matches!(
         instruction.flow_control(),
         FlowControl::UnconditionalBranch
@@ -171,7 +171,7 @@ pub(crate) fn may_fall_through(instruction: &Instruction) -> bool {
     )
 }
 
-pub(crate) fn is_filler(instruction: &Instruction) -> bool {
+fn is_filler(instruction: &Instruction) -> bool {
     let mnemonic = instruction.mnemonic();
     matches!(mnemonic, Mnemonic::Nop | Mnemonic::Int3)
 }

@@ -6,48 +6,25 @@
 
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
+mod entered;
 mod random;
 
 use corehop_simulator::{
     Alone, CacheLevel, Inclusion, LANES, Machine, Prepared, ReplayOptions, Tally, Unavoidable,
 };
-use corehop_traces::{EndReason, Kind, Trace, WriterOptions};
+use corehop_traces::{Kind, Trace};
+use entered::{Step, record};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use random::{equal, machines};
-use std::path::Path;
 
 const FUNCTIONS: u32 = 5;
-const CODE: u64 = 0x10_000;
-
-/// One execution: thread, function entered, lines touched and whether by a store.
-type Step = (u32, u32, Vec<(u64, bool)>);
+const THREADS: u32 = 2;
 
 fn programs() -> impl Strategy<Value = Vec<Step>> {
     let data = || vec((0u64..40, prop::bool::weighted(0.3)), 0..12);
-    vec((0u32..2, 0..FUNCTIONS, data()), 1..80)
-}
-
-fn record(steps: &[Step], path: &Path) -> Result<(), corehop_traces::Error> {
-    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "f0", CODE)?;
-    for number in 0..FUNCTIONS {
-        let function = (&*format!("f{number}"), u64::from(number) * 64);
-        definitions::function(&mut writer, (module, CODE), function, None)?;
-    }
-    for thread in 0..2 {
-        writer.thread(1, thread)?;
-    }
-    for (stamp, (thread, function, data)) in (1..).zip(steps) {
-        writer.stamp(*thread, stamp)?;
-        writer.execution(*thread, *function)?;
-        for &(line, store) in data {
-            let kind = if store { Kind::Store } else { Kind::Load };
-            writer.data(*thread, 0, kind, 8, line * 64)?;
-        }
-    }
-    writer.finish(EndReason::Interrupted)?;
-    Ok(())
+    vec((0..THREADS, 0..FUNCTIONS, data()), 1..80)
 }
 
 fn l2_misses(tally: &Tally, kinds: &[Kind]) -> u64 {
@@ -65,7 +42,7 @@ fn compare(
 ) -> TestCaseResult {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("random.trace");
-    record(steps, &path).unwrap();
+    record(steps, FUNCTIONS, THREADS, &path).unwrap();
     let trace = Trace::open(&path).unwrap();
     let functions: Vec<u32> = (0..FUNCTIONS).collect();
     let options = ReplayOptions::default();

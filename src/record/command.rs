@@ -2,9 +2,8 @@
 
 use super::binary::{Binary, Unfit};
 use crate::failure::{Exit, Failure};
-use rustix::fs::Access;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use crate::in_path::{in_path, is_executable};
+use std::path::PathBuf;
 
 /// The server's program.
 pub struct Program {
@@ -18,15 +17,16 @@ pub struct Program {
 pub fn find(name: &str) -> Result<Program, Failure> {
     let path = match name.contains('/') {
         true => PathBuf::from(name),
-        false => in_path(name).ok_or_else(|| {
+        false => in_path(name.as_ref()).ok_or_else(|| {
             Failure::new(Exit::Input, format!("there is no command {name:?} in PATH"))
                 .remedy("name it with its path")
         })?,
     };
     let input = |message: String| Failure::new(Exit::Input, message);
-    let resolved = path
-        .canonicalize()
-        .map_err(|error| input(format!("cannot start {}: {error}", path.display())))?;
+    let resolved = path.canonicalize().map_err(|error| {
+        input(format!("cannot start {}: {error}", path.display()))
+            .remedy("name the server's program after --")
+    })?;
     if !is_executable(&path) {
         let message = format!("{} is not an executable file", path.display());
         return Err(input(message).remedy("name the server's program after --"));
@@ -34,7 +34,8 @@ pub fn find(name: &str) -> Result<Program, Failure> {
     match Binary::read(&resolved) {
         Ok(_) => Ok(Program { path, resolved }),
         Err(Unfit::Unreadable(error)) => {
-            Err(input(format!("cannot read {}: {error}", path.display())))
+            let message = format!("cannot read {}: {error}", path.display());
+            Err(input(message).remedy("recording needs the right to read the program"))
         }
         Err(Unfit::Script(interpreter)) => Err(input(format!(
             "{} is a script, which recording cannot follow",
@@ -49,15 +50,4 @@ pub fn find(name: &str) -> Result<Program, Failure> {
             Err(input(message).remedy("corehop records x86-64 Linux servers only"))
         }
     }
-}
-
-fn in_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_else(|| OsStr::new("/usr/bin:/bin").into());
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|candidate| is_executable(candidate))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
 }

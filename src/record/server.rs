@@ -7,10 +7,9 @@ use super::command::Program;
 use super::tools::Tools;
 use crate::failure::{Exit, Failure};
 use rustix::process::{Pid, Signal};
-use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// How long a server may take to end after SIGTERM before it is killed.
@@ -30,19 +29,15 @@ impl Server {
         arguments: &[String],
         memory: &Path,
     ) -> Result<Server, Failure> {
-        let mut plugin = escaped(&tools.plugin);
-        plugin.push(",memory=");
-        plugin.push(escaped(memory));
-        let child = Command::new(&tools.qemu)
-            .arg("-plugin")
-            .arg(plugin)
+        let child = tools
+            .command(memory)
             .arg(&program.path)
             .args(arguments)
             .process_group(0)
             .spawn()
             .map_err(|error| {
                 let message = format!("cannot start {}: {error}", tools.qemu.display());
-                Failure::new(Exit::Missing, message)
+                Failure::new(Exit::Missing, message).remedy("`corehop doctor` tries it")
             })?;
         Ok(Server {
             child,
@@ -101,10 +96,4 @@ impl Drop for Server {
             self.kill();
         }
     }
-}
-
-/// A path as part of a QEMU option, where a comma is doubled.
-fn escaped(path: &Path) -> OsString {
-    let bytes = path.as_os_str().to_string_lossy().replace(',', ",,");
-    bytes.into()
 }

@@ -121,8 +121,6 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        Exit::Output,
-        format!("{}: cannot write here: {error}", path.display()),
-    )
+    let message = format!("{}: cannot write here: {error}", path.display());
+    Failure::new(Exit::Output, message).remedy("make room there, or name another place")
 }

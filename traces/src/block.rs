@@ -323,12 +323,14 @@ impl Decoder {
         let mut total = spelled_data;
         block.repeatable = 0;
         if !block.repeats.is_empty() {
+            let too_many =
+                || Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses");
+            if spelled_touches > MAX_TOUCHES {
+                return Err(too_many());
+            }
             let (places, repeats) = (&block.places, &block.repeats);
-            let bounds = (spelled_touches <= MAX_TOUCHES).then_some(&mut block.bounds);
-            let counted = bounds.and_then(|b| b.measure(places, &sizes, repeats, MAX_TOUCHES));
-            let counted = counted.ok_or_else(|| {
-                Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses")
-            })?;
+            let counted = block.bounds.measure(places, &sizes, repeats, MAX_TOUCHES);
+            let counted = counted.ok_or_else(too_many)?;
             (block.repeatable, total) = (counted.touches(), counted.data());
         }
         let slots = sizes.iter().map(|size| usize::from(size.data)).sum();

@@ -45,10 +45,7 @@ impl Least {
             let runs = runs(&terms[0].alone, intervals);
             let mut sums = vec![[0; GROUPS]; intervals.len()];
             for (sums, of) in sums.iter_mut().zip(intervals) {
-                sums[0] += terms
-                    .iter()
-                    .map(|term| term.cost_of_hops(of.hops))
-                    .sum::<u64>();
+                sums[0] += Term::cost_of_hops(terms, of.hops);
             }
             for (term, unavoidable) in terms.iter().zip(&self.unavoidable) {
                 let [fetch, data] = term.cost.of_missed().map(|cost| cost * term.factor);

@@ -35,8 +35,10 @@ impl Term {
         self.factor * self.cost.of(&self.alone.tally(residue, runs))
     }
 
-    pub(super) fn cost_of_hops(&self, hops: u64) -> u64 {
-        self.factor * self.cost.hop * hops
+    /// What hops to a core cost on all machines.
+    pub(super) fn cost_of_hops(terms: &[Term], hops: u64) -> u64 {
+        let of_hop = terms.iter().map(|term| term.factor * term.cost.hop);
+        of_hop.sum::<u64>() * hops
     }
 
     /// Every line of a residue must come to some core once.

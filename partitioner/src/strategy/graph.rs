@@ -88,7 +88,7 @@ impl Graph {
         let mut steps: Vec<Step> = Vec::new();
         let mut begin = first;
         children.retain_mut(|child| {
-            let mut step = Step {
+            let step = Step {
                 from: child.parent as u32,
                 to: 0,
                 is_in: child.is_in,
@@ -98,7 +98,6 @@ impl Graph {
             child.state.least += self.cost(&step);
             let is_kept = child.state.least <= most;
             if is_kept {
-                step.to = steps.len() as u32;
                 steps.push(step);
             }
             is_kept
@@ -169,8 +168,7 @@ impl Graph {
     }
 
     /// Sets on ways no longer than `limit` that are not simulated, of those the ones that were
-    /// least;
-    /// `None` when all are.
+    /// least; `None` when all are.
     pub fn open(&self, limit: u64) -> Option<Vec<usize>> {
         let mut open = self.sets_within(limit);
         open.retain(|&set| self.sets[set].simulated < GROUPS);

@@ -3,29 +3,25 @@
 //! Programs of a few functions and lines, written as a trace; the plain replay goes through it
 //! access by access and knows nothing of terms, residues or sums over cores.
 
-use crate::definitions;
+use crate::entered::{Step, record};
 use corehop_partitioner::evaluate::{Choice, Evaluator};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::weights::{Factors, Weighted};
 use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Replayer, Split};
-use corehop_traces::{EndReason, Kind, Trace, WriterOptions};
+use corehop_traces::Trace;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use std::path::Path;
 
 pub const FUNCTIONS: u32 = 6;
 /// How often programs are replayed in a row.
 pub const ROUNDS: usize = 2;
-pub const CODE: u64 = 0x10_000;
-
-/// One execution: thread, function entered, line addresses touched and whether by a store.
-pub type Step = (u32, u32, Vec<(u64, bool)>);
+const THREADS: u32 = 3;
 
 /// Calls in any order, or round after round in nearly the same one, as servers make them.
 pub fn programs() -> impl Strategy<Value = Vec<Step>> {
     let data = || vec((0u64..40, prop::bool::weighted(0.3)), 0..8);
-    let any_order = vec((0u32..3, 0..FUNCTIONS, data()), 1..60);
+    let any_order = vec((0..THREADS, 0..FUNCTIONS, data()), 1..60);
     let called = prop::bool::weighted(0.9);
     let ordered = vec((called, prop::bool::weighted(0.05), data()), 1..60);
     let ordered = ordered.prop_map(|steps| {
@@ -37,27 +33,6 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
         numbered.map(step).collect::<Vec<Step>>()
     });
     prop_oneof![any_order, ordered]
-}
-
-pub fn record(steps: &[Step], path: &Path) -> Result<(), corehop_traces::Error> {
-    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "f0", CODE)?;
-    for number in 0..FUNCTIONS {
-        let function = (&*format!("f{number}"), u64::from(number) * 64);
-        definitions::function(&mut writer, (module, CODE), function, None)?;
-    }
-    for thread in 0..3 {
-        writer.thread(1, thread)?;
-    }
-    for (stamp, (thread, function, data)) in (1..).zip(steps) {
-        writer.stamp(*thread, stamp)?;
-        writer.execution(*thread, *function)?;
-        for &(line, store) in data {
-            let kind = if store { Kind::Store } else { Kind::Load };
-            writer.data(*thread, 0, kind, 8, line * 64)?;
-        }
-    }
-    writer.finish(EndReason::Interrupted)?;
-    Ok(())
 }
 
 /// A random machine of 8 cores, without the L3, which the ranking leaves out.
@@ -117,7 +92,7 @@ pub fn with_evaluator(
 ) -> TestCaseResult {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("random.trace");
-    record(steps, &path).unwrap();
+    record(steps, FUNCTIONS, THREADS, &path).unwrap();
     let trace = Trace::open(&path).unwrap();
     let functions: Vec<u32> = (0..FUNCTIONS).collect();
     let options = ReplayOptions::default();

@@ -76,21 +76,15 @@ impl Unavoidable {
     /// # Panics
     /// When there are not so many residues, or `runs` is too short.
     pub fn misses(&self, residue: usize, runs: &[u64], counted: Counted) -> OfLanes {
-        let residue = &self.residues[residue];
-        let [first, second] = [0, 1].map(|length| {
-            let mut of_length = Count::new(residue, self.held_lines, (length, counted));
-            of_length.count(runs)
-        });
-        let [fetches, data, little] = first;
-        let more = little
-            .iter()
-            .zip(second[2])
-            .map(|(&one, other)| one.max(other));
+        let mut count = Count::new(&self.residues[residue], self.held_lines);
+        count.count(runs, counted);
+        let windows = count.windows.map(|windows| windows.misses.sums());
         let mut largest = [0; LANES];
-        largest
-            .iter_mut()
-            .zip(more)
-            .for_each(|(largest, more)| *largest = more);
+        for misses in windows {
+            let lanes = largest.iter_mut().zip(misses);
+            lanes.for_each(|(largest, misses)| *largest = misses.max(*largest));
+        }
+        let [fetches, data] = count.cold.map(|columns| columns.sums());
         [fetches, data, largest]
     }
 }
@@ -157,63 +151,74 @@ impl Residue {
     }
 }
 
-/// A count under way, of windows of one length.
+/// A count under way.
 struct Count<'a> {
     residue: &'a Residue,
-    length: usize,
-    counted: Counted,
     /// By line, the cores that have touched it since another stored to it.
     has: Vec<u64>,
+    /// Misses of lines that the core had not, of fetches and of loads and stores.
+    cold: [Columns; 2],
+    windows: [Windows; LENGTHS.len()],
+    room: u32,
+}
+
+/// The part of it that windows of one length tell.
+struct Windows {
     /// By line, the cores that touched it in this window.
     touched: Vec<u64>,
     /// By set, lines touched again in this window that may have been there, up to as many as there
     /// is room for.
     again: Vec<Columns>,
-    room: u32,
+    /// Misses for want of room.
+    misses: Columns,
 }
 
 impl<'a> Count<'a> {
-    fn new(residue: &'a Residue, room: u32, (length, counted): (usize, Counted)) -> Count<'a> {
+    fn new(residue: &'a Residue, room: u32) -> Count<'a> {
         let lines = residue.l2_sets.len();
-        Count {
-            residue,
-            length,
-            counted,
-            has: vec![0; lines],
+        let windows = || Windows {
             touched: vec![0; lines],
             again: vec![Columns::default(); residue.sets()],
+            misses: Columns::default(),
+        };
+        Count {
+            residue,
+            has: vec![0; lines],
+            cold: Default::default(),
+            windows: std::array::from_fn(|_| windows()),
             room,
         }
     }
 
-    fn count(&mut self, runs: &[u64]) -> OfLanes {
-        let mut misses: [Columns; 3] = Default::default();
+    fn count(&mut self, runs: &[u64], counted: Counted) {
         for meeting in &self.residue.meetings {
             let line = meeting.line as usize;
             let runs = runs[meeting.occurrence as usize];
-            let (has, touched) = (&mut self.has[line], &mut self.touched[line]);
-            let again = &mut self.again[self.residue.l2_sets[line] as usize];
+            let has = &mut self.has[line];
+            let set = self.residue.l2_sets[line] as usize;
             let kind = usize::from(!meeting.is_fetch);
-            if meeting.begins[self.length] {
-                *again = Columns::default();
+            self.cold[kind].add(runs & !*has);
+            for (length, windows) in self.windows.iter_mut().enumerate() {
+                let (touched, again) = (&mut windows.touched[line], &mut windows.again[set]);
+                if meeting.begins[length] {
+                    *again = Columns::default();
+                }
+                if meeting.is_first[length] {
+                    *touched = 0;
+                }
+                if counted[kind] {
+                    let back = runs & *has & !*touched;
+                    let full = again.are_at(self.room);
+                    windows.misses.add(back & full);
+                    again.add(back & !full);
+                }
+                *touched |= runs;
             }
-            if meeting.is_first[self.length] {
-                *touched = 0;
-            }
-            misses[kind].add(runs & !*has);
-            if self.counted[kind] {
-                let back = runs & *has & !*touched;
-                let full = again.are_at(self.room);
-                misses[2].add(back & full);
-                again.add(back & !full);
-            }
-            *touched |= runs;
             *has |= runs;
             if meeting.stores {
                 *has &= runs;
             }
         }
-        misses.map(|columns| columns.sums())
     }
 }
 

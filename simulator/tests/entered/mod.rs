@@ -1,0 +1,33 @@
+//! Made-up programs each of whose executions enters a function, written as traces.
+
+use crate::definitions;
+use corehop_traces::{EndReason, Error, Kind, WriterOptions};
+use std::path::Path;
+
+/// Where the program is loaded.
+pub const CODE: u64 = 0x10_000;
+
+/// One execution: thread, function entered, lines touched and whether by a store.
+pub type Step = (u32, u32, Vec<(u64, bool)>);
+
+/// Writes what so many threads do with so many functions, each step at its own stamp.
+pub fn record(steps: &[Step], functions: u32, threads: u32, path: &Path) -> Result<(), Error> {
+    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "f0", CODE)?;
+    for number in 0..functions {
+        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        definitions::function(&mut writer, (module, CODE), function, None)?;
+    }
+    for thread in 0..threads {
+        writer.thread(1, thread)?;
+    }
+    for (stamp, (thread, function, data)) in (1..).zip(steps) {
+        writer.stamp(*thread, stamp)?;
+        writer.execution(*thread, *function)?;
+        for &(line, store) in data {
+            let kind = if store { Kind::Store } else { Kind::Load };
+            writer.data(*thread, 0, kind, 8, line * 64)?;
+        }
+    }
+    writer.finish(EndReason::Interrupted)?;
+    Ok(())
+}

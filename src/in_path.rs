@@ -1,0 +1,18 @@
+//! Programs named without a folder, found the way a shell finds them.
+
+use rustix::fs::Access;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The first program of that name in PATH.
+pub fn in_path(name: &OsStr) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| OsStr::new("/usr/bin:/bin").into());
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|candidate| is_executable(candidate))
+}
+
+/// Whether it is a file that this process may execute.
+pub fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
+}
