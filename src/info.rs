@@ -10,6 +10,7 @@ use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_traces::{EndReason, Ending, Kind, Note, Trace};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -94,18 +95,33 @@ impl Activity {
         self.fetches + self.loads + self.stores
     }
 
-    /// The least, middle and most accesses of a complete request; the upper of two in the middle.
-    fn spread(&self) -> Option<[u64; 3]> {
-        let middle = self.per_request.len() / 2;
-        let [least, .., most] = self.per_request[..] else {
-            return self.per_request.first().map(|&only| [only; 3]);
-        };
-        Some([least, self.per_request[middle], most])
-    }
-
     fn bytes_per_access(&self, trace: &Trace) -> Option<f64> {
         (self.accesses() > 0).then(|| trace.size_bytes() as f64 / self.accesses() as f64)
     }
+}
+
+/// The least, middle and most of ascending numbers; the upper of two in the middle.
+fn spread(ascending: &[u64]) -> Option<[u64; 3]> {
+    let middle = ascending.get(ascending.len() / 2)?;
+    Some([*ascending.first()?, *middle, *ascending.last()?])
+}
+
+fn spread_as_json(ascending: &[u64]) -> Value {
+    match spread(ascending) {
+        Some([min, median, max]) => json!({"min": min, "median": median, "max": max}),
+        None => Value::Null,
+    }
+}
+
+/// How many requests came over each connection that is known, ascending.
+fn requests_per_connection(trace: &Trace) -> Vec<u64> {
+    let mut by_connection = HashMap::new();
+    for connection in trace.requests().iter().filter_map(|r| r.connection) {
+        *by_connection.entry(connection).or_insert(0) += 1;
+    }
+    let mut counts: Vec<u64> = by_connection.into_values().collect();
+    counts.sort_unstable();
+    counts
 }
 
 fn process_count(trace: &Trace) -> usize {
@@ -203,8 +219,7 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
             "values_bytes": column.values_bytes,
         })
     });
-    let spread = activity.spread();
-    let spread = spread.map(|[min, median, max]| json!({"min": min, "median": median, "max": max}));
+    let per_connection = requests_per_connection(trace);
     json!({
         "trace": arguments.trace,
         "size_bytes": trace.size_bytes(),
@@ -231,7 +246,9 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
             .iter()
             .map(|note| json!({"requests": note.requests, "text": note.text}))
             .collect::<Value>(),
-        "accesses_per_request": spread,
+        "accesses_per_request": spread_as_json(&activity.per_request),
+        "connections": per_connection.len(),
+        "requests_per_connection": spread_as_json(&per_connection),
         "executions": trace.execution_count(),
         "accesses": activity.accesses(),
         "fetches": activity.fetches,
@@ -260,6 +277,41 @@ fn columns_as_text(trace: &Trace, activity: &Activity) -> String {
         writeln!(text, "{name:<30}{bytes:>14}{values:>14}{share:>12.4}").expect("a string");
     }
     text
+}
+
+/// What is known of the requests, by line.
+fn request_lines(trace: &Trace, activity: &Activity) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let mut line = |name, value| lines.push((name, value));
+    let marker = &trace.header().request_at;
+    let all = grouped(trace.requests().len() as u64);
+    let complete = complete_count(trace);
+    match spread(&activity.per_request) {
+        Some(spread) => {
+            let spread = spread.map(grouped).join(" / ");
+            line("requests", format!("{all}, {complete} of them complete"));
+            line(
+                "",
+                format!("{spread} accesses each (least / median / most)"),
+            );
+        }
+        None if !trace.requests().is_empty() => {
+            line("requests", format!("{all}, none of them complete"));
+        }
+        None if marker.is_empty() => {
+            line("requests", "none: nothing says where one begins".into());
+        }
+        None => line("requests", format!("none: `{marker}` was never reached")),
+    }
+    notes(trace).for_each(|(name, value)| line(name, value));
+    let per_connection = requests_per_connection(trace);
+    if let Some(spread) = spread(&per_connection) {
+        let spread = spread.map(grouped).join(" / ");
+        let connections = grouped(per_connection.len() as u64);
+        let each = format!("{connections}, {spread} requests each (least / median / most)");
+        line("connections", each);
+    }
+    lines
 }
 
 fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String {
@@ -296,27 +348,9 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String 
         &format!("{} entered", grouped(trace.functions().len() as u64)),
     );
     line("code blocks", &grouped(trace.code_blocks().len() as u64));
-    let all = grouped(trace.requests().len() as u64);
-    let complete = complete_count(trace);
-    match activity.spread() {
-        Some([least, middle, most]) => {
-            let spread = [least, middle, most].map(grouped).join(" / ");
-            line("requests", &format!("{all}, {complete} of them complete"));
-            line(
-                "",
-                &format!("{spread} accesses each (least / median / most)"),
-            );
-        }
-        None if header.request_at.is_empty() && trace.requests().is_empty() => {
-            line("requests", "none: nothing says where one begins");
-        }
-        None if trace.requests().is_empty() => {
-            let marker = &header.request_at;
-            line("requests", &format!("none: `{marker}` was never reached"));
-        }
-        None => line("requests", &format!("{all}, none of them complete")),
+    for (name, value) in request_lines(trace, activity) {
+        line(name, &value);
     }
-    notes(trace).for_each(|(name, value)| line(name, &value));
     line("executions", &grouped(trace.execution_count()));
     let [fetches, loads, stores] = [activity.fetches, activity.loads, activity.stores].map(grouped);
     let accesses = grouped(activity.accesses());

@@ -22,7 +22,7 @@ use crate::progress::during;
 use crate::voice;
 use clap::Args;
 use control::Ear;
-use corehop_ring::{Memory, Settings};
+use corehop_ring::{Memory, RequestMarker, Settings};
 use corehop_traces::{EndReason, Header, Summary, Writer, WriterOptions, partial_path};
 use gauge::Gauge;
 use modules::Modules;
@@ -55,8 +55,10 @@ pub struct Arguments {
     #[arg(short, long, value_name = "TRACE")]
     output: PathBuf,
 
-    /// The function at whose entry a request begins: NAME, MODULE:NAME or MODULE+0xOFFSET
-    #[arg(long, value_name = "FUNCTION")]
+    /// Where a request begins: at the entry of a function, NAME, MODULE:NAME or MODULE+0xOFFSET; at
+    /// `magic`, the no-op of include/corehop.h, or `magic:ID`, one of them; or as `syscalls` tell,
+    /// where a thread reads from a connection that has had an answer to all it sent before
+    #[arg(long, value_name = "WHERE")]
     request_at: String,
 
     /// Stop after this many requests; without it, record until the server ends
@@ -85,6 +87,10 @@ pub struct Arguments {
           value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
 
+    /// A library that the server is to load first, such as one that marks requests (docs/requests.md)
+    #[arg(long, value_name = "LIBRARY")]
+    preload: Option<PathBuf>,
+
     /// Let the server run on, unrecorded, when enough requests are recorded
     #[arg(long)]
     keep_running: bool,
@@ -111,11 +117,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let marker = during("reading the functions of the server", || {
         marker::resolve(&arguments.request_at, &program.resolved)
     })?;
-    voice::detail(&format!(
-        "requests begin at {}+{:#x}",
-        marker.path.display(),
-        marker.file_offset
-    ));
+    if let RequestMarker::At { path, file_offset } = &marker {
+        voice::detail(&format!("requests begin at {path}+{file_offset:#x}"));
+    }
     control::refuse_second(&arguments.output)?;
     let listed = choice::numbers(arguments.requests, arguments.of, arguments.seed)?;
     let (memory, file) = share_memory(arguments, &listed, &marker)?;
@@ -129,7 +133,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let server_arguments = &arguments.command[1..];
-    let started = Server::start(&tools, &program, server_arguments, Path::new(&shared));
+    let preload = preload(arguments)?;
+    let environment = preload.as_deref().map(|path| ("LD_PRELOAD", path));
+    let shared = Path::new(&shared);
+    let started = Server::start(&tools, &program, server_arguments, shared, environment);
     let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
     let gauge = Gauge::new(&arguments.output, server.process(), arguments.requests);
     let over = Session {
@@ -169,10 +176,22 @@ fn check_output(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The library to load first, as a path that holds wherever the server changes its folder to.
+fn preload(arguments: &Arguments) -> Result<Option<PathBuf>, Failure> {
+    let Some(path) = &arguments.preload else {
+        return Ok(None);
+    };
+    let found = path.canonicalize().map_err(|error| {
+        let message = format!("--preload {}: {error}", path.display());
+        Failure::new(Exit::Input, message).remedy("name the library by its path")
+    })?;
+    Ok(Some(found))
+}
+
 fn share_memory(
     arguments: &Arguments,
     listed: &[u64],
-    marker: &marker::Marker,
+    marker: &RequestMarker,
 ) -> Result<(Memory, OwnedFd), Failure> {
     let settings = Settings {
         request_limit: arguments.requests.unwrap_or(u64::MAX),
@@ -185,7 +204,7 @@ fn share_memory(
     })?;
     memory.set_listed(listed);
     memory.set_paused(arguments.paused);
-    memory.set_marker(&marker.path.to_string_lossy(), marker.file_offset);
+    memory.set_marker(marker);
     Ok((memory, file))
 }
 

@@ -35,22 +35,11 @@ struct Open {
     data: Vec<Data>,
 }
 
-/// What a thread has come to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    None,
-    /// A request has begun.
-    Begun,
-    /// The last request has ended, and nothing may follow.
-    Ended,
-}
-
 /// Puts executions together and writes them.
 pub(crate) struct Assembler {
     writer: Writer,
     request_at: Option<u64>,
     blocks: HashMap<(u64, Vec<u8>), u32>,
-    marks: Vec<Mark>,
     thread: Option<u32>,
     stamp: u64,
     open: Open,
@@ -62,7 +51,6 @@ impl Assembler {
             writer,
             request_at,
             blocks: HashMap::new(),
-            marks: Vec::new(),
             thread: None,
             stamp: 0,
             open: Open::default(),
@@ -71,7 +59,6 @@ impl Assembler {
 
     /// A new thread; its number.
     pub(crate) fn add_thread(&mut self, process: u32, thread: u32) -> Result<u32, Fault> {
-        self.marks.push(Mark::None);
         Ok(self.writer.thread(process, thread)?)
     }
 
@@ -106,10 +93,7 @@ impl Assembler {
         if self.request_at == Some(address) {
             self.begin_request()?;
         }
-        let thread = self.thread()?;
-        if self.marks[thread as usize] == Mark::Ended {
-            return problem("an instruction after the end of its thread's last request");
-        }
+        self.thread()?;
         let pieces = size_bytes.div_ceil(LONGEST_INSTRUCTION) as usize;
         let continues = joins
             && self.open.end == address
@@ -187,19 +171,16 @@ impl Assembler {
 
     /// A request begins with the thread's next instruction.
     pub(crate) fn begin_request(&mut self) -> Result<(), Fault> {
-        self.mark(Mark::Begun)
-    }
-
-    /// The thread's last request ends here.
-    pub(crate) fn end_request(&mut self) -> Result<(), Fault> {
-        self.mark(Mark::Ended)
-    }
-
-    fn mark(&mut self, mark: Mark) -> Result<(), Fault> {
         let thread = self.thread()?;
         self.close()?;
-        self.marks[thread as usize] = mark;
         Ok(self.writer.request(thread)?)
+    }
+
+    /// The thread's request ends here, and what follows belongs to none.
+    pub(crate) fn end_request(&mut self) -> Result<(), Fault> {
+        let thread = self.thread()?;
+        self.close()?;
+        Ok(self.writer.end_request(thread)?)
     }
 
     fn thread(&self) -> Result<u32, Fault> {

@@ -81,7 +81,7 @@ mod marker {
     pub(super) const PAGE_BYTES: u16 = 18;
     /// A request begins with the thread's next instruction; the value is its number.
     pub(super) const REQUEST: u16 = 0xc00;
-    /// The thread's last request ends here.
+    /// The thread's request ends here, and what follows belongs to none.
     pub(super) const REQUEST_END: u16 = 0xc01;
 }
 

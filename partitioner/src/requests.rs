@@ -99,6 +99,8 @@ mod tests {
     fn requests(count: usize) -> Vec<Request> {
         (0..count)
             .map(|i| Request {
+                number: None,
+                connection: None,
                 thread: 0,
                 complete: i + 1 < count,
             })

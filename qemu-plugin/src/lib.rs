@@ -7,15 +7,20 @@
 //! `qemu_plugin_reset` drops all translated code, what runs from there on is instrumented, and when
 //! no request is to be recorded for a while another reset takes the instrumentation away again.
 //! `phase` makes these switches, `translation` decides what is instrumented, `vcpu` is what runs
-//! then; both write through `corehop_ring`, which a recorder reads.
+//! then; both write through `corehop_ring`, which a recorder reads. System calls are followed from
+//! the start (`system_calls`), at the cost of a callback each: they say which descriptors are
+//! connections, and where new code is mapped.
 
+mod connections;
+mod fork;
 mod mappings;
 mod phase;
 mod shapes;
+mod system_calls;
 mod translation;
 mod vcpu;
 
-use corehop_ring::{Memory, Message};
+use corehop_ring::{Memory, Message, RequestMarker};
 use mappings::Mappings;
 use phase::Phase;
 use qemu_plugin_sys::{
@@ -35,6 +40,8 @@ pub static qemu_plugin_version: c_int = QEMU_PLUGIN_VERSION as c_int;
 struct Plugin {
     id: qemu_plugin_id_t,
     memory: Memory,
+    /// Whether requests begin where system calls say so.
+    at_system_calls: bool,
     known: Mutex<Known>,
 }
 
@@ -52,18 +59,22 @@ unsafe extern "C" fn on_reset(id: qemu_plugin_id_t) {
     // SAFETY: the id is the one QEMU has just passed, and the callbacks live as long as the plugin.
     unsafe {
         if phase != Phase::Bare {
-            qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation));
-        }
-        if phase == Phase::Recording {
-            qemu_plugin_register_vcpu_syscall_cb(id, Some(vcpu::on_system_call));
-            qemu_plugin_register_vcpu_syscall_ret_cb(id, Some(vcpu::on_system_call_return));
+            register(id);
         }
     }
 }
 
-unsafe extern "C" fn on_fork_in_child() {
-    vcpu::forget_all();
-    phase::forget();
+/// Asks for the callbacks that are wanted unless all instrumentation is gone for good.
+///
+/// # Safety
+/// `id` is this plugin's.
+unsafe fn register(id: qemu_plugin_id_t) {
+    // SAFETY: the id is the one QEMU gave, and the callbacks live as long as the plugin.
+    unsafe {
+        qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation));
+        qemu_plugin_register_vcpu_syscall_cb(id, Some(system_calls::on_call));
+        qemu_plugin_register_vcpu_syscall_ret_cb(id, Some(system_calls::on_return));
+    }
 }
 
 /// Entry point: `memory=PATH` names the memory that the recorder shares.
@@ -102,17 +113,24 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
         .find_map(|argument| argument.strip_prefix("memory="))
         .ok_or("the argument memory=PATH is missing; start this with `corehop record`")?;
     let memory = Memory::open(Path::new(path)).map_err(|error| error.to_string())?;
-    let (marker_path, marker_offset) = memory.marker();
+    let marker = memory
+        .marker()
+        .ok_or("nobody has said where requests begin; start this with `corehop record`")?;
     memory.set_loaded();
-    let known = Mutex::new(Known::new(Mappings::new(marker_path, marker_offset)));
-    let shared = Plugin { id, memory, known };
+    let shared = Plugin {
+        id,
+        memory,
+        at_system_calls: marker == RequestMarker::SystemCalls,
+        known: Mutex::new(Known::new(Mappings::new(marker))),
+    };
     if PLUGIN.set(shared).is_err() {
         return Err("loaded twice".into());
     }
     // SAFETY: `id` is ours, and both callbacks live as long as the process.
     unsafe {
-        libc::pthread_atfork(None, None, Some(on_fork_in_child));
-        qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation));
+        fork::follow();
+        system_calls::started();
+        register(id);
     }
     Ok(())
 }

@@ -4,28 +4,44 @@
 //! In user mode guest addresses are the process's own, so /proc/self/maps says it. It is read
 //! again whenever code is met where none was before, which covers libraries opened at any time.
 //! QEMU strips the guest's permission to execute, so a mapping is code when code is found in it.
-//! Code that is unmapped and replaced by other code at the same address keeps the first one's file.
+//! Where something new is mapped, what was known there is forgotten.
 
-use corehop_ring::Message;
+use corehop_ring::{Message, RequestMarker};
 use std::ops::Range;
 
 /// The mappings that code was found in so far.
 pub(crate) struct Mappings {
     known: Vec<Range<u64>>,
-    marker_path: String,
-    marker_offset: u64,
+    request_marker: RequestMarker,
     marker: Option<u64>,
 }
 
 impl Mappings {
-    /// Knows none yet. A request begins at `marker_offset` in the file `marker_path`.
-    pub(crate) fn new(marker_path: String, marker_offset: u64) -> Self {
+    /// Knows none yet.
+    pub(crate) fn new(request_marker: RequestMarker) -> Self {
         Mappings {
             known: Vec::new(),
-            marker_path,
-            marker_offset,
+            request_marker,
             marker: None,
         }
+    }
+
+    /// Knows none again, as a forked child whose mappings are its own from now on.
+    pub(crate) fn forget_all(&mut self) {
+        self.known.clear();
+    }
+
+    /// Something else may be mapped at these addresses now. True where code was known there.
+    pub(crate) fn forget(&mut self, range: &Range<u64>) -> bool {
+        let before = self.known.len();
+        self.known
+            .retain(|known| known.end <= range.start || range.end <= known.start);
+        self.known.len() < before
+    }
+
+    /// Where a request begins.
+    pub(crate) fn request_marker(&self) -> &RequestMarker {
+        &self.request_marker
     }
 
     /// Guest address at which a request begins, once its file is mapped.
@@ -45,9 +61,11 @@ impl Mappings {
             .find(|line| line.range.contains(&address))
             .unwrap_or_else(|| Line::page_of(address));
         self.known.push(found.range.clone());
-        if found.path == self.marker_path {
+        if let RequestMarker::At { path, file_offset } = &self.request_marker
+            && found.path == *path
+        {
             let size_bytes = found.range.end - found.range.start;
-            let within = self.marker_offset.checked_sub(found.file_offset);
+            let within = file_offset.checked_sub(found.file_offset);
             if let Some(within) = within.filter(|&within| within < size_bytes) {
                 self.marker = Some(found.range.start + within);
             }

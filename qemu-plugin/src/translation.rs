@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What happens when QEMU translates a block of guest code: defining it and asking for callbacks.
 //!
-//! QEMU's block is one code block of the trace, unless the request marker lies inside it, reached
-//! by falling through: then the marker starts a second one, so that a request always begins with a
-//! code block.
+//! QEMU's block is one code block of the trace, unless a request marker lies inside it, reached by
+//! falling through: then the marker starts another one, so that a request always begins with a code
+//! block.
 
 use crate::mappings::Mappings;
 use crate::phase::Phase;
 use crate::{plugin, vcpu};
-use corehop_ring::{Message, Off, word};
+use corehop_ring::{Message, NO_OP, Off, RequestMarker, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
     qemu_plugin_insn_data, qemu_plugin_insn_size, qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
@@ -19,6 +19,7 @@ use qemu_plugin_sys::{
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::c_void;
+use std::ops::Range;
 
 /// Called for every block before it runs for the first time.
 pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut qemu_plugin_tb) {
@@ -33,18 +34,32 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
     if let Some(message) = known.mappings.discover(block.start) {
         let _ = plugin().memory.send(&message);
     }
-    let marker = known.mappings.marker();
-    let marked = marker.and_then(|marker| block.place_of(marker));
-    match marked {
-        None if matches!(phase, Phase::Recording | Phase::Disarming) => {
-            block.instrument(0..block.len(), false, &mut known)
+    let everything = matches!(phase, Phase::Recording | Phase::Disarming);
+    let marks = block.marks(&known.mappings);
+    let ends = marks.iter().skip_while(|&&mark| mark == 0).copied();
+    let mut start = 0;
+    for end in ends.chain([block.len()]) {
+        let marked = marks.contains(&start);
+        if marked || everything {
+            block.instrument(start..end, marked, &mut known);
         }
-        None => {}
-        Some(0) => block.instrument(0..block.len(), true, &mut known),
-        Some(place) => {
-            block.instrument(0..place, false, &mut known);
-            block.instrument(place..block.len(), true, &mut known);
-        }
+        start = end;
+    }
+}
+
+/// In a forked child: what it meets from now on is its own.
+pub(crate) fn forget_all(known: &mut Known) {
+    known.mappings.forget_all();
+    known.numbers.clear();
+}
+
+/// Something else may be mapped at these addresses now.
+pub(crate) fn forget(range: &Range<u64>) {
+    let Ok(mut known) = plugin().known.lock() else {
+        return;
+    };
+    if known.mappings.forget(range) {
+        known.numbers.retain(|(start, _), _| !range.contains(start));
     }
 }
 
@@ -73,6 +88,7 @@ impl Known {
                 let code_block = memory.next_block();
                 memory.send(&Message::Block {
                     code_block,
+                    process: std::process::id(),
                     start,
                     instruction_sizes: sizes.to_vec(),
                 })?;
@@ -122,6 +138,26 @@ impl Block {
         self.start.wrapping_add(before)
     }
 
+    /// Places of the instructions at which requests begin, ascending.
+    fn marks(&self, mappings: &Mappings) -> Vec<usize> {
+        match mappings.request_marker() {
+            RequestMarker::At { .. } => {
+                let marker = mappings.marker();
+                let place = marker.and_then(|marker| self.place_of(marker));
+                place.into_iter().collect()
+            }
+            RequestMarker::SystemCalls => Vec::new(),
+            RequestMarker::NoOp { number } => {
+                let instructions = self.instructions.iter().enumerate();
+                let marks = instructions.filter(|&(_, &instruction)| {
+                    let found = no_op_number(bytes_of(instruction));
+                    found.is_some_and(|found| number.is_none_or(|number| number == found))
+                });
+                marks.map(|(place, _)| place).collect()
+            }
+        }
+    }
+
     /// Place of the instruction that begins at `address`.
     fn place_of(&self, address: u64) -> Option<usize> {
         let distance = address.checked_sub(self.start)?;
@@ -132,7 +168,7 @@ impl Block {
     }
 
     /// Defines these instructions as one code block and has it recorded when it runs.
-    fn instrument(&self, places: std::ops::Range<usize>, marked: bool, known: &mut Known) {
+    fn instrument(&self, places: Range<usize>, marked: bool, known: &mut Known) {
         if places.is_empty() {
             return;
         }
@@ -179,6 +215,14 @@ fn bytes_of<'a>(instruction: *mut qemu_plugin_insn) -> &'a [u8] {
         let size_bytes = qemu_plugin_insn_size(instruction);
         std::slice::from_raw_parts(qemu_plugin_insn_data(instruction).cast(), size_bytes)
     }
+}
+
+/// The number of a no-op that marks a request (`include/corehop.h`).
+fn no_op_number(bytes: &[u8]) -> Option<u16> {
+    let [0x0f, 0x1f, 0x84, 0x00, low, high, upper @ ..] = bytes else {
+        return None;
+    };
+    (*upper == NO_OP.to_le_bytes()).then(|| u16::from_le_bytes([*low, *high]))
 }
 
 /// True for an atomic read-modify-write, which is recorded as its store alone: the LOCK prefix, or

@@ -4,10 +4,11 @@
 //! In user mode a virtual CPU is a thread, and its number finds what that thread writes, with no
 //! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
 
+use crate::connections::Call;
 use crate::phase::{self, Phase};
 use crate::{plugin, shapes, trouble};
 use corehop_ring::{Event, Stream, word};
-use qemu_plugin_sys::{qemu_plugin_id_t, qemu_plugin_meminfo_t};
+use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::cell::UnsafeCell;
 use std::ffi::{c_uint, c_void};
 use std::sync::Once;
@@ -26,6 +27,10 @@ struct Vcpu {
     serves: bool,
     /// This thread writes no more, whatever the others do.
     off: bool,
+    /// The connection it has read from last; 0 for none.
+    connection: u64,
+    /// The system call it is in.
+    call: Call,
 }
 
 impl Vcpu {
@@ -35,6 +40,11 @@ impl Vcpu {
             in_request: false,
             serves: false,
             off: false,
+            connection: 0,
+            call: Call {
+                number: 0,
+                arguments: [0; 4],
+            },
         }
     }
 
@@ -110,6 +120,9 @@ impl Vcpu {
             self.begin();
         }
         self.push(Event::Request(number).encode());
+        if self.connection != 0 {
+            self.push(Event::Connection(self.connection).encode());
+        }
     }
 
     /// Ends the request this thread is serving, saying so where no other does by beginning.
@@ -209,22 +222,10 @@ pub(crate) unsafe extern "C" fn on_atomic_access(
 }
 
 /// A system call begins: this thread may sleep in it, or end by it.
-#[allow(clippy::too_many_arguments)]
-pub(crate) unsafe extern "C" fn on_system_call(
-    _id: qemu_plugin_id_t,
-    index: c_uint,
-    number: i64,
-    _: u64,
-    _: u64,
-    _: u64,
-    _: u64,
-    _: u64,
-    _: u64,
-    _: u64,
-    _: u64,
-) {
+pub(crate) fn enters_system_call(index: c_uint, call: Call) {
     let Some(vcpu) = vcpu(index) else { return };
-    if number == libc::SYS_exit {
+    vcpu.call = call;
+    if call.number == libc::SYS_exit {
         vcpu.end_request(true);
         vcpu.stream.end();
         *vcpu = Vcpu::new();
@@ -234,15 +235,22 @@ pub(crate) unsafe extern "C" fn on_system_call(
     phase::rest();
 }
 
-/// A system call returns: what this thread does next comes after whatever it was waiting for.
-pub(crate) unsafe extern "C" fn on_system_call_return(
-    _id: qemu_plugin_id_t,
-    index: c_uint,
-    _number: i64,
-    _result: i64,
-) {
-    if let Some(vcpu) = vcpu(index) {
-        vcpu.stream.stamp(&plugin().memory);
+/// A system call returns: what this thread does next comes after whatever it was waiting for. The
+/// call as it was made.
+pub(crate) fn leaves_system_call(index: c_uint) -> Option<Call> {
+    let vcpu = vcpu(index)?;
+    vcpu.stream.stamp(&plugin().memory);
+    Some(vcpu.call)
+}
+
+/// The thread has read from a connection; with that a request may begin.
+pub(crate) fn has_read(index: c_uint, connection: u64, begins: bool) {
+    let Some(vcpu) = vcpu(index) else { return };
+    VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
+    vcpu.connection = connection;
+    if begins {
+        vcpu.serves = true;
+        vcpu.mark();
     }
 }
 

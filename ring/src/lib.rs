@@ -41,6 +41,7 @@
 mod choice;
 mod control;
 mod drain;
+mod marker;
 mod memory;
 mod message;
 mod stream;
@@ -48,6 +49,7 @@ pub mod word;
 
 pub use choice::{Mark, Requests};
 pub use drain::{Drain, Piece, Sink};
+pub use marker::{NO_OP, RequestMarker};
 pub use memory::{Error, Memory, Settings};
 pub use message::Message;
 pub use stream::{Off, STAMP_EVERY, Stream};

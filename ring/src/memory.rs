@@ -4,6 +4,7 @@
 //! unsafe step is the mapping itself.
 
 use crate::choice::Counts;
+use crate::marker::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -16,7 +17,6 @@ use std::time::Duration;
 const MAGIC: u64 = 0x676e_6972_706f_6863;
 const VERSION: u64 = 2;
 const PAGE_BYTES: usize = 4096;
-const MOST_PATH_BYTES: usize = 4096;
 
 /// Why the shared memory cannot be made or opened.
 #[derive(Debug, thiserror::Error)]
@@ -87,9 +87,8 @@ pub(crate) struct Header {
     pub(crate) free_chunks: Apart<AtomicU32>,
     pub(crate) waited_us: Apart<AtomicU64>,
     pub(crate) control: Apart<ControlHeader>,
-    marker_offset: AtomicU64,
-    marker_path_bytes: AtomicU64,
-    marker_path: [AtomicU64; MOST_PATH_BYTES / 8],
+    next_connection: Apart<AtomicU64>,
+    marker: Place,
 }
 
 #[repr(C)]
@@ -268,33 +267,6 @@ impl Memory {
         unsafe { std::slice::from_raw_parts(self.base.add(offset).cast().as_ptr(), words) }
     }
 
-    /// Says where a request begins: an offset in a file. To be called before the plugin starts.
-    pub fn set_marker(&self, path: &str, file_offset: u64) {
-        let header = self.header();
-        let bytes = &path.as_bytes()[..path.len().min(MOST_PATH_BYTES)];
-        for (word, eight) in header.marker_path.iter().zip(bytes.chunks(8)) {
-            let mut padded = [0; 8];
-            padded[..eight.len()].copy_from_slice(eight);
-            word.store(u64::from_le_bytes(padded), Ordering::Relaxed);
-        }
-        let length = bytes.len() as u64;
-        header.marker_path_bytes.store(length, Ordering::Relaxed);
-        header.marker_offset.store(file_offset, Ordering::Release);
-    }
-
-    /// Where a request begins: the file, and the offset in it.
-    pub fn marker(&self) -> (String, u64) {
-        let header = self.header();
-        let offset = header.marker_offset.load(Ordering::Acquire);
-        let length = header.marker_path_bytes.load(Ordering::Relaxed) as usize;
-        let words = header.marker_path.iter();
-        let bytes: Vec<u8> = words
-            .flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes())
-            .take(length)
-            .collect();
-        (String::from_utf8_lossy(&bytes).into_owned(), offset)
-    }
-
     /// Ends recording: every thread stops writing at its next stamp, system call or request mark.
     pub fn stop(&self) {
         self.header().stop.store(true, Ordering::Relaxed);
@@ -323,6 +295,16 @@ impl Memory {
     /// Time that threads have waited for chunks, added up: the recorder was behind.
     pub fn waited(&self) -> Duration {
         Duration::from_micros(self.header().waited_us.0.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn marker_place(&self) -> &Place {
+        &self.header().marker
+    }
+
+    /// A number for a connection that no process of the server has used, from 1.
+    pub fn next_connection(&self) -> u64 {
+        let numbers = &self.header().next_connection.0;
+        numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// A number for a code block that no process of the server has used.

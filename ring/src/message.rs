@@ -19,6 +19,8 @@ pub enum Message {
     Block {
         /// The number that executions of it carry; never given twice.
         code_block: u32,
+        /// Process it was met in.
+        process: u32,
         /// Guest address of its first byte.
         start: u64,
         /// Length in bytes of each instruction, 1 to 15; at most 512 of them.
@@ -48,11 +50,13 @@ impl Message {
         let kind = match self {
             Message::Block {
                 code_block,
+                process,
                 start,
                 instruction_sizes,
             } => {
                 let sizes = &instruction_sizes[..instruction_sizes.len().min(MOST_INSTRUCTIONS)];
                 words.push(*start);
+                words.push(u64::from(*process));
                 words.push(u64::from(*code_block) << 32 | sizes.len() as u64);
                 words.extend(sizes.chunks(LENGTHS_PER_WORD).map(|chunk| {
                     let nibbles = chunk.iter().enumerate();
@@ -90,7 +94,7 @@ impl Message {
     /// Takes a message apart; `None` when nobody writes such words.
     pub(crate) fn decode(first: u64, payload: &[u64]) -> Option<Message> {
         match (first & 0xff, payload) {
-            (BLOCK, [start, counts, sizes @ ..]) => {
+            (BLOCK, [start, process, counts, sizes @ ..]) => {
                 let count = (counts & 0xffff_ffff) as usize;
                 let nibble = |place: usize| {
                     let word = sizes.get(place / LENGTHS_PER_WORD)?;
@@ -98,6 +102,7 @@ impl Message {
                 };
                 Some(Message::Block {
                     code_block: (counts >> 32) as u32,
+                    process: *process as u32,
                     start: *start,
                     instruction_sizes: (0..count.min(MOST_INSTRUCTIONS))
                         .map(nibble)

@@ -15,6 +15,7 @@ const EXECUTION: u64 = 2 << TAG_SHIFT;
 const STAMP: u64 = 3 << TAG_SHIFT;
 const REQUEST: u64 = 4 << TAG_SHIFT;
 const END: u64 = 5 << TAG_SHIFT;
+const CONNECTION: u64 = 6 << TAG_SHIFT;
 
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
@@ -46,6 +47,8 @@ pub enum Event {
     Stamp(u64),
     /// The request of this number begins here, and with it the one before on this stream ends.
     Request(u64),
+    /// The request that has begun here last came over this connection.
+    Connection(u64),
     /// The request before ends, and what follows on this stream begins with another.
     End,
 }
@@ -88,6 +91,7 @@ impl Event {
             Event::Execution { code_block } => EXECUTION | u64::from(code_block),
             Event::Stamp(stamp) => STAMP | (stamp & PAYLOAD),
             Event::Request(number) => REQUEST | (number & PAYLOAD),
+            Event::Connection(number) => CONNECTION | (number & PAYLOAD),
             Event::End => END,
         }
     }
@@ -107,6 +111,7 @@ impl Event {
             },
             STAMP => Event::Stamp(payload),
             REQUEST => Event::Request(payload),
+            CONNECTION => Event::Connection(payload),
             END if payload == 0 => Event::End,
             _ => return None,
         })

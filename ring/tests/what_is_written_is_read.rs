@@ -2,7 +2,8 @@
 //! definition before the first word that needs it.
 
 use corehop_ring::{
-    Drain, Error, Event, Memory, Message, Off, Piece, STAMP_EVERY, Settings, Sink, Stream,
+    Drain, Error, Event, Memory, Message, Off, Piece, RequestMarker, STAMP_EVERY, Settings, Sink,
+    Stream,
 };
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -78,6 +79,7 @@ fn events() -> impl Strategy<Value = Event> {
         any::<u32>().prop_map(|code_block| Event::Execution { code_block }),
         (0..1u64 << 61).prop_map(Event::Stamp),
         (0..1u64 << 61).prop_map(Event::Request),
+        (0..1u64 << 61).prop_map(Event::Connection),
         Just(Event::End),
     ]
 }
@@ -85,13 +87,14 @@ fn events() -> impl Strategy<Value = Event> {
 fn messages() -> impl Strategy<Value = Message> {
     let sizes = proptest::collection::vec(1..16u8, 1..513);
     prop_oneof![
-        (any::<u32>(), any::<u64>(), sizes).prop_map(|(code_block, start, instruction_sizes)| {
-            Message::Block {
+        (any::<[u32; 2]>(), any::<u64>(), sizes).prop_map(
+            |([code_block, process], start, instruction_sizes)| Message::Block {
                 code_block,
+                process,
                 start,
                 instruction_sizes,
             }
-        }),
+        ),
         (any::<u32>(), any::<[u64; 3]>(), ".{0,100}").prop_map(
             |(process, [start, end, file_offset], path)| Message::Mapping {
                 process,
@@ -221,6 +224,7 @@ fn a_definition_comes_before_an_execution_by_another_thread() {
             for code_block in 1..2000 {
                 let definition = Message::Block {
                     code_block,
+                    process: 1,
                     start: 0,
                     instruction_sizes: vec![1; 40],
                 };
@@ -300,10 +304,23 @@ fn a_sleeper_gives_its_chunk_back_when_chunks_run_short() {
 #[test]
 fn the_other_side_opens_what_one_side_made() {
     let (memory, file) = Memory::create(&small(3, 100)).unwrap();
-    memory.set_marker("/usr/bin/server, really", 0x1234);
+    assert_eq!(memory.marker(), None);
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let other = Memory::open(&path).unwrap();
-    assert_eq!(other.marker(), ("/usr/bin/server, really".into(), 0x1234));
+    let markers = [
+        RequestMarker::At {
+            path: "/usr/bin/server, really".into(),
+            file_offset: 0x1234,
+        },
+        RequestMarker::SystemCalls,
+        RequestMarker::NoOp { number: None },
+        RequestMarker::NoOp { number: Some(7) },
+    ];
+    for marker in markers {
+        memory.set_marker(&marker);
+        assert_eq!(other.marker(), Some(marker));
+    }
+    assert_eq!([memory.next_connection(), other.next_connection()], [1, 2]);
     assert_eq!(other.settings().chunk_words, 100);
     other.set_loaded();
     assert!(memory.is_loaded() && !memory.recorder_is_gone());

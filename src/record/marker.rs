@@ -1,4 +1,5 @@
-//! Where a request begins: from what the user typed to a place in a file.
+//! Where a request begins: from what the user typed to a place in a file, unless the server's own
+//! system calls or a no-op in its code are to say it.
 //!
 //! A name is looked for as the linker's symbol first, then as the whole demangled name, then as its
 //! last parts (`dispatch_command`, `Protocol::end_statement`). The first kind that matches counts,
@@ -7,19 +8,21 @@
 use super::binary::Binary;
 use crate::failure::{Exit, Failure};
 use crate::symbols::{self, Symbol};
+use corehop_ring::RequestMarker;
 use std::path::{Path, PathBuf};
 
-/// A request marker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Marker {
-    /// Resolved path of the file it lies in.
-    pub path: PathBuf,
-    /// Offset in that file.
-    pub file_offset: u64,
-}
-
-/// Finds `text` (`NAME`, `MODULE:NAME` or `MODULE+0xOFFSET`) for the server `program`.
-pub fn resolve(text: &str, program: &Path) -> Result<Marker, Failure> {
+/// Finds `text` (`NAME`, `MODULE:NAME`, `MODULE+0xOFFSET`, `syscalls`, `magic` or `magic:ID`) for
+/// the server `program`.
+pub fn resolve(text: &str, program: &Path) -> Result<RequestMarker, Failure> {
+    match text {
+        "syscalls" => return Ok(RequestMarker::SystemCalls),
+        "magic" => return Ok(RequestMarker::NoOp { number: None }),
+        _ => {}
+    }
+    if let Some(Ok(number)) = text.strip_prefix("magic:").map(str::parse) {
+        let number = Some(number);
+        return Ok(RequestMarker::NoOp { number });
+    }
     if let Some((module, offset)) = text.rsplit_once("+0x")
         && let Ok(offset) = u64::from_str_radix(offset, 16)
     {
@@ -42,7 +45,7 @@ fn module_and_name(text: &str) -> Option<(&str, &str)> {
     (name && colon > 0).then(|| (&text[..colon], &text[colon + 1..]))
 }
 
-fn at_offset(path: PathBuf, offset: u64) -> Result<Marker, Failure> {
+fn at_offset(path: PathBuf, offset: u64) -> Result<RequestMarker, Failure> {
     let binary = Binary::read(&path).map_err(|_| {
         let message = format!("--request-at: {} is not an x86-64 ELF file", path.display());
         Failure::new(Exit::Input, message).remedy("name the server's program or a library of it")
@@ -55,7 +58,8 @@ fn at_offset(path: PathBuf, offset: u64) -> Result<Marker, Failure> {
         let remedy = "offsets are virtual addresses in the ELF file, as `nm` prints them";
         return Err(Failure::new(Exit::Input, message).remedy(remedy));
     };
-    Ok(Marker { path, file_offset })
+    let path = path.to_string_lossy().into_owned();
+    Ok(RequestMarker::At { path, file_offset })
 }
 
 /// The file that `module` names: the program itself, a path, or a library where the loader looks.

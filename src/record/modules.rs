@@ -10,13 +10,15 @@ use crate::voice;
 use corehop_patcher::Analysis;
 use corehop_traces::{Error, Function, Module, Writer};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// All modules of one recording.
 pub struct Modules {
     loaded: Vec<Loaded>,
-    ranges: Vec<(std::ops::Range<u64>, Option<usize>)>,
+    /// What is mapped where, in the order in which it was met.
+    ranges: Vec<Mapped>,
     /// Paths to the thread that reads functions, and functions from it, in the same order.
     wanted: Sender<PathBuf>,
     read: Receiver<Functions>,
@@ -70,8 +72,17 @@ impl Patching {
     }
 }
 
+/// Addresses of a process, and the module there, if it is a file's.
+struct Mapped {
+    process: u32,
+    range: Range<u64>,
+    module: Option<usize>,
+}
+
 /// A mapping, as the plugin reports it.
 pub struct Mapping {
+    /// Process it was seen in.
+    pub process: u32,
     /// First guest address.
     pub start: u64,
     /// End, exclusive.
@@ -110,12 +121,15 @@ impl Modules {
     /// Adds what is mapped, as a module of the trace if it is a new file. A later mapping of the
     /// same addresses hides an earlier one.
     pub fn map(&mut self, mapping: &Mapping, writer: &mut Writer) -> Result<(), Error> {
-        let range = mapping.start..mapping.end;
         let module = match mapping.path.is_empty() {
             true => None,
             false => Some(self.module_of(mapping, writer)?),
         };
-        self.ranges.push((range, module));
+        self.ranges.push(Mapped {
+            process: mapping.process,
+            range: mapping.start..mapping.end,
+            module,
+        });
         Ok(())
     }
 
@@ -154,13 +168,13 @@ impl Modules {
         Ok(self.loaded.len() - 1)
     }
 
-    /// Number of the module, for this recording, that the code at `address` belongs to now.
-    pub fn at(&self, address: u64) -> Option<usize> {
-        let ranges = self.ranges.iter().rev();
-        ranges
-            .clone()
-            .find(|(range, _)| range.contains(&address))
-            .and_then(|(_, module)| *module)
+    /// Number of the module, for this recording, that the code at `address` of a process belongs to
+    /// now.
+    pub fn at(&self, process: u32, address: u64) -> Option<usize> {
+        let mut latest = self.ranges.iter().rev();
+        latest
+            .find(|mapped| mapped.process == process && mapped.range.contains(&address))
+            .and_then(|mapped| mapped.module)
     }
 
     /// The number in the trace of the function that is entered at `address`, if one is.

@@ -7,6 +7,7 @@ use super::command::Program;
 use super::tools::Tools;
 use crate::failure::{Exit, Failure};
 use rustix::process::{Pid, Signal};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus};
@@ -22,15 +23,24 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the program with the plugin, which finds the shared memory at `memory`.
+    /// Starts the program with the plugin, which finds the shared memory at `memory`, and with one
+    /// more variable in its environment.
     pub fn start(
         tools: &Tools,
         program: &Program,
         arguments: &[String],
         memory: &Path,
+        variable: Option<(&str, &Path)>,
     ) -> Result<Server, Failure> {
-        let child = tools
-            .command(memory)
+        let mut command = tools.command(memory);
+        // Of the server's environment alone: QEMU itself is to load no more than it needs.
+        if let Some((name, value)) = variable {
+            let mut assignment = OsString::from(name);
+            assignment.push("=");
+            assignment.push(value);
+            command.arg("-E").arg(assignment);
+        }
+        let child = command
             .arg(&program.path)
             .args(arguments)
             .process_group(0)

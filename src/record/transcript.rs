@@ -27,13 +27,15 @@ pub struct Transcript {
     modules: Modules,
     /// By the plugin's number.
     blocks: Vec<Block>,
-    written: HashMap<(Option<usize>, Definition), u32>,
+    written: HashMap<Definition, u32>,
     /// The writer's thread for each stream.
     threads: Vec<Option<u32>>,
     progress: Progress,
 }
 
-type Definition = (u64, Vec<u8>);
+/// Module, address and instruction lengths. The module is the one that was there when the block was
+/// met: later, but before the block's words are read, another may take its place.
+type Definition = (Option<usize>, u64, Vec<u8>);
 
 #[derive(Clone)]
 enum Block {
@@ -104,18 +106,16 @@ impl Transcript {
                 problem: format!("the plugin never defined code block {number}"),
             });
         };
-        let start = definition.0;
-        let module = self.modules.at(start);
-        let key = (module, definition);
-        let code_block = match self.written.get(&key) {
+        let (module, start) = (definition.0, definition.1);
+        let code_block = match self.written.get(&definition) {
             Some(&code_block) => code_block,
             None => {
                 let entry = match module {
                     Some(module) => self.modules.entry_at(module, start, &mut self.writer)?,
                     None => None,
                 };
-                let code_block = self.writer.code_block(&block_of(&key.1), entry)?;
-                self.written.insert(key, code_block);
+                let code_block = self.writer.code_block(&block_of(&definition), entry)?;
+                self.written.insert(definition, code_block);
                 code_block
             }
         };
@@ -124,7 +124,7 @@ impl Transcript {
     }
 }
 
-fn block_of((start, sizes): &Definition) -> CodeBlock {
+fn block_of((_, start, sizes): &Definition) -> CodeBlock {
     let instructions = sizes.iter().scan(0, |offset, &size_bytes| {
         let instruction = Instruction {
             offset: *offset,
@@ -146,24 +146,27 @@ impl Sink for Transcript {
         match message {
             Message::Block {
                 code_block,
+                process,
                 start,
                 instruction_sizes,
             } => {
+                let module = self.modules.at(process, start);
                 let place = code_block as usize;
                 if place >= self.blocks.len() {
                     self.blocks.resize(place + 1, Block::Unknown);
                 }
-                self.blocks[place] = Block::Defined((start, instruction_sizes));
+                self.blocks[place] = Block::Defined((module, start, instruction_sizes));
                 Ok(())
             }
             Message::Mapping {
-                process: _,
+                process,
                 start,
                 end,
                 file_offset,
                 path,
             } => {
                 let mapping = Mapping {
+                    process,
                     start,
                     end,
                     file_offset,
@@ -204,6 +207,7 @@ impl Sink for Transcript {
                     self.progress.requests += 1;
                     self.writer.numbered_request(thread, number)?;
                 }
+                Event::Connection(number) => self.writer.connection(thread, number)?,
                 Event::End => self.writer.end_request(thread)?,
             }
         }

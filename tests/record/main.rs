@@ -4,11 +4,14 @@
 //! without them: a recorder that was never run on a server is not tested.
 
 mod choosing;
+mod coming_and_going;
+mod connections;
 mod control;
 mod endings;
 mod forks_and_libraries;
 mod going_back;
 mod known_accesses;
+mod no_ops;
 mod recording;
 mod redis;
 mod refusals;

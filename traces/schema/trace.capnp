@@ -17,8 +17,8 @@ const magic :UInt64 = 0xe50a5017ce0c0c1d;
 
 const version :UInt16 = 3;
 # The version that this schema describes. A reader refuses a larger one. Version 1 had no repeats in
-# its blocks; version 2 no numbers of requests, no notes, and nothing of a thread after a mark that
-# began no request. Both are otherwise the same.
+# its blocks; version 2 no numbers and connections of requests, no notes, and nothing of a thread after
+# a mark that began no request. Both are otherwise the same.
 
 struct Entry {
   sequence @0 :UInt32;
@@ -159,6 +159,9 @@ struct Block {
   requestNumbers @22 :List(UInt64);
   # Empty, or for each of `requests` its number among all requests that the server served while it
   # was being recorded, from 1; 0 where that is not known, or no request begins.
+  requestConnections @23 :List(UInt64);
+  # Empty, or for each of `requests` the connection that it came over, numbered from 1 as they were
+  # accepted; 0 where that is not known, or no request begins.
 }
 
 struct Note {

@@ -34,6 +34,8 @@ pub struct Outline {
     pub requests: Vec<u32>,
     /// For each of them its request's number, 0 where it is not known; or none at all.
     pub numbers: Vec<u64>,
+    /// For each of them its connection, 0 where it is not known; or none at all.
+    pub connections: Vec<u64>,
 }
 
 /// A block as it is played.
@@ -164,12 +166,22 @@ impl Decoder {
         }
         outline.numbers.clear();
         outline.numbers.extend(block.get_request_numbers()?);
-        let (numbers, requests) = (outline.numbers.len(), outline.requests.len());
-        if numbers != 0 && numbers != requests {
-            let detail = format!("{numbers} numbers of {requests} requests");
-            return Err(Rule::Requests.broken(detail));
+        outline.connections.clear();
+        outline.connections.extend(block.get_request_connections()?);
+        let requests = outline.requests.len();
+        let told = [
+            ("numbers", outline.numbers.len()),
+            ("connections", outline.connections.len()),
+        ];
+        match told
+            .iter()
+            .find(|(_, count)| ![0, requests].contains(count))
+        {
+            None => Ok(()),
+            Some((what, count)) => {
+                Err(Rule::Requests.broken(format!("{count} {what} of {requests} requests")))
+            }
         }
-        Ok(())
     }
 
     /// Reads all of a block, which a reader may stop at these `stops` and where runs and requests

@@ -305,9 +305,11 @@ impl Contents {
                 run_end += run.map_or(0, |run| run.executions);
             }
             let number = outline.numbers.get(place).copied();
+            let connection = outline.connections.get(place).copied();
             stream.marks.push(Mark {
                 stamp: run.map(|run| run.stamp),
                 number: number.filter(|&number| number != 0),
+                connection: connection.filter(|&number| number != 0),
             });
         }
         self.executions += u64::from(block.get_executions());

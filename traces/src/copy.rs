@@ -54,6 +54,9 @@ pub fn copy(
             Some(request) => {
                 let number = trace.requests()[request as usize].number;
                 writer.numbered_request(thread, number.unwrap_or(0))?;
+                if let Some(connection) = trace.requests()[request as usize].connection {
+                    writer.connection(thread, connection)?;
+                }
             }
             None => writer.end_request(thread)?,
         }

@@ -58,6 +58,9 @@ pub struct Request {
     /// Its number among all requests that the server served while it was being recorded, from 1:
     /// where only some were recorded, there are gaps. `None` in a trace that does not say.
     pub number: Option<u64>,
+    /// The connection that it came over, numbered from 1 as they were accepted; `None` where that
+    /// is not known.
+    pub connection: Option<u64>,
     /// False for a request that the end of the recording cut short.
     pub complete: bool,
 }

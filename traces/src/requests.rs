@@ -9,6 +9,8 @@ pub struct Mark {
     pub stamp: Option<u64>,
     /// The request's number among all that the server served, where it is known.
     pub number: Option<u64>,
+    /// The connection that it came over, where it is known.
+    pub connection: Option<u64>,
 }
 
 /// All requests, and which of them each mark of each thread begins.
@@ -41,6 +43,7 @@ impl Requests {
             all.push(Request {
                 thread: thread as u32,
                 number: marks[thread][place].number,
+                connection: marks[thread][place].connection,
                 complete: place + 1 < marks[thread].len(),
             });
         }

@@ -13,6 +13,8 @@ pub struct Open {
     pub begins_run: bool,
     /// The number of the request that begins with it, if one does; 0 where it is not known.
     pub begins_request: Option<u64>,
+    /// The connection of that request; 0 where it is not known.
+    pub connection: u64,
 }
 
 /// One thread's side of a writer.
@@ -31,6 +33,8 @@ pub struct Stream {
     pub next_stamp: Option<u64>,
     /// The number of a request whose mark no execution has followed yet; 0 where it is not known.
     pub next_request: Option<u64>,
+    /// The connection of that request; 0 where it is not known.
+    pub next_connection: u64,
     /// A request has ended, and nothing has followed yet.
     pub request_ended: bool,
 }
@@ -49,6 +53,7 @@ impl Stream {
             last_stamp: None,
             next_stamp: None,
             next_request: None,
+            next_connection: 0,
             request_ended: false,
         }
     }
@@ -59,6 +64,7 @@ impl Stream {
         if let Some(number) = open.begins_request {
             stretch.requests.push(stretch.shapes.len() as u32);
             stretch.numbers.push(number);
+            stretch.connections.push(open.connection);
         }
         if open.begins_run || stretch.runs.is_empty() {
             stretch.runs.push(Run {
@@ -79,6 +85,7 @@ impl Stream {
         if std::mem::take(&mut self.request_ended) {
             self.stretch.requests.push(self.stretch.shapes.len() as u32);
             self.stretch.numbers.push(0);
+            self.stretch.connections.push(0);
         }
     }
 

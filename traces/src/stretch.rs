@@ -26,6 +26,8 @@ pub struct Stretch {
     pub requests: Vec<u32>,
     /// The number of each of `requests` among all that the server served; 0 where it is not known.
     pub numbers: Vec<u64>,
+    /// The connection of each of `requests`; 0 where it is not known.
+    pub connections: Vec<u64>,
 }
 
 impl Stretch {
@@ -61,6 +63,7 @@ impl Stretch {
         let first_later = self.requests.partition_point(|&place| place < half);
         let places = self.requests.split_off(first_later);
         later.numbers = self.numbers.split_off(first_later);
+        later.connections = self.connections.split_off(first_later);
         later.requests = places.into_iter().map(|place| place - half).collect();
         std::mem::replace(self, later)
     }
@@ -88,6 +91,7 @@ mod tests {
             ],
             requests: vec![1, 2, 5],
             numbers: vec![7, 9, 0],
+            connections: vec![3, 0, 0],
         };
         let earlier = later.split_half(&[0, 1].map(|data| Size { data, fetches: 1 }));
         let expected = Stretch {
@@ -106,6 +110,7 @@ mod tests {
             ],
             requests: vec![1],
             numbers: vec![7],
+            connections: vec![3],
         };
         assert_eq!(earlier, expected);
         let expected = Stretch {
@@ -118,6 +123,7 @@ mod tests {
             }],
             requests: vec![0, 3],
             numbers: vec![9, 0],
+            connections: vec![0, 0],
         };
         assert_eq!(later, expected);
     }

@@ -206,6 +206,7 @@ impl Writer {
             stamp,
             begins_run,
             begins_request,
+            connection: std::mem::take(&mut stream.next_connection),
         });
         Ok(())
     }

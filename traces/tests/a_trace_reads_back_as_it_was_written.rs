@@ -158,16 +158,19 @@ fn the_program_the_threads_and_the_requests_read_back() {
             Request {
                 thread: 0,
                 number: None,
+                connection: None,
                 complete: true
             },
             Request {
                 thread: 1,
                 number: None,
+                connection: None,
                 complete: false
             },
             Request {
                 thread: 0,
                 number: None,
+                connection: None,
                 complete: true
             },
         ]
@@ -175,7 +178,7 @@ fn the_program_the_threads_and_the_requests_read_back() {
 }
 
 #[test]
-fn numbers_of_requests_what_lies_between_them_and_notes_read_back() {
+fn numbers_and_connections_of_requests_what_lies_between_them_and_notes_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chosen.trace");
     let mut writer = Writer::create(&path, &header(), &WriterOptions::default()).unwrap();
@@ -188,7 +191,9 @@ fn numbers_of_requests_what_lies_between_them_and_notes_read_back() {
     writer.flush().unwrap();
     writer.note(9, "the load doubles").unwrap();
     writer.execution(0, 0).unwrap();
+    assert!(writer.connection(0, 3).is_err(), "no request has begun");
     writer.numbered_request(0, 12).unwrap();
+    writer.connection(0, 3).unwrap();
     writer.execution(0, 0).unwrap();
     writer.end_request(0).unwrap();
     let partial = corehop_traces::partial_path(&path);
@@ -198,12 +203,13 @@ fn numbers_of_requests_what_lies_between_them_and_notes_read_back() {
     writer.finish(EndReason::RequestsReached).unwrap();
     assert_eq!(corehop_traces::check(&path).unwrap().findings, []);
     let trace = Trace::open(&path).unwrap();
-    let request = |number| Request {
+    let request = |number, connection| Request {
         thread: 0,
         number: Some(number),
+        connection,
         complete: true,
     };
-    assert_eq!(trace.requests(), [request(7), request(12)]);
+    assert_eq!(trace.requests(), [request(7, None), request(12, Some(3))]);
     let mut executions = trace.executions();
     let mut seen = Vec::new();
     while let Some(execution) = executions.next().unwrap() {

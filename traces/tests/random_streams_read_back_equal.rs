@@ -115,7 +115,9 @@ proptest! {
         let request_at = |stamp: u64| steps[stamp as usize].request;
         for request in trace.requests() {
             // The number of a request is the place of its first step; 0 is none.
-            prop_assert!(request_at(request.number.unwrap_or(0)));
+            let number = request.number.unwrap_or(0);
+            prop_assert!(request_at(number));
+            prop_assert_eq!(request.connection.unwrap_or(0), number % 3);
         }
 
         let mut chosen = trace.executions_of(&wanted);

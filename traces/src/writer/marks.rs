@@ -31,7 +31,22 @@ impl Writer {
     pub fn numbered_request(&mut self, thread: u32, number: u64) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         stream.next_request = Some(number);
+        stream.next_connection = 0;
         stream.request_ended = false;
+        Ok(())
+    }
+
+    /// Says over which connection, numbered from 1, the request has come that was marked last and
+    /// that no execution has followed yet.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] when there is no such thread or no such request.
+    pub fn connection(&mut self, thread: u32, connection: u64) -> Result<(), Error> {
+        let stream = stream(&mut self.streams, thread)?;
+        if stream.next_request.is_none() {
+            return unrecordable(format!("thread {thread} begins no request to be connected"));
+        }
+        stream.next_connection = connection;
         Ok(())
     }
 

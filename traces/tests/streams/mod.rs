@@ -189,6 +189,7 @@ pub fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_b
         }
         if step.request {
             writer.numbered_request(thread, stamp as u64).unwrap();
+            writer.connection(thread, stamp as u64 % 3).unwrap();
         }
         writer.execution(thread, numbers[step.code_block]).unwrap();
         for data in &step.data {

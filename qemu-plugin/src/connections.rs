@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which descriptors are connections, and where a request begins on one, from system calls alone.
+//!
+//! A server accepts a connection, reads a request from it and writes an answer. So a request begins
+//! where data is read from a connection all of whose earlier requests have had some answer; what is
+//! read before that is more of the same request. An event loop that waits for many connections does
+//! the same, call by call. Threads share descriptors, and a thread may be forked off at any time, so
+//! there are no locks: a word for each descriptor, and one that says which request is unanswered.
+//! Rejected: to follow what is waited for (poll, epoll), which says when a server may read, not
+//! that it has.
+
+use crate::plugin;
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Descriptors beyond are not followed; Linux allows no more than 2^20, by default 1024.
+const MOST_DESCRIPTORS: usize = 1 << 16;
+
+/// Of each descriptor the number of its connection, from 1; 0 where it is none.
+static CONNECTIONS: [AtomicU64; MOST_DESCRIPTORS] = [const { AtomicU64::new(0) }; MOST_DESCRIPTORS];
+
+/// Connections that have sent something that is not answered yet, each at its number modulo the
+/// length: one that must share its place counts a request in several pieces as several.
+static UNANSWERED: [AtomicU64; MOST_DESCRIPTORS] = [const { AtomicU64::new(0) }; MOST_DESCRIPTORS];
+
+/// A system call: its number and its first arguments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Call {
+    pub(crate) number: i64,
+    pub(crate) arguments: [u64; 4],
+}
+
+/// What a thread has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Read {
+    /// The connection it came over.
+    pub(crate) connection: u64,
+    /// Whether it begins a request.
+    pub(crate) begins: bool,
+}
+
+fn place(descriptor: u64) -> Option<&'static AtomicU64> {
+    CONNECTIONS.get(usize::try_from(descriptor).ok()?)
+}
+
+fn connection(descriptor: u64) -> Option<u64> {
+    let number = place(descriptor)?.load(Ordering::Relaxed);
+    (number != 0).then_some(number)
+}
+
+fn set(descriptor: u64, connection: u64) {
+    if let Some(place) = place(descriptor) {
+        place.store(connection, Ordering::Relaxed);
+    }
+}
+
+fn unanswered(connection: u64) -> &'static AtomicU64 {
+    &UNANSWERED[connection as usize % MOST_DESCRIPTORS]
+}
+
+/// A call begins. Answers are noted here, because the next request may be read before they return,
+/// and descriptors are given up here, because another thread may get the same one at once.
+pub(crate) fn begins(call: &Call) {
+    let [first, second, third, _] = call.arguments;
+    match call.number {
+        libc::SYS_close => set(first, 0),
+        libc::SYS_close_range => close_all(first..=second),
+        libc::SYS_write | libc::SYS_writev => answer(first),
+        libc::SYS_sendto | libc::SYS_sendmsg | libc::SYS_sendmmsg => answer(first),
+        libc::SYS_sendfile => answer(first),
+        libc::SYS_splice => answer(third),
+        _ => {}
+    }
+}
+
+fn close_all(descriptors: RangeInclusive<u64>) {
+    let last = (*descriptors.end()).min(MOST_DESCRIPTORS as u64 - 1);
+    (*descriptors.start()..=last).for_each(|descriptor| set(descriptor, 0));
+}
+
+fn answer(descriptor: u64) {
+    if let Some(connection) = connection(descriptor) {
+        unanswered(connection).store(0, Ordering::Relaxed);
+    }
+}
+
+/// A call returns; what it has read from a connection.
+pub(crate) fn returns(call: &Call, result: i64) -> Option<Read> {
+    let result = u64::try_from(result).ok()?;
+    let [first, second, third, fourth] = call.arguments;
+    match call.number {
+        libc::SYS_accept | libc::SYS_accept4 => {
+            set(result, plugin().memory.next_connection());
+            None
+        }
+        libc::SYS_dup | libc::SYS_dup2 | libc::SYS_dup3 => {
+            set(result, connection(first).unwrap_or(0));
+            None
+        }
+        libc::SYS_fcntl if duplicates(second) => {
+            set(result, connection(first).unwrap_or(0));
+            None
+        }
+        // A descriptor that means something else now, whoever closed the connection.
+        libc::SYS_openat | libc::SYS_open | libc::SYS_socket | libc::SYS_epoll_create1 => {
+            set(result, 0);
+            None
+        }
+        libc::SYS_read | libc::SYS_readv if result > 0 => read(first),
+        libc::SYS_recvfrom if result > 0 && takes(fourth) => read(first),
+        libc::SYS_recvmsg if result > 0 && takes(third) => read(first),
+        libc::SYS_recvmmsg if result > 0 && takes(fourth) => read(first),
+        _ => None,
+    }
+}
+
+fn duplicates(command: u64) -> bool {
+    let commands = [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC];
+    commands.iter().any(|&known| known as u64 == command)
+}
+
+/// Whether a receiving call with these flags takes what it reads.
+fn takes(flags: u64) -> bool {
+    flags & libc::MSG_PEEK as u64 == 0
+}
+
+fn read(descriptor: u64) -> Option<Read> {
+    let connection = connection(descriptor)?;
+    let before = unanswered(connection).swap(connection, Ordering::Relaxed);
+    Some(Read {
+        connection,
+        begins: before != connection,
+    })
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What happens when the server makes a system call: each part of the plugin hears what concerns it.
+
+use crate::connections::{self, Call};
+use crate::{plugin, translation, trouble, vcpu};
+use qemu_plugin_sys::qemu_plugin_id_t;
+use std::ffi::c_uint;
+use std::sync::OnceLock;
+
+/// A call begins.
+#[allow(clippy::too_many_arguments)]
+pub(crate) unsafe extern "C" fn on_call(
+    _id: qemu_plugin_id_t,
+    index: c_uint,
+    number: i64,
+    first: u64,
+    second: u64,
+    third: u64,
+    fourth: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+) {
+    let call = Call {
+        number,
+        arguments: [first, second, third, fourth],
+    };
+    connections::begins(&call);
+    if matches!(number, libc::SYS_execve | libc::SYS_execveat) {
+        warn_of_exec();
+    }
+    vcpu::enters_system_call(index, call);
+}
+
+/// A call returns.
+pub(crate) unsafe extern "C" fn on_return(
+    _id: qemu_plugin_id_t,
+    index: c_uint,
+    _number: i64,
+    result: i64,
+) {
+    let Some(call) = vcpu::leaves_system_call(index) else {
+        return;
+    };
+    if let Some(read) = connections::returns(&call, result) {
+        let begins = read.begins && plugin().at_system_calls;
+        vcpu::has_read(index, read.connection, begins);
+    }
+    forget_what_was_mapped(&call, result);
+}
+
+/// New code cannot run where it is mapped before the call that maps it has returned.
+fn forget_what_was_mapped(call: &Call, result: i64) {
+    let Ok(start) = u64::try_from(result) else {
+        return;
+    };
+    let size_bytes = match call.number {
+        libc::SYS_mmap => call.arguments[1],
+        libc::SYS_mremap => call.arguments[2],
+        _ => return,
+    };
+    translation::forget(&(start..start.saturating_add(size_bytes)));
+}
+
+/// QEMU 7.2 starts the other program outside of itself. Helpers that a server forks off do that as a
+/// matter of course; of the server itself it is the end of the recording.
+fn warn_of_exec() {
+    if SERVER.get() == Some(&std::process::id()) {
+        trouble(
+            "the server replaces itself by another program (exec), which is not recorded; name \
+             that program after -- instead",
+        );
+    }
+}
+
+/// The process that was started, as its children know it too.
+static SERVER: OnceLock<u32> = OnceLock::new();
+
+/// Remembers which process is the server itself.
+pub(crate) fn started() {
+    let _ = SERVER.set(std::process::id());
+}

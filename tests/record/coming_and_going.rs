@@ -1,0 +1,204 @@
+//! What a server is made of changes while it is recorded: libraries are closed and others take
+//! their place, code is made at run time, threads and processes come and go, programs are started.
+
+use crate::recording::{Recording, compile};
+use corehop_traces::Trace;
+use std::collections::BTreeSet;
+use tempfile::TempDir;
+
+/// A folder with two libraries that differ in nothing but the names of their functions, and that
+/// the loader puts at the same address while nothing else is there.
+fn folder_with_libraries() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        let source = format!("int in_{name}(int x) {{ return x + 1; }}");
+        let options = ["-shared", "-fPIC", "-Wl,-Ttext-segment=0x20000000"];
+        compile(folder.path(), name, &source, &options);
+    }
+    folder
+}
+
+/// The file and the address of each function with this beginning that was entered.
+fn entered(trace: &Trace, beginning: &str) -> BTreeSet<(String, String, u64)> {
+    let functions = trace.functions().iter();
+    let matching = functions.filter(|function| function.symbol.starts_with(beginning));
+    let place = |function: &corehop_traces::Function| {
+        let module = &trace.modules()[function.module as usize];
+        let file = module.path.rsplit('/').next().unwrap();
+        let address = module.load_bias + function.offset;
+        (function.symbol.clone(), file.to_owned(), address)
+    };
+    matching.map(place).collect()
+}
+
+/// Both functions, each in its own library, at the one address.
+#[track_caller]
+fn assert_both_at_one_address(trace: &Trace) {
+    let places = entered(trace, "in_");
+    let names: Vec<(&str, &str)> = places.iter().map(|(f, m, _)| (&**f, &**m)).collect();
+    assert_eq!(names, [("in_one", "one"), ("in_two", "two")]);
+    let addresses: BTreeSet<u64> = places.iter().map(|place| place.2).collect();
+    assert_eq!(addresses.len(), 1, "the loader has put them apart");
+}
+
+const CALLS: &str = r#"
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void call(const char *file, const char *name) {
+    void *library = dlopen(file, RTLD_NOW);
+    int (*function)(int) = (int (*)(int))dlsym(library, name);
+    if (function(1) != 2) __builtin_trap();
+    dlclose(library);
+}
+"#;
+
+#[test]
+fn a_library_in_the_place_of_another_is_told_from_it() {
+    let folder = folder_with_libraries();
+    let serve = r#"
+void serve(void) { call("./one", "in_one"); call("./two", "in_two"); }
+int main(void) { for (int i = 0; i < 3; i++) serve(); return 0; }
+"#;
+    compile(folder.path(), "server", &format!("{CALLS}{serve}"), &[]);
+    let arguments = ["--request-at", "serve", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    assert_both_at_one_address(&recording.trace());
+}
+
+#[test]
+fn processes_may_have_different_libraries_at_one_address() {
+    let folder = folder_with_libraries();
+    let serve = r#"
+void serve(const char *file, const char *name) { call(file, name); }
+int main(void) {
+    // Both children are there before either loads anything.
+    int gate[2];
+    if (pipe(gate)) return 1;
+    for (int child = 0; child < 2; child++) {
+        if (fork() == 0) {
+            char token;
+            close(gate[1]);
+            read(gate[0], &token, 1);
+            for (int i = 0; i < 20; i++)
+                child ? serve("./two", "in_two") : serve("./one", "in_one");
+            _exit(0);
+        }
+    }
+    close(gate[0]);
+    close(gate[1]);
+    while (wait(0) > 0) {}
+    return 0;
+}
+"#;
+    compile(folder.path(), "server", &format!("{CALLS}{serve}"), &[]);
+    let arguments = ["--request-at", "serve", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    let trace = recording.trace();
+    assert_both_at_one_address(&trace);
+    assert_eq!(trace.requests().len(), 40);
+}
+
+/// `mov eax, imm32; ret`, written anew for each request and then unmapped.
+const MADE: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+static void *const place = (void *)0x10000000;
+void serve(int number) {
+    unsigned char code[] = {0xb8, number, 0, 0, 0, 0xc3};
+    int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+    void *page = mmap(place, 4096, all, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    memcpy(page, code, sizeof code);
+    if (((int (*)(void))page)() != number) __builtin_trap();
+    munmap(page, 4096);
+}
+int main(void) { for (int i = 1; i <= 5; i++) serve(i); return 0; }
+"#;
+
+#[test]
+fn code_that_is_made_at_run_time_is_recorded_outside_all_modules() {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", MADE, &[]);
+    let arguments = ["--request-at", "serve", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    let trace = recording.trace();
+    let mut executions = trace.executions();
+    let mut requests = Vec::new();
+    while let Some(execution) = executions.next().unwrap() {
+        let block = &trace.code_blocks()[execution.code_block as usize];
+        if block.start == 0x1000_0000 {
+            let sizes: Vec<u8> = block.instructions.iter().map(|i| i.size_bytes).collect();
+            assert_eq!(sizes, [5, 1]);
+            requests.push(execution.request.unwrap());
+        }
+    }
+    assert_eq!(requests, [0, 1, 2, 3, 4]);
+    let modules = trace.modules().iter();
+    assert_eq!(modules.filter(|m| m.path.is_empty()).count(), 0);
+}
+
+/// Forty threads, no more than two of them at a time, that serve a request each.
+const THREADS: &str = r#"
+#include <pthread.h>
+static volatile long served;
+void serve(void) { __atomic_fetch_add(&served, 1, __ATOMIC_SEQ_CST); }
+static void *work(void *nothing) { serve(); return nothing; }
+int main(void) {
+    for (int pair = 0; pair < 20; pair++) {
+        pthread_t threads[2];
+        for (int t = 0; t < 2; t++) pthread_create(&threads[t], 0, work, 0);
+        for (int t = 0; t < 2; t++) pthread_join(threads[t], 0);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn threads_that_come_and_go_end_their_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", THREADS, &[]);
+    let arguments = ["--request-at", "serve", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    let trace = recording.trace();
+    assert_eq!(trace.requests().len(), 40);
+    assert!(trace.requests().iter().all(|request| request.complete));
+    let threads: BTreeSet<u32> = trace.requests().iter().map(|r| r.thread).collect();
+    assert_eq!(threads.len(), 40);
+}
+
+/// Starts a helper for each request; with an argument it becomes another program in the end.
+const STARTS: &str = r#"
+#include <sys/wait.h>
+#include <unistd.h>
+void serve(void) {
+    if (fork() == 0) {
+        execl("/bin/true", "true", (char *)0);
+        _exit(1);
+    }
+    int status;
+    wait(&status);
+    if (status) __builtin_trap();
+}
+int main(int count, char **arguments) {
+    for (int i = 0; i < 4; i++) serve();
+    if (count > 1) execl("/bin/true", "true", (char *)0);
+    return 0;
+}
+"#;
+
+#[test]
+fn programs_that_a_server_starts_are_not_recorded_but_do_no_harm() {
+    for arguments in [&["./server"][..], &["./server", "become"]] {
+        let folder = tempfile::tempdir().unwrap();
+        compile(folder.path(), "server", STARTS, &[]);
+        let marker = ["--request-at", "serve", "--"];
+        let command = marker.into_iter().chain(arguments.iter().copied());
+        let mut recording = Recording::start_in(folder, command);
+        let trace = recording.trace();
+        assert_eq!(trace.requests().len(), 4);
+        let said = recording.stderr();
+        let warned = said.contains("the server replaces itself by another program (exec)");
+        assert_eq!(warned, arguments.len() == 2, "{said}");
+    }
+}
