@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// How long the recorder waits for a client to say what it wants: the server may wait as long.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a client waits: the recorder may be reading a new library's functions.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(120);
 const MOST_LINE_BYTES: u64 = 4096;
 
 /// What a client asks for.
@@ -71,7 +73,7 @@ pub fn refuse_second(trace: &Path) -> Result<(), Failure> {
 }
 
 impl Ear {
-    /// Listens beside `trace`. A recording can do without, and says so, where no socket can be made.
+    /// Listens beside `trace`. Where no socket can be made a recording does without, and says so.
     pub fn open(trace: &Path) -> Option<Ear> {
         let path = path_of(trace);
         // What a recorder that was killed has left.
@@ -131,7 +133,7 @@ pub fn ask(trace: &Path, order: &Order) -> Result<Reading, Failure> {
     line.push('\n');
     let mut answer = String::new();
     let asked = stream
-        .set_read_timeout(Some(Duration::from_secs(30)))
+        .set_read_timeout(Some(ANSWER_PATIENCE))
         .and_then(|()| stream.write_all(line.as_bytes()))
         .and_then(|()| BufReader::new(stream).read_line(&mut answer));
     asked.map_err(|error| unheard(&error))?;
