@@ -102,6 +102,7 @@ mod tests {
                 number: None,
                 connection: None,
                 thread: 0,
+                number: None,
                 complete: i + 1 < count,
             })
             .collect()

@@ -1,9 +1,9 @@
 //! How far a recording has come and what it takes, for whoever watches it.
 //!
 //! Everything is read from where it is kept anyway: the counters that server and recorder share,
-//! the file's size, and the system's own books of both processes. The slowdown that a recording causes
-//! cannot be seen from within it; the part of it that is the recorder's fault can: the time that
-//! the server's threads waited because the shared memory was full.
+//! the file's size, and the system's own books of both. The slowdown that a recording causes cannot
+//! be seen from within it; the part of it that is the recorder's fault can: the time that the
+//! server's threads waited because the shared memory was full.
 
 use super::transcript::Progress;
 use corehop_ring::{Memory, Requests};
