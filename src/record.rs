@@ -87,7 +87,7 @@ pub struct Arguments {
           value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
 
-    /// A library that the server is to load first, such as one that marks requests (docs/requests.md)
+    /// A library that the server is to load first: one that marks requests (docs/requests.md)
     #[arg(long, value_name = "LIBRARY")]
     preload: Option<PathBuf>,
 

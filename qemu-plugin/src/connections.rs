@@ -4,8 +4,8 @@
 //! A server accepts a connection, reads a request from it and writes an answer. So a request begins
 //! where data is read from a connection all of whose earlier requests have had some answer; what is
 //! read before that is more of the same request. An event loop that waits for many connections does
-//! the same, call by call. Threads share descriptors, and a thread may be forked off at any time, so
-//! there are no locks: a word for each descriptor, and one that says which request is unanswered.
+//! the same, call by call. Threads share descriptors, and a process may be forked off at any time,
+//! so there are no locks: a word for each descriptor, and one for each request without an answer.
 //! Rejected: to follow what is waited for (poll, epoll), which says when a server may read, not
 //! that it has.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What happens when the server makes a system call: each part of the plugin hears what concerns it.
+//! When the server makes a system call, each part of the plugin hears what concerns it.
 
 use crate::connections::{self, Call};
 use crate::{plugin, translation, trouble, vcpu};
@@ -63,8 +63,8 @@ fn forget_what_was_mapped(call: &Call, result: i64) {
     translation::forget(&(start..start.saturating_add(size_bytes)));
 }
 
-/// QEMU 7.2 starts the other program outside of itself. Helpers that a server forks off do that as a
-/// matter of course; of the server itself it is the end of the recording.
+/// QEMU 7.2 starts the other program outside of itself. Helpers that a server forks off do that as
+/// a matter of course; of the server itself it is the end of the recording.
 fn warn_of_exec() {
     if SERVER.get() == Some(&std::process::id()) {
         trouble(

@@ -125,9 +125,15 @@ impl Modules {
             true => None,
             false => Some(self.module_of(mapping, writer)?),
         };
+        let (process, range) = (mapping.process, mapping.start..mapping.end);
+        // A server that makes code at run time maps the same places over and over.
+        self.ranges.retain(|earlier| {
+            let hidden = range.start <= earlier.range.start && earlier.range.end <= range.end;
+            earlier.process != process || !hidden
+        });
         self.ranges.push(Mapped {
-            process: mapping.process,
-            range: mapping.start..mapping.end,
+            process,
+            range,
             module,
         });
         Ok(())

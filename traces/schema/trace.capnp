@@ -17,8 +17,8 @@ const magic :UInt64 = 0xe50a5017ce0c0c1d;
 
 const version :UInt16 = 3;
 # The version that this schema describes. A reader refuses a larger one. Version 1 had no repeats in
-# its blocks; version 2 no numbers and connections of requests, no notes, and nothing of a thread after
-# a mark that began no request. Both are otherwise the same.
+# its blocks; version 2 no numbers and connections of requests, no notes, and nothing of a thread
+# after a mark that began no request. Both are otherwise the same.
 
 struct Entry {
   sequence @0 :UInt32;
