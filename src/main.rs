@@ -20,6 +20,7 @@ mod number;
 mod open;
 mod partition;
 mod patch;
+mod process;
 mod progress;
 mod record;
 mod replay;
@@ -28,6 +29,7 @@ mod run;
 mod sample;
 mod scope;
 mod symbols;
+mod verify;
 mod voice;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -55,6 +57,7 @@ enum Command {
     Explain(explain::Arguments),
     Patch(patch::Arguments),
     Run(run::Arguments),
+    Verify(verify::Arguments),
     Doctor(doctor::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => manual::complete(&arguments, Cli::command()),
         Command::Man(arguments) => manual::write(&arguments, Cli::command()),

@@ -14,8 +14,11 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 /// A program in a folder of its own: as compiled, and with hops.
 pub struct Program {
     _folder: tempfile::TempDir,
-    plain: PathBuf,
+    /// As compiled.
+    pub plain: PathBuf,
     patched: PathBuf,
+    /// The file that says where threads hop.
+    pub plan: PathBuf,
     /// The CPUs of plan cores 0 and 1.
     pub processors: [usize; 2],
 }
@@ -58,6 +61,8 @@ impl Program {
             expected: None,
             functions: (0..).zip(hooked).map(planned).collect::<Outcome<_>>()?,
         };
+        let written = folder.path().join("split.toml");
+        corehop_plans::write(&plan, &written)?;
         let patched = folder.path().join(format!("{name}.hop"));
         corehop_patcher::patch(&plain, &plan, &patched, false)?;
         Ok(Program {
@@ -65,6 +70,7 @@ impl Program {
             _folder: folder,
             plain,
             patched,
+            plan: written,
         })
     }
 

@@ -12,6 +12,7 @@ mod chart;
 #[path = "../patched/mod.rs"]
 mod patched;
 mod simulated;
+mod verified;
 
 use clap::Parser;
 use corehop_plans::Mode;
@@ -160,7 +161,18 @@ fn main() -> Outcome<()> {
             arguments.picture.display()
         );
     }
-    println!("\n{}", figures(&found));
+    let rounds = if arguments.whole { 10 } else { 2 };
+    let verdicts = verified::verdicts(&program, rounds, duration_ms)?;
+    println!();
+    for (name, told) in ["carrier, 256 KiB", "the same file twice"]
+        .iter()
+        .zip(&verdicts)
+    {
+        println!("{}", verified::line(name, told));
+    }
+    let mut figures = figures(&found);
+    figures["verified"] = json!({"carrier": verdicts[0], "same": verdicts[1]});
+    println!("\n{figures}");
     Ok(())
 }
 
