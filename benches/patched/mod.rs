@@ -11,14 +11,15 @@ use std::process::Command;
 /// What went wrong, in words.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
+/// The name of the file that says where threads hop.
+pub const PLAN: &str = "split.toml";
+
 /// A program in a folder of its own: as compiled, and with hops.
 pub struct Program {
     _folder: tempfile::TempDir,
-    /// As compiled.
+    /// As compiled. The plan lies beside it.
     pub plain: PathBuf,
     patched: PathBuf,
-    /// The file that says where threads hop.
-    pub plan: PathBuf,
     /// The CPUs of plan cores 0 and 1.
     pub processors: [usize; 2],
 }
@@ -61,8 +62,7 @@ impl Program {
             expected: None,
             functions: (0..).zip(hooked).map(planned).collect::<Outcome<_>>()?,
         };
-        let written = folder.path().join("split.toml");
-        corehop_plans::write(&plan, &written)?;
+        corehop_plans::write(&plan, &plain.with_file_name(PLAN))?;
         let patched = folder.path().join(format!("{name}.hop"));
         corehop_patcher::patch(&plain, &plan, &patched, false)?;
         Ok(Program {
@@ -70,7 +70,6 @@ impl Program {
             _folder: folder,
             plain,
             patched,
-            plan: written,
         })
     }
 

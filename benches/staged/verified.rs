@@ -1,15 +1,15 @@
 //! The same program through `corehop verify`: its gain is found, and none of the same file twice.
 //!
-//! Here the original is the delegated program without hops: every session is a thread that runs both
-//! phases wherever the scheduler puts it. Of such working sets a core's L2 holds one but not two.
+//! Here the original is the delegated program without hops: every session is a thread that runs
+//! both phases wherever the scheduler puts it. Of such working sets an L2 holds one but not two.
 
 use crate::Point;
-use crate::patched::{Outcome, Program};
-use serde_json::Value;
+use crate::patched::{Outcome, PLAN, Program};
+use serde_json::{Value, json};
 use std::process::Command;
 
-/// What `verify` says of the hops by carrier, and of the program beside itself.
-pub fn verdicts(program: &Program, rounds: u32, duration_ms: u32) -> Outcome<[Value; 2]> {
+/// Prints what `verify` says of hops by carrier, and of the program beside itself.
+pub fn tell(program: &Program, rounds: u32, duration_ms: u32) -> Outcome<Value> {
     let point = Point {
         working_set_kib: 256,
         updates_percent: 10.0,
@@ -17,16 +17,20 @@ pub fn verdicts(program: &Program, rounds: u32, duration_ms: u32) -> Outcome<[Va
         sessions: 8,
     };
     let words = point.words("delegated", duration_ms, program);
-    Ok([
-        verify(program, rounds, &words, false)?,
-        verify(program, rounds, &words, true)?,
-    ])
+    let carrier = verify(program, rounds, &words, false)?;
+    let same = verify(program, rounds, &words, true)?;
+    println!("\n{}", line("carrier, 256 KiB", &carrier));
+    println!("{}", line("the same file twice", &same));
+    Ok(json!({"carrier": carrier, "same": same}))
 }
 
 fn verify(program: &Program, rounds: u32, words: &[String], is_same: bool) -> Outcome<Value> {
     let [first, second] = program.processors;
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
-    command.arg("verify").arg("--plan").arg(&program.plan);
+    command
+        .arg("verify")
+        .arg("--plan")
+        .arg(program.plain.with_file_name(PLAN));
     if is_same {
         command.arg("--patched").arg(&program.plain);
     }
@@ -51,7 +55,7 @@ fn verify(program: &Program, rounds: u32, words: &[String], is_same: bool) -> Ou
 }
 
 /// A line for people.
-pub fn line(name: &str, told: &Value) -> String {
+fn line(name: &str, told: &Value) -> String {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let [low, high] = [0, 1].map(|end| number(&told["interval"][end]));
     let (ratio, verdict) = (
