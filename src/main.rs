@@ -24,6 +24,7 @@ mod process;
 mod progress;
 mod record;
 mod replay;
+mod report;
 mod requests;
 mod run;
 mod sample;
@@ -55,6 +56,7 @@ enum Command {
     Candidates(candidates::Arguments),
     Partition(partition::Arguments),
     Explain(explain::Arguments),
+    Report(report::Arguments),
     Patch(patch::Arguments),
     Run(run::Arguments),
     Verify(verify::Arguments),
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
