@@ -2,7 +2,7 @@
 //!
 //! The plugin writes into memory that this process shares; this process, on another core, builds
 //! the trace's columns, compresses and writes. Reading order: `session` is the loop, `transcript`
-//! turns words into a trace, `marker` and `modules` know the binaries, `server` the process.
+//! turns words into a trace, `marker` and `modules` know the binaries.
 
 mod binary;
 mod choice;
@@ -12,12 +12,12 @@ mod gauge;
 mod marker;
 mod modules;
 mod progress;
-mod server;
 mod session;
 pub mod tools;
 mod transcript;
 
 use crate::failure::{Exit, Failure};
+use crate::process::Process;
 use crate::progress::during;
 use crate::voice;
 use clap::Args;
@@ -26,7 +26,6 @@ use corehop_ring::{Memory, Settings};
 use corehop_traces::{EndReason, Header, Summary, Writer, WriterOptions, partial_path};
 use gauge::Gauge;
 use modules::Modules;
-use server::Server;
 use session::{INTERRUPTS, Over, Session};
 use std::fmt::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -128,10 +127,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     listening.map_err(|error| Failure::no_signals(&error))?;
 
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    let server_arguments = &arguments.command[1..];
-    let started = Server::start(&tools, &program, server_arguments, Path::new(&shared));
+    let mut command = tools.command(Path::new(&shared));
+    command.arg(&program.path).args(&arguments.command[1..]);
+    let started = Process::spawn(&mut command).map_err(|error| {
+        let message = format!("cannot start {}: {error}", tools.qemu.display());
+        Failure::new(Exit::Missing, message).remedy("`corehop doctor` tries it")
+    });
     let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
-    let gauge = Gauge::new(&arguments.output, server.process(), arguments.requests);
+    let gauge = Gauge::new(&arguments.output, server.id(), arguments.requests);
     let over = Session {
         memory: &memory,
         server: &mut server,
@@ -321,7 +324,7 @@ fn memory_failure(bytes: u64, arguments: &Arguments) -> Failure {
 }
 
 /// Ends the server, unless it may run on: then waits until it has ended by itself.
-fn finish_server(arguments: &Arguments, server: &mut Server, over: &Over) {
+fn finish_server(arguments: &Arguments, server: &mut Process, over: &Over) {
     let interrupts = || INTERRUPTS.load(Ordering::Relaxed);
     let runs_on = match over {
         Over::Requests => arguments.keep_running,
