@@ -1,10 +1,13 @@
-//! The machine's own counters of cache misses (perf_event_open(2)): which of them can be opened.
+//! The machine's own counters of cache misses, of processes that run already.
 //!
-//! Whether a processor has a counter and whether this process may use it is not written anywhere:
-//! it is tried.
+//! A counter belongs to a thread and to those it starts later; so one of each kind is opened for
+//! every thread that there is (perf_event_open(2), with `inherit`). Only user mode is counted, as
+//! in a trace. When more kinds are asked for than the processor counts at once the kernel lets them
+//! take turns, and what was counted is scaled to the whole time.
 
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware, Raw};
 use perf_event::{Builder, Counter};
+use serde::Serialize;
 
 /// Something that can be counted.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +22,18 @@ enum Event {
     Hardware(Hardware),
     Cache(CacheId),
     Raw(u64),
+    /// What the kernel counts, so that the rest can be tested without counters of the processor.
+    #[cfg(test)]
+    Software(perf_event::events::Software),
+}
+
+/// How often something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Count {
+    /// What happened.
+    pub name: &'static str,
+    /// How often, scaled to the whole time.
+    pub count: f64,
 }
 
 /// L2 misses of fetches and data, in each vendor's own encoding: L2_RQSTS.MISS of Intel's event
@@ -63,7 +78,7 @@ fn vendor() -> Option<String> {
 
 /// Those that this machine lets this process count, or why it lets it count none.
 pub fn available() -> Result<Vec<Kind>, String> {
-    let tried = kinds().into_iter().map(|kind| (kind, open(kind.event)));
+    let tried = kinds().into_iter().map(|kind| (kind, open(kind.event, 0)));
     let (mut available, mut reason) = (Vec::new(), String::new());
     for (kind, opened) in tried {
         match opened {
@@ -77,9 +92,9 @@ pub fn available() -> Result<Vec<Kind>, String> {
     }
 }
 
-/// A counter of the calling thread.
-fn open(event: Event) -> std::io::Result<Counter> {
-    let builder = match event {
+/// A counter of a thread; 0 is the calling one.
+fn open(event: Event, thread: i32) -> std::io::Result<Counter> {
+    let mut builder = match event {
         Event::Hardware(event) => Builder::new(event),
         Event::Cache(which) => Builder::new(Cache {
             which,
@@ -87,6 +102,105 @@ fn open(event: Event) -> std::io::Result<Counter> {
             result: CacheResult::MISS,
         }),
         Event::Raw(code) => Builder::new(Raw::new(code)),
+        #[cfg(test)]
+        Event::Software(event) => Builder::new(event),
     };
-    builder.build()
+    builder.observe_pid(thread).inherit(true).build()
+}
+
+/// Counters at work.
+pub struct Counting {
+    counters: Vec<(&'static str, Vec<Counter>)>,
+}
+
+impl Counting {
+    /// Counts these kinds from now on, in all threads of these processes. A thread that ends
+    /// meanwhile is left out.
+    pub fn of(kinds: &[Kind], processes: &[u32]) -> std::io::Result<Counting> {
+        let threads: Vec<i32> = processes
+            .iter()
+            .flat_map(|&process| threads_of(process))
+            .collect();
+        let mut counters = Vec::new();
+        for kind in kinds {
+            let opened = threads
+                .iter()
+                .filter_map(|&thread| open(kind.event, thread).ok());
+            let mut opened: Vec<Counter> = opened.collect();
+            for counter in &mut opened {
+                counter.enable()?;
+            }
+            counters.push((kind.name, opened));
+        }
+        Ok(Counting { counters })
+    }
+
+    /// What happened so far.
+    pub fn read(&mut self) -> std::io::Result<Vec<Count>> {
+        let mut counts = Vec::new();
+        for (name, counters) in &mut self.counters {
+            let mut count = 0.0;
+            for counter in counters {
+                let data = counter.read_full()?;
+                let seconds =
+                    |time: Option<std::time::Duration>| time.unwrap_or_default().as_secs_f64();
+                let (enabled, running) =
+                    (seconds(data.time_enabled()), seconds(data.time_running()));
+                if running > 0.0 {
+                    count += data.count() as f64 * enabled / running;
+                }
+            }
+            counts.push(Count { name, count });
+        }
+        Ok(counts)
+    }
+}
+
+fn threads_of(process: u32) -> Vec<i32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
+    let names = tasks
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
+    names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perf_event::events::Software;
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    /// Page faults are the kernel's own to count, so a machine without hardware counters has them.
+    #[test]
+    fn what_a_running_process_and_its_children_do_is_counted() {
+        let script = "echo ready; read go; (true | cat); echo done; read end";
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut orders = child.stdin.take().unwrap();
+        assert_eq!(said.next().unwrap().unwrap(), "ready");
+        let faults = Kind {
+            name: "faults",
+            event: Event::Software(Software::PAGE_FAULTS),
+        };
+        let mut counting = Counting::of(&[faults], &[child.id()]).unwrap();
+        let before = counting.read().unwrap()[0].count;
+        writeln!(orders, "go").unwrap();
+        assert_eq!(said.next().unwrap().unwrap(), "done");
+        let after = counting.read().unwrap()[0].count;
+        writeln!(orders, "end").unwrap();
+        assert!(child.wait().unwrap().success());
+        let is_allowed = open(faults.event, 0).is_ok();
+        assert_eq!(before, 0.0);
+        assert_eq!(after > 0.0, is_allowed, "{after} faults");
+    }
 }

@@ -21,6 +21,7 @@ mod number;
 mod open;
 mod partition;
 mod patch;
+mod process;
 mod progress;
 mod record;
 mod replay;
@@ -30,6 +31,7 @@ mod run;
 mod sample;
 mod scope;
 mod symbols;
+mod verify;
 mod voice;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -59,6 +61,7 @@ enum Command {
     Report(report::Arguments),
     Patch(patch::Arguments),
     Run(run::Arguments),
+    Verify(verify::Arguments),
     Doctor(doctor::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => manual::complete(&arguments, Cli::command()),
         Command::Man(arguments) => manual::write(&arguments, Cli::command()),

@@ -2,7 +2,7 @@
 //!
 //! The plugin writes into memory that this process shares; this process, on another core, builds
 //! the trace's columns, compresses and writes. Reading order: `session` is the loop, `transcript`
-//! turns words into a trace, `marker` and `modules` know the binaries, `server` the process.
+//! turns words into a trace, `marker` and `modules` know the binaries.
 
 mod binary;
 mod choice;
@@ -12,12 +12,12 @@ mod gauge;
 mod marker;
 mod modules;
 mod progress;
-mod server;
 mod session;
 pub mod tools;
 mod transcript;
 
 use crate::failure::{Exit, Failure};
+use crate::process::Process;
 use crate::progress::during;
 use crate::voice;
 use clap::Args;
@@ -26,8 +26,8 @@ use corehop_ring::{Memory, RequestMarker, Settings};
 use corehop_traces::{EndReason, Header, Summary, Writer, WriterOptions, partial_path};
 use gauge::Gauge;
 use modules::Modules;
-use server::Server;
 use session::{INTERRUPTS, Over, Session};
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -132,13 +132,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     listening.map_err(|error| Failure::no_signals(&error))?;
 
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    let server_arguments = &arguments.command[1..];
-    let preload = preload(arguments)?;
-    let environment = preload.as_deref().map(|path| ("LD_PRELOAD", path));
-    let shared = Path::new(&shared);
-    let started = Server::start(&tools, &program, server_arguments, shared, environment);
+    let mut command = tools.command(Path::new(&shared));
+    // Of the server's environment alone: QEMU itself is to load no more than it needs.
+    if let Some(library) = preload(arguments)? {
+        let mut variable = OsString::from("LD_PRELOAD=");
+        variable.push(library);
+        command.arg("-E").arg(variable);
+    }
+    command.arg(&program.path).args(&arguments.command[1..]);
+    let started = Process::spawn(&mut command).map_err(|error| {
+        let message = format!("cannot start {}: {error}", tools.qemu.display());
+        Failure::new(Exit::Missing, message).remedy("`corehop doctor` tries it")
+    });
     let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
-    let gauge = Gauge::new(&arguments.output, server.process(), arguments.requests);
+    let gauge = Gauge::new(&arguments.output, server.id(), arguments.requests);
     let over = Session {
         memory: &memory,
         server: &mut server,
@@ -340,7 +347,7 @@ fn memory_failure(bytes: u64, arguments: &Arguments) -> Failure {
 }
 
 /// Ends the server, unless it may run on: then waits until it has ended by itself.
-fn finish_server(arguments: &Arguments, server: &mut Server, over: &Over) {
+fn finish_server(arguments: &Arguments, server: &mut Process, over: &Over) {
     let interrupts = || INTERRUPTS.load(Ordering::Relaxed);
     let runs_on = match over {
         Over::Requests => arguments.keep_running,

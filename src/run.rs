@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Where the shell would find a command.
-fn find(command: &OsStr) -> Result<PathBuf, Failure> {
+pub fn find(command: &OsStr) -> Result<PathBuf, Failure> {
     if command.as_encoded_bytes().contains(&b'/') {
         return Ok(command.into());
     }

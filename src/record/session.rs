@@ -6,8 +6,8 @@
 use super::control::{self, Ear, Order};
 use super::gauge::Gauge;
 use super::progress::Line;
-use super::server::Server;
 use super::transcript::Transcript;
+use crate::process::Process;
 use corehop_ring::{Drain, Memory};
 use corehop_traces::Error;
 use std::process::ExitStatus;
@@ -49,7 +49,7 @@ pub struct Session<'a> {
     /// Shared with the plugin.
     pub memory: &'a Memory,
     /// The server.
-    pub server: &'a mut Server,
+    pub server: &'a mut Process,
     /// Largest resident size in bytes that server and recorder may have together.
     pub memory_limit_bytes: u64,
     /// How far the recording has come.

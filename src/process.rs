@@ -1,0 +1,77 @@
+//! A process that corehop started: watched, and ended with whatever it started itself.
+//!
+//! It leads a process group of its own, so that a Ctrl-C at the terminal reaches corehop alone,
+//! which first finishes what it is at, and so that its children are ended with it.
+
+use rustix::process::{Pid, Signal};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How long a process may take to end after SIGTERM before it is killed.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// A running process. Dropping it kills it.
+pub struct Process {
+    child: Child,
+    status: Option<ExitStatus>,
+}
+
+impl Process {
+    /// Starts the command.
+    pub fn spawn(command: &mut Command) -> std::io::Result<Process> {
+        let child = command.process_group(0).spawn()?;
+        Ok(Process {
+            child,
+            status: None,
+        })
+    }
+
+    /// Its number, which is its group's too.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended; `None` while it runs.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status
+    }
+
+    /// Asks it to end and waits until it has, killing it after a while, or at once when `hurry`
+    /// says so.
+    pub fn end(&mut self, hurry: impl Fn() -> bool) {
+        self.signal(Signal::TERM);
+        let deadline = Instant::now() + GRACE;
+        while self.ended().is_none() {
+            if hurry() || Instant::now() >= deadline {
+                self.kill();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Children that it has left behind.
+        self.signal(Signal::KILL);
+    }
+
+    fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.status = self.child.wait().ok();
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
+            let _ = rustix::process::kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            self.kill();
+        }
+    }
+}
