@@ -2,6 +2,7 @@
 
 use crate::failure::{Exit, Failure};
 use crate::number::{counted, grouped};
+use crate::progress::during;
 use clap::Args;
 use corehop_traces::{Finding, Intact, Report, Rule, check};
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ pub struct Arguments {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let report = check(&arguments.trace)?;
+    let report = during("checking", || check(&arguments.trace))?;
     if arguments.json {
         println!("{}", as_json(arguments, &report));
     } else {

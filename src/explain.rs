@@ -5,7 +5,7 @@
 //! what each hop is worth beside its alternatives. All figures are of one set of requests, by
 //! default the second half of the trace after the first has warmed the caches.
 
-mod json;
+pub mod json;
 mod text;
 
 use crate::failure::{Exit, Failure};
@@ -24,7 +24,7 @@ use corehop_simulator::detail::{Detail, Segments, replay_in_detail};
 use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Split};
 use corehop_traces::Trace;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Say why a plan does what it does
 #[derive(Args)]
@@ -51,48 +51,123 @@ pub struct Arguments {
     json: bool,
 }
 
+/// What to explain.
+pub struct Question<'a> {
+    pub trace: &'a Trace,
+    pub trace_name: &'a str,
+    pub machine: &'a Machine,
+    pub plan: &'a Plan,
+    /// Where the plan was read from.
+    pub plan_path: &'a Path,
+    /// In requests; half of them where none is named.
+    pub warm_up: Option<usize>,
+    /// Whether to replay the plan's neighbours, which takes longer than all else.
+    pub neighbours: bool,
+}
+
 /// All that is known of a plan.
-struct Report<'a> {
-    trace: &'a Trace,
-    trace_name: &'a str,
-    machine: &'a Machine,
-    plan: &'a Plan,
-    placed: &'a [Placed],
-    warm_up: usize,
-    before: (Replay, Detail),
-    after: (Replay, Detail),
-    alternatives: Vec<Alternatives>,
+pub struct Explanation<'a> {
+    pub trace: &'a Trace,
+    pub trace_name: &'a str,
+    pub machine: &'a Machine,
+    pub plan: &'a Plan,
+    pub split: Split,
+    pub placed: Vec<Placed>,
+    /// What was replayed; those that warm up come first.
+    pub requests: Vec<u32>,
+    pub warm_up: usize,
+    pub before: (Replay, Detail),
+    pub after: (Replay, Detail),
+    /// Empty where nobody asked.
+    pub alternatives: Vec<Alternatives>,
 }
 
 /// A function's counters on one core and with the plan.
-struct Mover {
-    name: String,
-    before: Counters,
-    after: Counters,
+pub struct Mover {
+    pub name: String,
+    pub before: Counters,
+    pub after: Counters,
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let plan = corehop_plans::read(&arguments.plan)?;
-    let planned = first(&plan.machine).0;
-    let machine = arguments.machine.as_deref().unwrap_or(planned);
-    let machine = Machine::named_or_path(machine)?;
+    let machine = machine_of(&plan, arguments.machine.as_deref())?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
-    let about_plan = |error: corehop_simulator::Error| {
-        Failure::new(
-            Exit::Input,
-            format!("{}: {error}", arguments.plan.display()),
-        )
+    let question = Question {
+        trace: &trace,
+        trace_name: &trace_name,
+        machine: &machine,
+        plan: &plan,
+        plan_path: &arguments.plan,
+        warm_up: arguments.warm_up,
+        neighbours: true,
     };
-    let split = Split::from_plan(&plan, trace.modules(), trace.functions()).map_err(about_plan)?;
-    let complete = complete(trace.requests());
-    let warm_up = arguments.warm_up.unwrap_or(complete.len() / 2);
-    let options = ReplayOptions {
-        requests: Some(complete.clone()),
-        warm_up_requests: warm_up,
-        progress: None,
-    };
+    let explanation = question.answer(&Bar::new())?;
+    match arguments.json {
+        true => println!("{}", json::render(&explanation, arguments.top)),
+        false => print!("{}", text::render(&explanation, arguments.top)),
+    }
+    Ok(())
+}
+
+/// The machine named, or else the one that the plan was searched on.
+pub fn machine_of(plan: &Plan, named: Option<&str>) -> Result<Machine, Failure> {
+    let planned = first(&plan.machine).0;
+    Ok(Machine::named_or_path(named.unwrap_or(planned))?)
+}
+
+impl<'a> Question<'a> {
+    /// Replays what it takes.
+    pub fn answer(&self, bar: &Bar) -> Result<Explanation<'a>, Failure> {
+        let (trace, machine) = (self.trace, self.machine);
+        let about_plan = |error: corehop_simulator::Error| {
+            let message = format!("{}: {error}", self.plan_path.display());
+            Failure::new(Exit::Input, message).explained()
+        };
+        let split = Split::from_plan(self.plan, trace.modules(), trace.functions());
+        let split = split.map_err(about_plan)?;
+        let complete = complete(trace.requests());
+        let warm_up = self.warm_up.unwrap_or(complete.len() / 2);
+        let options = ReplayOptions {
+            requests: Some(complete.clone()),
+            warm_up_requests: warm_up,
+            progress: None,
+        };
+        let placed = placed(&split);
+        bar.begin("replaying in detail", None);
+        let tell =
+            |split: &Split| replay_in_detail(trace, machine, split, &Segments::default(), &options);
+        let (before, after) = rayon::join(|| tell(&Split::default()), || tell(&split));
+        bar.end();
+        let after = after.map_err(about_plan)?;
+        let alternatives = match self.neighbours {
+            false => Vec::new(),
+            true => {
+                let candidates = Candidates::of(trace, &complete, &Rule::default())?;
+                let others = others(&candidates, &placed);
+                alternatives(trace, machine, &placed, &others, &options, bar)?
+            }
+        };
+        Ok(Explanation {
+            trace,
+            trace_name: self.trace_name,
+            machine,
+            plan: self.plan,
+            split,
+            placed,
+            requests: complete,
+            warm_up,
+            before: before?,
+            after,
+            alternatives,
+        })
+    }
+}
+
+/// The functions of a split, by core.
+fn placed(split: &Split) -> Vec<Placed> {
     let place = |function| {
         Some(Placed {
             function,
@@ -102,32 +177,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let mut placed: Vec<Placed> = split.functions().filter_map(place).collect();
     placed.sort_unstable_by_key(|placed| (placed.core, placed.function));
-    let bar = Bar::new();
-    bar.begin("replaying in detail", None);
-    let tell =
-        |split: &Split| replay_in_detail(&trace, &machine, split, &Segments::default(), &options);
-    let (before, after) = rayon::join(|| tell(&Split::default()), || tell(&split));
-    bar.end();
-    let after = after.map_err(about_plan)?;
-    let candidates = Candidates::of(&trace, &complete, &Rule::default())?;
-    let others = others(&candidates, &placed);
-    let alternatives = alternatives(&trace, &machine, &placed, &others, &options, &bar)?;
-    let report = Report {
-        trace: &trace,
-        trace_name: &trace_name,
-        machine: &machine,
-        plan: &plan,
-        placed: &placed,
-        warm_up,
-        before: before?,
-        after,
-        alternatives,
-    };
-    match arguments.json {
-        true => println!("{}", json::render(&report, arguments.top)),
-        false => print!("{}", text::render(&report, arguments.top)),
-    }
-    Ok(())
+    placed
 }
 
 /// One candidate of each group that no planned function belongs to: hopping at another of a planned
@@ -147,16 +197,16 @@ fn others(candidates: &Candidates, placed: &[Placed]) -> Vec<u32> {
 const CONNECTIONS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// Requests in a million cycles.
-struct Throughput {
-    connections: u32,
+pub struct Throughput {
+    pub connections: u32,
     /// Each connection on one of the plan's cores, without a split.
-    before: f64,
-    after: f64,
+    pub before: f64,
+    pub after: f64,
 }
 
-impl Report<'_> {
+impl Explanation<'_> {
     /// What connections that always have a request would get from the plan's cores.
-    fn throughputs(&self) -> Vec<Throughput> {
+    pub fn throughputs(&self) -> Vec<Throughput> {
         let ((before, _), (after, _)) = (&self.before, &self.after);
         let a_request = |cycles: u64| cycles as f64 / after.requests.max(1) as f64;
         let cores = after.per_core.iter();
@@ -172,12 +222,12 @@ impl Report<'_> {
         CONNECTIONS.iter().map(of).collect()
     }
 
-    fn name(&self, function: u32) -> &str {
+    pub fn name(&self, function: u32) -> &str {
         &self.trace.functions()[function as usize].name
     }
 
     /// Functions by how much the plan changes their L2 misses, the largest change first.
-    fn movers(&self) -> Vec<Mover> {
+    pub fn movers(&self) -> Vec<Mover> {
         let mut by_owner = HashMap::<String, [Counters; 2]>::new();
         for (side, (_, detail)) in [&self.before, &self.after].into_iter().enumerate() {
             for function in &detail.functions {

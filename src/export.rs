@@ -1,16 +1,18 @@
-//! `corehop export`: a trace as text that other cache simulators read.
+//! `corehop export`: a trace in a form that other cache simulators read.
 //!
-//! It serves to check this simulator by another, so a record is what a replay counts, in the order
-//! in which it counts. One fetch an instruction, as Valgrind writes, would be more than the trace
-//! counts, and no other simulator's figures could then be laid beside ours.
+//! As text it serves to check this simulator by another, so a record is what a replay counts, in
+//! the order in which it counts. One fetch an instruction, as Valgrind writes, would be more than
+//! the trace counts, and no other simulator's figures could then be laid beside ours. The formats
+//! themselves are `corehop-exchange`'s.
 
 use crate::failure::{Exit, Failure};
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use clap::{Args, ValueEnum};
+use corehop_exchange::{drmemtrace, lackey};
 use corehop_partitioner::progress::Progress;
-use corehop_traces::{Access, Kind, Trace};
+use corehop_traces::{Execution, Trace};
 use std::fs::Permissions;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -18,18 +20,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::NamedTempFile;
 
-/// Write a trace as text for other cache simulators
+/// Write a trace for other cache simulators
 ///
-/// One record an access, in replay order: `I  ADDRESS,SIZE` a fetch, ` L ADDRESS,SIZE` a load,
-/// ` S ADDRESS,SIZE` a store; addresses hexadecimal, sizes decimal. A fetch is one for each
-/// 64-byte line of code that an execution of a code block touches, as a replay counts it, not one
-/// for each instruction. A load or store may span lines; a replay counts it on each.
+/// As lackey's text, one record an access, in replay order: `I  ADDRESS,SIZE` a fetch,
+/// ` L ADDRESS,SIZE` a load, ` S ADDRESS,SIZE` a store; addresses hexadecimal, sizes decimal. A
+/// fetch is one for each 64-byte line of code that an execution of a code block touches, as a
+/// replay counts it, not one for each instruction. A load or store may span lines; a replay counts
+/// it on each. As drmemtrace's records, each instruction, load and store is one, with its thread.
 #[derive(Args)]
-#[command(after_help = "Example: corehop export bank.trace --requests 90-99 -o bank.lackey")]
+#[command(after_help = "\
+Examples:
+  corehop export bank.trace --requests 90-99 -o bank.lackey
+  corehop export --format drmemtrace bank.trace -o bank.drmemtrace")]
 pub struct Arguments {
-    /// The trace to write as text
+    /// The trace to write
     trace: PathBuf,
-    /// What the text looks like
+    /// What is written
     #[arg(long, value_enum, default_value_t = Format::Lackey)]
     format: Format,
     /// Where to write it; `-` for standard output
@@ -43,11 +49,13 @@ pub struct Arguments {
     requests: Option<RequestList>,
 }
 
-/// The texts that there are.
+/// The forms that there are.
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
-    /// As of `valgrind --tool=lackey --trace-mem=yes`
+    /// Text as of `valgrind --tool=lackey --trace-mem=yes`
     Lackey,
+    /// Records as of `DynamoRIO`'s drmemtrace, in one file
+    Drmemtrace,
 }
 
 /// Runs the subcommand.
@@ -65,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     // The file beside the output is to vanish, which the signal's default action would not see to.
     let listening = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
-    listening.map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
+    listening.map_err(|error| Failure::no_signals(&error))?;
     let folder = corehop_plans::folder_of(&arguments.output);
     let failed = |error: io::Error| unwritable(arguments, &error);
     let beside = NamedTempFile::new_in(folder).map_err(failed)?;
@@ -107,6 +115,7 @@ fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
         _ => arguments.output.display().to_string(),
     };
     Failure::new(Exit::Output, format!("{name}: cannot write: {error}"))
+        .remedy("make room there, or name another file with -o")
 }
 
 /// The requests asked for, once it is sure that the trace has them; `None` for everything.
@@ -126,7 +135,7 @@ fn chosen(arguments: &Arguments, trace: &Trace) -> Result<Option<Vec<u32>>, Fail
                      count from 0"
                 ),
             };
-            Err(Failure::new(Exit::Input, message))
+            Err(Failure::new(Exit::Input, message).remedy("`corehop info` says how many there are"))
         }
     }
 }
@@ -138,7 +147,29 @@ fn export(
     requests: Option<&[u32]>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let Format::Lackey = arguments.format;
+    let failed = |error: io::Error| unwritable(arguments, &error);
+    match arguments.format {
+        Format::Lackey => each_execution(trace, requests, |execution| {
+            let mut accesses = execution.accesses.iter();
+            accesses
+                .try_for_each(|access| lackey::write(access, out))
+                .map_err(failed)
+        }),
+        Format::Drmemtrace => {
+            let mut exporter = drmemtrace::Exporter::begin(trace, out).map_err(failed)?;
+            each_execution(trace, requests, |execution| {
+                exporter.execution(execution).map_err(failed)
+            })?;
+            exporter.finish().map_err(failed)
+        }
+    }
+}
+
+fn each_execution(
+    trace: &Trace,
+    requests: Option<&[u32]>,
+    mut write: impl FnMut(&Execution<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let bar = Bar::new();
     let total = requests.is_none().then(|| trace.execution_count());
     bar.begin("exporting", total);
@@ -148,9 +179,7 @@ fn export(
     };
     let mut passed: u64 = 0;
     while let Some(execution) = executions.next()? {
-        for access in execution.accesses {
-            write_lackey(access, out).map_err(|error| unwritable(arguments, &error))?;
-        }
+        write(&execution)?;
         passed += 1;
         if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
             bar.advance(EXECUTIONS_PER_REPORT);
@@ -164,19 +193,8 @@ fn export(
 fn heed_interrupts() -> Result<(), Failure> {
     match INTERRUPTED.load(Ordering::Relaxed) {
         false => Ok(()),
-        true => Err(Failure::new(
-            Exit::Interrupted,
-            "interrupted; nothing was written",
-        )),
+        true => {
+            Err(Failure::new(Exit::Interrupted, "interrupted; nothing was written").explained())
+        }
     }
-}
-
-fn write_lackey(access: &Access, out: &mut impl Write) -> io::Result<()> {
-    let kind = match access.kind {
-        Kind::Fetch => "I ",
-        Kind::Load => " L",
-        Kind::Store => " S",
-    };
-    let (address, size_bytes) = (access.address, access.size_bytes);
-    writeln!(out, "{kind} {address:08x},{size_bytes}")
 }

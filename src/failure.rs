@@ -1,7 +1,8 @@
 //! One way to fail: every subcommand ends in a [`Failure`], and only `main` prints it.
 //!
 //! The exit codes are part of the interface: scripts tell bad input from a machine that lacks
-//! something without reading messages.
+//! something without reading messages. No failure is without a hint: [`Failure::new`] gives an
+//! [`Unexplained`], which becomes a failure only by saying what to do.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// `check` or `patch --verify` looked and found something wrong.
+    /// `check`, `patch --verify` or `verify --require-gain` looked and found something wrong.
     Findings = 1,
     /// The command line asks for something that makes no sense.
     Usage = 2,
@@ -22,7 +23,7 @@ pub enum Exit {
     Refused = 5,
     /// Something this machine lacks: QEMU, the plugin, the symbolizer.
     Missing = 6,
-    /// The server that was started failed.
+    /// The server that was started, or the load on it, failed.
     Server = 7,
     /// Interrupted by Ctrl-C or SIGTERM.
     Interrupted = 130,
@@ -36,21 +37,46 @@ pub struct Failure {
     remedy: Option<String>,
 }
 
-impl Failure {
-    /// A failure that ends the process with `exit` and says `message`.
-    pub fn new(exit: Exit, message: impl Display) -> Self {
+/// What went wrong, without what to do about it.
+#[must_use]
+pub struct Unexplained(Failure);
+
+impl Unexplained {
+    /// Adds what the user can do about it.
+    pub fn remedy(self, remedy: impl Display) -> Failure {
         Failure {
-            exit,
-            message: message.to_string(),
-            remedy: None,
+            remedy: Some(remedy.to_string()),
+            ..self.0
         }
     }
 
-    /// Adds what the user can do about it.
-    #[must_use]
-    pub fn remedy(mut self, remedy: impl Display) -> Self {
-        self.remedy = Some(remedy.to_string());
-        self
+    /// For a message that says itself what to do.
+    pub fn explained(self) -> Failure {
+        self.0
+    }
+}
+
+impl Failure {
+    /// A failure that ends the process with `exit` and says `message`.
+    // What a failure begins as is its own type, on purpose.
+    #[allow(clippy::new_ret_no_self)]
+    pub fn new(exit: Exit, message: impl Display) -> Unexplained {
+        Unexplained(Failure {
+            exit,
+            message: message.to_string(),
+            remedy: None,
+        })
+    }
+
+    /// No signal handler could be installed.
+    pub fn no_signals(error: &ctrlc::Error) -> Failure {
+        Failure::new(Exit::Missing, format!("cannot catch signals: {error}"))
+            .remedy("a system call filter may forbid it: run corehop outside of it")
+    }
+
+    /// What the user can do about it; empty where the message says so itself.
+    pub fn hint(&self) -> &str {
+        self.remedy.as_deref().unwrap_or_default()
     }
 
     /// Prints the failure to standard error and gives its exit code.
@@ -63,6 +89,9 @@ impl Failure {
     }
 }
 
+/// What to do about an output that the system would not take.
+const WRITABLE: &str = "make room there, or name another place with -o";
+
 impl Display for Failure {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.message)
@@ -71,42 +100,69 @@ impl Display for Failure {
 
 impl From<corehop_plans::Error> for Failure {
     fn from(error: corehop_plans::Error) -> Self {
-        let exit = match error {
-            corehop_plans::Error::Write { .. } => Exit::Output,
-            _ => Exit::Input,
+        use corehop_plans::Error;
+        let (exit, remedy) = match error {
+            Error::Write { .. } => (Exit::Output, WRITABLE),
+            Error::Read { .. } => (Exit::Input, "name a plan that `corehop partition` wrote"),
+            Error::Syntax { .. } | Error::Invalid { .. } => {
+                (Exit::Input, "correct that line, or write the plan anew")
+            }
         };
-        Failure::new(exit, error)
+        Failure::new(exit, error).remedy(remedy)
     }
 }
 
 impl From<corehop_simulator::Error> for Failure {
     fn from(error: corehop_simulator::Error) -> Self {
-        Failure::new(Exit::Input, error)
+        use corehop_simulator::Error;
+        match error {
+            Error::Trace(error) => error.into(),
+            Error::MachineRead { .. } => Failure::new(Exit::Input, error)
+                .remedy("name a bundled machine, `host`, or a file that can be read"),
+            Error::MachineSyntax { .. } | Error::MachineGeometry { .. } => {
+                Failure::new(Exit::Input, error)
+                    .remedy("correct the file; docs/machines.md says what it holds")
+            }
+            _ => Failure::new(Exit::Input, error).explained(),
+        }
     }
 }
 
 impl From<corehop_traces::Error> for Failure {
     fn from(error: corehop_traces::Error) -> Self {
-        let exit = match error {
-            corehop_traces::Error::Write { .. } => Exit::Output,
-            _ => Exit::Input,
-        };
-        Failure::new(exit, error)
+        use corehop_traces::Error;
+        match error {
+            Error::Write { .. } => Failure::new(Exit::Output, error).remedy(WRITABLE),
+            Error::Read { .. } => {
+                Failure::new(Exit::Input, error).remedy("name a trace that `corehop record` wrote")
+            }
+            Error::Unrecordable { .. } => {
+                Failure::new(Exit::Input, error).remedy("please report this")
+            }
+            _ => Failure::new(Exit::Input, error).explained(),
+        }
     }
 }
 
 impl From<corehop_partitioner::checkpoint::Error> for Failure {
     fn from(error: corehop_partitioner::checkpoint::Error) -> Self {
-        let exit = match error {
-            corehop_partitioner::checkpoint::Error::Write { .. } => Exit::Output,
-            _ => Exit::Input,
-        };
-        Failure::new(exit, error)
+        use corehop_partitioner::checkpoint::Error;
+        match error {
+            Error::Write { .. } => Failure::new(Exit::Output, error).remedy(WRITABLE),
+            Error::Read { .. } => Failure::new(Exit::Input, error)
+                .remedy("name a checkpoint that can be read, or leave --checkpoint out"),
+            _ => Failure::new(Exit::Input, error).explained(),
+        }
     }
 }
 
 impl From<corehop_partitioner::Error> for Failure {
     fn from(error: corehop_partitioner::Error) -> Self {
-        Failure::new(Exit::Input, error)
+        use corehop_partitioner::Error;
+        match error {
+            Error::Trace(error) => error.into(),
+            Error::Replay(error) => error.into(),
+            _ => Failure::new(Exit::Input, error).explained(),
+        }
     }
 }

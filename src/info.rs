@@ -15,7 +15,9 @@ use std::path::PathBuf;
 
 /// Say what is in a trace
 #[derive(Args)]
-#[command(after_help = "Example: corehop info bank.trace")]
+#[command(after_help = "\
+Example: corehop info bank.trace
+The keys of --json are those of docs/exchange.md, and stay as they are.")]
 pub struct Arguments {
     /// The trace, finished or not
     trace: PathBuf,
@@ -143,6 +145,22 @@ fn ending(trace: &Trace) -> (&'static str, String) {
     }
 }
 
+/// Why the recording failed, where it did.
+fn failure(trace: &Trace) -> Option<&str> {
+    match trace.ending() {
+        Ending::Finished(EndReason::Failed(problem)) => Some(problem),
+        _ => None,
+    }
+}
+
+/// How much of the file is whole: all of it, unless the recording was cut off.
+fn readable_bytes(trace: &Trace) -> u64 {
+    match trace.ending() {
+        Ending::Cut { offset, .. } => *offset,
+        Ending::Finished(_) => trace.size_bytes(),
+    }
+}
+
 fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
     let header = trace.header();
     let modules = trace.modules().iter().map(|module| {
@@ -170,6 +188,8 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "bytes_per_access": activity.bytes_per_access(trace),
         "complete": trace.complete(),
         "ending": ending(trace).0,
+        "failure": failure(trace),
+        "readable_bytes": readable_bytes(trace),
         "created_by": header.created_by,
         "command": header.command,
         "request_at": header.request_at,
@@ -221,13 +241,20 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String 
     };
     line("trace", &arguments.trace.display().to_string());
     line("ending", &ending(trace).1);
-    line("command", &header.command.join(" "));
-    line("request at", &header.request_at);
-    let made_by = format!(
-        "{}, QEMU {}, {}",
-        header.created_by, header.qemu_version, header.architecture
-    );
-    line("recorded by", &made_by);
+    // An imported trace does not know all of this.
+    if !header.command.is_empty() {
+        line("command", &header.command.join(" "));
+    }
+    if !header.request_at.is_empty() {
+        line("request at", &header.request_at);
+    }
+    let qemu = match header.qemu_version.as_str() {
+        "" => String::new(),
+        version => format!("QEMU {version}"),
+    };
+    let mut made_by = vec![&*header.created_by, &*qemu, &*header.architecture];
+    made_by.retain(|part| !part.is_empty());
+    line("recorded by", &made_by.join(", "));
     let bytes = grouped(trace.size_bytes());
     match activity.bytes_per_access(trace) {
         Some(share) => line("size", &format!("{bytes} bytes, {share:.3} an access")),
@@ -250,6 +277,9 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String 
                 "",
                 &format!("{spread} accesses each (least / median / most)"),
             );
+        }
+        None if header.request_at.is_empty() && trace.requests().is_empty() => {
+            line("requests", "none: nothing says where one begins");
         }
         None if trace.requests().is_empty() => {
             let marker = &header.request_at;

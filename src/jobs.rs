@@ -23,6 +23,6 @@ impl Jobs {
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into());
         pool.build_global()
-            .map_err(|error| Failure::new(Exit::Missing, error))
+            .map_err(|error| Failure::new(Exit::Missing, error).remedy("ask for fewer --jobs"))
     }
 }

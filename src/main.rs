@@ -4,28 +4,36 @@
 
 mod candidates;
 mod check;
+mod counters;
+mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod import;
 mod in_path;
 mod info;
 mod jobs;
 mod line;
+mod manual;
 mod name;
 mod number;
 mod open;
 mod partition;
 mod patch;
+mod process;
 mod progress;
 mod record;
 mod replay;
+mod report;
 mod requests;
 mod run;
 mod sample;
 mod scope;
 mod symbols;
+mod verify;
+mod voice;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -33,6 +41,8 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    voice: voice::Voice,
 }
 
 #[derive(Subcommand)]
@@ -41,24 +51,30 @@ enum Command {
     Info(info::Arguments),
     Check(check::Arguments),
     Export(export::Arguments),
+    Import(import::Arguments),
     Replay(replay::Arguments),
     Candidates(candidates::Arguments),
     Partition(partition::Arguments),
     Explain(explain::Arguments),
+    Report(report::Arguments),
     Patch(patch::Arguments),
     Run(run::Arguments),
+    Verify(verify::Arguments),
+    Doctor(doctor::Arguments),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  check or verify looked and found something wrong
+  1  check, patch --verify or verify --require-gain looked and found something wrong
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
   4  an output cannot be written, or exists and --force was not given
   5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started
   6  this machine lacks something (QEMU, the plugin, the symbolizer)
-  7  the server that was started failed
+  7  the server that was started, or the load on it, failed
   130  interrupted";
 
 /// Lets a command end quietly when whoever reads its output has gone, as `head` does; Rust's
@@ -69,7 +85,8 @@ fn end_with_the_reader() {
 }
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
+    let Cli { command, voice } = Cli::parse();
+    voice.keep_to();
     // A recording outlives whoever watches it.
     if !matches!(command, Command::Record(_)) {
         end_with_the_reader();
@@ -79,15 +96,71 @@ fn main() -> ExitCode {
         Command::Info(arguments) => info::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Completions(arguments) => manual::complete(&arguments, Cli::command()),
+        Command::Man(arguments) => manual::write(&arguments, Cli::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands that a help text gives as examples, a line each.
+    fn examples(help: &str) -> Vec<Vec<String>> {
+        let begins = |line: &&str| {
+            let after = line
+                .trim_start_matches("Example:")
+                .trim_start_matches("Then:");
+            after.trim_start().starts_with("corehop ") || after.contains(" corehop ")
+        };
+        let lines = help.lines().skip_while(|line| !line.starts_with("Example"));
+        let words = |line: &str| {
+            let command = &line[line.find("corehop ").unwrap_or_default()..];
+            let command = command.split(" > ").next().unwrap_or_default();
+            shlex::split(command).expect("balanced quotes")
+        };
+        lines
+            .take_while(|line| !line.is_empty())
+            .filter(begins)
+            .map(words)
+            .collect()
+    }
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_has_examples_that_it_accepts() {
+        for subcommand in Cli::command().get_subcommands() {
+            let name = subcommand.get_name();
+            let help = subcommand.get_after_help().map(ToString::to_string);
+            let examples = examples(&help.unwrap_or_default());
+            let own = examples.iter().filter(|words| words[1] == name).count();
+            assert!(own > 0, "`corehop {name} --help` shows no example");
+            for words in examples {
+                let parsed = Cli::try_parse_from(&words);
+                assert!(
+                    parsed.is_ok(),
+                    "{words:?}: {}",
+                    parsed.err().expect("it failed")
+                );
+            }
+        }
     }
 }

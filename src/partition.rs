@@ -150,8 +150,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let numbers: Vec<u32> = one_way.iter().map(|(function, _)| *function).collect();
     let mut settings = settings(arguments, checkpoint.as_ref());
     settings.one_way = &numbers;
-    let bar = Bar::stopped_by_signals()
-        .map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
+    let bar = Bar::stopped_by_signals().map_err(|error| Failure::no_signals(&error))?;
     if arguments.sweep {
         let sweep = Sweep {
             machines: &machines,
@@ -271,9 +270,7 @@ fn deliver(report: &Report<'_>, arguments: &Arguments) -> Result<(), Failure> {
 fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     match cores {
-        0 | 1 => Err(usage(format!(
-            "--cores {cores}: a split needs at least 2 cores"
-        ))),
+        0 | 1 => Err(usage(format!("--cores {cores}: a split needs at least 2 cores")).explained()),
         _ if cores > machine.cores => Err(usage(format!(
             "--cores {cores}: machine {} has {} cores",
             machine.name, machine.cores
@@ -327,5 +324,5 @@ fn check_output(path: &Path, force: bool) -> Result<(), Failure> {
     let probe = tempfile::tempfile_in(corehop_plans::folder_of(path));
     probe
         .map(drop)
-        .map_err(|error| failure(format!("cannot write here: {error}")))
+        .map_err(|error| failure(format!("cannot write here: {error}")).remedy("name another -o"))
 }

@@ -4,6 +4,7 @@
 //! scripts.
 
 use crate::failure::{Exit, Failure};
+use crate::progress::during;
 use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Verification};
 use corehop_plans::Mode;
@@ -20,6 +21,10 @@ use std::path::{Path, PathBuf};
 /// count or off; COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE writes counts
 /// as JSON at exit (%p becomes the process id).
 #[derive(Args)]
+#[command(after_help = "\
+Example: corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop
+         corehop patch --verify mariadbd.hop --original /usr/sbin/mariadbd
+         corehop patch --list-unsafe /usr/sbin/mariadbd")]
 pub struct Arguments {
     /// The programs and libraries to patch, where they are not at the paths that the plan gives;
     /// they are only read
@@ -60,10 +65,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let (Some(plan), Some(output)) = (&arguments.plan, &arguments.output) else {
         let missing = "patching needs --plan and --output";
-        return Err(Failure::new(Exit::Usage, missing));
+        return Err(Failure::new(Exit::Usage, missing).explained());
     };
     let plan = corehop_plans::read(plan)?;
-    let files = patch(&plan, &arguments.binaries, output, arguments.force)?;
+    let files = during("analysing and patching", || {
+        patch(&plan, &arguments.binaries, output, arguments.force)
+    })?;
     let command = command(&files);
     if arguments.json {
         let first = &files[0];
@@ -85,7 +92,8 @@ fn patch(
     let modules: BTreeSet<&str> = plan.functions.iter().map(|f| f.build_id.as_str()).collect();
     let Some(first) = plan.functions.first() else {
         let empty = "the plan names no function, so there is nothing to patch";
-        return Err(Failure::new(Exit::Refused, empty));
+        let remedy = "search one with `corehop partition`";
+        return Err(Failure::new(Exit::Refused, empty).remedy(remedy));
     };
     let is_folder = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");
     if is_folder || modules.len() > 1 || binaries.len() > 1 {
@@ -151,7 +159,9 @@ fn print_patched(files: &[Patched], command: &str) {
 }
 
 fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
-    let result = corehop_patcher::verify(path, arguments.original.as_deref())?;
+    let result = during("checking", || {
+        corehop_patcher::verify(path, arguments.original.as_deref())
+    })?;
     let Verification {
         hooks, findings, ..
     } = &result;
@@ -180,7 +190,7 @@ fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
-    let analysis = Analysis::of(path)?;
+    let analysis = during("analysing", || Analysis::of(path))?;
     let (mut unsafe_ones, mut one_way) = (Vec::new(), Vec::new());
     for function in analysis.functions() {
         if let Some(reason) = analysis.entry_reason(function.offset) {
@@ -229,7 +239,10 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
 fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
     use std::io::Write;
     let written = writeln!(std::io::stdout(), "{value}");
-    written.map_err(|error| Failure::new(Exit::Output, format!("standard output: {error}")))
+    written.map_err(|error| {
+        let message = format!("standard output: {error}");
+        Failure::new(Exit::Output, message).remedy("give it somewhere to go")
+    })
 }
 
 fn counted(count: usize, noun: &str) -> String {
@@ -241,11 +254,13 @@ fn counted(count: usize, noun: &str) -> String {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let exit = match error {
-            Error::Read { .. } | Error::Input { .. } => Exit::Input,
-            Error::Refused { .. } => Exit::Refused,
-            Error::Exists { .. } | Error::Write { .. } => Exit::Output,
+        let (exit, remedy) = match error {
+            Error::Read { .. } => (Exit::Input, "name a file that is there and can be read"),
+            Error::Write { .. } => (Exit::Output, "make room there, or name another -o"),
+            Error::Input { .. } => return Failure::new(Exit::Input, error).explained(),
+            Error::Refused { .. } => return Failure::new(Exit::Refused, error).explained(),
+            Error::Exists { .. } => return Failure::new(Exit::Output, error).explained(),
         };
-        Failure::new(exit, error)
+        Failure::new(exit, error).remedy(remedy)
     }
 }

@@ -1,5 +1,8 @@
 //! A progress bar on standard error, shown only where someone can watch it.
+//!
+//! With --verbose every stage also leaves a line that says how long it took.
 
+use crate::voice;
 use corehop_partitioner::progress::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,14 +47,26 @@ impl Bar {
     }
 }
 
+/// Does one thing that may take a second, with a spinner beside its name.
+pub fn during<T>(stage: &str, work: impl FnOnce() -> T) -> T {
+    let bar = Bar::new();
+    bar.begin(stage, None);
+    let result = work();
+    bar.end();
+    result
+}
+
 impl Progress for Bar {
     fn begin(&self, stage: &str, total: Option<u64>) {
         let (bar, template) = match total {
             Some(total) => (
-                ProgressBar::new(total),
+                ProgressBar::with_draw_target(Some(total), voice::target()),
                 "{msg} {wide_bar} {pos}/{len} {per_sec} {eta} left",
             ),
-            None => (ProgressBar::new_spinner(), "{spinner} {msg} {human_pos}"),
+            None => (
+                ProgressBar::with_draw_target(None, voice::target()),
+                "{spinner} {msg} {human_pos}",
+            ),
         };
         let style = ProgressStyle::with_template(template).expect("a fixed template");
         let bar = bar.with_style(style).with_message(stage.to_owned());
@@ -64,7 +79,10 @@ impl Progress for Bar {
     }
 
     fn end(&self) {
-        self.current().finish_and_clear();
+        let bar = self.current();
+        bar.finish_and_clear();
+        let seconds = bar.elapsed().as_secs_f64();
+        voice::detail(&format!("{}: {seconds:.1} s", bar.message()));
     }
 
     fn is_stopped(&self) -> bool {

@@ -2,24 +2,25 @@
 //!
 //! The plugin writes into memory that this process shares; this process, on another core, builds
 //! the trace's columns, compresses and writes. Reading order: `session` is the loop, `transcript`
-//! turns words into a trace, `marker` and `modules` know the binaries, `server` the process.
+//! turns words into a trace, `marker` and `modules` know the binaries.
 
 mod binary;
 mod command;
 mod marker;
 mod modules;
 mod progress;
-mod server;
 mod session;
-mod tools;
+pub mod tools;
 mod transcript;
 
 use crate::failure::{Exit, Failure};
+use crate::process::Process;
+use crate::progress::during;
+use crate::voice;
 use clap::Args;
 use corehop_ring::{Memory, Settings};
 use corehop_traces::{EndReason, Header, Summary, Writer, WriterOptions, partial_path};
 use modules::Modules;
-use server::Server;
 use session::{INTERRUPTS, Over, Session};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ const MIB: u64 = 1 << 20;
 /// Record what a server touches while it serves requests
 #[derive(Args)]
 #[command(after_help = "\
+Example: corehop record -o bank.trace --request-at dispatch_command --requests 200 -- mariadbd ...
+
 A request is what one thread does from one entry of FUNCTION to its next. Nothing is recorded before
 the first. With --requests, requests 1 to N are recorded to their end, each by the next one on its
 thread, the thread's end, or the server falling idle; send at least one more than N on each
@@ -77,18 +80,34 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_output(arguments)?;
     let tools = tools::find()?;
     let program = command::find(&arguments.command[0])?;
-    let marker = marker::resolve(&arguments.request_at, &program.resolved)?;
+    voice::detail(&format!(
+        "QEMU {}, {}",
+        tools.qemu_version,
+        tools.qemu.display()
+    ));
+    let marker = during("reading the functions of the server", || {
+        marker::resolve(&arguments.request_at, &program.resolved)
+    })?;
+    voice::detail(&format!(
+        "requests begin at {}+{:#x}",
+        marker.path.display(),
+        marker.file_offset
+    ));
     let (memory, file) = share_memory(arguments, &marker)?;
     let writer = create_trace(arguments, &tools)?;
     let mut transcript = Transcript::new(writer, Modules::new(&program.resolved));
     let listening = ctrlc::set_handler(|| {
         INTERRUPTS.fetch_add(1, Ordering::Relaxed);
     });
-    listening.map_err(|error| Failure::new(Exit::Missing, format!("no signals: {error}")))?;
+    listening.map_err(|error| Failure::no_signals(&error))?;
 
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    let server_arguments = &arguments.command[1..];
-    let started = Server::start(&tools, &program, server_arguments, Path::new(&shared));
+    let mut command = tools.command(Path::new(&shared));
+    command.arg(&program.path).args(&arguments.command[1..]);
+    let started = Process::spawn(&mut command).map_err(|error| {
+        let message = format!("cannot start {}: {error}", tools.qemu.display());
+        Failure::new(Exit::Missing, message).remedy("`corehop doctor` tries it")
+    });
     let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
     let over = Session {
         memory: &memory,
@@ -129,7 +148,9 @@ fn share_memory(
         ..Settings::default()
     };
     let shared = Memory::create(&settings);
-    let (memory, file) = shared.map_err(|error| Failure::new(Exit::Missing, error))?;
+    let (memory, file) = shared.map_err(|error| {
+        Failure::new(Exit::Missing, error).remedy("`corehop doctor` says how much memory is free")
+    })?;
     memory.set_marker(&marker.path.to_string_lossy(), marker.file_offset);
     Ok((memory, file))
 }
@@ -201,7 +222,8 @@ fn finish_trace(
         _ => Err(Failure::new(
             Exit::Interrupted,
             "interrupted; the trace holds what came before",
-        )),
+        )
+        .explained()),
     }
 }
 
@@ -213,13 +235,13 @@ fn say(output: &Path, summary: &Summary, over: &Over) {
         Over::Memory(_) => "until the memory limit",
         Over::Failed(_) => "until it failed",
     };
-    eprintln!(
+    voice::say(&format!(
         "{}: {} requests {why}, {} accesses, {}",
         output.display(),
         summary.requests,
         progress::millions(summary.accesses),
         indicatif::HumanBytes(summary.size_bytes),
-    );
+    ));
 }
 
 fn nothing_recorded(arguments: &Arguments, memory: &Memory, over: &Over) -> Failure {
@@ -261,7 +283,7 @@ fn memory_failure(bytes: u64, arguments: &Arguments) -> Failure {
 }
 
 /// Ends the server, unless it may run on: then waits until it has ended by itself.
-fn finish_server(arguments: &Arguments, server: &mut Server, over: &Over) {
+fn finish_server(arguments: &Arguments, server: &mut Process, over: &Over) {
     let interrupts = || INTERRUPTS.load(Ordering::Relaxed);
     if arguments.keep_running && matches!(over, Over::Requests | Over::Failed(_)) {
         while server.ended().is_none() && interrupts() == 0 {

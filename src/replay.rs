@@ -201,7 +201,7 @@ fn count<'a>(
 fn about(file: Option<&Path>, error: Error) -> Failure {
     match (file, &error) {
         (Some(file), error) if !matches!(error, Error::Trace(_)) => {
-            Failure::new(Exit::Input, format!("{}: {error}", file.display()))
+            Failure::new(Exit::Input, format!("{}: {error}", file.display())).explained()
         }
         _ => error.into(),
     }

@@ -7,6 +7,7 @@
 
 use crate::failure::{Exit, Failure};
 use crate::in_path::in_path;
+use crate::progress::during;
 use clap::Args;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -21,6 +22,9 @@ use std::process::Command;
 /// when the program starts. Forked workers keep their hooks; other programs that it starts have
 /// none.
 #[derive(Args)]
+#[command(after_help = "\
+Example: corehop run --plan split.toml -- redis-server --port 7000
+         COREHOP_BACKEND=count COREHOP_STATS=hops.json corehop run --plan split.toml -- mariadbd")]
 pub struct Arguments {
     /// The plan, as `corehop partition` writes it
     #[arg(long, value_name = "FILE")]
@@ -34,25 +38,26 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = corehop_plans::read(&arguments.plan)?;
     let program = find(&arguments.command[0])?;
-    let hooks = corehop_patcher::InMemory::new(&program, &plan)?;
+    let hooks = during("analysing", || {
+        corehop_patcher::InMemory::new(&program, &plan)
+    })?;
     let mut command = Command::new(&program);
     command
         .arg0(&arguments.command[0])
         .args(&arguments.command[1..]);
     let error = hooks.hook(&mut command, None).exec();
-    Err(Failure::new(
-        Exit::Server,
-        format!("{}: cannot be started: {error}", program.display()),
-    ))
+    let message = format!("{}: cannot be started: {error}", program.display());
+    Err(Failure::new(Exit::Server, message).remedy("start it without corehop first"))
 }
 
 /// Where the shell would find a command.
-fn find(command: &OsStr) -> Result<PathBuf, Failure> {
+pub fn find(command: &OsStr) -> Result<PathBuf, Failure> {
     if command.as_encoded_bytes().contains(&b'/') {
         return Ok(command.into());
     }
     in_path(command).ok_or_else(|| {
         let name = command.display();
         Failure::new(Exit::Input, format!("{name}: no such program on PATH"))
+            .remedy("name it with its path")
     })
 }

@@ -11,6 +11,11 @@ const NAME: &str = "bundled sample (mariadb-tpcc)";
 
 const BYTES: &[u8] = include_bytes!("../traces/samples/mariadb-tpcc.trace");
 
+/// Whether a plan's trace is the bundled sample.
+pub fn is_bundled(name: &str) -> bool {
+    name == NAME
+}
+
 /// Opens the trace at `path`, or the bundled sample where none is named; and what to call it.
 pub fn open_or_bundled(path: Option<&Path>) -> Result<(Trace, String), Failure> {
     match path {

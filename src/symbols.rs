@@ -45,10 +45,9 @@ pub fn of(path: &Path) -> Result<Vec<Symbol>, Failure> {
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim().trim_start_matches("corehop-symbolizer: ");
-        return Err(Failure::new(
-            Exit::Input,
-            format!("no functions of {}: {said}", path.display()),
-        ));
+        let message = format!("no functions of {}: {said}", path.display());
+        return Err(Failure::new(Exit::Input, message)
+            .remedy("`corehop doctor` says whether the symbolizer works at all"));
     }
     let parsed: Result<Output, _> = serde_json::from_slice(&output.stdout);
     parsed.map(|output| output.functions).map_err(|error| {

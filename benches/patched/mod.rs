@@ -11,10 +11,14 @@ use std::process::Command;
 /// What went wrong, in words.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
+/// The name of the file that says where threads hop.
+pub const PLAN: &str = "split.toml";
+
 /// A program in a folder of its own: as compiled, and with hops.
 pub struct Program {
     _folder: tempfile::TempDir,
-    plain: PathBuf,
+    /// As compiled. The plan lies beside it.
+    pub plain: PathBuf,
     patched: PathBuf,
     /// The CPUs of plan cores 0 and 1.
     pub processors: [usize; 2],
@@ -58,6 +62,7 @@ impl Program {
             expected: None,
             functions: (0..).zip(hooked).map(planned).collect::<Outcome<_>>()?,
         };
+        corehop_plans::write(&plan, &plain.with_file_name(PLAN))?;
         let patched = folder.path().join(format!("{name}.hop"));
         corehop_patcher::patch(&plain, &plan, &patched, false)?;
         Ok(Program {

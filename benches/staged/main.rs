@@ -12,6 +12,7 @@ mod chart;
 #[path = "../patched/mod.rs"]
 mod patched;
 mod simulated;
+mod verified;
 
 use clap::Parser;
 use corehop_plans::Mode;
@@ -109,21 +110,10 @@ fn main() -> Outcome<()> {
     }
     let rounds = if arguments.whole { 5 } else { 1 };
     let duration_ms = if arguments.whole { 150 } else { 20 };
-    let mut points = vec![point];
-    if arguments.whole {
-        points.extend([100, 300, 1000].map(|touches| Point { touches, ..point }));
-        points.extend([0.0, 1.0, 100.0].map(|updates_percent| Point {
-            updates_percent,
-            ..point
-        }));
-        let sizes = WORKING_SETS_KIB
-            .into_iter()
-            .filter(|&kib| kib != point.working_set_kib);
-        points.extend(sizes.map(|working_set_kib| Point {
-            working_set_kib,
-            ..point
-        }));
-    }
+    let points = match arguments.whole {
+        true => around(point),
+        false => vec![point],
+    };
     println!(
         "CPUs {first} and {second}, {} sessions; medians of {rounds} rounds in turn",
         { point.sessions }
@@ -160,8 +150,28 @@ fn main() -> Outcome<()> {
             arguments.picture.display()
         );
     }
-    println!("\n{}", figures(&found));
+    let mut figures = figures(&found);
+    figures["verified"] = verified::tell(&program, 2 * rounds, duration_ms)?;
+    println!("\n{figures}");
     Ok(())
+}
+
+/// The point and those that differ from it in one respect.
+fn around(point: Point) -> Vec<Point> {
+    let mut points = vec![point];
+    points.extend([100, 300, 1000].map(|touches| Point { touches, ..point }));
+    points.extend([0.0, 1.0, 100.0].map(|updates_percent| Point {
+        updates_percent,
+        ..point
+    }));
+    let sizes = WORKING_SETS_KIB
+        .into_iter()
+        .filter(|&kib| kib != point.working_set_kib);
+    points.extend(sizes.map(|working_set_kib| Point {
+        working_set_kib,
+        ..point
+    }));
+    points
 }
 
 /// Ways take turns, so that what else the machine does falls on all alike.

@@ -28,6 +28,7 @@ missing_packages() {
         lacks /usr/sbin/nginx && echo nginx-light
         lacks /usr/lib/x86_64-linux-gnu/libsqlite3.so.0 && echo libsqlite3-0
         lacks sqlite3 && echo sqlite3
+        lacks chromium && echo chromium
     fi
     return 0
 }

@@ -1,7 +1,7 @@
 //! An explanation for programs, as `docs/search.md` lists its keys. Counts are totals over the
 //! counted requests.
 
-use super::Report;
+use super::Explanation;
 use crate::name::of_owner;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
@@ -9,7 +9,7 @@ use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
 use serde_json::{Value, json};
 
 /// One object; of each core's code and of the movers, the first `top`.
-pub fn render(report: &Report<'_>, top: usize) -> Value {
+pub fn render(report: &Explanation<'_>, top: usize) -> Value {
     let ((before, _), (after, detail)) = (&report.before, &report.after);
     let machine = report.machine;
     let cores = detail.cores.iter().enumerate();
@@ -59,7 +59,7 @@ fn totals(replay: &Replay) -> Value {
     json!({ "counters": replay.counters, "hops": replay.hops })
 }
 
-fn of_core(report: &Report<'_>, core: usize, used: &CoreUse, top: usize) -> Value {
+fn of_core(report: &Explanation<'_>, core: usize, used: &CoreUse, top: usize) -> Value {
     let counters = &report.after.0.per_core[core];
     let entered = report
         .placed

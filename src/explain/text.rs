@@ -1,7 +1,7 @@
 //! An explanation as tables for a terminal; `docs/search.md` says what each figure means. Misses
 //! and lost lines are per request, because that is what a reader can compare with a request's time.
 
-use super::{Mover, Report, Throughput};
+use super::{Explanation, Mover, Throughput};
 use crate::line::line;
 use crate::name::{of_owner, shortened};
 use crate::number::{change_between, grouped as count, share};
@@ -12,7 +12,7 @@ use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
 
 /// All tables, with an empty line between them.
-pub fn render(report: &Report<'_>, top: usize) -> String {
+pub fn render(report: &Explanation<'_>, top: usize) -> String {
     let mut text = String::new();
     totals(&mut text, report);
     load(&mut text, report);
@@ -29,7 +29,7 @@ fn per_request(count: u64, replay: &Replay) -> f64 {
     count as f64 / replay.requests.max(1) as f64
 }
 
-fn totals(text: &mut String, report: &Report<'_>) {
+fn totals(text: &mut String, report: &Explanation<'_>) {
     let ((before, _), (after, _)) = (&report.before, &report.after);
     line!(
         text,
@@ -93,7 +93,7 @@ fn totals(text: &mut String, report: &Report<'_>) {
     }
 }
 
-fn load(text: &mut String, report: &Report<'_>) {
+fn load(text: &mut String, report: &Explanation<'_>) {
     let (after, _) = &report.after;
     line!(
         text,
@@ -127,7 +127,7 @@ fn load(text: &mut String, report: &Report<'_>) {
     }
 }
 
-fn throughput(text: &mut String, report: &Report<'_>) {
+fn throughput(text: &mut String, report: &Explanation<'_>) {
     let throughputs = report.throughputs();
     let mut row = |name: &str, cells: &dyn Fn(&Throughput) -> String| {
         let cells = throughputs.iter().map(|of| format!("{:>9}", cells(of)));
@@ -150,7 +150,7 @@ fn kib(lines: u64) -> String {
     format!("{} KiB", count((lines * 64).div_ceil(1024)))
 }
 
-fn working_sets(text: &mut String, report: &Report<'_>) {
+fn working_sets(text: &mut String, report: &Explanation<'_>) {
     let l2_lines = report.machine.l2.size_bytes / 64;
     line!(
         text,
@@ -196,7 +196,7 @@ fn working_set_row(sets: &[WorkingSet]) -> String {
 /// Functions named for each core.
 const NAMED: usize = 5;
 
-fn code(text: &mut String, report: &Report<'_>) {
+fn code(text: &mut String, report: &Explanation<'_>) {
     let (after, detail) = &report.after;
     line!(
         text,
@@ -217,7 +217,7 @@ fn code(text: &mut String, report: &Report<'_>) {
     }
 }
 
-fn lost_lines(text: &mut String, report: &Report<'_>) {
+fn lost_lines(text: &mut String, report: &Explanation<'_>) {
     let (after, detail) = &report.after;
     let cores: &[CoreUse] = &detail.cores;
     if cores
@@ -246,7 +246,7 @@ fn lost_lines(text: &mut String, report: &Report<'_>) {
     }
 }
 
-fn movers(text: &mut String, report: &Report<'_>, top: usize) {
+fn movers(text: &mut String, report: &Explanation<'_>, top: usize) {
     let ((before, _), (after, _)) = (&report.before, &report.after);
     line!(
         text,
@@ -277,7 +277,7 @@ fn movers(text: &mut String, report: &Report<'_>, top: usize) {
     }
 }
 
-fn hops(text: &mut String, report: &Report<'_>) {
+fn hops(text: &mut String, report: &Explanation<'_>) {
     let (after, _) = &report.after;
     let misses = |replay: &Replay| per_request(replay.counters.l2.misses(), replay);
     line!(
@@ -290,7 +290,7 @@ fn hops(text: &mut String, report: &Report<'_>) {
         |replay: &Replay| change_between(after.counters.l2.misses(), replay.counters.l2.misses());
     let more_hops =
         |replay: &Replay| per_request(replay.hops, after) - per_request(after.hops, after);
-    for (of, placed) in report.alternatives.iter().zip(report.placed) {
+    for (of, placed) in report.alternatives.iter().zip(&report.placed) {
         line!(
             text,
             "  without {}: {} L2 misses, {:+.2} hops a request",

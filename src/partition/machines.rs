@@ -15,7 +15,7 @@ pub fn weighted(named: &[String]) -> Result<Vec<Weighted>, Failure> {
         let weight = weight.unwrap_or(1.0);
         if !(weight.is_finite() && weight > 0.0) {
             let message = format!("--machine {named}: a weight is a number above 0");
-            return Err(Failure::new(Exit::Usage, message));
+            return Err(Failure::new(Exit::Usage, message).explained());
         }
         let machine = Machine::named_or_path(name)?;
         Ok(Weighted { machine, weight })

@@ -23,9 +23,10 @@ pub fn find(name: &str) -> Result<Program, Failure> {
         })?,
     };
     let input = |message: String| Failure::new(Exit::Input, message);
-    let resolved = path
-        .canonicalize()
-        .map_err(|error| input(format!("cannot start {}: {error}", path.display())))?;
+    let resolved = path.canonicalize().map_err(|error| {
+        input(format!("cannot start {}: {error}", path.display()))
+            .remedy("name the server's program after --")
+    })?;
     if !is_executable(&path) {
         let message = format!("{} is not an executable file", path.display());
         return Err(input(message).remedy("name the server's program after --"));
@@ -33,7 +34,8 @@ pub fn find(name: &str) -> Result<Program, Failure> {
     match Binary::read(&resolved) {
         Ok(_) => Ok(Program { path, resolved }),
         Err(Unfit::Unreadable(error)) => {
-            Err(input(format!("cannot read {}: {error}", path.display())))
+            let message = format!("cannot read {}: {error}", path.display());
+            Err(input(message).remedy("recording needs the right to read the program"))
         }
         Err(Unfit::Script(interpreter)) => Err(input(format!(
             "{} is a script, which recording cannot follow",

@@ -45,7 +45,7 @@ fn module_and_name(text: &str) -> Option<(&str, &str)> {
 fn at_offset(path: PathBuf, offset: u64) -> Result<Marker, Failure> {
     let binary = Binary::read(&path).map_err(|_| {
         let message = format!("--request-at: {} is not an x86-64 ELF file", path.display());
-        Failure::new(Exit::Input, message)
+        Failure::new(Exit::Input, message).remedy("name the server's program or a library of it")
     })?;
     let Some(file_offset) = binary.file_offset(offset) else {
         let message = format!(

@@ -6,6 +6,7 @@
 
 use super::binary::Binary;
 use crate::symbols;
+use crate::voice;
 use corehop_patcher::Analysis;
 use corehop_traces::{Error, Function, Module, Writer};
 use std::collections::HashMap;
@@ -208,7 +209,9 @@ impl Modules {
 /// Without its symbols a library is recorded all the same; the user is told.
 fn symbols_of(path: &Path) -> HashMap<u64, (symbols::Symbol, Option<u32>)> {
     let symbols = symbols::of(path).unwrap_or_else(|failure| {
-        eprintln!("corehop: {failure}; its functions will be missing in the trace");
+        voice::warn(&format!(
+            "{failure}; its functions will be missing in the trace"
+        ));
         Vec::new()
     });
     let entries = symbols.into_iter();

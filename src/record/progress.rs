@@ -1,6 +1,7 @@
 //! What the user sees while recording: one line on a terminal, nothing elsewhere.
 
 use super::transcript::Progress;
+use crate::voice;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 /// The line.
@@ -11,7 +12,7 @@ pub struct Line {
 impl Line {
     /// Shows the line when standard error is a terminal.
     pub fn start() -> Line {
-        let bar = ProgressBar::new_spinner();
+        let bar = ProgressBar::with_draw_target(None, voice::target());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
             bar.set_style(style);
         }

@@ -4,8 +4,8 @@
 //! limit or a full disk say so. In each case what was published is written and the trace is whole.
 
 use super::progress::Line;
-use super::server::Server;
 use super::transcript::Transcript;
+use crate::process::Process;
 use corehop_ring::{Drain, Memory};
 use corehop_traces::Error;
 use std::process::ExitStatus;
@@ -46,7 +46,7 @@ pub struct Session<'a> {
     /// Shared with the plugin.
     pub memory: &'a Memory,
     /// The server.
-    pub server: &'a mut Server,
+    pub server: &'a mut Process,
     /// Largest resident size in bytes that the server may have.
     pub memory_limit_bytes: u64,
     /// Number of requests to record.

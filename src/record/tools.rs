@@ -4,6 +4,7 @@
 //! nothing of what to install.
 
 use crate::failure::{Exit, Failure};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -22,6 +23,35 @@ const REMEDY: &str = "install Debian 12's qemu-user (`apt-get install qemu-user`
 
 /// Finds both. `$COREHOP_QEMU` and `$COREHOP_QEMU_PLUGIN` come first.
 pub fn find() -> Result<Tools, Failure> {
+    let (qemu, qemu_version) = qemu()?;
+    Ok(Tools {
+        plugin: plugin()?,
+        qemu,
+        qemu_version,
+    })
+}
+
+impl Tools {
+    /// A run of QEMU with the plugin, which finds the shared memory at `memory`; what is to run
+    /// under it is missing yet.
+    pub fn command(&self, memory: &Path) -> Command {
+        let mut plugin = escaped(&self.plugin);
+        plugin.push(",memory=");
+        plugin.push(escaped(memory));
+        let mut command = Command::new(&self.qemu);
+        command.arg("-plugin").arg(plugin);
+        command
+    }
+}
+
+/// A path as part of a QEMU option, where a comma is doubled.
+fn escaped(path: &Path) -> OsString {
+    let bytes = path.as_os_str().to_string_lossy().replace(',', ",,");
+    bytes.into()
+}
+
+/// A QEMU that takes plugins, and its version.
+pub fn qemu() -> Result<(PathBuf, String), Failure> {
     let qemu: PathBuf = std::env::var_os("COREHOP_QEMU")
         .unwrap_or_else(|| "qemu-x86_64".into())
         .into();
@@ -33,11 +63,7 @@ pub fn find() -> Result<Tools, Failure> {
         );
         return Err(missing(message));
     }
-    Ok(Tools {
-        plugin: plugin()?,
-        qemu,
-        qemu_version,
-    })
+    Ok((qemu, qemu_version))
 }
 
 fn missing(message: String) -> Failure {
@@ -71,7 +97,7 @@ fn version(qemu: &Path) -> Result<String, Failure> {
 }
 
 /// The plugin that was built with this command lies beside it, or, for a test, a folder above.
-fn plugin() -> Result<PathBuf, Failure> {
+pub fn plugin() -> Result<PathBuf, Failure> {
     const FILE: &str = "libcorehop_qemu_plugin.so";
     let remedy = "run `cargo build --release`, or name it in COREHOP_QEMU_PLUGIN";
     if let Some(named) = std::env::var_os("COREHOP_QEMU_PLUGIN") {

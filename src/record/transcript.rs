@@ -5,6 +5,7 @@
 //! are executed get into the trace.
 
 use super::modules::{Mapping, Modules};
+use crate::voice;
 use corehop_ring::{Event, Message, Piece, Sink};
 use corehop_traces::{CodeBlock, Error, Instruction, Kind, Writer};
 use std::collections::HashMap;
@@ -166,7 +167,7 @@ impl Sink for Transcript {
                 self.modules.map(&mapping, &mut self.writer)
             }
             Message::Trouble(text) => {
-                eprintln!("corehop: recording: {text}");
+                voice::warn(&format!("recording: {text}"));
                 Ok(())
             }
         }

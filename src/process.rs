@@ -1,56 +1,38 @@
-//! The server under QEMU: started, watched and ended.
+//! A process that corehop started: watched, and ended with whatever it started itself.
 //!
 //! It leads a process group of its own, so that a Ctrl-C at the terminal reaches corehop alone,
-//! which ends the recording first, and so that its children are ended with it.
+//! which first finishes what it is at, and so that its children are ended with it.
 
-use super::command::Program;
-use super::tools::Tools;
-use crate::failure::{Exit, Failure};
 use rustix::process::{Pid, Signal};
-use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How long a server may take to end after SIGTERM before it is killed.
+/// How long a process may take to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// A running server. Dropping it kills it, unless it was let go.
-pub struct Server {
+/// A running process. Dropping it kills it.
+pub struct Process {
     child: Child,
     status: Option<ExitStatus>,
 }
 
-impl Server {
-    /// Starts the program with the plugin, which finds the shared memory at `memory`.
-    pub fn start(
-        tools: &Tools,
-        program: &Program,
-        arguments: &[String],
-        memory: &Path,
-    ) -> Result<Server, Failure> {
-        let mut plugin = escaped(&tools.plugin);
-        plugin.push(",memory=");
-        plugin.push(escaped(memory));
-        let child = Command::new(&tools.qemu)
-            .arg("-plugin")
-            .arg(plugin)
-            .arg(&program.path)
-            .args(arguments)
-            .process_group(0)
-            .spawn()
-            .map_err(|error| {
-                let message = format!("cannot start {}: {error}", tools.qemu.display());
-                Failure::new(Exit::Missing, message)
-            })?;
-        Ok(Server {
+impl Process {
+    /// Starts the command.
+    pub fn spawn(command: &mut Command) -> std::io::Result<Process> {
+        let child = command.process_group(0).spawn()?;
+        Ok(Process {
             child,
             status: None,
         })
     }
 
-    /// How the server ended; `None` while it runs.
+    /// Its number, which is its group's too.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended; `None` while it runs.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = self.child.try_wait().ok().flatten();
@@ -67,8 +49,8 @@ impl Server {
         kibibytes.unwrap_or(0u64) * 1024
     }
 
-    /// Asks the server to end and waits until it has, killing it after a while, or at once when
-    /// `hurry` says so.
+    /// Asks it to end and waits until it has, killing it after a while, or at once when `hurry`
+    /// says so.
     pub fn end(&mut self, hurry: impl Fn() -> bool) {
         self.signal(Signal::TERM);
         let deadline = Instant::now() + GRACE;
@@ -79,7 +61,7 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        // Children that the server has left behind.
+        // Children that it has left behind.
         self.signal(Signal::KILL);
     }
 
@@ -95,16 +77,10 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for Process {
     fn drop(&mut self) {
         if self.ended().is_none() {
             self.kill();
         }
     }
-}
-
-/// A path as part of a QEMU option, where a comma is doubled.
-fn escaped(path: &Path) -> OsString {
-    let bytes = path.as_os_str().to_string_lossy().replace(',', ",,");
-    bytes.into()
 }

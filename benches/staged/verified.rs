@@ -1,0 +1,67 @@
+//! The same program through `corehop verify`: its gain is found, and none of the same file twice.
+//!
+//! Here the original is the delegated program without hops: every session is a thread that runs
+//! both phases wherever the scheduler puts it. Of such working sets an L2 holds one but not two.
+
+use crate::Point;
+use crate::patched::{Outcome, PLAN, Program};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// Prints what `verify` says of hops by carrier, and of the program beside itself.
+pub fn tell(program: &Program, rounds: u32, duration_ms: u32) -> Outcome<Value> {
+    let point = Point {
+        working_set_kib: 256,
+        updates_percent: 10.0,
+        touches: 5000,
+        sessions: 8,
+    };
+    // On a busy machine the threads get no turn in less.
+    let words = point.words("delegated", duration_ms.max(300), program);
+    let carrier = verify(program, rounds, &words, false)?;
+    let same = verify(program, rounds, &words, true)?;
+    println!("\n{}", line("carrier, 256 KiB", &carrier));
+    println!("{}", line("the same file twice", &same));
+    Ok(json!({"carrier": carrier, "same": same}))
+}
+
+fn verify(program: &Program, rounds: u32, words: &[String], is_same: bool) -> Outcome<Value> {
+    let [first, second] = program.processors;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command
+        .arg("verify")
+        .arg("--plan")
+        .arg(program.plain.with_file_name(PLAN));
+    if is_same {
+        command.arg("--patched").arg(&program.plain);
+    }
+    command
+        .args([
+            "--rounds",
+            &rounds.to_string(),
+            "--throughput",
+            "^([0-9]+) ",
+            "--json",
+            "-q",
+            "--",
+        ])
+        .arg(&program.plain)
+        .args(words)
+        .env("COREHOP_BACKEND", "carrier")
+        .env("COREHOP_CPUS", format!("{first},{second}"))
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    let output = command.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).map_err(|_| format!("corehop verify: {said}").into())
+}
+
+/// A line for people.
+fn line(name: &str, told: &Value) -> String {
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let [low, high] = [0, 1].map(|end| number(&told["interval"][end]));
+    let (ratio, verdict) = (
+        number(&told["ratio"]),
+        told["verdict"].as_str().unwrap_or("?"),
+    );
+    format!("verify, {name}: {ratio:.2}, 95 % interval {low:.2} to {high:.2}: {verdict}")
+}

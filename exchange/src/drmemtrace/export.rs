@@ -1,0 +1,157 @@
+//! Writes a trace as drmemtrace's records, in the order of a replay.
+//!
+//! Every instruction of an execution is a record, and its loads and stores follow it. A trace keeps
+//! no opcodes, so all are of the kind that is no branch, and there are no encodings. Threads are
+//! told apart by their records, in one file, because files for each thread would lose the order.
+//! Times are not kept either: a timestamp counts how often the thread has changed.
+
+use super::{Record, file_type, kind, marker};
+use corehop_traces::{Execution, Kind, Trace};
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// The first version in which addresses of interruptions are whole, and the last in which branches
+/// need not say where they went.
+const VERSION: u64 = 4;
+
+/// How a thread is known to readers of the file.
+#[derive(Clone, Copy)]
+struct Known {
+    process: u64,
+    thread: u64,
+    /// The request that it serves.
+    request: Option<u32>,
+}
+
+/// Writes one trace, execution by execution.
+pub struct Exporter<'t, W: Write> {
+    trace: &'t Trace,
+    out: W,
+    known: HashMap<u32, Known>,
+    /// Threads in the order of their first execution.
+    order: Vec<u32>,
+    current: Option<u32>,
+    switches: u64,
+}
+
+impl<'t, W: Write> Exporter<'t, W> {
+    /// Writes what comes before the first thread.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn begin(trace: &'t Trace, out: W) -> io::Result<Self> {
+        let mut exporter = Exporter {
+            trace,
+            out,
+            known: HashMap::new(),
+            order: Vec::new(),
+            current: None,
+            switches: 0,
+        };
+        exporter.put(kind::HEADER, 0, VERSION)?;
+        exporter.put(kind::MARKER, marker::VERSION, VERSION)?;
+        exporter.put(kind::MARKER, marker::FILE_TYPE, file_type::X86_64)?;
+        Ok(exporter)
+    }
+
+    /// Writes one execution.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn execution(&mut self, execution: &Execution<'_>) -> io::Result<()> {
+        self.switch_to(execution.thread)?;
+        self.mark(execution)?;
+        let block = &self.trace.code_blocks()[execution.code_block as usize];
+        let data = execution.accesses.iter();
+        let mut data = data.filter(|access| access.kind != Kind::Fetch).peekable();
+        for instruction in &block.instructions {
+            let address = block.start + u64::from(instruction.offset);
+            self.put(kind::INSTRUCTION, instruction.size_bytes.into(), address)?;
+            while let Some(access) = data.next_if(|access| access.pc == address) {
+                let kind = match access.kind {
+                    Kind::Store => kind::WRITE,
+                    _ => kind::READ,
+                };
+                self.put(kind, access.size_bytes, access.address)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the ends of requests and threads, and of the file.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn finish(mut self) -> io::Result<()> {
+        for thread in std::mem::take(&mut self.order) {
+            let known = self.known[&thread];
+            let requests = self.trace.requests();
+            let request = known.request.map(|request| requests[request as usize]);
+            if request.is_some_and(|request| request.complete) {
+                self.switch_to(thread)?;
+                self.put(kind::MARKER, marker::REQUEST_END, 0)?;
+            }
+            self.put(kind::THREAD_EXIT, 0, known.thread)?;
+        }
+        self.put(kind::FOOTER, 0, 0)?;
+        self.out.flush()
+    }
+
+    fn put(&mut self, kind: u16, size: u16, value: u64) -> io::Result<()> {
+        self.out.write_all(&Record { kind, size, value }.encode())
+    }
+
+    fn switch_to(&mut self, thread: u32) -> io::Result<()> {
+        if self.current.replace(thread) == Some(thread) {
+            return Ok(());
+        }
+        let first = self.known.is_empty();
+        let known = match self.known.get(&thread) {
+            Some(known) => *known,
+            None => self.introduce(thread),
+        };
+        self.put(kind::THREAD, 0, known.thread)?;
+        self.put(kind::PROCESS, 0, known.process)?;
+        if first {
+            self.put(kind::MARKER, marker::LINE_BYTES, 64)?;
+            self.put(kind::MARKER, marker::PAGE_BYTES, 4096)?;
+        }
+        self.switches += 1;
+        self.put(kind::MARKER, marker::TIMESTAMP, self.switches)?;
+        // On which processor is not known, which is what this number says.
+        self.put(kind::MARKER, marker::CPU, u64::MAX)
+    }
+
+    /// Numbers by which no reader takes two threads for one, nor any for none, which is 0: the
+    /// operating system's where those will do, and with bits above them where not.
+    fn introduce(&mut self, thread: u32) -> Known {
+        let of_system = self.trace.threads()[thread as usize];
+        let number = |number: u32| u64::from(number) | u64::from(number == 0) << 32;
+        let base = number(of_system.os_thread_id);
+        let same = |known: &&Known| known.thread & ((1 << 33) - 1) == base;
+        let namesakes = self.known.values().filter(same).count() as u64;
+        let known = Known {
+            process: number(of_system.process_id),
+            thread: base | namesakes << 33,
+            request: None,
+        };
+        self.known.insert(thread, known);
+        self.order.push(thread);
+        known
+    }
+
+    /// Says so where the execution is the first of a request.
+    fn mark(&mut self, execution: &Execution<'_>) -> io::Result<()> {
+        let Some(known) = self.known.get_mut(&execution.thread) else {
+            return Ok(());
+        };
+        if known.request == execution.request {
+            return Ok(());
+        }
+        known.request = execution.request;
+        match execution.request {
+            Some(request) => self.put(kind::MARKER, marker::REQUEST, request.into()),
+            None => self.put(kind::MARKER, marker::REQUEST_END, 0),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Reads drmemtrace's records into a trace.
+//!
+//! Instructions and their loads and stores are kept. Prefetches and flushes, which no trace has,
+//! are counted and left out. A code block ends at a branch, where the code goes on elsewhere, where
+//! a request begins, and when another thread's records follow. A file in which
+//! accesses were filtered out is refused: a replay would count only what another cache has missed.
+
+use super::{RECORD_BYTES, Record, file_type, kind, marker};
+use crate::assembler::Assembler;
+use crate::error::{Error, Fault, Place, problem};
+use crate::{Imported, Options};
+use corehop_traces::{Kind, Writer};
+use std::collections::HashMap;
+use std::io::{BufRead, ErrorKind};
+
+/// Reads a file to its footer and finishes the trace. [`Options::join`] changes nothing.
+///
+/// # Errors
+/// [`Error::Broken`] for the first record that is not of this format, for a file that ends before
+/// its footer, and for one of another architecture or with accesses left out; [`Error::Read`];
+/// [`Error::Trace`] when the trace cannot be written.
+pub fn import(
+    mut input: impl BufRead,
+    name: &str,
+    writer: Writer,
+    options: &Options,
+) -> Result<Imported, Error> {
+    let mut reading = Reading {
+        assembler: Assembler::new(writer, options.request_at),
+        own_marks: options.request_at.is_none(),
+        threads: HashMap::new(),
+        processes: HashMap::new(),
+        thread: 0,
+        next: 0,
+        branched: true,
+        prefetches: 0,
+        flushes: 0,
+    };
+    let mut offset = 0;
+    let mut over = false;
+    while let Some(record) = next(&mut input, name, offset)? {
+        let place = Place::Byte(offset);
+        let taken = match (over, offset, record.kind) {
+            (true, ..) => problem("a record after the footer; import one file at a time"),
+            (_, 0, kind::HEADER) => Ok(()),
+            (_, 0, _) => problem("no drmemtrace file: the first record is not its header"),
+            _ => reading.take(record),
+        };
+        taken.map_err(|fault| fault.at(name, place))?;
+        over = record.kind == kind::FOOTER;
+        offset += RECORD_BYTES as u64;
+    }
+    let place = Place::Byte(offset);
+    if !over {
+        let cut: Result<(), Fault> = problem("the file ends without a footer: it was cut off");
+        cut.map_err(|fault| fault.at(name, place))?;
+    }
+    let Reading {
+        assembler,
+        prefetches,
+        flushes,
+        ..
+    } = reading;
+    let summary = assembler.finish().map_err(|fault| fault.at(name, place))?;
+    let mut left_out = vec![("prefetches", prefetches), ("cache flushes", flushes)];
+    left_out.retain(|(_, count)| *count > 0);
+    Ok(Imported { summary, left_out })
+}
+
+/// The next record, `None` at the end.
+fn next(input: &mut impl BufRead, name: &str, offset: u64) -> Result<Option<Record>, Error> {
+    let unreadable = |source| Error::Read {
+        name: name.into(),
+        source,
+    };
+    let mut bytes = [0; RECORD_BYTES];
+    let mut have = 0;
+    while have < RECORD_BYTES {
+        match input.read(&mut bytes[have..]) {
+            Ok(0) if have == 0 => return Ok(None),
+            Ok(0) => {
+                let cut = format!("the file ends within a record, after {have} of 12 bytes");
+                return Err(Fault::Problem(cut).at(name, Place::Byte(offset)));
+            }
+            Ok(more) => have += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(error)),
+        }
+    }
+    Ok(Some(Record::decode(&bytes)))
+}
+
+struct Reading {
+    assembler: Assembler,
+    /// Whether our own markers begin requests.
+    own_marks: bool,
+    /// The trace's number of each thread that has not exited, by process and thread.
+    threads: HashMap<(u64, u64), u32>,
+    /// The process of each thread.
+    processes: HashMap<u64, u64>,
+    /// Whose records follow; 0 for nobody.
+    thread: u64,
+    /// Where the instruction after the last one lies.
+    next: u64,
+    /// The last instruction was a branch.
+    branched: bool,
+    prefetches: u64,
+    flushes: u64,
+}
+
+impl Reading {
+    fn take(&mut self, record: Record) -> Result<(), Fault> {
+        match record.kind {
+            kind::READ => self.data(Kind::Load, record),
+            kind::WRITE => self.data(Kind::Store, record),
+            kind::INSTRUCTION => self.instruction(record.value, record.size, false),
+            kind::INSTRUCTION..=kind::LAST_BRANCH
+            | kind::SYSENTER
+            | kind::TAKEN
+            | kind::UNTAKEN => self.instruction(record.value, record.size, true),
+            kind::BUNDLE => self.bundle(record),
+            kind::NO_FETCH | kind::MAYBE_FETCH => self.repeated(record),
+            kind::THREAD => {
+                self.thread = record.value;
+                Ok(())
+            }
+            kind::PROCESS => {
+                self.processes.insert(self.thread, record.value);
+                Ok(())
+            }
+            kind::THREAD_EXIT => {
+                if let Some(process) = self.processes.remove(&record.value) {
+                    self.threads.remove(&(process, record.value));
+                }
+                Ok(())
+            }
+            kind::MARKER => self.marker(record),
+            kind::FIRST_PREFETCH..=kind::LAST_PREFETCH
+            | kind::HARDWARE_PREFETCH
+            | kind::FIRST_HINT..=kind::LAST_HINT => {
+                self.prefetches += 1;
+                Ok(())
+            }
+            kind::FIRST_FLUSH..=kind::LAST_FLUSH => {
+                self.flushes += 1;
+                Ok(())
+            }
+            kind::ENCODING | kind::FOOTER => Ok(()),
+            kind::HEADER => problem("a second header; import one file at a time"),
+            other => problem(format!("a record of the unknown type {other}")),
+        }
+    }
+
+    /// Makes the thread whose records these are the one that acts.
+    fn act(&mut self) -> Result<(), Fault> {
+        let process = self.processes.get(&self.thread);
+        let (Some(&process), 1..) = (process, self.thread) else {
+            return problem("something is done before its thread and process are named");
+        };
+        let key = (process, self.thread);
+        let thread = match self.threads.get(&key) {
+            Some(&thread) => thread,
+            None => {
+                let (process, of_system) = (process as u32, self.thread as u32);
+                let thread = self.assembler.add_thread(process, of_system)?;
+                self.threads.insert(key, thread);
+                thread
+            }
+        };
+        self.assembler.switch_to(thread)
+    }
+
+    fn instruction(&mut self, address: u64, size: u16, branch: bool) -> Result<(), Fault> {
+        if !(1..=15).contains(&size) {
+            return problem(format!("an instruction of {size} bytes, not 1 to 15"));
+        }
+        self.act()?;
+        let joins = !self.branched;
+        self.assembler.fetch(address, size.into(), joins)?;
+        self.next = address.wrapping_add(size.into());
+        self.branched = branch;
+        Ok(())
+    }
+
+    /// Instructions that follow the one before, up to eight, of which only the sizes are told.
+    fn bundle(&mut self, record: Record) -> Result<(), Fault> {
+        let sizes = record.value.to_le_bytes();
+        let Some(sizes) = sizes.get(..usize::from(record.size)) else {
+            return problem(format!("a bundle of {} instructions", record.size));
+        };
+        for &size in sizes {
+            self.instruction(self.next, size.into(), false)?;
+        }
+        Ok(())
+    }
+
+    /// The same instruction once more, as in a string operation, which is not fetched again.
+    fn repeated(&mut self, record: Record) -> Result<(), Fault> {
+        self.act()?;
+        match self.assembler.repeat(record.value)? {
+            true => Ok(()),
+            false => self.instruction(record.value, record.size, false),
+        }
+    }
+
+    fn data(&mut self, kind: Kind, record: Record) -> Result<(), Fault> {
+        self.act()?;
+        let (address, size) = (record.value, record.size);
+        self.assembler.data(kind, address, size.into())
+    }
+
+    fn marker(&mut self, record: Record) -> Result<(), Fault> {
+        match record.size {
+            marker::FILE_TYPE => refuse_file_type(record.value),
+            marker::REQUEST if self.own_marks => {
+                self.act()?;
+                self.assembler.begin_request()
+            }
+            marker::REQUEST_END if self.own_marks => {
+                self.act()?;
+                self.assembler.end_request()
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn refuse_file_type(bits: u64) -> Result<(), Fault> {
+    let filtered =
+        file_type::FILTERED | file_type::INSTRUCTIONS_FILTERED | file_type::DATA_FILTERED;
+    if bits & filtered != 0 {
+        return problem("the trace was filtered by a cache; record it without -L0_filter");
+    }
+    if bits & (file_type::ARM32 | file_type::X86_32) != 0 {
+        return problem("a trace of a 32-bit program; only 64-bit ones are read");
+    }
+    Ok(())
+}

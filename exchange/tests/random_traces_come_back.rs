@@ -1,0 +1,101 @@
+//! Random traces of several threads, out and in again: what a format can tell comes back equal.
+
+#[path = "../../traces/tests/streams/mod.rs"]
+mod streams;
+
+use corehop_exchange::{Options, drmemtrace, lackey};
+use corehop_traces::{Header, Kind, Trace, Writer, WriterOptions, check};
+use proptest::prelude::*;
+use std::path::Path;
+use streams::{code_blocks, fit, steps};
+
+fn writer(path: &Path) -> Writer {
+    let header = Header {
+        created_by: "test".into(),
+        command: vec![],
+        request_at: String::new(),
+        qemu_version: String::new(),
+        architecture: String::new(),
+    };
+    Writer::create(path, &header, &WriterOptions::default()).unwrap()
+}
+
+fn as_text(trace: &Trace) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        for access in execution.accesses {
+            lackey::write(access, &mut text).unwrap();
+        }
+    }
+    text
+}
+
+fn as_records(trace: &Trace) -> Vec<u8> {
+    let mut records = Vec::new();
+    let mut exporter = drmemtrace::Exporter::begin(trace, &mut records).unwrap();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        exporter.execution(&execution).unwrap();
+    }
+    exporter.finish().unwrap();
+    records
+}
+
+/// A load or store: operating system's thread, request, instruction, kind, size and address.
+type Data = (u32, Option<u32>, u64, Kind, u16, u64);
+
+/// Every load and store in the order of a replay.
+fn data(trace: &Trace) -> Vec<Data> {
+    let mut found = Vec::new();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        let thread = trace.threads()[execution.thread as usize].os_thread_id;
+        let data = execution.accesses.iter().filter(|a| a.kind != Kind::Fetch);
+        found.extend(data.map(|a| {
+            let request = execution.request;
+            (thread, request, a.pc, a.kind, a.size_bytes, a.address)
+        }));
+    }
+    found
+}
+
+proptest! {
+    #[test]
+    fn text_comes_back_as_the_same_accesses(
+        blocks in code_blocks(), mut steps in steps(),
+    ) {
+        fit(&mut steps, &blocks);
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        streams::write(&first, &blocks, &steps, 1000);
+        let text = as_text(&Trace::open(&first).unwrap());
+        let imported = lackey::import(&text[..], "text", writer(&second), &Options::default());
+        let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+        prop_assert_eq!(imported.unwrap().summary.accesses, lines as u64);
+        prop_assert!(check(&second).unwrap().sound());
+        let again = as_text(&Trace::open(&second).unwrap());
+        prop_assert_eq!(String::from_utf8(again), String::from_utf8(text));
+    }
+
+    #[test]
+    fn records_come_back_with_threads_requests_and_instructions(
+        blocks in code_blocks(), mut steps in steps(),
+    ) {
+        fit(&mut steps, &blocks);
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        streams::write(&first, &blocks, &steps, 1000);
+        let first = Trace::open(&first).unwrap();
+        let records = as_records(&first);
+        let options = Options::default();
+        let imported = drmemtrace::import(&records[..], "records", writer(&second), &options);
+        prop_assert_eq!(imported.unwrap().left_out, vec![]);
+        prop_assert!(check(&second).unwrap().sound());
+        let second = Trace::open(&second).unwrap();
+        prop_assert_eq!(data(&second), data(&first));
+        let complete = |trace: &Trace| trace.requests().iter().filter(|r| r.complete).count();
+        prop_assert_eq!(complete(&second), complete(&first));
+        prop_assert!(as_records(&second) == records);
+    }
+}

@@ -1,0 +1,18 @@
+//! Any bytes are either drmemtrace's records, which then are a sound trace that writes and reads
+//! back as the same records, or refused.
+#![no_main]
+
+use corehop_exchange::{Options, drmemtrace};
+use libfuzzer_sys::fuzz_target;
+
+mod imported;
+
+fuzz_target!(|bytes: &[u8]| {
+    let options = Options::default();
+    let first = imported::sound(|writer| drmemtrace::import(bytes, "fuzzed", writer, &options));
+    if let Some(records) = first.map(|trace| imported::as_records(&trace)) {
+        let import = |writer| drmemtrace::import(&*records, "again", writer, &options);
+        let again = imported::sound(import).expect("what was written reads back");
+        assert!(imported::as_records(&again) == records);
+    }
+});

@@ -1,0 +1,44 @@
+//! What the importers' targets share: a trace of what was imported, and what it is written as.
+#![allow(dead_code)]
+
+use corehop_exchange::{Error, Imported, drmemtrace, lackey};
+use corehop_traces::{Header, Trace, Writer, WriterOptions, check};
+
+/// The trace that `import` makes, which breaks no rule; `None` where it refused.
+pub fn sound(import: impl FnOnce(Writer) -> Result<Imported, Error>) -> Option<Trace> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("trace");
+    let header = Header {
+        created_by: String::new(),
+        command: Vec::new(),
+        request_at: String::new(),
+        qemu_version: String::new(),
+        architecture: String::new(),
+    };
+    let writer = Writer::create(&path, &header, &WriterOptions::default()).expect("room");
+    import(writer).ok()?;
+    assert!(check(&path).expect("a readable trace").sound());
+    Some(Trace::open(&path).expect("a sound trace"))
+}
+
+pub fn as_text(trace: &Trace) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().expect("a sound trace") {
+        for access in execution.accesses {
+            lackey::write(access, &mut text).expect("memory");
+        }
+    }
+    text
+}
+
+pub fn as_records(trace: &Trace) -> Vec<u8> {
+    let mut records = Vec::new();
+    let mut exporter = drmemtrace::Exporter::begin(trace, &mut records).expect("memory");
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().expect("a sound trace") {
+        exporter.execution(&execution).expect("memory");
+    }
+    exporter.finish().expect("memory");
+    records
+}

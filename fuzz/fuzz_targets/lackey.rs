@@ -1,0 +1,23 @@
+//! Any bytes are either a text of lackey's, which then is a sound trace that writes and reads back
+//! as the same accesses, or refused.
+#![no_main]
+
+use corehop_exchange::{Options, lackey};
+use libfuzzer_sys::fuzz_target;
+
+mod imported;
+
+fuzz_target!(|bytes: &[u8]| {
+    let joined = Options {
+        request_at: Some(0x1000),
+        join: true,
+    };
+    imported::sound(|writer| lackey::import(bytes, "fuzzed", writer, &joined));
+    let plain = Options::default();
+    let first = imported::sound(|writer| lackey::import(bytes, "fuzzed", writer, &plain));
+    if let Some(text) = first.map(|trace| imported::as_text(&trace)) {
+        let again = imported::sound(|writer| lackey::import(&*text, "again", writer, &plain));
+        let again = again.expect("what was written reads back");
+        assert_eq!(imported::as_text(&again), text);
+    }
+});

@@ -1,0 +1,192 @@
+//! `corehop import`: a trace of another tool as a corehop trace.
+//!
+//! What is read may come from a pipe and be larger than memory, so it is read once and written as
+//! it comes. The formats themselves are `corehop-exchange`'s.
+
+use crate::failure::{Exit, Failure};
+use crate::progress::Bar;
+use crate::voice;
+use clap::{Args, ValueEnum};
+use corehop_exchange::{Error, Imported, Options, drmemtrace, lackey};
+use corehop_partitioner::progress::Progress;
+use corehop_traces::{Header, Writer, WriterOptions, partial_path};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Turn a trace of another tool into a corehop trace
+///
+/// It can be replayed, as `corehop replay` does, but names no functions, so no plan can be made
+/// from it. docs/exchange.md says what of each format is kept.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  valgrind --tool=lackey --trace-mem=yes --log-file=ls.lackey ls
+  corehop import --format lackey --join ls.lackey -o ls.trace
+  zcat drmemtrace.bank.1.0.trace.gz | corehop import --format drmemtrace - -o bank.trace")]
+pub struct Arguments {
+    /// The file to read; `-` for standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// What it holds
+    #[arg(long, value_enum)]
+    format: Format,
+    /// Where to write the trace
+    #[arg(short, long, value_name = "TRACE")]
+    output: PathBuf,
+    /// Address of the instruction at which each request begins, such as 0x401a30
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    request_at: Option<u64>,
+    /// Count a line of code that adjacent instructions of a text lie on as one fetch, as a
+    /// recording does; otherwise each `I` is one
+    #[arg(long)]
+    join: bool,
+    /// Compression level of zstd, 1 (fast) to 19 (small)
+    #[arg(long, value_name = "LEVEL", default_value_t = 3,
+          value_parser = clap::value_parser!(i32).range(1..=19))]
+    level: i32,
+    /// Replace the trace where it exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// The formats that can be read.
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// Text of `valgrind --tool=lackey --trace-mem=yes`, or of `corehop export`
+    Lackey,
+    /// Records of `DynamoRIO`'s drmemtrace, uncompressed, in one file
+    Drmemtrace,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Format::Lackey => "lackey",
+            Format::Drmemtrace => "drmemtrace",
+        }
+    }
+}
+
+fn address(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("0x").unwrap_or_default();
+    u64::from_str_radix(digits, 16).map_err(|_| "not an address such as 0x401a30".into())
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let output = &arguments.output;
+    if output.exists() && !arguments.force {
+        let message = format!("{} exists already", output.display());
+        return Err(Failure::new(Exit::Output, message)
+            .remedy("name another file with -o, or add --force to replace it"));
+    }
+    let bar = Bar::new();
+    let (input, name) = open(&arguments.input, &bar)?;
+    // The unfinished trace is to vanish, which the signal's default action would not see to.
+    let listening = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
+    listening.map_err(|error| Failure::no_signals(&error))?;
+    let imported = import(arguments, input, &name);
+    bar.end();
+    let imported = imported.inspect_err(|_| {
+        let _ = std::fs::remove_file(partial_path(output));
+    })?;
+    say(output, &imported);
+    Ok(())
+}
+
+fn open<'b>(path: &Path, bar: &'b Bar) -> Result<(Watched<'b>, String), Failure> {
+    if path.as_os_str() == "-" {
+        bar.begin("importing", None);
+        let input: Box<dyn Read> = Box::new(io::stdin().lock());
+        return Ok((Watched { input, bar }, "standard input".into()));
+    }
+    let name = path.display().to_string();
+    let unreadable = |error| {
+        Failure::new(Exit::Input, format!("{name}: cannot read: {error}"))
+            .remedy("name a file that is there and can be read, or - for standard input")
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let bytes = file.metadata().map_err(unreadable)?.len();
+    bar.begin("importing", Some(bytes));
+    let input: Box<dyn Read> = Box::new(file);
+    Ok((Watched { input, bar }, name))
+}
+
+fn import(arguments: &Arguments, input: Watched<'_>, name: &str) -> Result<Imported, Failure> {
+    let version = env!("CARGO_PKG_VERSION");
+    let format = arguments.format.name();
+    let request_at = arguments.request_at.map(|address| format!("{address:#x}"));
+    let header = Header {
+        created_by: format!("corehop {version} import from {format}"),
+        command: Vec::new(),
+        request_at: request_at.unwrap_or_default(),
+        qemu_version: String::new(),
+        architecture: String::new(),
+    };
+    let to_write = WriterOptions {
+        compression_level: arguments.level,
+        ..WriterOptions::default()
+    };
+    let writer = Writer::create(&arguments.output, &header, &to_write)?;
+    let options = Options {
+        request_at: arguments.request_at,
+        join: arguments.join,
+    };
+    let input = BufReader::with_capacity(BUFFER_BYTES, input);
+    let imported = match arguments.format {
+        Format::Lackey => lackey::import(input, name, writer, &options),
+        Format::Drmemtrace => drmemtrace::import(input, name, writer, &options),
+    };
+    imported.map_err(failure)
+}
+
+fn failure(error: Error) -> Failure {
+    match error {
+        _ if INTERRUPTED.load(Ordering::Relaxed) => {
+            Failure::new(Exit::Interrupted, "interrupted; nothing was written").explained()
+        }
+        Error::Trace(error) => error.into(),
+        Error::Broken { .. } => Failure::new(Exit::Input, error)
+            .remedy("docs/exchange.md says what can be read; nothing was written"),
+        Error::Read { .. } => {
+            Failure::new(Exit::Input, error).remedy("nothing was written; try to read it again")
+        }
+    }
+}
+
+fn say(output: &Path, imported: &Imported) {
+    let summary = &imported.summary;
+    voice::say(&format!(
+        "{}: {} requests, {} accesses, {}",
+        output.display(),
+        summary.requests,
+        summary.accesses,
+        indicatif::HumanBytes(summary.size_bytes),
+    ));
+    for (what, count) in &imported.left_out {
+        voice::say(&format!("  left out: {count} {what}"));
+    }
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+const BUFFER_BYTES: usize = 1 << 17;
+
+/// An input that moves the progress bar, and ends in an error when someone interrupts.
+struct Watched<'b> {
+    input: Box<dyn Read>,
+    bar: &'b Bar,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if INTERRUPTED.load(Ordering::Relaxed) {
+            return Err(io::Error::other("interrupted"));
+        }
+        let read = self.input.read(into)?;
+        self.bar.advance(read as u64);
+        Ok(read)
+    }
+}

@@ -1,0 +1,50 @@
+//! `corehop completions` and `corehop man`: made from the very definitions that read the command
+//! line, so that they cannot say anything else.
+
+use crate::failure::{Exit, Failure};
+use clap::{Args, Command};
+use clap_complete::Shell;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Print what makes a shell complete corehop's subcommands and options
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop completions bash > ~/.local/share/bash-completion/completions/corehop
+         corehop completions zsh > ~/.zfunc/_corehop
+         corehop completions fish > ~/.config/fish/completions/corehop.fish")]
+pub struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Write the manual pages, one for corehop and one for each subcommand
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop man ~/.local/share/man/man1
+Then:    man corehop-partition")]
+pub struct Man {
+    /// The folder to write them to; it is made where it does not exist
+    folder: PathBuf,
+}
+
+/// Prints the completions of `program`.
+pub fn complete(arguments: &Completions, mut program: Command) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut program, "corehop", &mut text);
+    std::io::stdout().write_all(&text).map_err(|error| {
+        Failure::new(Exit::Output, format!("standard output: {error}"))
+            .remedy("give it somewhere to go")
+    })
+}
+
+/// Writes the pages of `program`; those that exist are replaced, as an update should.
+pub fn write(arguments: &Man, program: Command) -> Result<(), Failure> {
+    let folder = &arguments.folder;
+    let written = std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(program.disable_help_subcommand(true), folder));
+    written.map_err(|error| {
+        Failure::new(Exit::Output, format!("{}: {error}", folder.display()))
+            .remedy("name a folder that can be written to")
+    })
+}

@@ -1,0 +1,126 @@
+//! Where a report goes: the page, its pictures and numbers as files, and all of it as JSON.
+//!
+//! Everything is checked before the replays begin, so that nothing is computed that cannot be kept,
+//! and every file is written whole or not at all.
+
+use super::pictures::Picture;
+use super::{FUNCTIONS, Report, Sections, encode, page, repeat};
+use crate::explain;
+use crate::failure::{Exit, Failure};
+use clap::Args;
+use serde_json::Value;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The options that say so.
+#[derive(Args)]
+pub struct OutputArguments {
+    /// Where to write the page
+    #[arg(short, long, value_name = "HTML", required_unless_present_any = ["svg", "csv", "json"])]
+    output: Option<PathBuf>,
+    /// Write the pictures into this folder, as SVG files for papers
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
+    /// Write the numbers behind the pictures into this folder, as CSV files
+    #[arg(long, value_name = "FOLDER")]
+    csv: Option<PathBuf>,
+    /// Print one JSON object with all numbers
+    #[arg(long)]
+    json: bool,
+    /// Replace files that are there
+    #[arg(long)]
+    force: bool,
+}
+
+impl OutputArguments {
+    /// Finds out before the replays that their result could not be kept.
+    pub fn check(&self) -> Result<(), Failure> {
+        if let Some(page) = &self.output {
+            check_file(page, self.force)?;
+        }
+        for folder in [&self.svg, &self.csv].into_iter().flatten() {
+            std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was asked for.
+    pub fn write(&self, report: &Report<'_>, sections: &Sections) -> Result<(), Failure> {
+        if let Some(path) = &self.output {
+            write(path, &page::render(report, sections))?;
+        }
+        if let Some(folder) = &self.svg {
+            self.files(folder, "svg", sections, |of| of.drawing.file(&of.said))?;
+        }
+        if let Some(folder) = &self.csv {
+            self.files(folder, "csv", sections, |of| of.table.csv())?;
+        }
+        if self.json {
+            println!("{}", json(report));
+        }
+        Ok(())
+    }
+
+    /// A file for each picture.
+    fn files(
+        &self,
+        folder: &Path,
+        suffix: &str,
+        sections: &Sections,
+        text: impl Fn(&Picture) -> String,
+    ) -> Result<(), Failure> {
+        let path = |picture: &Picture| folder.join(format!("{}.{suffix}", picture.name));
+        sections
+            .all()
+            .try_for_each(|picture| check_file(&path(picture), self.force))?;
+        sections
+            .all()
+            .try_for_each(|picture| write(&path(picture), &text(picture)))
+    }
+}
+
+impl Sections {
+    fn all(&self) -> impl Iterator<Item = &Picture> {
+        [&self.accesses, &self.misses, &self.split]
+            .into_iter()
+            .flatten()
+    }
+}
+
+/// Everything that the page knows, but for its cells.
+fn json(report: &Report<'_>) -> Value {
+    let mut object = explain::json::render(report.explained, FUNCTIONS);
+    let pictured = report.pictured.iter();
+    let pictured = pictured.map(|of| encode::summary(of, report.explained.trace));
+    object["pictured"] = pictured.collect();
+    object["repeat"] = repeat::json(report);
+    object
+}
+
+fn check_file(path: &Path, force: bool) -> Result<(), Failure> {
+    if path.exists() && !force {
+        let failure = Failure::new(Exit::Output, format!("{}: it exists", path.display()));
+        return Err(failure.remedy("name another place, or add --force"));
+    }
+    let probe = tempfile::tempfile_in(corehop_plans::folder_of(path));
+    probe.map(drop).map_err(|error| unwritten(path, &error))
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = || {
+        let mut file = tempfile::NamedTempFile::new_in(corehop_plans::folder_of(path))?;
+        file.write_all(text.as_bytes())?;
+        file.as_file()
+            .set_permissions(PermissionsExt::from_mode(0o644))?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    written().map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("{}: cannot write here: {error}", path.display());
+    Failure::new(Exit::Output, message).remedy("make room there, or name another place")
+}

@@ -1,0 +1,132 @@
+//! The page: a template whose places are filled with pictures, tables and data.
+
+use super::chart::STYLE;
+use super::encode::{self, Names};
+use super::escape::{escaped, json_in_script};
+use super::pictures::Picture;
+use super::repeat;
+use super::{Report, Sections};
+use crate::number::{change_between, grouped};
+use corehop_partitioner::hop_cost::break_even_cycles;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+const TEMPLATE: &str = include_str!("page.html");
+const PAGE_STYLE: &str = include_str!("page.css");
+const PLOT: &str = include_str!("plot.js");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page, whole.
+pub fn render(report: &Report<'_>, sections: &Sections) -> String {
+    let explained = report.explained;
+    let title = format!(
+        "{} over {} cores",
+        server(&explained.trace.header().command),
+        explained.plan.cores
+    );
+    let subject = format!(
+        "{}, simulated machine {}: {} requests counted after {} to warm up.",
+        explained.trace_name,
+        explained.machine.name,
+        grouped(explained.after.0.requests),
+        grouped(explained.warm_up as u64)
+    );
+    let style = format!("{STYLE}{PAGE_STYLE}");
+    let script = format!("{PLOT}{SCRIPT}");
+    fill(&HashMap::from([
+        ("generator", escaped(&repeat::generator())),
+        ("title", escaped(&title)),
+        ("style", style),
+        ("verdict", escaped(&verdict(report))),
+        ("subject", escaped(&subject)),
+        ("misses", figures(&sections.misses)),
+        ("split", figures(&sections.split)),
+        ("repeat", repeat::html(report)),
+        ("data", json_in_script(&data(report))),
+        ("script", script),
+    ]))
+}
+
+/// The template with its places filled. What is filled in is not looked at again, so nothing in it
+/// can stand for a place.
+fn fill(places: &HashMap<&str, String>) -> String {
+    let mut parts = TEMPLATE.split("{{");
+    let mut page = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, text) = part
+            .split_once("}}")
+            .expect("the template closes its places");
+        page += places.get(name).expect("the template's places are known");
+        page += text;
+    }
+    page
+}
+
+/// What the server is called.
+fn server(command: &[String]) -> &str {
+    let program = command.first().map_or("a server", String::as_str);
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// One sentence: what the plan does, and what a hop may cost.
+fn verdict(report: &Report<'_>) -> String {
+    let explained = report.explained;
+    let ((before, _), (after, _)) = (&explained.before, &explained.after);
+    let machine = explained.machine;
+    let [was, is] = [before, after].map(|replay| replay.counters.l2.misses());
+    let change = change_between(was, is);
+    let per_request = |count: u64| count as f64 / after.requests.max(1) as f64;
+    let pays = match break_even_cycles(machine, &before.counters, &after.counters, after.hops) {
+        None => "no request hops".into(),
+        Some(cycles) if cycles <= 0.0 => "no hop is cheap enough".into(),
+        Some(cycles) => format!(
+            "pays where a hop costs less than {} cycles (on this machine: {})",
+            grouped(cycles as u64),
+            grouped(machine.hop_cost_cycles.into())
+        ),
+    };
+    format!(
+        "{change} L2 misses: {:.1} instead of {:.1} a request, for {:.2} hops; {pays}.",
+        per_request(is),
+        per_request(was),
+        per_request(after.hops)
+    )
+}
+
+/// Pictures with their tables.
+fn figures(pictures: &[Picture]) -> String {
+    let figure = |picture: &Picture| {
+        format!(
+            "<figure id=\"{}\"><h3>{}</h3>\n{}\n<p class=\"hint\">{}</p>\n\
+             <details><summary>The numbers</summary><div class=\"wide\">{}</div></details>\n\
+             </figure>\n",
+            picture.name,
+            escaped(&picture.title),
+            picture.drawing.inline(&picture.said),
+            escaped(&picture.hint),
+            picture.table.html()
+        )
+    };
+    let figures: String = pictures.iter().map(figure).collect();
+    format!("<div class=\"figures\">\n{figures}</div>")
+}
+
+/// What the script draws.
+fn data(report: &Report<'_>) -> Value {
+    let mut names = Names::new(report.explained.trace, report.attribution);
+    let requests = report.pictured.iter();
+    let requests: Vec<Value> = requests.map(|of| encode::request(of, &mut names)).collect();
+    json!({
+        "cores": report.explained.plan.cores,
+        "requests": requests,
+        "first": typical(report),
+        "names": names.all(),
+    })
+}
+
+/// The place of the request with the middle number of accesses, to begin with.
+fn typical(report: &Report<'_>) -> usize {
+    let mut places: Vec<usize> = (0..report.pictured.len()).collect();
+    places.sort_by_key(|&place| report.pictured[place].cells.touches);
+    places.get(places.len() / 2).copied().unwrap_or(0)
+}

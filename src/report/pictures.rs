@@ -1,0 +1,36 @@
+//! What the report shows, one picture for each question. A picture is a drawing, the sentence that
+//! stands for it where it is not seen, and the table of its numbers.
+
+pub mod accesses;
+pub mod misses;
+pub mod split;
+
+use super::chart::Drawing;
+use super::table::Table;
+use crate::explain::Explanation;
+
+/// One picture.
+pub struct Picture {
+    /// Name of its files, and its place in the page.
+    pub name: String,
+    pub title: String,
+    /// What to look at, in a sentence or two.
+    pub hint: String,
+    /// What it shows, for those who do not see it.
+    pub said: String,
+    pub drawing: Drawing,
+    pub table: Table,
+}
+
+/// Of all counted requests, each one's share.
+fn per_request(explained: &Explanation<'_>, count: u64) -> f64 {
+    count as f64 / explained.after.0.requests.max(1) as f64
+}
+
+/// A number of which a tenth is worth telling only while it is small.
+fn told(number: f64) -> String {
+    match number.abs() {
+        0.0..1000.0 => format!("{number:.1}"),
+        _ => crate::number::grouped(number.round() as u64),
+    }
+}

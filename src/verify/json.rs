@@ -1,0 +1,84 @@
+//! The result for programs, as one object; `text` says the same to people.
+
+use super::trial::Sample;
+use super::{Report, median};
+use crate::counters::Count;
+use serde_json::{Value, json};
+
+/// The object.
+pub fn render(report: &Report<'_>) -> Value {
+    let arguments = report.arguments;
+    let of = |side: fn(&(Sample, Sample)) -> &Sample| -> Value {
+        let samples = report.rounds.iter().map(side);
+        samples.map(|sample| sample.throughput).collect()
+    };
+    let comparison = &report.comparison;
+    let words: Vec<String> = arguments
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    json!({
+        "plan": arguments.plan,
+        "command": words,
+        "rounds": arguments.rounds,
+        "original": of(|(original, _)| original),
+        "patched": of(|(_, patched)| patched),
+        "ratio": comparison.ratio,
+        "interval": [comparison.low, comparison.high],
+        "confidence": super::interval::CONFIDENCE,
+        "verdict": comparison.verdict(),
+        "required_gain_percent": arguments.require_gain,
+        "is_met": arguments.require_gain.map(|percent| comparison.gains(percent)),
+        "hops": hops(report),
+        "counters": counters(report),
+        "predicted": report.predicted,
+    })
+}
+
+fn hops(report: &Report<'_>) -> Value {
+    let told: Vec<_> = report
+        .rounds
+        .iter()
+        .filter_map(|(_, p)| p.hops.as_ref())
+        .collect();
+    let Some(first) = told.first() else {
+        return Value::Null;
+    };
+    json!({
+        "backend": first.backend,
+        "hops": told.iter().map(|hops| hops.hops).sum::<u64>(),
+        "failed_hops": told.iter().map(|hops| hops.failed_hops).sum::<u64>(),
+        "hop_ns": median(told.iter().map(|hops| hops.hop_ns)),
+    })
+}
+
+fn counters(report: &Report<'_>) -> Value {
+    let kinds = match &report.counters {
+        Ok(kinds) => kinds,
+        Err(reason) => return json!({"available": false, "reason": reason}),
+    };
+    let counted = |name: &str| {
+        let [original, patched] = per_operation(report, name);
+        json!({"name": name, "original": original, "patched": patched})
+    };
+    let counted: Vec<Value> = kinds.iter().map(|kind| counted(kind.name)).collect();
+    json!({"available": true, "per_operation": counted})
+}
+
+/// Medians of both sides: how often it happened in the time in which throughput grows by one.
+pub fn per_operation(report: &Report<'_>, name: &str) -> [f64; 2] {
+    let of = |sample: &Sample| {
+        let named = |count: &&Count| count.name == name;
+        let count = sample
+            .counts
+            .iter()
+            .find(named)
+            .map_or(0.0, |count| count.count);
+        count / (sample.throughput * sample.seconds)
+    };
+    [
+        median(report.rounds.iter().map(|(original, _)| of(original))),
+        median(report.rounds.iter().map(|(_, patched)| of(patched))),
+    ]
+}

@@ -1,0 +1,144 @@
+//! The load: run as a shell command, and what it says of throughput.
+
+use super::heed_interrupts;
+use crate::failure::{Exit, Failure};
+use crate::process::Process;
+use regex::Regex;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether a load has ended: this is how exact its time is.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// Lines of a failed program's output that are shown.
+const SHOWN_LINES: usize = 8;
+
+/// Reads a regular expression that has exactly one group.
+pub fn expression(text: &str) -> Result<Regex, String> {
+    let expression = Regex::new(text).map_err(|error| error.to_string())?;
+    match expression.captures_len() {
+        2 => Ok(expression),
+        _ => Err("it needs one group in parentheses, around the number".into()),
+    }
+}
+
+/// The number in the last match; thousands may be separated by commas.
+pub fn throughput(expression: &Regex, output: &str) -> Result<f64, Failure> {
+    let failed = |message: String| {
+        let shown = last_lines(output);
+        Failure::new(
+            Exit::Input,
+            format!("--throughput {expression}: {message}:{shown}"),
+        )
+        .remedy("make its group match the number of operations a second")
+    };
+    let last = expression.captures_iter(output).last();
+    let Some(number) = last.and_then(|captures| captures.get(1)) else {
+        return Err(failed("the output has no match".into()));
+    };
+    let number = number.as_str();
+    match number.replace(',', "").parse() {
+        Ok(value) if f64::is_finite(value) && value > 0.0 => Ok(value),
+        _ => Err(failed(format!("{number:?} is not a number above 0"))),
+    }
+}
+
+/// Runs the command to its end; gives what it printed and how long that took in seconds.
+pub fn run(command: &str, folder: &Path) -> Result<(String, f64), Failure> {
+    let (out, err) = (folder.join("load.out"), folder.join("load.err"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).stdin(Stdio::null());
+    shell.stdout(create(&out)?).stderr(create(&err)?);
+    let began = Instant::now();
+    let mut load = Process::spawn(&mut shell).map_err(|error| {
+        Failure::new(Exit::Server, format!("sh: {error}")).remedy("--load needs a shell")
+    })?;
+    let status = loop {
+        if let Some(status) = load.ended() {
+            break status;
+        }
+        heed_interrupts()?;
+        std::thread::sleep(LOOK_EVERY);
+    };
+    let seconds = began.elapsed().as_secs_f64();
+    let printed = read(&out);
+    if !status.success() {
+        let said = last_lines(&(printed + &read(&err)));
+        return Err(
+            Failure::new(Exit::Server, format!("the load failed, {status}:{said}"))
+                .remedy(format!("start the server, and run by hand: {command}")),
+        );
+    }
+    Ok((printed, seconds))
+}
+
+/// A new file for what a program prints.
+pub fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|error| {
+        Failure::new(Exit::Output, format!("{}: {error}", path.display()))
+            .remedy("set TMPDIR to a folder that can be written to")
+    })
+}
+
+/// What a program printed.
+pub fn read(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The end of a text, each line indented on a line of its own.
+pub fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let from = lines.len().saturating_sub(SHOWN_LINES);
+    match lines.is_empty() {
+        true => " it printed nothing".into(),
+        false => lines[from..]
+            .iter()
+            .map(|line| format!("\n    {line}"))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_match_is_the_throughput() {
+        let expression = expression("([0-9.,]+) requests per second").unwrap();
+        let found = |output: &str| throughput(&expression, output).ok();
+        let output = "SET: 10.5 requests per second\nGET: 12,345.5 requests per second\n";
+        assert_eq!(found(output), Some(12_345.5));
+        assert_eq!(found("0 requests per second"), None);
+        assert_eq!(found(".. requests per second"), None);
+        let refused = throughput(&expression, "one\ntwo").unwrap_err().to_string();
+        assert!(
+            refused.ends_with("the output has no match:\n    one\n    two"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn an_expression_has_one_group() {
+        assert!(expression("[0-9]+").is_err());
+        assert!(expression("([0-9]+)/([0-9]+)").is_err());
+        assert!(expression("([0-9]+").is_err());
+        assert!(expression("(?:a|b)([0-9]+)").is_ok());
+    }
+
+    #[test]
+    fn a_load_gives_what_it_printed_and_its_failure_what_it_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let (printed, seconds) = run("echo 5; sleep 0.02", folder.path()).unwrap();
+        assert_eq!(printed, "5\n");
+        assert!(seconds >= 0.02);
+        let failed = run("echo half; echo wrong >&2; exit 3", folder.path()).unwrap_err();
+        let said = failed.to_string();
+        assert!(
+            said.starts_with("the load failed, exit status: 3:"),
+            "{said}"
+        );
+        assert!(said.ends_with("\n    half\n    wrong"), "{said}");
+    }
+}

@@ -1,0 +1,179 @@
+//! What the runtime inside a hooked server says of its hops, asked while the server runs.
+//!
+//! Many servers end without running exit handlers, so statistics are not left to their end: a
+//! touched control file asks for them (docs/carrier.md). Each process writes a file of its own.
+
+use super::ready::processes_of;
+use crate::failure::Failure;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The runtime looks at its control file four times a second.
+const LOOKS_WITHIN: Duration = Duration::from_millis(300);
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Hops of all processes of a server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hops {
+    /// How threads were moved.
+    pub backend: String,
+    /// How often they were.
+    pub hops: u64,
+    /// How often they could not be.
+    pub failed_hops: u64,
+    /// How long a hop took in the median, in nanoseconds, up to a factor of two; 0 when unknown.
+    pub hop_ns: f64,
+    /// Calls by function.
+    pub calls: BTreeMap<String, u64>,
+}
+
+/// What a process writes.
+#[derive(Deserialize)]
+struct Told {
+    backend: String,
+    hops: u64,
+    failed_hops: u64,
+    hop_ns: u64,
+    timed_hops: u64,
+    functions: Vec<Function>,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    symbol: String,
+    calls: u64,
+}
+
+/// The files through which one server is asked.
+pub struct Orders {
+    folder: PathBuf,
+}
+
+impl Orders {
+    /// For a server that is not started yet; `folder` is its own.
+    pub fn new(folder: &Path) -> Result<Orders, Failure> {
+        let orders = Orders {
+            folder: folder.into(),
+        };
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+        super::load::create(&orders.control())?;
+        Ok(orders)
+    }
+
+    fn control(&self) -> PathBuf {
+        self.folder.join("control")
+    }
+
+    /// Has the server write statistics; `while_it_runs` also when it is asked to.
+    pub fn give<'a>(&self, command: &'a mut Command, while_it_runs: bool) -> &'a mut Command {
+        command.env("COREHOP_STATS", self.folder.join("%p.json"));
+        match while_it_runs {
+            true => command.env("COREHOP_CONTROL", self.control()),
+            false => command.env_remove("COREHOP_CONTROL"),
+        }
+    }
+
+    /// Asks a running server, the process `group` and its children; `None` when it does not answer.
+    pub fn ask(&self, group: u32) -> Option<Hops> {
+        let asked = SystemTime::now();
+        let deadline = Instant::now() + ANSWERS_WITHIN;
+        let answer = self.folder.join(format!("{group}.json"));
+        let is_new = || {
+            answer
+                .metadata()
+                .and_then(|m| m.modified())
+                .is_ok_and(|m| m >= asked)
+        };
+        while !is_new() {
+            if Instant::now() > deadline {
+                return None;
+            }
+            // Its first look at the file is not an order, so it may take a second touch.
+            let _ = File::options()
+                .append(true)
+                .open(self.control())
+                .and_then(|file| file.set_modified(SystemTime::now()));
+            let again = Instant::now() + LOOKS_WITHIN;
+            while !is_new() && Instant::now() < again {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        if processes_of(group).len() > 1 {
+            std::thread::sleep(LOOKS_WITHIN);
+        }
+        self.told()
+    }
+
+    /// What was written last, by all processes.
+    pub fn told(&self) -> Option<Hops> {
+        let files = std::fs::read_dir(&self.folder).ok()?.flatten();
+        let files = files.filter(|file| file.path().extension().is_some_and(|e| e == "json"));
+        let texts = files.filter_map(|file| std::fs::read(file.path()).ok());
+        sum(texts.filter_map(|text| serde_json::from_slice(&text).ok()))
+    }
+}
+
+fn sum(told: impl Iterator<Item = Told>) -> Option<Hops> {
+    let mut all = Hops::default();
+    let mut most_timed = None;
+    for told in told {
+        all.hops += told.hops;
+        all.failed_hops += told.failed_hops;
+        for function in told.functions {
+            *all.calls.entry(function.symbol).or_default() += function.calls;
+        }
+        if most_timed.is_none_or(|most| told.timed_hops > most) {
+            most_timed = Some(told.timed_hops);
+            all.backend = told.backend;
+            all.hop_ns = told.hop_ns as f64;
+        }
+    }
+    most_timed.map(|_| all)
+}
+
+impl Hops {
+    /// What happened since `before`.
+    pub fn since(mut self, before: &Hops) -> Hops {
+        self.hops = self.hops.saturating_sub(before.hops);
+        self.failed_hops = self.failed_hops.saturating_sub(before.failed_hops);
+        for (symbol, calls) in &mut self.calls {
+            *calls = calls.saturating_sub(before.calls.get(symbol).copied().unwrap_or(0));
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(hops: u64, timed_hops: u64, hop_ns: u64) -> Told {
+        let text = serde_json::json!({
+            "backend": "carrier", "process": 7, "cores": 2, "calls": 9, "hops": hops,
+            "failed_hops": 1, "tallies": 1, "hop_ns": hop_ns, "timed_hops": timed_hops,
+            "stalls": 0, "carriers": 2,
+            "functions": [{"module": "m", "symbol": "f", "offset": 1, "core": 0, "calls": hops}],
+        });
+        serde_json::from_value(text).unwrap()
+    }
+
+    #[test]
+    fn processes_add_up_and_the_busiest_tells_what_a_hop_takes() {
+        let before = sum([told(5, 1, 900)].into_iter()).unwrap();
+        let all = sum([told(10, 1, 900), told(40, 8, 300), told(1, 0, 0)].into_iter()).unwrap();
+        assert_eq!((all.hops, all.failed_hops, all.hop_ns), (51, 3, 300.0));
+        let since = all.since(&before);
+        assert_eq!(
+            (since.hops, since.failed_hops, since.calls["f"]),
+            (46, 2, 46)
+        );
+        assert_eq!(sum(std::iter::empty()), None);
+    }
+}

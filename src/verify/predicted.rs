@@ -1,0 +1,118 @@
+//! What was to be expected: of the plan by its own search, and by a replay with hops as they were.
+
+use super::Arguments;
+use crate::failure::Failure;
+use crate::open::open;
+use crate::partition::machines::first;
+use crate::progress::during;
+use corehop_partitioner::requests::complete;
+use corehop_partitioner::throughput::requests_per_cycle;
+use corehop_plans::Plan;
+use corehop_simulator::{Machine, Replay, ReplayOptions, Setting, Split, replay_all};
+use corehop_traces::Trace;
+use procfs::{CpuInfo, Current};
+use serde::Serialize;
+
+/// What the trace and the plan let expect.
+#[derive(Debug, Default, Serialize)]
+pub struct Predicted {
+    /// L2 misses as a multiple of those on one core: on the trace, or else what the plan says.
+    pub l2_misses_ratio: Option<f64>,
+    /// Throughput as a multiple of the same connections' without a plan.
+    pub throughput_ratio: Option<f64>,
+    /// The machine that was simulated.
+    pub machine: Option<String>,
+    /// What a hop was taken to cost there, in cycles.
+    pub hop_cost_cycles: Option<u32>,
+}
+
+/// Everything that a prediction needs but what a hop costs here, which is measured.
+pub struct Prediction {
+    expected: Option<f64>,
+    replay: Option<(Trace, Split, Machine)>,
+    cores: u32,
+    connections: u32,
+}
+
+impl Prediction {
+    /// Opens the trace, if one is named, and sees that the plan fits it.
+    pub fn prepare(arguments: &Arguments, plan: &Plan) -> Result<Prediction, Failure> {
+        let expected = plan.expected.map(|expected| {
+            let judged = expected.held_out;
+            let before = judged.baseline_fetch_misses + judged.baseline_data_misses;
+            (judged.split_fetch_misses + judged.split_data_misses) as f64 / before.max(1) as f64
+        });
+        let mut prediction = Prediction {
+            expected,
+            replay: None,
+            cores: plan.cores,
+            connections: arguments.connections,
+        };
+        if let Some(trace) = &arguments.trace {
+            let planned = first(&plan.machine).0;
+            let machine = Machine::named_or_path(arguments.machine.as_deref().unwrap_or(planned))?;
+            let trace = open(trace)?;
+            let split = Split::from_plan(plan, trace.modules(), trace.functions())?;
+            prediction.replay = Some((trace, split, machine));
+        }
+        Ok(prediction)
+    }
+
+    /// With hops that take so many nanoseconds here; 0 for what the machine's file says.
+    pub fn with_hops_of(self, hop_ns: f64) -> Result<Predicted, Failure> {
+        let Some((trace, split, mut machine)) = self.replay else {
+            return Ok(Predicted {
+                l2_misses_ratio: self.expected,
+                ..Predicted::default()
+            });
+        };
+        let measured = clock_ghz().map(|ghz| (hop_ns * ghz) as u32);
+        if let Some(cycles) = measured.filter(|cycles| *cycles > 0) {
+            machine.hop_cost_cycles = cycles;
+        }
+        // All requests, the first half to warm up.
+        let requests = complete(trace.requests());
+        let options = ReplayOptions {
+            warm_up_requests: requests.len() / 2,
+            requests: Some(requests),
+            progress: None,
+        };
+        let splits = [Split::default(), split];
+        let settings = splits.each_ref().map(|split| Setting {
+            machine: &machine,
+            split,
+        });
+        let replays = during("replaying", || replay_all(&trace, &settings, &options))?;
+        let [before, after] = &replays[..] else {
+            unreachable!("a replay for each setting");
+        };
+        let misses = |replay: &Replay| replay.counters.l2.misses() as f64;
+        let throughput = throughput_ratio(before, after, (self.cores, self.connections));
+        Ok(Predicted {
+            l2_misses_ratio: Some(misses(after) / misses(before).max(1.0)),
+            throughput_ratio: Some(throughput),
+            machine: Some(machine.name.clone()),
+            hop_cost_cycles: Some(machine.hop_cost_cycles),
+        })
+    }
+}
+
+/// As `corehop explain` tells it: without a plan connections have a core each while there are any.
+fn throughput_ratio(before: &Replay, after: &Replay, (cores, connections): (u32, u32)) -> f64 {
+    let a_request = |cycles: u64, replay: &Replay| cycles as f64 / replay.requests.max(1) as f64;
+    let demands: Vec<f64> = after
+        .per_core
+        .iter()
+        .map(|core| a_request(core.cycles, after))
+        .collect();
+    let split = requests_per_cycle(&demands, connections);
+    let alone = a_request(before.counters.cycles, before).max(1.0);
+    split.last().copied().unwrap_or(0.0) * alone / f64::from(connections.min(cores))
+}
+
+/// Of the first processor, as the kernel last saw it.
+fn clock_ghz() -> Option<f64> {
+    let processors = CpuInfo::current().ok()?;
+    let megahertz: f64 = processors.get_info(0)?.get("cpu MHz")?.parse().ok()?;
+    Some(megahertz / 1000.0)
+}

@@ -1,0 +1,160 @@
+//! Whether a server takes requests yet: when it listens, or as the user says.
+
+use super::heed_interrupts;
+use super::load::last_lines;
+use crate::failure::{Exit, Failure};
+use crate::process::Process;
+use clap::Args;
+use procfs::net::TcpState;
+use procfs::process::{FDTarget, all_processes};
+use std::collections::HashSet;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+const CONNECT_WITHIN: Duration = Duration::from_millis(200);
+/// SO_ACCEPTCON in the flags column of /proc/net/unix: the socket listens.
+const LISTENS: &str = "00010000";
+
+/// How to tell that a server is ready. Without either, it is when it listens on a socket.
+#[derive(Args)]
+pub struct Ready {
+    /// The server is ready when this shell command succeeds
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        conflicts_with = "ready_port",
+        requires = "load"
+    )]
+    ready: Option<String>,
+    /// The server is ready when this TCP port of the machine itself takes a connection
+    #[arg(long, value_name = "PORT", requires = "load")]
+    ready_port: Option<u16>,
+    /// How long a server may take to become ready
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    ready_within: u64,
+}
+
+impl Ready {
+    /// Before anything is started: a port that takes connections already belongs to another server,
+    /// which would be measured in the place of both.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.ready_port {
+            Some(port) if connects(port) => {
+                let message = format!("port {port} takes connections before the server is started");
+                Err(Failure::new(Exit::Input, message)
+                    .remedy("end what listens there, or let the server listen on another port"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until the server is ready; `said` is what it has printed.
+    pub fn wait(&self, server: &mut Process, said: impl Fn() -> String) -> Result<(), Failure> {
+        let deadline = Instant::now() + Duration::from_secs(self.ready_within);
+        while !self.is_ready(server.id()) {
+            heed_interrupts()?;
+            if let Some(status) = server.ended() {
+                let said = last_lines(&said());
+                let message = format!("the server ended before it was ready, {status}:{said}");
+                return Err(Failure::new(Exit::Server, message)
+                    .remedy("start it by hand; it must stay in the foreground"));
+            }
+            if Instant::now() > deadline {
+                let seconds = self.ready_within;
+                let said = last_lines(&said());
+                let message = format!("the server was not ready within {seconds} s:{said}");
+                return Err(Failure::new(Exit::Server, message)
+                    .remedy("say how to tell with --ready, or wait longer with --ready-within"));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self, group: u32) -> bool {
+        match (&self.ready, self.ready_port) {
+            (Some(command), _) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", command]).stdin(Stdio::null());
+                shell.stdout(Stdio::null()).stderr(Stdio::null());
+                shell.status().is_ok_and(|status| status.success())
+            }
+            (None, Some(port)) => connects(port),
+            (None, None) => listens(group),
+        }
+    }
+}
+
+fn connects(port: u16) -> bool {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    TcpStream::connect_timeout(&address, CONNECT_WITHIN).is_ok()
+}
+
+/// The processes of a group.
+pub fn processes_of(group: u32) -> Vec<procfs::process::Process> {
+    let all = all_processes().into_iter().flatten().flatten();
+    let is_of = |process: &procfs::process::Process| {
+        process
+            .stat()
+            .is_ok_and(|stat| stat.pgrp == group.cast_signed())
+    };
+    all.filter(is_of).collect()
+}
+
+/// Whether any process of the group has a socket that takes connections.
+fn listens(group: u32) -> bool {
+    let processes = processes_of(group);
+    let Some(first) = processes.first() else {
+        return false;
+    };
+    let tcp = [first.tcp(), first.tcp6()].into_iter().flatten().flatten();
+    let tcp = tcp
+        .filter(|entry| entry.state == TcpState::Listen)
+        .map(|entry| entry.inode);
+    let local = std::fs::read_to_string(format!("/proc/{}/net/unix", first.pid()));
+    let local = local.unwrap_or_default();
+    let local = local.lines().filter_map(listening_inode);
+    let listening: HashSet<u64> = tcp.chain(local).collect();
+    let files = processes
+        .iter()
+        .filter_map(|process| process.fd().ok())
+        .flatten()
+        .flatten();
+    files.into_iter().any(|file| match file.target {
+        FDTarget::Socket(inode) => listening.contains(&inode),
+        _ => false,
+    })
+}
+
+/// Of a line of /proc/net/unix: the number of the socket, if it takes connections.
+fn listening_inode(line: &str) -> Option<u64> {
+    let columns: Vec<&str> = line.split_whitespace().collect();
+    let [_, _, _, LISTENS, _, _, inode, ..] = columns[..] else {
+        return None;
+    };
+    inode.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_listens_when_it_takes_connections() {
+        let own = rustix::process::getpgrp()
+            .as_raw_nonzero()
+            .get()
+            .cast_unsigned();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _both = std::os::unix::net::UnixStream::pair().unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(path).unwrap();
+        assert!(listens(own));
+        drop(socket);
+        let port = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        assert!(listens(own));
+        assert!(connects(port.local_addr().unwrap().port()));
+    }
+}

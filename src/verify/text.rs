@@ -1,0 +1,137 @@
+//! The result for people: medians beside each other, the ratio with its interval, the verdict.
+
+use super::interval::{CONFIDENCE, Verdict};
+use super::json::per_operation;
+use super::{Report, median};
+use crate::line::line;
+use crate::number::{change, counted, grouped};
+
+/// The table.
+pub fn render(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    let (arguments, comparison) = (report.arguments, &report.comparison);
+    let program = arguments.command[0].to_string_lossy();
+    let rounds = counted(report.rounds.len() as u64, "round", "rounds");
+    line!(
+        text,
+        "{program}: {rounds}, original and patched in turn; medians\n"
+    );
+    line!(
+        text,
+        "{:<18}{:>14}{:>14}{:>10}",
+        "",
+        "original",
+        "patched",
+        "change"
+    );
+    let original = median(
+        report
+            .rounds
+            .iter()
+            .map(|(original, _)| original.throughput),
+    );
+    let patched = median(report.rounds.iter().map(|(_, patched)| patched.throughput));
+    row(&mut text, what_is_counted(report), [original, patched]);
+    for kind in report.counters.iter().flatten() {
+        row(&mut text, kind.name, per_operation(report, kind.name));
+    }
+    line!(text, "");
+    let (ratio, percent) = (comparison.ratio, CONFIDENCE * 100.0);
+    let interval = format!(
+        "{percent} % interval {:.3} to {:.3}",
+        comparison.low, comparison.high
+    );
+    line!(text, "{:<12}{ratio:.3}; {interval}", "ratio");
+    hops(&mut text, report);
+    if let Err(reason) = &report.counters {
+        line!(
+            text,
+            "{:<12}not available: {reason} (see `corehop doctor`)",
+            "counters"
+        );
+    }
+    predicted(&mut text, report);
+    let verdict = match comparison.verdict() {
+        Verdict::Faster => format!("faster by {}", change(ratio)),
+        Verdict::Slower => format!("slower by {}", change(ratio)),
+        Verdict::NoDifference => "no difference: the interval holds 1".into(),
+    };
+    line!(text, "{:<12}{verdict}", "verdict");
+    text
+}
+
+fn what_is_counted(report: &Report<'_>) -> &'static str {
+    let arguments = report.arguments;
+    match (&arguments.throughput, &arguments.count, &arguments.load) {
+        (Some(_), _, _) => "throughput",
+        (_, Some(_), _) => "calls a second",
+        (_, _, Some(_)) => "loads a second",
+        _ => "runs a second",
+    }
+}
+
+/// Counts of the processor are per operation: throughput times the load's seconds.
+fn row(text: &mut String, name: &str, [original, patched]: [f64; 2]) {
+    let shown = [original, patched].map(|value| match value {
+        value if value >= 1000.0 => grouped(value.round() as u64),
+        value => format!("{value:.4}"),
+    });
+    let changed = match original > 0.0 {
+        true => change(patched / original),
+        false => String::new(),
+    };
+    line!(
+        text,
+        "{name:<18}{:>14}{:>14}{changed:>10}",
+        shown[0],
+        shown[1]
+    );
+}
+
+fn hops(text: &mut String, report: &Report<'_>) {
+    let told: Vec<_> = report
+        .rounds
+        .iter()
+        .filter_map(|(_, p)| p.hops.as_ref())
+        .collect();
+    let Some(first) = told.first() else {
+        return;
+    };
+    let hops: u64 = told.iter().map(|hops| hops.hops).sum();
+    let failed: u64 = told.iter().map(|hops| hops.failed_hops).sum();
+    let cost = match median(told.iter().map(|hops| hops.hop_ns)) {
+        cost if cost > 0.0 => format!(", about {cost:.0} ns each"),
+        _ => String::new(),
+    };
+    let failed = match failed {
+        0 => String::new(),
+        _ => format!(", {} failed", grouped(failed)),
+    };
+    let (backend, hops) = (&first.backend, grouped(hops));
+    line!(text, "{:<12}{hops} by {backend}{cost}{failed}", "hops");
+}
+
+fn predicted(text: &mut String, report: &Report<'_>) {
+    let predicted = &report.predicted;
+    let Some(misses) = predicted.l2_misses_ratio else {
+        return;
+    };
+    let mut said = format!("{} L2 misses", change(misses));
+    if let (Some(ratio), Some(machine), Some(cost)) = (
+        predicted.throughput_ratio,
+        &predicted.machine,
+        predicted.hop_cost_cycles,
+    ) {
+        let connections = u64::from(report.arguments.connections);
+        let connections = counted(connections, "connection", "connections");
+        let cost = grouped(cost.into());
+        said += &format!(
+            ", {ratio:.3} times the throughput of {connections} ({machine}, {cost} cycles a hop)"
+        );
+    }
+    let machine = &report.plan.machine;
+    if predicted.machine.is_none() {
+        said += &format!(" on {machine}, says the plan");
+    }
+    line!(text, "{:<12}{said}", "predicted");
+}

@@ -1,0 +1,258 @@
+//! One start of one side: until it is ready, under load, and ended.
+//!
+//! The server is a child of this process in a group of its own; however a trial ends, the group is
+//! ended with it, and by the kernel should this process be killed.
+
+use super::load::{self, create, last_lines, read};
+use super::orders::{Hops, Orders};
+use super::ready::processes_of;
+use super::{Arguments, INTERRUPTED, heed_interrupts};
+use crate::counters::{Count, Counting, Kind};
+use crate::failure::{Exit, Failure};
+use crate::process::Process;
+use crate::progress::during;
+use crate::run::find;
+use crate::voice;
+use corehop_patcher::InMemory;
+use corehop_plans::Plan;
+use rustix::process::{Signal, set_parent_process_death_signal};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+const TO_END: Duration = Duration::from_millis(200);
+
+/// Which server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// As the user has it.
+    Original,
+    /// With the plan's hops.
+    Patched,
+}
+
+/// What one trial measured.
+pub struct Sample {
+    /// More is better; in which unit, the user knows.
+    pub throughput: f64,
+    /// How long the load took.
+    pub seconds: f64,
+    /// Of a patched server that told.
+    pub hops: Option<Hops>,
+    /// What the processor counted in the server during the load.
+    pub counts: Vec<Count>,
+}
+
+impl Sample {
+    /// How long a hop took, in nanoseconds; 0 when unknown.
+    pub fn hop_ns(&self) -> f64 {
+        self.hops.as_ref().map_or(0.0, |hops| hops.hop_ns)
+    }
+}
+
+/// Everything that trials have in common.
+pub struct Trials<'a> {
+    arguments: &'a Arguments,
+    kinds: &'a [Kind],
+    program: PathBuf,
+    /// Without a patched file.
+    hooks: Option<InMemory>,
+    folder: tempfile::TempDir,
+}
+
+impl<'a> Trials<'a> {
+    /// Finds the program and makes its hooks.
+    pub fn new(arguments: &'a Arguments, plan: &Plan, kinds: &'a [Kind]) -> Result<Self, Failure> {
+        let program = find(&arguments.command[0])?;
+        let hooks = match arguments.patched {
+            Some(_) => None,
+            None => Some(during("analysing", || InMemory::new(&program, plan))?),
+        };
+        let folder = tempfile::tempdir().map_err(|error| {
+            Failure::new(Exit::Output, format!("no temporary folder: {error}"))
+                .remedy("set TMPDIR to a folder that can be written to")
+        })?;
+        Ok(Trials {
+            arguments,
+            kinds,
+            program,
+            hooks,
+            folder,
+        })
+    }
+
+    /// Starts one side and measures it.
+    pub fn sample(&self, side: Side) -> Result<Sample, Failure> {
+        let is_hooked = side == Side::Patched || self.arguments.count.is_some();
+        let orders = Orders::new(&self.made("statistics")?)?;
+        let mut command = self.command(side, is_hooked, &orders)?;
+        self.arguments.ready.check()?;
+        let began = Instant::now();
+        let mut server = Process::spawn(&mut command).map_err(|error| {
+            let program = command.get_program().display();
+            Failure::new(
+                Exit::Server,
+                format!("{program}: cannot be started: {error}"),
+            )
+            .remedy("start it without corehop first")
+        })?;
+        let sample = match &self.arguments.load {
+            Some(load) => self.under_load(&mut server, load, is_hooked.then_some(&orders)),
+            None => self.by_itself(&mut server, began, is_hooked.then_some(&orders)),
+        };
+        server.end(|| INTERRUPTED.load(Ordering::Relaxed));
+        if side == Side::Patched {
+            let said = read(&self.said());
+            said.lines()
+                .for_each(|line| voice::detail(&format!("the patched server: {line}")));
+        }
+        sample
+    }
+
+    fn made(&self, name: &str) -> Result<PathBuf, Failure> {
+        let folder = self.folder.path().join(name);
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            Failure::new(Exit::Output, format!("{}: {error}", folder.display()))
+                .remedy("set TMPDIR to a folder with room")
+        })?;
+        Ok(folder)
+    }
+
+    /// Where a server's messages go.
+    fn said(&self) -> PathBuf {
+        self.folder.path().join("server.err")
+    }
+
+    /// Where its output goes.
+    fn printed(&self) -> PathBuf {
+        self.folder.path().join("server.out")
+    }
+
+    fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Result<Command, Failure> {
+        let words = &self.arguments.command;
+        let file: Option<&Path> = self.arguments.patched.as_deref().filter(|_| is_hooked);
+        let mut command = Command::new(file.unwrap_or(&self.program));
+        if file.is_none() {
+            command.arg0(&words[0]);
+        }
+        command.args(&words[1..]).stdin(Stdio::null());
+        command
+            .stdout(create(&self.printed())?)
+            .stderr(create(&self.said())?);
+        if is_hooked {
+            orders.give(&mut command, self.arguments.load.is_some());
+            if let Some(hooks) = &self.hooks {
+                hooks.hook(&mut command, None);
+            }
+            if side == Side::Original {
+                command.env("COREHOP_BACKEND", "count");
+            }
+        }
+        let end_with_this_process = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+        // SAFETY: between fork and exec it makes one system call and nothing else.
+        unsafe { command.pre_exec(end_with_this_process) };
+        Ok(command)
+    }
+
+    fn under_load(
+        &self,
+        server: &mut Process,
+        load: &str,
+        orders: Option<&Orders>,
+    ) -> Result<Sample, Failure> {
+        let folder = self.folder.path();
+        let said = || read(&self.printed()) + &read(&self.said());
+        self.arguments.ready.wait(server, said)?;
+        let run = |server: &mut Process| {
+            let result = load::run(load, folder);
+            if result.is_err() {
+                // A server that ends takes its connections down a little earlier.
+                std::thread::sleep(TO_END);
+            }
+            match server.ended() {
+                None => result,
+                Some(status) => {
+                    let message = format!("the server ended, {status}:{}", last_lines(&said()));
+                    Err(Failure::new(Exit::Server, message)
+                        .remedy("it must go on until it is told to end"))
+                }
+            }
+        };
+        for _ in 0..self.arguments.warm_up {
+            run(server)?;
+        }
+        let before = orders.and_then(|orders| orders.ask(server.id()));
+        let mut counting = self.counting(server);
+        let (printed, seconds) = run(server)?;
+        let counts = counting.as_mut().and_then(|counting| counting.read().ok());
+        let after = orders.and_then(|orders| orders.ask(server.id()));
+        let hops = after
+            .zip(before)
+            .map(|(after, before)| after.since(&before));
+        Ok(Sample {
+            throughput: self.throughput(&printed, seconds, hops.as_ref())?,
+            seconds,
+            hops,
+            counts: counts.unwrap_or_default(),
+        })
+    }
+
+    /// A program that ends by itself is its own load.
+    fn by_itself(
+        &self,
+        program: &mut Process,
+        began: Instant,
+        orders: Option<&Orders>,
+    ) -> Result<Sample, Failure> {
+        let mut counting = self.counting(program);
+        let status = loop {
+            if let Some(status) = program.ended() {
+                break status;
+            }
+            heed_interrupts()?;
+            std::thread::sleep(LOOK_EVERY);
+        };
+        let seconds = began.elapsed().as_secs_f64();
+        let printed = read(&self.printed());
+        if !status.success() {
+            let said = last_lines(&(printed + &read(&self.said())));
+            return Err(
+                Failure::new(Exit::Server, format!("the program failed, {status}:{said}"))
+                    .remedy("a server that does not end by itself needs a --load"),
+            );
+        }
+        let counts = counting.as_mut().and_then(|counting| counting.read().ok());
+        Ok(Sample {
+            throughput: self.throughput(&printed, seconds, None)?,
+            seconds,
+            hops: orders.and_then(Orders::told),
+            counts: counts.unwrap_or_default(),
+        })
+    }
+
+    fn counting(&self, server: &Process) -> Option<Counting> {
+        let processes = processes_of(server.id());
+        let processes: Vec<u32> = processes.iter().map(|p| p.pid().cast_unsigned()).collect();
+        Counting::of(self.kinds, &processes).ok()
+    }
+
+    fn throughput(&self, printed: &str, seconds: f64, hops: Option<&Hops>) -> Result<f64, Failure> {
+        if let Some(expression) = &self.arguments.throughput {
+            return load::throughput(expression, printed);
+        }
+        let Some(symbol) = &self.arguments.count else {
+            return Ok(1.0 / seconds);
+        };
+        match hops.and_then(|hops| hops.calls.get(symbol)).copied() {
+            Some(calls) if calls > 0 => Ok(calls as f64 / seconds),
+            _ => Err(Failure::new(
+                Exit::Input,
+                format!("--count {symbol}: it was never called"),
+            )
+            .remedy("count a function that the load's requests enter, or use --throughput")),
+        }
+    }
+}

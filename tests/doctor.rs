@@ -1,0 +1,83 @@
+//! `corehop doctor` as a shell sees it: every check has its line, and what is missing its remedy.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+const CHECKS: [&str; 16] = [
+    "qemu",
+    "plugin",
+    "recording",
+    "symbolizer",
+    "cpus",
+    "smt",
+    "l3",
+    "caches",
+    "fsgsbase",
+    "rseq",
+    "shadow stack",
+    "counters",
+    "huge pages",
+    "code in memory",
+    "memory",
+    "disk",
+];
+
+fn doctor(environment: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let command = command.arg("doctor").args(arguments);
+    command.envs(environment.iter().copied()).output().unwrap()
+}
+
+fn checks(output: &Output) -> Vec<Value> {
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["ok"], output.status.success());
+    told["checks"].as_array().unwrap().clone()
+}
+
+#[test]
+fn every_check_is_told_to_people_and_to_scripts() {
+    let output = doctor(&[], &["--json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let checks = checks(&output);
+    let names: Vec<&Value> = checks.iter().map(|check| &check["name"]).collect();
+    assert_eq!(names, CHECKS);
+    for check in &checks {
+        assert_eq!(check["remedy"].is_null(), check["state"] == "ok", "{check}");
+    }
+    let said = doctor(&[], &[]);
+    let said = String::from_utf8(said.stdout).unwrap();
+    let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert_eq!(lines.len(), CHECKS.len(), "{said}");
+    for (line, name) in lines.iter().zip(CHECKS) {
+        let rest = line.split_once(' ').unwrap().1.trim_start();
+        assert!(rest.starts_with(name), "{line}");
+    }
+}
+
+#[test]
+fn without_its_tools_recording_is_missing_with_remedies_and_an_exit_code() {
+    let environment = [
+        ("COREHOP_QEMU", "/nowhere/qemu"),
+        ("COREHOP_QEMU_PLUGIN", "/nowhere/plugin"),
+        ("COREHOP_SYMBOLIZER", "/nowhere/symbolizer"),
+    ];
+    let output = doctor(&environment, &["--json"]);
+    assert_eq!(output.status.code(), Some(6));
+    let checks = checks(&output);
+    let missing = checks.iter().filter(|check| check["state"] == "missing");
+    let missing: Vec<&Value> = missing.collect();
+    let names: Vec<&Value> = missing.iter().map(|check| &check["name"]).collect();
+    assert_eq!(names, ["qemu", "plugin", "symbolizer"]);
+    for check in missing {
+        assert!(
+            check["found"].as_str().unwrap().contains("/nowhere/"),
+            "{check}"
+        );
+        assert!(!check["remedy"].as_str().unwrap().is_empty());
+    }
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("missing on this machine: qemu, plugin, symbolizer"),
+        "{said}"
+    );
+}

@@ -1,0 +1,190 @@
+//! `corehop import`: traces of other tools from files and pipes, what is said of them, and what
+//! becomes of one that is broken, in the way, or interrupted.
+
+mod server;
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const TEXT: &str = "I  00401000,4\n L 7ffd3a10,8\nI  00401004,4\n M 7ffd3a18,8\n";
+
+fn corehop(folder: &TempDir, arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(arguments)
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // One that refuses its arguments does not read.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+#[track_caller]
+fn said(folder: &TempDir, arguments: &[&str], input: &[u8]) -> (String, String) {
+    let output = corehop(folder, arguments, input);
+    let [out, error] = [output.stdout, output.stderr].map(|b| String::from_utf8(b).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    (out, error)
+}
+
+#[track_caller]
+fn refused(folder: &TempDir, code: i32, arguments: &[&str], input: &[u8]) -> String {
+    let output = corehop(folder, arguments, input);
+    assert_eq!(output.status.code(), Some(code));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn names(folder: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+const LACKEY: [&str; 5] = ["import", "--format", "lackey", "-o", "x.trace"];
+
+#[test]
+fn a_text_from_a_file_or_a_pipe_is_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("x.lackey"), TEXT).unwrap();
+    let from_file = [&LACKEY[..], &["x.lackey"]].concat();
+    let (_, error) = said(&folder, &from_file, b"");
+    assert!(
+        error.starts_with("x.trace: 0 requests, 5 accesses, "),
+        "{error}"
+    );
+    let (from_a_file, _) = said(&folder, &["export", "x.trace"], b"");
+    let requests = ["--request-at", "0x401004", "--join", "--force", "-"];
+    let from_pipe = [&LACKEY[..], &requests].concat();
+    let (_, error) = said(&folder, &from_pipe, TEXT.as_bytes());
+    assert!(
+        error.starts_with("x.trace: 1 requests, 5 accesses, "),
+        "{error}"
+    );
+    let (from_a_pipe, _) = said(&folder, &["export", "x.trace"], b"");
+    assert_eq!(from_a_file, from_a_pipe);
+    assert_eq!(
+        from_a_file,
+        TEXT.replace(" M 7ffd3a18,8\n", " L 7ffd3a18,8\n S 7ffd3a18,8\n")
+    );
+}
+
+#[test]
+fn info_says_of_an_imported_trace_what_is_known_and_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    said(&folder, &[&LACKEY[..], &["-"]].concat(), TEXT.as_bytes());
+    let (info, _) = said(&folder, &["info", "x.trace"], b"");
+    insta::assert_snapshot!(info);
+    said(&folder, &["check", "x.trace"], b"");
+}
+
+#[test]
+fn a_recorded_server_goes_out_and_comes_back_in_drmemtraces_records() {
+    let folder = tempfile::tempdir().unwrap();
+    server::record(&folder.path().join("bank.trace")).unwrap();
+    let export = [
+        "export",
+        "--format",
+        "drmemtrace",
+        "bank.trace",
+        "-o",
+        "records",
+    ];
+    said(&folder, &export, b"");
+    let import = [
+        "import",
+        "--format",
+        "drmemtrace",
+        "records",
+        "-o",
+        "again.trace",
+    ];
+    said(&folder, &import, b"");
+    let of = |trace| {
+        let (told, _) = said(&folder, &["info", "--json", trace], b"");
+        let told: Value = serde_json::from_str(&told).unwrap();
+        [
+            "loads",
+            "stores",
+            "threads",
+            "requests",
+            "complete_requests",
+        ]
+        .map(|key| {
+            let value = &told[key];
+            value.as_u64().unwrap()
+        })
+    };
+    assert_eq!(of("again.trace"), of("bank.trace"));
+    assert_eq!(of("again.trace"), [3200, 4, 2, 4, 4]);
+    let records = std::fs::read(folder.path().join("records")).unwrap();
+    let again = ["export", "--format", "drmemtrace", "again.trace", "-o", "-"];
+    assert!(corehop(&folder, &again, b"").stdout == records);
+}
+
+#[test]
+fn a_broken_input_leaves_no_trace_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = [&LACKEY[..], &["-"]].concat();
+    assert_eq!(
+        refused(&folder, 3, &broken, b"I  1000,4\nmilk, eggs\n"),
+        "corehop: standard input: line 2: \"milk, eggs\" is no record: `I`, `L`, `S` or `M`, then \
+         ADDRESS,SIZE\n  \
+         remedy: docs/exchange.md says what can be read; nothing was written\n"
+    );
+    assert_eq!(names(&folder), [""; 0]);
+    assert!(
+        refused(&folder, 3, &[&LACKEY[..], &["missing"]].concat(), b"")
+            .starts_with("corehop: missing: cannot read: ")
+    );
+}
+
+#[test]
+fn an_existing_trace_is_replaced_only_when_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("x.trace"), "mine").unwrap();
+    let import = [&LACKEY[..], &["-"]].concat();
+    assert_eq!(
+        refused(&folder, 4, &import, TEXT.as_bytes()),
+        "corehop: x.trace exists already\n  \
+         remedy: name another file with -o, or add --force to replace it\n"
+    );
+    assert_eq!(
+        std::fs::read(folder.path().join("x.trace")).unwrap(),
+        b"mine"
+    );
+}
+
+#[test]
+fn an_interrupt_leaves_no_trace_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut importing = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args([&LACKEY[..], &["-"]].concat())
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Something lies there from just before the first byte is read.
+    while names(&folder).is_empty() {
+        std::thread::yield_now();
+    }
+    let process = rustix::process::Pid::from_raw(importing.id() as i32).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let mut input = importing.stdin.take().unwrap();
+    while input.write_all(TEXT.as_bytes()).is_ok() {}
+    drop(input);
+    let output = importing.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "corehop: interrupted; nothing was written\n");
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(names(&folder), [""; 0]);
+}

@@ -1,0 +1,240 @@
+//! A real browser to hold the page against: Debian's Chromium, without a window, driven through a
+//! pipe in its DevTools protocol.
+//!
+//! The protocol is JSON messages that end in a zero byte, on descriptors 3 and 4: no port is open
+//! and no library needed. Whatever a page logs, throws or asks of the network is kept, so a test
+//! can say that there was nothing.
+
+use base64::Engine;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A browser that has not answered for so long is ended, so that no test waits for ever.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A browser with one page open.
+pub struct Browser {
+    child: Child,
+    to: PipeWriter,
+    from: BufReader<PipeReader>,
+    session: Option<String>,
+    sent: u64,
+    events: Vec<Value>,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// A browser with the page at `path` open, in a window of this size.
+    pub fn open(path: &Path, width: u32, height: u32) -> Browser {
+        let profile = tempfile::tempdir().unwrap();
+        let (their_end, to) = pipe().unwrap();
+        let (from, their_other_end) = pipe().unwrap();
+        let mut command = Command::new("chromium");
+        command
+            .args(["--headless=new", "--remote-debugging-pipe", "--disable-gpu"])
+            .args([
+                "--no-first-run",
+                "--disable-background-networking",
+                "--hide-scrollbars",
+            ])
+            .args([
+                "--disable-component-update",
+                "--disable-dev-shm-usage",
+                "--mute-audio",
+            ])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // SAFETY: asks who runs this, and nothing more.
+        if unsafe { libc::geteuid() } == 0 {
+            command.arg("--no-sandbox");
+        }
+        let ends = [their_end.as_raw_fd(), their_other_end.as_raw_fd()];
+        // SAFETY: only duplicates descriptors, which is allowed between fork and exec. They are
+        // moved out of the way first, as one of them may be 3 or 4 itself.
+        unsafe {
+            command.pre_exec(move || {
+                let moved = ends.map(|end| libc::fcntl(end, libc::F_DUPFD, 10));
+                for (end, wanted) in moved.into_iter().zip([3, 4]) {
+                    if end < 0 || libc::dup2(end, wanted) < 0 {
+                        return Err(std::io::Error::last_os_error());
+                    }
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn();
+        let child = child.expect("chromium is installed: scripts/setup.sh test does that");
+        let process = child.id();
+        std::thread::spawn(move || {
+            std::thread::sleep(PATIENCE);
+            // SAFETY: a signal to a process that this one started.
+            unsafe { libc::kill(process as i32, libc::SIGKILL) };
+        });
+        let mut browser = Browser {
+            child,
+            to,
+            from: BufReader::new(from),
+            session: None,
+            sent: 0,
+            events: Vec::new(),
+            _profile: profile,
+        };
+        browser.load(path, width, height);
+        browser
+    }
+
+    fn load(&mut self, path: &Path, width: u32, height: u32) {
+        let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let target = json!({ "targetId": target["targetId"], "flatten": true });
+        let attached = self.call("Target.attachToTarget", target);
+        self.session = attached["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            self.call(&format!("{domain}.enable"), json!({}));
+        }
+        self.resize(width, height);
+        let url = format!("file://{}", path.canonicalize().unwrap().display());
+        self.call("Page.navigate", json!({ "url": url }));
+        while !self
+            .events
+            .iter()
+            .any(|event| event["method"] == "Page.loadEventFired")
+        {
+            let event = self.next();
+            self.events.push(event);
+        }
+    }
+
+    /// The size of the window; below 600 as of a phone.
+    pub fn resize(&mut self, width: u32, height: u32) {
+        let phone = width < 600;
+        let scale = if phone { 2 } else { 1 };
+        let metrics = json!({
+            "width": width, "height": height, "deviceScaleFactor": scale, "mobile": phone,
+        });
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+    }
+
+    /// Prefers `light` or `dark` from here on.
+    pub fn prefer(&mut self, scheme: &str) {
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        self.call(
+            "Emulation.setEmulatedMedia",
+            json!({ "features": [feature] }),
+        );
+    }
+
+    /// What an expression, or the promise that it is, comes to.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let asked = json!({
+            "expression": expression, "returnByValue": true, "awaitPromise": true,
+        });
+        let answer = self.call("Runtime.evaluate", asked);
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {answer}"
+        );
+        answer["result"]["value"].clone()
+    }
+
+    /// Waits until an expression is true; the watchdog ends a wait that is in vain.
+    pub fn wait_for(&mut self, expression: &str) {
+        while self.evaluate(expression) != true {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Moves the mouse to a point of the window, or turns its wheel there.
+    pub fn mouse(&mut self, kind: &str, (x, y): (f64, f64), wheel: f64) {
+        let event = json!({
+            "type": kind, "x": x, "y": y, "deltaX": 0, "deltaY": wheel,
+            "button": if kind == "mouseMoved" || kind == "mouseWheel" { "none" } else { "left" },
+            "clickCount": 1,
+        });
+        self.call("Input.dispatchMouseEvent", event);
+    }
+
+    /// Presses a key, named as `KeyboardEvent.key` has it.
+    pub fn press(&mut self, key: &str) {
+        let text = if key.len() == 1 { key } else { "" };
+        let kind = if text.is_empty() {
+            "rawKeyDown"
+        } else {
+            "keyDown"
+        };
+        let down = json!({ "type": kind, "key": key, "text": text });
+        self.call("Input.dispatchKeyEvent", down);
+        self.call(
+            "Input.dispatchKeyEvent",
+            json!({ "type": "keyUp", "key": key }),
+        );
+    }
+
+    /// The window as a PNG file.
+    pub fn screenshot(&mut self) -> Vec<u8> {
+        let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        let bytes = answer["data"].as_str().unwrap();
+        base64::prelude::BASE64_STANDARD.decode(bytes).unwrap()
+    }
+
+    /// What the page logged, threw, or asked of anything but this file.
+    pub fn complaints(&mut self) -> Vec<String> {
+        // Whatever was under way has been told once this is answered.
+        self.evaluate("new Promise((done) => setTimeout(done, 50))");
+        let complaint = |event: &Value| match event["method"].as_str()? {
+            "Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Log.entryAdded" => {
+                Some(event["params"].to_string())
+            }
+            "Network.requestWillBeSent" => {
+                let url = event["params"]["request"]["url"].as_str()?;
+                let is_own = url.starts_with("file:") || url.starts_with("data:");
+                (!is_own && !url.starts_with("blob:")).then(|| url.to_owned())
+            }
+            _ => None,
+        };
+        self.events.iter().filter_map(complaint).collect()
+    }
+
+    fn call(&mut self, method: &str, params: Value) -> Value {
+        self.sent += 1;
+        let mut message = json!({ "id": self.sent, "method": method, "params": params });
+        if let Some(session) = &self.session {
+            message["sessionId"] = session.as_str().into();
+        }
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        self.to.write_all(&bytes).expect("the browser listens");
+        loop {
+            let mut answer = self.next();
+            if answer["id"] == self.sent {
+                assert!(answer["error"].is_null(), "{method}: {answer}");
+                return answer["result"].take();
+            }
+            self.events.push(answer);
+        }
+    }
+
+    fn next(&mut self) -> Value {
+        let mut bytes = Vec::new();
+        self.from
+            .read_until(0, &mut bytes)
+            .expect("the browser answers");
+        assert_eq!(bytes.pop(), Some(0), "the browser has ended");
+        serde_json::from_slice(&bytes).expect("it speaks JSON")
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It may have ended by itself, and nobody is left to hear of a failure.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

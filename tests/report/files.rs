@@ -1,0 +1,123 @@
+//! What a report leaves behind beside its page, and what it refuses.
+
+use super::browser::Browser;
+use super::recorded::{HOSTILE, REQUESTS, folder, report, said};
+use serde_json::{Value, json};
+
+fn names(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn pictures_and_numbers_leave_as_files() {
+    let folder = folder();
+    let asked = ["--svg", "svg", "--csv", "csv", "--requests", "4-5"];
+    assert_eq!(said(&folder, &asked), "");
+    let pictures = [
+        "accesses-of-request-4",
+        "accesses-of-request-5",
+        "lost-lines",
+        "misses-by-cause",
+        "misses-by-core",
+        "misses-by-function",
+        "misses-by-level",
+        "phases",
+        "shared-lines",
+        "working-sets",
+    ];
+    let [svg, csv] = ["svg", "csv"].map(|of| folder.path().join(of));
+    assert_eq!(names(&svg), pictures.map(|name| format!("{name}.svg")));
+    assert_eq!(names(&csv), pictures.map(|name| format!("{name}.csv")));
+    let phases = std::fs::read_to_string(csv.join("phases.csv")).unwrap();
+    let quoted = HOSTILE.replace('"', "\"\"");
+    let expected = format!(
+        "request,stay,core,entered by,first access,accesses,L2 misses\r\n\
+         4,0,1,parse,0,1501,0\r\n4,1,0,\"{quoted}\",1501,3002,10\r\n\
+         5,0,1,parse,0,1501,0\r\n5,1,0,\"{quoted}\",1501,3002,10\r\n"
+    );
+    assert_eq!(phases, expected);
+    let mut browser = Browser::open(&svg.join("misses-by-function.svg"), 600, 600);
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('parsererror').length"),
+        0
+    );
+    assert_eq!(
+        browser.evaluate("document.documentElement.viewBox.baseVal.width"),
+        480
+    );
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn programs_get_what_explain_tells_and_how_to_repeat_it() {
+    let folder = folder();
+    let object: Value = serde_json::from_str(&said(&folder, &["--json"])).unwrap();
+    let explained = ["baseline", "split", "cores", "movers"].map(|key| !object[key].is_null());
+    assert_eq!(explained, [true; 4]);
+    let pictured = object["pictured"].as_array().unwrap();
+    assert_eq!(pictured.len(), REQUESTS / 2);
+    assert_eq!(
+        pictured[0]["stays"],
+        json!([[0, 1, "parse", 0], [1501, 0, HOSTILE, 10]])
+    );
+    // All counted requests are shown, so theirs are all misses that are counted.
+    for (place, side) in ["baseline", "split"].into_iter().enumerate() {
+        let of_requests = pictured
+            .iter()
+            .map(|of| of["missed"][place].as_u64().unwrap());
+        let counted = &object[side]["counters"]["l2"]["misses"];
+        assert_eq!(*counted, of_requests.sum::<u64>(), "{side}");
+    }
+    let commands = &object["repeat"]["commands"];
+    assert_eq!(
+        commands[1],
+        "corehop explain --plan split.toml --machine tiny --warm-up 3 bank.trace"
+    );
+    let modules = json!([{ "path": "/usr/bin/server", "build_id": "0a1b" }]);
+    assert_eq!(object["repeat"]["modules"], modules);
+}
+
+#[test]
+fn what_cannot_be_shown_is_refused_in_words() {
+    let folder = folder();
+    let refused = |arguments: &[&str], code: i32, said: &str| {
+        let output = report(&folder, arguments);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(stderr.contains(said), "{stderr}");
+    };
+    refused(&[], 2, "required");
+    let none = "there is no complete request 6";
+    refused(&["-o", "r.html", "--requests", "2,6"], 2, none);
+    refused(&["-o", "none/r.html"], 4, "none/r.html");
+    std::fs::write(folder.path().join("r.html"), "kept").unwrap();
+    refused(&["-o", "r.html"], 4, "add --force");
+    let kept = std::fs::read_to_string(folder.path().join("r.html")).unwrap();
+    assert_eq!(kept, "kept");
+    assert_eq!(said(&folder, &["-o", "r.html", "--force"]), "");
+    std::fs::rename(
+        folder.path().join("bank.trace"),
+        folder.path().join("moved"),
+    )
+    .unwrap();
+    refused(
+        &["-o", "r.html", "--force"],
+        3,
+        "name the trace after the plan",
+    );
+    assert_eq!(said(&folder, &["moved", "-o", "r.html", "--force"]), "");
+}
+
+#[test]
+fn the_same_plan_and_trace_give_the_same_page() {
+    let folder = folder();
+    let page = |threads: &str| {
+        said(&folder, &["-o", "r.html", "--force", "--jobs", threads]);
+        std::fs::read(folder.path().join("r.html")).unwrap()
+    };
+    assert_eq!(page("1"), page("4"));
+}

@@ -1,0 +1,265 @@
+//! `corehop verify` on a real redis-server: what is measured, what is said of it, what is left.
+//!
+//! No verdict here hangs on how fast this machine is: where one is asserted, the load prints
+//! numbers that were written down before.
+
+use corehop_patcher::Analysis;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const SERVER: &str = "/usr/bin/redis-server";
+
+/// Two functions that every request enters once, one after the other.
+const FUNCTIONS: [&str; 2] = ["processCommand", "call"];
+
+/// A plan for them in `folder`.
+fn plan(folder: &Path) {
+    let program = Path::new(SERVER).canonicalize().unwrap();
+    let analysis = Analysis::of(&program).unwrap();
+    let mut text = String::from(
+        "version = 1\nmachine = 'xeon-e5-2620-v4'\ntrace = 't'\ncores = 2\nseed = 1\n",
+    );
+    for (core, name) in FUNCTIONS.into_iter().enumerate() {
+        let named = |f: &&corehop_patcher::Function| f.symbol.as_deref() == Some(name);
+        let offset = analysis.functions().iter().find(named).unwrap().offset;
+        let (module, id) = (program.display(), analysis.build_id().unwrap());
+        text += &format!(
+            "[[function]]\nmodule = '{module}'\nbuild_id = '{id}'\noffset = {offset}\n\
+             symbol = '{name}'\ncore = {core}\nmode = 'enter'\n"
+        );
+    }
+    std::fs::write(folder.join("split.toml"), text).unwrap();
+}
+
+/// `corehop verify` in `folder`, of a server on a socket there.
+fn verify(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command
+        .current_dir(folder)
+        .env("COREHOP_BACKEND", "count")
+        .args(["verify", "--plan", "split.toml"])
+        .args(arguments)
+        .args([
+            "--",
+            SERVER,
+            "--port",
+            "0",
+            "--unixsocket",
+            "socket",
+            "--save",
+            "",
+        ]);
+    command
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    plan(folder.path());
+    folder
+}
+
+fn figures(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// Prints the next of these numbers each time that it is run.
+fn recorded(folder: &Path, numbers: &str) -> String {
+    std::fs::write(folder.join("numbers"), numbers.replace(' ', "\n")).unwrap();
+    "echo >> calls; echo \"rate $(sed -n \"$(wc -l < calls)p\" numbers)\"".into()
+}
+
+#[test]
+fn requests_and_hops_under_load_are_counted_to_the_last() {
+    let folder = folder();
+    let load = "redis-cli -s socket -r 200 ping > /dev/null";
+    let wanted = [
+        "--load",
+        load,
+        "--count",
+        "processCommand",
+        "--rounds",
+        "2",
+        "--json",
+    ];
+    let output = verify(folder.path(), &wanted).output().unwrap();
+    let figures = figures(&output);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(figures["hops"]["backend"], "count");
+    // Of a request to each function, in two loads of 200 that count; those to warm up do not.
+    assert_eq!(figures["hops"]["hops"], 2 * 200 * 2, "{figures}");
+    assert_eq!(figures["hops"]["failed_hops"], 0);
+    for side in ["original", "patched"] {
+        let rates = figures[side].as_array().unwrap();
+        assert_eq!(rates.len(), 2);
+        assert!(rates.iter().all(|rate| rate.as_f64().unwrap() > 0.0));
+    }
+    let [low, high] = [0, 1].map(|end| figures["interval"][end].as_f64().unwrap());
+    assert!((low..=high).contains(&figures["ratio"].as_f64().unwrap()));
+    let is_counted = figures["counters"]["available"].as_bool().unwrap();
+    assert_eq!(figures["counters"]["reason"].is_string(), !is_counted);
+}
+
+#[test]
+fn sides_take_turns_and_what_the_load_prints_decides() {
+    let folder = folder();
+    // Original and patched, then patched and original.
+    let load = recorded(folder.path(), "100 120 122 101 99 121 119 100");
+    let throughput = [
+        "--throughput",
+        "rate ([0-9]+)",
+        "--warm-up",
+        "0",
+        "--rounds",
+        "4",
+    ];
+    let mut arguments = vec!["--load", &load, "--require-gain", "15"];
+    arguments.extend(throughput);
+    let output = verify(folder.path(), &arguments).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines[0],
+        "/usr/bin/redis-server: 4 rounds, original and patched in turn; medians"
+    );
+    assert_eq!(
+        lines[3],
+        "throughput              100.0000      121.0000   +21.0 %"
+    );
+    let line = |name: &str| lines.iter().find(|line| line.starts_with(name)).copied();
+    assert_eq!(
+        line("ratio"),
+        Some("ratio       1.205; 95 % interval 1.184 to 1.227")
+    );
+    assert_eq!(line("verdict"), Some("verdict     faster by +20.5 %"));
+    assert_eq!(output.status.code(), Some(0));
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        warning.contains("never hopped (backend count)"),
+        "{warning}"
+    );
+
+    let load = recorded(folder.path(), "100 120 122 101 99 121 119 100");
+    std::fs::remove_file(folder.path().join("calls")).unwrap();
+    let mut arguments = vec!["--load", &load, "--require-gain", "19"];
+    arguments.extend(throughput);
+    let output = verify(folder.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("a gain of 19 % was required; it may be as low as 18.4 %"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_program_that_ends_by_itself_is_its_own_load_and_no_difference_is_said() {
+    let folder = folder();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let arguments = [
+        "--rounds",
+        "2",
+        "--warm-up",
+        "0",
+        "--throughput",
+        "v=([0-9]+)",
+        "--json",
+    ];
+    command
+        .current_dir(folder.path())
+        .args(["verify", "--plan", "split.toml"])
+        .args(arguments)
+        .args(["--require-gain", "0", "--", SERVER, "--version"]);
+    let output = command.output().unwrap();
+    let figures = figures(&output);
+    assert_eq!(figures["original"], figures["patched"]);
+    assert_eq!(figures["interval"], serde_json::json!([1.0, 1.0]));
+    assert_eq!(figures["verdict"], "no-difference");
+    assert_eq!(figures["is_met"], true, "no loss was all that was required");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn every_way_not_to_measure_has_its_exit_code_and_remedy() {
+    let folder = folder();
+    let failed = |arguments: &[&str], code: i32, word: &str| {
+        let output = verify(folder.path(), arguments).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(word) && said.contains("remedy: "), "{said}");
+    };
+    failed(&["--load", "echo no >&2; exit 9"], 7, "    no\n");
+    failed(
+        &["--load", "redis-cli -s socket shutdown nosave"],
+        7,
+        "the server ended, exit",
+    );
+    failed(
+        &["--load", "true", "--ready", "false", "--ready-within", "0"],
+        7,
+        "not ready within",
+    );
+    failed(
+        &["--load", "echo", "--throughput", "(1)"],
+        3,
+        "has no match",
+    );
+    failed(
+        &["--load", "true", "--count", "call"],
+        3,
+        "it was never called",
+    );
+    failed(
+        &["--load", "true", "--count", "main"],
+        2,
+        "processCommand, call",
+    );
+    failed(&["--load", "true", "--trace", "nowhere"], 3, "nowhere");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    failed(
+        &["--load", "true", "--ready-port", &port],
+        3,
+        "before the server is started",
+    );
+    let code = |arguments: &[&str]| {
+        verify(folder.path(), arguments)
+            .output()
+            .unwrap()
+            .status
+            .code()
+    };
+    assert_eq!(code(&["--rounds", "1"]), Some(2));
+    assert_eq!(code(&["--throughput", "[0-9]+"]), Some(2), "no group");
+}
+
+#[test]
+fn after_an_interrupt_neither_server_nor_load_is_left() {
+    let folder = folder();
+    let load = "echo $$ > load; touch started; exec sleep 1000";
+    let mut command = verify(folder.path(), &["--load", load]);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !folder.path().join("started").exists() {
+        assert_eq!(
+            child.try_wait().unwrap(),
+            None,
+            "it ended before the load began"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let load = std::fs::read_to_string(folder.path().join("load")).unwrap();
+    assert!(
+        !Path::new("/proc").join(load.trim()).exists(),
+        "the load goes on"
+    );
+    let socket = std::os::unix::net::UnixStream::connect(folder.path().join("socket"));
+    assert!(socket.is_err(), "the server goes on");
+}
