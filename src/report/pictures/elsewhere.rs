@@ -180,25 +180,18 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
     drawing.curve(&points, "own");
     let here = f64::from(machine.hop_cost_cycles);
     let pays = even.filter(|even| *even > 0.0);
-    let marks = [("break-even", pays), (machine.name.as_str(), Some(here))];
+    let mut marks = [("break-even", pays), (machine.name.as_str(), Some(here))];
+    // The dearest stands highest, so that no label crosses another's line.
+    marks.sort_by(|(_, a), (_, b)| b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0)));
     for (row, (name, cost)) in marks.iter().enumerate() {
         let Some(cost) = cost.filter(|cost| (COSTS[0]..COSTS[1]).contains(cost)) else {
             continue;
         };
         let y = 9.0 + row as f64 * 12.0;
         let x = across(cost);
-        drawing.line((x, y - 8.0), (x, top + HEIGHT), "limit");
+        drawing.line((x, y - 9.0), (x, top + HEIGHT), "limit");
         let said = format!("{name}: {}", grouped(cost as u64));
-        // The dearer one stands right of its line while there is room, so that none crosses another.
-        let is_dearer = marks
-            .iter()
-            .all(|(_, other)| other.is_none_or(|other| cost >= other));
-        let is_right = is_dearer && x + 7.0 * (said.len() as f64 + 1.0) < WIDTH;
-        let (class, beside) = match is_right {
-            true => ("small", 4.0),
-            false => ("small end", -4.0),
-        };
-        drawing.text(x + beside, y, class, &said);
+        drawing.text(x - 4.0, y, "small end", &said);
     }
     drawing.y = top + HEIGHT + BAR;
     for cost in [100.0, 1_000.0, 10_000.0, 100_000.0] {
