@@ -143,6 +143,12 @@ pub fn machines(explained: &Explanation<'_>, space: &Space) -> Picture {
 /// Hop costs that the axis spans, in cycles.
 const COSTS: [f64; 2] = [100.0, 100_000.0];
 
+/// Where a cost lies on the axis.
+fn across(cost: f64) -> f64 {
+    let [cheapest, dearest] = COSTS.map(f64::ln);
+    (cost.ln() - cheapest) / (dearest - cheapest) * WIDTH
+}
+
 /// What a hop may cost.
 pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
     let (machine, (before, _), (after, _)) =
@@ -153,7 +159,6 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
     let ratio =
         |cost: f64| (unpaid + after.hops as f64 * cost) / before.counters.cycles.max(1) as f64;
     let [cheapest, dearest] = COSTS.map(f64::ln);
-    let across = |cost: f64| (cost.ln() - cheapest) / (dearest - cheapest) * WIDTH;
     let top = 24.0;
     // From half to one and a half of one core's cycles.
     let upwards = |ratio: f64| top + HEIGHT - (ratio.clamp(0.5, 1.5) - 0.5) * HEIGHT;
@@ -175,15 +180,18 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
     drawing.curve(&points, "own");
     let here = f64::from(machine.hop_cost_cycles);
     let pays = even.filter(|even| *even > 0.0);
-    let marks = [("break-even", pays), (machine.name.as_str(), Some(here))];
-    for (row, (name, cost)) in marks.into_iter().enumerate() {
+    let mut marks = [("break-even", pays), (machine.name.as_str(), Some(here))];
+    // The dearest stands highest, so that no label crosses another's line.
+    marks.sort_by(|(_, a), (_, b)| b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0)));
+    for (row, (name, cost)) in marks.iter().enumerate() {
         let Some(cost) = cost.filter(|cost| (COSTS[0]..COSTS[1]).contains(cost)) else {
             continue;
         };
         let y = 9.0 + row as f64 * 12.0;
-        drawing.line((across(cost), y), (across(cost), top + HEIGHT), "limit");
-        let said = format!("{name}: {} ", grouped(cost as u64));
-        drawing.text(across(cost) - 3.0, y, "small end", &said);
+        let x = across(cost);
+        drawing.line((x, y - 9.0), (x, top + HEIGHT), "limit");
+        let said = format!("{name}: {}", grouped(cost as u64));
+        drawing.text(x - 4.0, y, "small end", &said);
     }
     drawing.y = top + HEIGHT + BAR;
     for cost in [100.0, 1_000.0, 10_000.0, 100_000.0] {

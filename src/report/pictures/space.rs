@@ -11,7 +11,7 @@ use crate::number::{change_between, grouped};
 use corehop_simulator::Replay;
 
 /// Room for the names of bars.
-const NAMES: f64 = 62.0;
+const NAMES: f64 = 74.0;
 
 /// Bars of the distribution.
 const BINS: usize = 48;
@@ -120,7 +120,7 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
     let head = ["function", "instead", "misses", "change", "hops"];
     let mut table = Table::new(&head);
     drawing.legend(&[("own", "L2 misses of a request"), ("limit", "the plan's")]);
-    let top = drawing.y;
+    let limit = NAMES + misses(plan) * scale;
     for (of, placed) in of.zip(&explained.placed) {
         let name = explained.name(of.function);
         drawing.heading(&shortened(name));
@@ -136,6 +136,7 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
         if let Some((other, replay)) = &of.exchanged {
             rows.push(("exchanged", explained.name(*other), replay));
         }
+        let top = drawing.y;
         for (label, instead, replay) in rows {
             let [before, after] = [plan, replay].map(|of| of.counters.l2.misses());
             let change = change_between(before, after);
@@ -153,9 +154,8 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
             let names = [name, instead].map(str::to_owned);
             table.row(names.into_iter().chain(numbers));
         }
+        drawing.line((limit, top - 1.0), (limit, drawing.y - 1.0), "limit");
     }
-    let limit = NAMES + misses(plan) * scale;
-    drawing.line((limit, top + 4.0), (limit, drawing.y), "limit");
     let said = runner_up(explained);
     Picture {
         name: "neighbours".into(),
