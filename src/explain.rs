@@ -182,7 +182,7 @@ fn placed(split: &Split) -> Vec<Placed> {
 
 /// One candidate of each group that no planned function belongs to: hopping at another of a planned
 /// function's group is the same split.
-fn others(candidates: &Candidates, placed: &[Placed]) -> Vec<u32> {
+pub fn others(candidates: &Candidates, placed: &[Placed]) -> Vec<u32> {
     let planned = |function| placed.iter().any(|placed| placed.function == function);
     let mut taken = vec![false; candidates.groups as usize];
     for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {

@@ -5,17 +5,21 @@
 //! style, script and data, and asks nothing of any network. Everything that is drawn is also a
 //! table, and leaves as SVG, CSV or JSON too.
 
+mod calls;
 mod chart;
 mod encode;
 mod escape;
+mod folded;
 mod grid;
 mod output;
 mod page;
 mod pass;
+mod perfetto;
 mod pictured;
 mod pictures;
 mod regions;
 mod repeat;
+mod space;
 mod table;
 
 use crate::explain::{Explanation, Question, machine_of};
@@ -28,16 +32,21 @@ use clap::Args;
 use corehop_plans::Plan;
 use corehop_simulator::detail::Attribution;
 use corehop_traces::Trace;
+use folded::Folded;
 use output::OutputArguments;
+use pass::Listener;
+use perfetto::Timeline;
 use pictured::{Pictured, Pictures};
-use pictures::{Picture, accesses, misses, split};
+use pictures::{Picture, accesses, elsewhere, misses, space as of_space, split};
+use space::Space;
 use std::path::{Path, PathBuf};
 
 /// Show a plan as a page to look at: accesses, misses, the split, the space searched
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop report split.toml bank.trace -o report.html
-         corehop report split.toml -o report.html --requests 130,140-143")]
+         corehop report split.toml -o report.html --requests 130,140-143
+         corehop report split.toml --perfetto calls.json --folded misses.folded --requests 130")]
 pub struct Arguments {
     /// The plan to report on
     plan: PathBuf,
@@ -55,6 +64,9 @@ pub struct Arguments {
     /// spread
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
+    /// Leave out the space searched, which takes longer than all else
+    #[arg(long)]
+    quick: bool,
     #[command(flatten)]
     jobs: Jobs,
 }
@@ -65,6 +77,8 @@ struct Report<'a> {
     plan_path: &'a Path,
     pictured: &'a [Pictured],
     attribution: &'a Attribution,
+    /// Unless it was left out.
+    space: Option<Space>,
 }
 
 /// The pictures by section.
@@ -72,6 +86,7 @@ struct Sections {
     accesses: Vec<Picture>,
     misses: Vec<Picture>,
     split: Vec<Picture>,
+    space: Vec<Picture>,
 }
 
 /// Functions in the table of functions.
@@ -97,7 +112,22 @@ impl Report<'_> {
                 split::shared(explained),
                 split::lost(explained),
             ],
+            space: self.space_pictures(),
         }
+    }
+
+    fn space_pictures(&self) -> Vec<Picture> {
+        let explained = self.explained;
+        let mut shown = vec![elsewhere::hop_cost(explained)];
+        if let Some(space) = &self.space {
+            shown.push(of_space::splits(space));
+            if !space.cores.is_empty() {
+                shown.push(elsewhere::cores(explained, &space.cores));
+            }
+            shown.push(of_space::neighbours(explained));
+            shown.push(elsewhere::machines(explained, space));
+        }
+        shown
     }
 }
 
@@ -125,20 +155,45 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         plan: &plan,
         plan_path: &arguments.plan,
         warm_up: arguments.warm_up,
-        neighbours: false,
+        neighbours: !arguments.quick && arguments.outputs.needs_pictures(),
     };
     let explained = question.answer(&bar)?;
     let shown = shown(arguments, &explained)?;
     let mut pictures = Pictures::new(&explained, &shown);
-    let calls = pass::calls(&trace, &explained.split, false)?;
-    pass::run(&explained, calls.as_ref(), &mut [&mut pictures], &bar)?;
+    let outputs = &arguments.outputs;
+    let calls = pass::calls(&trace, &explained.split, outputs.needs_calls())?;
+    let known = calls.as_ref();
+    let mut folded = outputs
+        .folded
+        .as_ref()
+        .and(known)
+        .map(|calls| Folded::new(&trace, calls));
+    let timeline = |calls| Timeline::new(&trace, calls, &shown);
+    let mut timeline = outputs.perfetto.as_ref().and(known).map(timeline);
+    let mut listeners: Vec<&mut dyn Listener> = vec![&mut pictures];
+    listeners.extend(folded.iter_mut().map(|folded| folded as &mut dyn Listener));
+    listeners.extend(
+        timeline
+            .iter_mut()
+            .map(|timeline| timeline as &mut dyn Listener),
+    );
+    pass::run(&explained, known, &mut listeners, &bar)?;
+    let folded = folded.map(|folded| folded.text());
+    outputs.write_calls(folded, timeline.map(Timeline::text))?;
+    if !outputs.needs_pictures() {
+        return Ok(());
+    }
     let most = (MOST_CELLS / shown.len().max(1)).min(MOST_CELLS_OF_ONE);
     let (pictured, attribution) = pictures.finish(&trace, most);
+    let space = (!arguments.quick)
+        .then(|| Space::of(&explained, &bar))
+        .transpose()?;
     let report = Report {
         explained: &explained,
         plan_path: &arguments.plan,
         pictured: &pictured,
         attribution: &attribution,
+        space,
     };
     arguments.outputs.write(&report, &report.sections())
 }

@@ -62,6 +62,18 @@ impl Drawing {
         .expect("writing to a string");
     }
 
+    /// A line through points.
+    pub fn curve(&mut self, points: &[(f64, f64)], class: &str) {
+        let points = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}"));
+        let points: Vec<String> = points.collect();
+        let points = points.join(" ");
+        write!(
+            self.body,
+            "<polyline points=\"{points}\" class=\"{class}\"/>"
+        )
+        .expect("writing to a string");
+    }
+
     /// Shapes in SVG's own short form.
     pub fn path(&mut self, shapes: &str, class: &str) {
         write!(self.body, "<path d=\"{shapes}\" class=\"{class}\"/>").expect("writing to a string");
@@ -122,6 +134,9 @@ impl Drawing {
         )
     }
 }
+
+/// Height of a plot.
+pub const HEIGHT: f64 = 150.0;
 
 /// Height of a bar.
 pub const BAR: f64 = 14.0;

@@ -4,6 +4,7 @@
 //! and every file is written whole or not at all.
 
 use super::pictures::Picture;
+use super::space::Space;
 use super::{FUNCTIONS, Report, Sections, encode, page, repeat};
 use crate::explain;
 use crate::failure::{Exit, Failure};
@@ -13,11 +14,14 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// What can be asked for instead of a page, or beside it.
+const OTHERS: [&str; 5] = ["svg", "csv", "json", "perfetto", "folded"];
+
 /// The options that say so.
 #[derive(Args)]
 pub struct OutputArguments {
     /// Where to write the page
-    #[arg(short, long, value_name = "HTML", required_unless_present_any = ["svg", "csv", "json"])]
+    #[arg(short, long, value_name = "HTML", required_unless_present_any = OTHERS)]
     output: Option<PathBuf>,
     /// Write the pictures into this folder, as SVG files for papers
     #[arg(long, value_name = "FOLDER")]
@@ -25,6 +29,12 @@ pub struct OutputArguments {
     /// Write the numbers behind the pictures into this folder, as CSV files
     #[arg(long, value_name = "FOLDER")]
     csv: Option<PathBuf>,
+    /// Write the timeline of the requests that --requests names, as JSON for Perfetto and Chrome
+    #[arg(long, value_name = "FILE", requires = "requests")]
+    pub perfetto: Option<PathBuf>,
+    /// Write L2 misses by call stack, folded as flame graphs read them
+    #[arg(long, value_name = "FILE")]
+    pub folded: Option<PathBuf>,
     /// Print one JSON object with all numbers
     #[arg(long)]
     json: bool,
@@ -36,11 +46,39 @@ pub struct OutputArguments {
 impl OutputArguments {
     /// Finds out before the replays that their result could not be kept.
     pub fn check(&self) -> Result<(), Failure> {
-        if let Some(page) = &self.output {
-            check_file(page, self.force)?;
+        for file in [&self.output, &self.perfetto, &self.folded]
+            .into_iter()
+            .flatten()
+        {
+            check_file(file, self.force)?;
         }
         for folder in [&self.svg, &self.csv].into_iter().flatten() {
             std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether something asks for call stacks.
+    pub fn needs_calls(&self) -> bool {
+        self.perfetto.is_some() || self.folded.is_some()
+    }
+
+    /// Whether something shows pictures or their numbers.
+    pub fn needs_pictures(&self) -> bool {
+        self.output.is_some() || self.svg.is_some() || self.csv.is_some() || self.json
+    }
+
+    /// Writes what call stacks tell.
+    pub fn write_calls(
+        &self,
+        folded: Option<String>,
+        timeline: Option<String>,
+    ) -> Result<(), Failure> {
+        let files = [(&self.folded, folded), (&self.perfetto, timeline)];
+        for (path, text) in files {
+            if let (Some(path), Some(text)) = (path, text) {
+                write(path, &text)?;
+            }
         }
         Ok(())
     }
@@ -82,9 +120,8 @@ impl OutputArguments {
 
 impl Sections {
     fn all(&self) -> impl Iterator<Item = &Picture> {
-        [&self.accesses, &self.misses, &self.split]
-            .into_iter()
-            .flatten()
+        let sections = [&self.accesses, &self.misses, &self.split, &self.space];
+        sections.into_iter().flatten()
     }
 }
 
@@ -94,6 +131,7 @@ fn json(report: &Report<'_>) -> Value {
     let pictured = report.pictured.iter();
     let pictured = pictured.map(|of| encode::summary(of, report.explained.trace));
     object["pictured"] = pictured.collect();
+    object["space"] = report.space.as_ref().map(Space::json).into();
     object["repeat"] = repeat::json(report);
     object
 }

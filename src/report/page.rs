@@ -41,6 +41,7 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         ("subject", escaped(&subject)),
         ("misses", figures(&sections.misses)),
         ("split", figures(&sections.split)),
+        ("space", space(report, sections)),
         ("repeat", repeat::html(report)),
         ("data", json_in_script(&data(report))),
         ("script", script),
@@ -91,6 +92,23 @@ fn verdict(report: &Report<'_>) -> String {
         per_request(was),
         per_request(after.hops)
     )
+}
+
+/// What else could have been done, or how to ask for it.
+fn space(report: &Report<'_>, sections: &Sections) -> String {
+    let plan = &report.explained.plan;
+    let also = format!(
+        "<p>To prove an optimum or to sweep machines: <code>corehop partition --cores {} \
+         --sweep</code>.</p>",
+        plan.cores
+    );
+    let left_out = match report.space {
+        Some(_) => "",
+        None => {
+            "<p>Left out by <code>--quick</code>: other splits, numbers of cores, machines.</p>"
+        }
+    };
+    format!("{left_out}{}{also}", figures(&sections.space))
 }
 
 /// Pictures with their tables.

@@ -2,7 +2,9 @@
 //! stands for it where it is not seen, and the table of its numbers.
 
 pub mod accesses;
+pub mod elsewhere;
 pub mod misses;
+pub mod space;
 pub mod split;
 
 use super::chart::Drawing;

@@ -20,13 +20,18 @@ fn pictures_and_numbers_leave_as_files() {
     let pictures = [
         "accesses-of-request-4",
         "accesses-of-request-5",
+        "cores",
+        "hop-cost",
         "lost-lines",
+        "machines",
         "misses-by-cause",
         "misses-by-core",
         "misses-by-function",
         "misses-by-level",
+        "neighbours",
         "phases",
         "shared-lines",
+        "splits",
         "working-sets",
     ];
     let [svg, csv] = ["svg", "csv"].map(|of| folder.path().join(of));
@@ -82,6 +87,93 @@ fn programs_get_what_explain_tells_and_how_to_repeat_it() {
 }
 
 #[test]
+fn misses_fold_into_call_stacks_that_add_up() {
+    let folder = folder();
+    assert_eq!(said(&folder, &["--folded", "misses"]), "");
+    let text = std::fs::read_to_string(folder.path().join("misses")).unwrap();
+    let name = HOSTILE.replace(';', ":");
+    let line = |place: &str, stack: &str, misses: u32| format!("{place};{stack} {misses}\n");
+    // Of three counted requests; nothing is seen to return, so calls stay open to their end.
+    let one = [
+        ("parse", 27),
+        (&*format!("parse;{name}"), 27),
+        (&format!("parse;{name};commit"), 27),
+    ];
+    let expected: String = one
+        .iter()
+        .map(|(stack, misses)| line("one core", stack, *misses))
+        .collect();
+    assert!(text.starts_with(&expected), "{text}");
+    let missed = |line: &str| line.rsplit(' ').next().unwrap().parse::<u32>().unwrap();
+    let split = text
+        .lines()
+        .filter(|line| line.starts_with("split;core 0;"));
+    assert_eq!(split.map(missed).sum::<u32>(), 30);
+    assert_eq!(text.lines().map(missed).sum::<u32>(), 81 + 30);
+}
+
+#[test]
+fn the_timeline_of_named_requests_has_calls_and_cores() {
+    let folder = folder();
+    let asked = ["--perfetto", "timeline.json", "--requests", "1,4"];
+    assert_eq!(said(&folder, &asked), "");
+    let text = std::fs::read(folder.path().join("timeline.json")).unwrap();
+    let timeline: Value = serde_json::from_slice(&text).unwrap();
+    let events = timeline["traceEvents"].as_array().unwrap();
+    let of = |phase: &'static str| events.iter().filter(move |event| event["ph"] == phase);
+    assert_eq!(of("B").count(), 6);
+    assert_eq!(of("E").count(), 6);
+    let begun = of("B").map(|event| (&event["name"], event["ts"].as_u64().unwrap()));
+    let [parse, hostile, commit] = ["parse", HOSTILE, "commit"].map(Value::from);
+    let expected = [
+        (&parse, 0),
+        (&hostile, 1501),
+        (&commit, 3002),
+        (&parse, 4503),
+        (&hostile, 6004),
+        (&commit, 7505),
+    ];
+    assert!(begun.eq(expected), "{events:?}");
+    let stays =
+        of("X").map(|event| [&event["tid"], &event["ts"], &event["dur"]].map(Value::to_string));
+    let expected = [
+        ["1", "0", "1501"],
+        ["0", "1501", "3002"],
+        ["1", "4503", "1501"],
+    ];
+    let expected = expected.iter().chain([&["0", "6004", "3002"]]);
+    assert!(
+        stays.eq(expected.map(|stay| stay.map(str::to_owned))),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn of_the_space_it_tells_every_split_where_they_are_few() {
+    let folder = folder();
+    assert_eq!(said(&folder, &["--csv", "csv"]), "");
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(folder.path().join("csv").join(name)).unwrap();
+        text.lines()
+            .map(|line| line.split(',').map(str::to_owned).collect())
+            .collect()
+    };
+    // Two of three functions.
+    let splits: Vec<Vec<String>> = read("splits.csv");
+    let counted = splits[1..].iter().map(|row| row[2].parse::<u32>().unwrap());
+    assert_eq!(counted.sum::<u32>(), 3);
+    let cores: Vec<Vec<String>> = read("cores.csv");
+    assert_eq!((cores.len(), cores[1][0].as_str()), (2, "2"));
+    let machines: Vec<Vec<String>> = read("machines.csv");
+    // The plan's own, and eleven that are bundled.
+    assert_eq!((machines.len(), machines[1][0].as_str()), (13, "tiny"));
+    assert_eq!(machines[1][1..3], ["27.00", "10.00"]);
+    assert_eq!(said(&folder, &["--csv", "quick", "--quick"]), "");
+    let quick = names(&folder.path().join("quick"));
+    assert!(quick.contains(&"hop-cost.csv".into()) && !quick.contains(&"splits.csv".into()));
+}
+
+#[test]
 fn what_cannot_be_shown_is_refused_in_words() {
     let folder = folder();
     let refused = |arguments: &[&str], code: i32, said: &str| {
@@ -93,6 +185,7 @@ fn what_cannot_be_shown_is_refused_in_words() {
     refused(&[], 2, "required");
     let none = "there is no complete request 6";
     refused(&["-o", "r.html", "--requests", "2,6"], 2, none);
+    refused(&["--perfetto", "t.json"], 2, "--requests");
     refused(&["-o", "none/r.html"], 4, "none/r.html");
     std::fs::write(folder.path().join("r.html"), "kept").unwrap();
     refused(&["-o", "r.html"], 4, "add --force");

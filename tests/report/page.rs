@@ -215,7 +215,7 @@ fn every_picture_and_control_has_a_name_and_every_picture_a_table() {
     assert_eq!(nameless, 0);
     assert_eq!(
         browser.evaluate("document.querySelectorAll('figure svg').length"),
-        8
+        13
     );
     let landmarks = "['header', 'nav', 'main'].map((of) => document.querySelectorAll(of).length)";
     assert_eq!(browser.evaluate(landmarks), serde_json::json!([1, 1, 1]));
@@ -243,6 +243,7 @@ fn a_page_is_photographed() {
     browser.mouse("mouseMoved", (2.0, 2.0), 0.0);
     look(&mut browser, "misses", "misses");
     look(&mut browser, "split", "split");
+    look(&mut browser, "space", "space");
     browser.prefer("dark");
     look(&mut browser, "dark", "accesses");
     browser.resize(390, 844);

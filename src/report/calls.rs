@@ -1,0 +1,64 @@
+//! Which calls are open: the stack of each thread, as far as a trace tells it.
+//!
+//! A trace has the entries of functions, and where calls return can be found
+//! ([`corehop_traces::Calls`]). A call whose end is not seen, because it began before the recording
+//! or ends after it, ends with its request, so that no stack grows from request to request.
+
+use corehop_traces::{Calls, Execution};
+
+/// A call that has not returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Index of the function.
+    pub function: u32,
+    ends: Option<u64>,
+    request: Option<u32>,
+}
+
+/// The open calls of all threads.
+pub struct OpenCalls<'c> {
+    calls: &'c Calls,
+    threads: Vec<Vec<Open>>,
+}
+
+impl<'c> OpenCalls<'c> {
+    /// `calls` has those of all functions.
+    pub fn new(calls: &'c Calls, threads: usize) -> OpenCalls<'c> {
+        OpenCalls {
+            calls,
+            threads: vec![Vec::new(); threads],
+        }
+    }
+
+    /// An execution comes next: how many calls of its thread have ended before it, and the function
+    /// that it enters.
+    pub fn come(&mut self, execution: &Execution<'_>) -> (usize, Option<u32>) {
+        let (thread, number) = (execution.thread, execution.number);
+        let open = &mut self.threads[thread as usize];
+        let before = open.len();
+        let request = execution.request;
+        let has_ended = |open: &Open| match open.ends {
+            Some(ends) => ends <= number,
+            None => open.request != request,
+        };
+        // Calls end from the inside out, so what one outside has ended takes all inside with it.
+        if let Some(place) = open.iter().position(has_ended) {
+            open.truncate(place);
+        }
+        let ended = before - open.len();
+        if let Some(function) = execution.entry {
+            let ends = self.calls.end_of(thread, number);
+            open.push(Open {
+                function,
+                ends,
+                request,
+            });
+        }
+        (ended, execution.entry)
+    }
+
+    /// The open calls of a thread, the innermost last.
+    pub fn of(&self, thread: u32) -> &[Open] {
+        &self.threads[thread as usize]
+    }
+}

@@ -1,0 +1,115 @@
+//! L2 misses by call stack, as flame graphs read them: `one core;main;parse 12`, a line for each
+//! stack, under `one core` and under each core of the split, so that one graph shows both.
+//!
+//! Stacks repeat millions of times, so each is a node of a tree: its function below its caller's
+//! node. What a thread does costs one step in the tree at an entry, and one sum at a miss.
+
+use super::calls::OpenCalls;
+use super::pass::{Listener, Step};
+use crate::name::of_owner;
+use corehop_simulator::detail::Attribution;
+use corehop_traces::{Calls, Trace};
+use std::collections::{BTreeMap, HashMap};
+
+/// Stands for the caller of outermost calls.
+const ROOT: u32 = 0;
+
+/// Collects misses, step by step; none before counting starts.
+pub struct Folded<'t> {
+    trace: &'t Trace,
+    attribution: Attribution,
+    open: OpenCalls<'t>,
+    /// By node: its caller, and whose code it is.
+    nodes: Vec<(u32, u32)>,
+    places: HashMap<(u32, u32), u32>,
+    /// By thread: the nodes of its open calls.
+    stacks: Vec<Vec<u32>>,
+    /// By place, where [`ONE_CORE`] is everything on one core, and node.
+    missed: BTreeMap<(u32, u32), u64>,
+}
+
+/// Stands for one core among the cores of a split.
+const ONE_CORE: u32 = u32::MAX;
+
+impl<'t> Folded<'t> {
+    /// `calls` has those of all functions.
+    pub fn new(trace: &'t Trace, calls: &'t Calls) -> Folded<'t> {
+        let threads = trace.threads().len();
+        Folded {
+            trace,
+            attribution: Attribution::of(trace),
+            open: OpenCalls::new(calls, threads),
+            nodes: vec![(ROOT, 0)],
+            places: HashMap::new(),
+            stacks: vec![Vec::new(); threads],
+            missed: BTreeMap::new(),
+        }
+    }
+
+    fn below(&mut self, caller: u32, owner: u32) -> u32 {
+        let next = self.nodes.len() as u32;
+        let node = *self.places.entry((caller, owner)).or_insert(next);
+        if node == next {
+            self.nodes.push((caller, owner));
+        }
+        node
+    }
+
+    /// The lines, in the order of their text.
+    pub fn text(&self) -> String {
+        let mut sums = BTreeMap::<String, u64>::new();
+        for (&(core, node), missed) in &self.missed {
+            let place = match core {
+                ONE_CORE => "one core".to_owned(),
+                core => format!("split;core {core}"),
+            };
+            *sums.entry(place + &self.stack(node)).or_default() += missed;
+        }
+        let line = |(stack, missed): (String, u64)| format!("{stack} {missed}\n");
+        sums.into_iter().map(line).collect()
+    }
+
+    /// The names from the outermost call on, each after a semicolon; those in names would end them.
+    fn stack(&self, mut node: u32) -> String {
+        let mut names = Vec::new();
+        while node != ROOT {
+            let (caller, owner) = self.nodes[node as usize];
+            let name = of_owner(self.trace, self.attribution.owner(owner as usize));
+            names.push(format!(";{}", name.replace([';', '\n', '\r'], ":")));
+            node = caller;
+        }
+        names.reverse();
+        names.concat()
+    }
+}
+
+impl Listener for Folded<'_> {
+    fn step(&mut self, step: &Step<'_>) {
+        let execution = step.execution;
+        let thread = execution.thread as usize;
+        let (ended, entered) = self.open.come(execution);
+        let left = self.stacks[thread].len() - ended;
+        self.stacks[thread].truncate(left);
+        if let Some(function) = entered {
+            let caller = self.stacks[thread].last().copied().unwrap_or(ROOT);
+            let node = self.below(caller, function);
+            self.stacks[thread].push(node);
+        }
+        if !step.counted || !step.touches.iter().any(|touch| touch.missed != [false; 2]) {
+            return;
+        }
+        let owner = self.attribution.owner_of(execution.code_block) as u32;
+        let mut node = self.stacks[thread].last().copied().unwrap_or(ROOT);
+        // Code that nothing was seen to call: after a jump, or in a function without a symbol.
+        if node == ROOT || self.nodes[node as usize].1 != owner {
+            node = self.below(node, owner);
+        }
+        for (place, core) in [ONE_CORE, step.core].into_iter().enumerate() {
+            let missed = step.touches.iter().filter(|touch| touch.missed[place]);
+            let missed = missed.count() as u64;
+            if missed > 0 {
+                *self.missed.entry((core, node)).or_default() += missed;
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The timeline of some requests in the trace event format that Perfetto and Chrome read: calls on
+//! their threads, and on each core what ran there with the plan.
+//!
+//! A trace has no clock, so time is counted in accesses of these requests: a microsecond each.
+//! Calls make many events; whoever asks names the requests.
+
+use super::calls::OpenCalls;
+use super::pass::{Listener, Step};
+use corehop_traces::{Calls, Trace};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Process numbers in the timeline: one for threads, one for cores.
+const THREADS: u32 = 1;
+const CORES: u32 = 2;
+
+/// Time on one core.
+struct Stay {
+    core: u32,
+    request: u32,
+    thread: u32,
+    begins: u64,
+    ends: u64,
+    missed: [u64; 2],
+}
+
+/// Collects events, step by step.
+pub struct Timeline<'t> {
+    trace: &'t Trace,
+    open: OpenCalls<'t>,
+    requests: BTreeSet<u32>,
+    /// By thread: how many of its open calls have begun in the timeline.
+    begun: Vec<usize>,
+    now: u64,
+    events: Vec<Value>,
+    stays: Vec<Stay>,
+}
+
+impl<'t> Timeline<'t> {
+    /// `calls` has those of all functions.
+    pub fn new(trace: &'t Trace, calls: &'t Calls, requests: &[u32]) -> Timeline<'t> {
+        let threads = trace.threads().len();
+        Timeline {
+            trace,
+            open: OpenCalls::new(calls, threads),
+            requests: requests.iter().copied().collect(),
+            begun: vec![0; threads],
+            now: 0,
+            events: Vec::new(),
+            stays: Vec::new(),
+        }
+    }
+
+    fn end(&mut self, thread: u32, calls: usize) {
+        let begun = &mut self.begun[thread as usize];
+        let calls = calls.min(*begun);
+        *begun -= calls;
+        let now = self.now;
+        let end = || json!({ "ph": "E", "pid": THREADS, "tid": thread, "ts": now });
+        self.events.extend(std::iter::repeat_with(end).take(calls));
+    }
+
+    fn begin(&mut self, thread: u32, function: u32) {
+        let name = &self.trace.functions()[function as usize].name;
+        self.begun[thread as usize] += 1;
+        self.events.push(json!({
+            "ph": "B", "pid": THREADS, "tid": thread, "ts": self.now, "name": name,
+        }));
+    }
+
+    fn stay(&mut self, step: &Step<'_>, request: u32) {
+        let (core, thread) = (step.core, step.execution.thread);
+        let same = |stay: &&mut Stay| (stay.core, stay.request) == (core, request);
+        if self.stays.last_mut().filter(same).is_none() {
+            self.stays.push(Stay {
+                core,
+                request,
+                thread,
+                begins: self.now,
+                ends: self.now,
+                missed: [0; 2],
+            });
+        }
+        self.now += step.touches.len() as u64;
+        let stay = self
+            .stays
+            .last_mut()
+            .expect("one was pushed at the latest now");
+        stay.ends = self.now;
+        for touch in step.touches {
+            for (sum, missed) in stay.missed.iter_mut().zip(touch.missed) {
+                *sum += u64::from(missed);
+            }
+        }
+    }
+
+    /// The file.
+    pub fn text(mut self) -> String {
+        for thread in 0..self.begun.len() {
+            self.end(thread as u32, usize::MAX);
+        }
+        let name = |process: u32, name: &str| {
+            json!({
+                "ph": "M", "pid": process, "tid": 0, "name": "process_name",
+                "args": { "name": name },
+            })
+        };
+        let mut events = vec![
+            name(THREADS, "calls by thread; a microsecond is an access"),
+            name(CORES, "cores of the split"),
+        ];
+        events.append(&mut self.events);
+        events.extend(self.stays.iter().map(|stay| {
+            let [one, split] = stay.missed;
+            json!({
+                "ph": "X", "pid": CORES, "tid": stay.core, "ts": stay.begins,
+                "dur": stay.ends - stay.begins,
+                "name": format!("request {} of thread {}", stay.request, stay.thread),
+                "args": { "L2 misses, one core": one, "L2 misses, split": split },
+            })
+        }));
+        json!({ "displayTimeUnit": "ns", "traceEvents": events }).to_string()
+    }
+}
+
+impl Listener for Timeline<'_> {
+    fn step(&mut self, step: &Step<'_>) {
+        let execution = step.execution;
+        let thread = execution.thread;
+        let before = self.open.of(thread).len();
+        let (ended, entered) = self.open.come(execution);
+        let shown = execution
+            .request
+            .filter(|request| self.requests.contains(request));
+        let Some(request) = shown else {
+            // What was open when the request ended ends with it here.
+            self.end(thread, usize::MAX);
+            return;
+        };
+        if self.begun[thread as usize] == 0 {
+            // Calls that were open before the timeline begin with it.
+            let outer: Vec<u32> = self
+                .open
+                .of(thread)
+                .iter()
+                .map(|open| open.function)
+                .collect();
+            outer
+                .iter()
+                .for_each(|&function| self.begin(thread, function));
+        } else {
+            debug_assert_eq!(self.begun[thread as usize], before);
+            self.end(thread, ended);
+            entered
+                .into_iter()
+                .for_each(|function| self.begin(thread, function));
+        }
+        self.stay(step, request);
+    }
+}
