@@ -87,7 +87,7 @@ def starts_after_a_call(entry: FDE) -> bool:
     first_row = [*entry.cie.instructions, *before_first_advance(entry.instructions)]
     register, offset = None, None
     for instruction in first_row:
-        match instruction.opcode:
+        match int(instruction.opcode):
             case DW_CFA.def_cfa:
                 register, offset = instruction.args
             case DW_CFA.def_cfa_register:
@@ -104,7 +104,7 @@ def before_first_advance(
 ) -> Iterable[CallFrameInstruction]:
     """Give the instructions that describe the first row."""
     for instruction in instructions:
-        is_short_advance = instruction.opcode & PRIMARY == DW_CFA.advance_loc
-        if is_short_advance or instruction.opcode in ADVANCES:
+        opcode = int(instruction.opcode)
+        if opcode & PRIMARY == DW_CFA.advance_loc or opcode in ADVANCES:
             return
         yield instruction
