@@ -7,7 +7,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/tests
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
-.PHONY: help demo test test-long bench-hop bench-staged bench-replay bench-search \
+.PHONY: help demo test test-long bench-hop bench-record bench-staged bench-replay bench-search \
 	build sample fuzz soak clean
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo 'make test-long  holds the simulator to its oracle on COREHOP_CASES (1000000) random cases'
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
+	@echo 'make bench-record  what recording costs redis, mariadbd and sqlite3, and prints a table'
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
@@ -47,6 +48,9 @@ test-long:
 
 bench-hop:
 	@cargo bench --locked --bench hop -- --whole
+
+bench-record: build
+	@cargo bench --locked --bench recording -- --whole
 
 bench-staged:
 	@cargo bench --locked --bench staged -- --whole

@@ -13,10 +13,14 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop check bank.trace
-A damaged or cut-off trace ends with exit code 1, a file that is no trace at all with 3.")]
+A damaged or cut-off trace ends with exit code 1, a file that is no trace at all with 3. What a
+killed recording leaves is cut off: corehop check --partial bank.trace.partial")]
 pub struct Arguments {
     /// The trace, finished or not
     trace: PathBuf,
+    /// Find nothing wrong with a trace that only lacks its end
+    #[arg(long)]
+    partial: bool,
     /// Print one JSON object instead
     #[arg(long)]
     json: bool,
@@ -33,22 +37,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(first) = report.findings.first() else {
         return Ok(());
     };
+    let only_cut = report.after_damage.is_empty()
+        && report
+            .findings
+            .iter()
+            .all(|finding| finding.violation.rule == Rule::End);
+    if only_cut && arguments.partial {
+        return Ok(());
+    }
     let path = arguments.trace.display();
     let (rule, offset) = (first.violation.rule.name(), first.offset);
     let failure = Failure::new(
         Exit::Findings,
         format!("{path}: breaks the rule `{rule}` at byte {offset}"),
     );
-    let only_cut = report
-        .findings
-        .iter()
-        .all(|f| f.violation.rule == Rule::End);
-    Err(
-        failure.remedy(match only_cut && report.after_damage.is_empty() {
-            true => "use it as it is, up to its last whole block, or record it again",
-            false => "copy it again from where it was whole, or record it again",
-        }),
-    )
+    Err(failure.remedy(match only_cut {
+        true => "use it as it is, up to its last whole block, or record it again",
+        false => "copy it again from where it was whole, or record it again",
+    }))
 }
 
 fn as_json(arguments: &Arguments, report: &Report) -> Value {

@@ -8,7 +8,7 @@ use crate::number::grouped;
 use crate::progress::Bar;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
-use corehop_traces::{EndReason, Ending, Kind, Trace};
+use corehop_traces::{EndReason, Ending, Kind, Note, Trace};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -119,6 +119,29 @@ fn complete_count(trace: &Trace) -> usize {
     trace.requests().iter().filter(|r| r.complete).count()
 }
 
+/// Which of the server's requests these are, where they are not simply the first.
+fn numbers(trace: &Trace) -> Option<String> {
+    const SHOWN: usize = 8;
+    let numbers: Option<Vec<u64>> = trace.requests().iter().map(|r| r.number).collect();
+    let numbers = numbers?;
+    if numbers.iter().copied().eq(1..=numbers.len() as u64) {
+        return None;
+    }
+    let shown: Vec<String> = numbers.iter().take(SHOWN).copied().map(grouped).collect();
+    let more = if numbers.len() > SHOWN { ", ..." } else { "" };
+    Some(format!("of those served: {}{more}", shown.join(", ")))
+}
+
+/// The numbers of the requests, and what the user noted between them.
+fn notes(trace: &Trace) -> impl Iterator<Item = (&'static str, String)> {
+    let note = |note: &Note| {
+        let requests = grouped(note.requests);
+        ("note", format!("after {requests} requests: {}", note.text))
+    };
+    let numbers = numbers(trace).map(|numbers| ("", numbers));
+    numbers.into_iter().chain(trace.notes().iter().map(note))
+}
+
 /// How the recording ended: a word for scripts and a sentence for people.
 fn ending(trace: &Trace) -> (&'static str, String) {
     match trace.ending() {
@@ -202,6 +225,12 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "code_blocks": trace.code_blocks().len(),
         "requests": trace.requests().len(),
         "complete_requests": complete_count(trace),
+        "request_numbers": trace.requests().iter().map(|r| r.number).collect::<Vec<_>>(),
+        "notes": trace
+            .notes()
+            .iter()
+            .map(|note| json!({"requests": note.requests, "text": note.text}))
+            .collect::<Value>(),
         "accesses_per_request": spread,
         "executions": trace.execution_count(),
         "accesses": activity.accesses(),
@@ -287,6 +316,7 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String 
         }
         None => line("requests", &format!("{all}, none of them complete")),
     }
+    notes(trace).for_each(|(name, value)| line(name, &value));
     line("executions", &grouped(trace.execution_count()));
     let [fetches, loads, stores] = [activity.fetches, activity.loads, activity.stores].map(grouped);
     let accesses = grouped(activity.accesses());

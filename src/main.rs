@@ -4,6 +4,7 @@
 
 mod candidates;
 mod check;
+mod control;
 mod counters;
 mod doctor;
 mod explain;
@@ -48,6 +49,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Record(record::Arguments),
+    Control(control::Arguments),
     Info(info::Arguments),
     Check(check::Arguments),
     Export(export::Arguments),
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
     }
     let outcome = match command {
         Command::Record(arguments) => record::run(&arguments),
+        Command::Control(arguments) => control::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),

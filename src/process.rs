@@ -40,15 +40,6 @@ impl Process {
         self.status
     }
 
-    /// Its resident memory in bytes; 0 once it has ended.
-    pub fn resident_bytes(&self) -> u64 {
-        let path = format!("/proc/{}/status", self.child.id());
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
-        kibibytes.unwrap_or(0u64) * 1024
-    }
-
     /// Asks it to end and waits until it has, killing it after a while, or at once when `hurry`
     /// says so.
     pub fn end(&mut self, hurry: impl Fn() -> bool) {

@@ -5,7 +5,10 @@
 //! turns words into a trace, `marker` and `modules` know the binaries.
 
 mod binary;
+mod choice;
 mod command;
+pub mod control;
+mod gauge;
 mod marker;
 mod modules;
 mod progress;
@@ -18,10 +21,13 @@ use crate::process::Process;
 use crate::progress::during;
 use crate::voice;
 use clap::Args;
+use control::Ear;
 use corehop_ring::{Memory, Settings};
 use corehop_traces::{EndReason, Header, Summary, Writer, WriterOptions, partial_path};
+use gauge::Gauge;
 use modules::Modules;
 use session::{INTERRUPTS, Over, Session};
+use std::fmt::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -39,7 +45,10 @@ Example: corehop record -o bank.trace --request-at dispatch_command --requests 2
 A request is what one thread does from one entry of FUNCTION to its next. Nothing is recorded before
 the first. With --requests, requests 1 to N are recorded to their end, each by the next one on its
 thread, the thread's end, or the server falling idle; send at least one more than N on each
-connection, so that none is cut short. Keep the server in the foreground.")]
+connection, so that none is cut short. Keep the server in the foreground.
+With --of, N requests are chosen by chance among the first M, and only they slow the server down,
+but for about a second each time that it is instrumented anew. `corehop control` starts and stops
+a recording that runs. Killed recordings leave TRACE.partial, which is a trace.")]
 pub struct Arguments {
     /// Where to write the trace
     #[arg(short, long, value_name = "TRACE")]
@@ -53,7 +62,20 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
 
-    /// End the recording, and the server, when the server's resident memory exceeds this
+    /// Choose these requests by chance among the first M, and record no others
+    #[arg(long, value_name = "M", requires = "requests",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    of: Option<u64>,
+
+    /// What the choice follows from: the same seed chooses the same numbers
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "of")]
+    seed: u64,
+
+    /// Record nothing until `corehop control start` says so
+    #[arg(long)]
+    paused: bool,
+
+    /// End the recording, and the server, when both take more resident memory than this
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     memory_limit: u64,
 
@@ -93,8 +115,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         marker.path.display(),
         marker.file_offset
     ));
-    let (memory, file) = share_memory(arguments, &marker)?;
+    control::refuse_second(&arguments.output)?;
+    let listed = choice::numbers(arguments.requests, arguments.of, arguments.seed)?;
+    let (memory, file) = share_memory(arguments, &listed, &marker)?;
     let writer = create_trace(arguments, &tools)?;
+    let ear = Ear::open(&arguments.output);
     let mut transcript = Transcript::new(writer, Modules::new(&program.resolved));
     let listening = ctrlc::set_handler(|| {
         INTERRUPTS.fetch_add(1, Ordering::Relaxed);
@@ -109,14 +134,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::new(Exit::Missing, message).remedy("`corehop doctor` tries it")
     });
     let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
+    let gauge = Gauge::new(&arguments.output, server.id(), arguments.requests);
     let over = Session {
         memory: &memory,
         server: &mut server,
         memory_limit_bytes: arguments.memory_limit.saturating_mul(MIB),
-        request_limit: memory.settings().request_limit,
+        gauge: &gauge,
+        ear: ear.as_ref(),
     }
     .run(&mut transcript);
     let finished = finish_trace(arguments, &memory, transcript, &over);
+    drop(ear);
+    if let (Err(failure), Over::Failed(_)) = (&finished, &over) {
+        voice::warn(&format!(
+            "recording has stopped, and the server goes on: {failure}"
+        ));
+    }
     finish_server(arguments, &mut server, &over);
     finished
 }
@@ -141,16 +174,20 @@ fn check_output(arguments: &Arguments) -> Result<(), Failure> {
 
 fn share_memory(
     arguments: &Arguments,
+    listed: &[u64],
     marker: &marker::Marker,
 ) -> Result<(Memory, OwnedFd), Failure> {
     let settings = Settings {
         request_limit: arguments.requests.unwrap_or(u64::MAX),
+        listed: listed.len() as u32,
         ..Settings::default()
     };
     let shared = Memory::create(&settings);
     let (memory, file) = shared.map_err(|error| {
         Failure::new(Exit::Missing, error).remedy("`corehop doctor` says how much memory is free")
     })?;
+    memory.set_listed(listed);
+    memory.set_paused(arguments.paused);
     memory.set_marker(&marker.path.to_string_lossy(), marker.file_offset);
     Ok((memory, file))
 }
@@ -209,7 +246,7 @@ fn finish_trace(
     }
     let summary = transcript.into_writer().finish(reason);
     let summary = summary.map_err(|error| failed(&error))?;
-    say(output, &summary, over);
+    say(arguments, &summary, over);
     match over {
         Over::Requests => Ok(()),
         Over::Server(status) if status.success() => Ok(()),
@@ -227,17 +264,21 @@ fn finish_trace(
     }
 }
 
-fn say(output: &Path, summary: &Summary, over: &Over) {
-    let why = match over {
+fn say(arguments: &Arguments, summary: &Summary, over: &Over) {
+    let mut why = match over {
         Over::Requests => "as asked",
         Over::Server(_) => "until the server ended",
         Over::Interrupted => "until interrupted",
         Over::Memory(_) => "until the memory limit",
         Over::Failed(_) => "until it failed",
-    };
+    }
+    .to_owned();
+    if let Some(of) = arguments.of {
+        let _ = write!(why, " of {of}, chosen with seed {}", arguments.seed);
+    }
     voice::say(&format!(
         "{}: {} requests {why}, {} accesses, {}",
-        output.display(),
+        arguments.output.display(),
         summary.requests,
         progress::millions(summary.accesses),
         indicatif::HumanBytes(summary.size_bytes),
@@ -269,7 +310,7 @@ fn nothing_recorded(arguments: &Arguments, memory: &Memory, over: &Over) -> Fail
 
 fn too_much(bytes: u64, arguments: &Arguments) -> String {
     format!(
-        "the server took {} MiB of memory, more than --memory-limit {}",
+        "server and recorder took {} MiB of memory, more than --memory-limit {}",
         bytes / MIB,
         arguments.memory_limit
     )
@@ -285,7 +326,12 @@ fn memory_failure(bytes: u64, arguments: &Arguments) -> Failure {
 /// Ends the server, unless it may run on: then waits until it has ended by itself.
 fn finish_server(arguments: &Arguments, server: &mut Process, over: &Over) {
     let interrupts = || INTERRUPTS.load(Ordering::Relaxed);
-    if arguments.keep_running && matches!(over, Over::Requests | Over::Failed(_)) {
+    let runs_on = match over {
+        Over::Requests => arguments.keep_running,
+        Over::Failed(_) => true,
+        _ => false,
+    };
+    if runs_on {
         while server.ended().is_none() && interrupts() == 0 {
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -100,6 +100,7 @@ mod tests {
         (0..count)
             .map(|i| Request {
                 thread: 0,
+                number: None,
                 complete: i + 1 < count,
             })
             .collect()

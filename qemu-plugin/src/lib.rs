@@ -3,73 +3,39 @@
 //!
 //! An instrumented server is some five times slower than a bare one even if its callbacks return
 //! at once, and starting mariadbd alone takes 150 million accesses. So nothing is instrumented but
-//! the code block at the request marker until that runs; then `qemu_plugin_reset` drops all
-//! translated code, what runs from there on is instrumented, and when the last request has ended
-//! another reset takes the instrumentation away again. `translation` decides what is instrumented,
-//! `vcpu` is what runs then; both write through `corehop_ring`, which a recorder reads.
+//! the code block at the request marker until a request to be recorded begins there; then
+//! `qemu_plugin_reset` drops all translated code, what runs from there on is instrumented, and when
+//! no request is to be recorded for a while another reset takes the instrumentation away again.
+//! `phase` makes these switches, `translation` decides what is instrumented, `vcpu` is what runs
+//! then; both write through `corehop_ring`, which a recorder reads.
 
 mod mappings;
+mod phase;
 mod shapes;
 mod translation;
 mod vcpu;
 
 use corehop_ring::{Memory, Message};
 use mappings::Mappings;
+use phase::Phase;
 use qemu_plugin_sys::{
     QEMU_PLUGIN_VERSION, qemu_info_t, qemu_plugin_id_t, qemu_plugin_register_vcpu_syscall_cb,
     qemu_plugin_register_vcpu_syscall_ret_cb, qemu_plugin_register_vcpu_tb_trans_cb,
-    qemu_plugin_reset,
 };
 use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock};
+use translation::Known;
 
 /// The plugin API this library is built for; QEMU refuses to load it where it has no such API.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = QEMU_PLUGIN_VERSION as c_int;
 
-/// What is instrumented, as the first request marker and the last request's end change it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Phase {
-    /// Only blocks at the request marker.
-    Waiting = 0,
-    /// The same, but the marker has run on one thread, and translated code is about to be dropped.
-    Arming = 1,
-    /// Everything.
-    Recording = 2,
-    /// Nothing, for the rest of the process's life.
-    Bare = 3,
-}
-
-static PHASE: AtomicU8 = AtomicU8::new(Phase::Waiting as u8);
-
-impl Phase {
-    fn now() -> Phase {
-        match PHASE.load(Ordering::Relaxed) {
-            0 => Phase::Waiting,
-            1 => Phase::Arming,
-            2 => Phase::Recording,
-            _ => Phase::Bare,
-        }
-    }
-
-    /// Makes the change unless another thread has made one; true for the thread that made it.
-    fn change(from: Phase, to: Phase) -> bool {
-        let (from, to) = (from as u8, to as u8);
-        PHASE
-            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
-    }
-}
-
 /// What the callbacks share: QEMU passes them a number and no more.
 struct Plugin {
     id: qemu_plugin_id_t,
     memory: Memory,
-    /// Taken while translating only, which QEMU does on one thread at a time.
-    mappings: Mutex<Mappings>,
+    known: Mutex<Known>,
 }
 
 static PLUGIN: OnceLock<Plugin> = OnceLock::new();
@@ -80,41 +46,24 @@ fn plugin() -> &'static Plugin {
         .expect("callbacks are registered after this is set")
 }
 
-/// Begins recording on all threads, on behalf of the first that met the marker.
-fn begin_recording() -> bool {
-    let first = Phase::change(Phase::Waiting, Phase::Arming);
-    if first {
-        // SAFETY: called from a callback of this plugin, with the id that QEMU gave it.
-        unsafe { qemu_plugin_reset(plugin().id, Some(on_armed)) };
-    }
-    first
-}
-
-/// Takes all instrumentation away, once.
-fn end_recording() {
-    if Phase::change(Phase::Recording, Phase::Bare) {
-        // SAFETY: called from a callback of this plugin, with the id that QEMU gave it.
-        unsafe { qemu_plugin_reset(plugin().id, Some(on_bare)) };
-    }
-}
-
 /// QEMU has stopped all threads, and will translate anew whatever they run next.
-unsafe extern "C" fn on_armed(id: qemu_plugin_id_t) {
-    Phase::change(Phase::Arming, Phase::Recording);
+unsafe extern "C" fn on_reset(id: qemu_plugin_id_t) {
+    let phase = phase::arrive();
     // SAFETY: the id is the one QEMU has just passed, and the callbacks live as long as the plugin.
     unsafe {
-        qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation));
-        qemu_plugin_register_vcpu_syscall_cb(id, Some(vcpu::on_system_call));
-        qemu_plugin_register_vcpu_syscall_ret_cb(id, Some(vcpu::on_system_call_return));
+        if phase != Phase::Bare {
+            qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation));
+        }
+        if phase == Phase::Recording {
+            qemu_plugin_register_vcpu_syscall_cb(id, Some(vcpu::on_system_call));
+            qemu_plugin_register_vcpu_syscall_ret_cb(id, Some(vcpu::on_system_call_return));
+        }
     }
 }
 
-unsafe extern "C" fn on_bare(_id: qemu_plugin_id_t) {}
-
-/// A child that was forked off while its parent was arming would wait forever to be armed.
 unsafe extern "C" fn on_fork_in_child() {
     vcpu::forget_all();
-    Phase::change(Phase::Arming, Phase::Waiting);
+    phase::forget();
 }
 
 /// Entry point: `memory=PATH` names the memory that the recorder shares.
@@ -155,12 +104,8 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
     let memory = Memory::open(Path::new(path)).map_err(|error| error.to_string())?;
     let (marker_path, marker_offset) = memory.marker();
     memory.set_loaded();
-    let mappings = Mutex::new(Mappings::new(marker_path, marker_offset));
-    let shared = Plugin {
-        id,
-        memory,
-        mappings,
-    };
+    let known = Mutex::new(Known::new(Mappings::new(marker_path, marker_offset)));
+    let shared = Plugin { id, memory, known };
     if PLUGIN.set(shared).is_err() {
         return Err("loaded twice".into());
     }

@@ -5,8 +5,10 @@
 //! by falling through: then the marker starts a second one, so that a request always begins with a
 //! code block.
 
-use crate::{Phase, plugin, vcpu};
-use corehop_ring::{Message, word};
+use crate::mappings::Mappings;
+use crate::phase::Phase;
+use crate::{plugin, vcpu};
+use corehop_ring::{Message, Off, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
     qemu_plugin_insn_data, qemu_plugin_insn_size, qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
@@ -14,6 +16,8 @@ use qemu_plugin_sys::{
     qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb, qemu_plugin_tb_get_insn,
     qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
 };
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::c_void;
 
 /// Called for every block before it runs for the first time.
@@ -23,20 +27,57 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
         return;
     }
     let block = Block::of(tb);
-    let Ok(mut mappings) = plugin().mappings.lock() else {
+    let Ok(mut known) = plugin().known.lock() else {
         return;
     };
-    if let Some(message) = mappings.discover(block.start) {
+    if let Some(message) = known.mappings.discover(block.start) {
         let _ = plugin().memory.send(&message);
     }
-    let marked = mappings.marker().and_then(|marker| block.place_of(marker));
+    let marker = known.mappings.marker();
+    let marked = marker.and_then(|marker| block.place_of(marker));
     match marked {
-        None if phase == Phase::Recording => block.instrument(0..block.len(), false),
+        None if matches!(phase, Phase::Recording | Phase::Disarming) => {
+            block.instrument(0..block.len(), false, &mut known)
+        }
         None => {}
-        Some(0) => block.instrument(0..block.len(), true),
+        Some(0) => block.instrument(0..block.len(), true, &mut known),
         Some(place) => {
-            block.instrument(0..place, false);
-            block.instrument(place..block.len(), true);
+            block.instrument(0..place, false, &mut known);
+            block.instrument(place..block.len(), true, &mut known);
+        }
+    }
+}
+
+/// What translations have found so far. Taken while translating only, which QEMU does on one thread
+/// at a time.
+pub(crate) struct Known {
+    mappings: Mappings,
+    /// Numbers of the code blocks that are defined: after a reset all are met again.
+    numbers: HashMap<(u64, Vec<u8>), u32>,
+}
+
+impl Known {
+    pub(crate) fn new(mappings: Mappings) -> Known {
+        Known {
+            mappings,
+            numbers: HashMap::new(),
+        }
+    }
+
+    /// The number of a code block, which is defined if it is new.
+    fn number(&mut self, start: u64, sizes: &[u8]) -> Result<u32, Off> {
+        let memory = &plugin().memory;
+        match self.numbers.entry((start, sizes.to_vec())) {
+            Entry::Occupied(known) => Ok(*known.get()),
+            Entry::Vacant(new) => {
+                let code_block = memory.next_block();
+                memory.send(&Message::Block {
+                    code_block,
+                    start,
+                    instruction_sizes: sizes.to_vec(),
+                })?;
+                Ok(*new.insert(code_block))
+            }
         }
     }
 }
@@ -91,20 +132,15 @@ impl Block {
     }
 
     /// Defines these instructions as one code block and has it recorded when it runs.
-    fn instrument(&self, places: std::ops::Range<usize>, marked: bool) {
+    fn instrument(&self, places: std::ops::Range<usize>, marked: bool, known: &mut Known) {
         if places.is_empty() {
             return;
         }
-        let memory = &plugin().memory;
-        let code_block = memory.next_block();
-        let definition = Message::Block {
-            code_block,
-            start: self.address_of(places.start),
-            instruction_sizes: self.sizes[places.clone()].to_vec(),
-        };
-        if memory.send(&definition).is_err() {
+        let Ok(code_block) =
+            known.number(self.address_of(places.start), &self.sizes[places.clone()])
+        else {
             return;
-        }
+        };
         let callback = match marked {
             true => Some(vcpu::on_marked_execution as _),
             false => Some(vcpu::on_execution as _),

@@ -4,7 +4,8 @@
 //! In user mode a virtual CPU is a thread, and its number finds what that thread writes, with no
 //! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
 
-use crate::{Phase, begin_recording, end_recording, plugin, shapes, trouble};
+use crate::phase::{self, Phase};
+use crate::{plugin, shapes, trouble};
 use corehop_ring::{Event, Stream, word};
 use qemu_plugin_sys::{qemu_plugin_id_t, qemu_plugin_meminfo_t};
 use std::cell::UnsafeCell;
@@ -18,8 +19,11 @@ const MOST_VCPUS: usize = 1 << 16;
 #[repr(align(64))]
 struct Vcpu {
     stream: Stream<'static>,
-    /// A request has begun on this thread and not ended.
+    /// A request that is recorded has begun on this thread and not ended.
     in_request: bool,
+    /// This thread has met a request mark. From then on only its requests are recorded; of a thread
+    /// that meets none, everything is.
+    serves: bool,
     /// This thread writes no more, whatever the others do.
     off: bool,
 }
@@ -29,8 +33,13 @@ impl Vcpu {
         Vcpu {
             stream: Stream::idle(),
             in_request: false,
+            serves: false,
             off: false,
         }
+    }
+
+    fn is_recorded(&self) -> bool {
+        !self.off && (self.in_request || !self.serves)
     }
 
     #[inline(always)]
@@ -42,7 +51,7 @@ impl Vcpu {
 
     #[cold]
     fn push_into_new_room(&mut self, word: u64) {
-        if !self.stream.is_writing() {
+        if !self.stream.is_writing() || !self.is_recorded() {
             return;
         }
         match self.stream.make_room(&plugin().memory) {
@@ -54,9 +63,6 @@ impl Vcpu {
     /// Starts this thread's stream.
     #[cold]
     fn begin(&mut self) {
-        if self.off {
-            return;
-        }
         // SAFETY: gettid has no arguments and cannot fail.
         let thread = unsafe { libc::gettid() }.cast_unsigned();
         let process = std::process::id();
@@ -70,42 +76,54 @@ impl Vcpu {
         self.stream.end();
         self.off = true;
         if plugin().memory.is_stopped() {
-            end_recording();
+            phase::end();
         }
     }
 
-    /// A request begins, or one too many would.
-    fn mark(&mut self) {
+    /// A request begins. True when it is recorded.
+    fn mark(&mut self) -> bool {
         let memory = &plugin().memory;
         if memory.is_stopped() || self.off {
-            return self.turn_off();
-        }
-        let begins = memory.count_mark();
-        if begins && !self.stream.is_writing() {
-            self.begin();
-        }
-        self.end_request(if begins { None } else { Some(Event::End) });
-        if begins {
-            self.stream.stamp(memory);
-            self.push(Event::Request.encode());
-            self.in_request = true;
-        } else {
             self.turn_off();
+            return false;
         }
+        let mark = memory.count_mark();
+        let recorded = mark.chosen && phase::enter();
+        if mark.chosen && !recorded {
+            memory.decline();
+        }
+        self.end_request(!recorded);
+        if recorded {
+            self.begin_request(mark.number);
+        } else {
+            self.stream.rest();
+            phase::rest();
+        }
+        recorded
     }
 
-    /// Ends the request this thread is serving, saying so with `last` where nothing else does.
-    fn end_request(&mut self, last: Option<Event>) {
-        if !std::mem::take(&mut self.in_request) {
+    fn begin_request(&mut self, number: u64) {
+        self.in_request = true;
+        if self.stream.is_writing() {
+            self.stream.stamp(&plugin().memory);
+        } else {
+            self.begin();
+        }
+        self.push(Event::Request(number).encode());
+    }
+
+    /// Ends the request this thread is serving, saying so where no other does by beginning.
+    fn end_request(&mut self, says_so: bool) {
+        if !self.in_request {
             return;
         }
-        if let Some(event) = last {
-            self.push(event.encode());
+        if says_so {
+            self.push(Event::End.encode());
             self.stream.publish();
         }
-        if plugin().memory.count_end() {
-            plugin().memory.stop();
-        }
+        self.in_request = false;
+        plugin().memory.count_end();
+        phase::leave();
     }
 }
 
@@ -142,7 +160,7 @@ pub(crate) unsafe extern "C" fn on_execution(index: c_uint, number: *mut c_void)
     let Some(vcpu) = vcpu(index) else {
         return report_too_many();
     };
-    if !vcpu.stream.is_writing() && !vcpu.off && Phase::now() == Phase::Recording {
+    if !vcpu.stream.is_writing() && vcpu.is_recorded() && Phase::now() == Phase::Recording {
         VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
         vcpu.begin();
     }
@@ -156,17 +174,9 @@ pub(crate) unsafe extern "C" fn on_marked_execution(index: c_uint, number: *mut 
     let Some(vcpu) = vcpu(index) else {
         return report_too_many();
     };
-    let counts = match Phase::now() {
-        Phase::Waiting => !plugin().memory.is_stopped() && begin_recording(),
-        // Only the thread that armed is recorded so far. What another has begun would lack its
-        // first accesses, so its next request is its first.
-        Phase::Arming => vcpu.stream.is_writing(),
-        Phase::Recording => true,
-        Phase::Bare => false,
-    };
-    if counts {
-        VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
-        vcpu.mark();
+    VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
+    vcpu.serves = true;
+    if vcpu.mark() {
         // SAFETY: the same callback contract, with the arguments QEMU passed.
         unsafe { on_execution(index, number) };
     }
@@ -215,15 +225,13 @@ pub(crate) unsafe extern "C" fn on_system_call(
 ) {
     let Some(vcpu) = vcpu(index) else { return };
     if number == libc::SYS_exit {
-        vcpu.end_request(Some(Event::End));
+        vcpu.end_request(true);
         vcpu.stream.end();
         *vcpu = Vcpu::new();
     } else if vcpu.stream.pause(&plugin().memory).is_err() {
         vcpu.turn_off();
     }
-    if plugin().memory.is_stopped() {
-        end_recording();
-    }
+    phase::rest();
 }
 
 /// A system call returns: what this thread does next comes after whatever it was waiting for.

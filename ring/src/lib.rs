@@ -38,6 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod choice;
 mod control;
 mod drain;
 mod memory;
@@ -45,6 +46,7 @@ mod message;
 mod stream;
 pub mod word;
 
+pub use choice::{Mark, Requests};
 pub use drain::{Drain, Piece, Sink};
 pub use memory::{Error, Memory, Settings};
 pub use message::Message;

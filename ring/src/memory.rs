@@ -3,15 +3,18 @@
 //! Everything in it is an atomic, so both processes may look at any of it at any time and the only
 //! unsafe step is the mapping itself.
 
+use crate::choice::Counts;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 const MAGIC: u64 = 0x676e_6972_706f_6863;
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const PAGE_BYTES: usize = 4096;
 const MOST_PATH_BYTES: usize = 4096;
 
@@ -40,17 +43,20 @@ pub struct Settings {
     pub chunks: u32,
     /// Words of the control ring, at least 2048, which any message fits into.
     pub control_words: u32,
-    /// Number of requests to record.
+    /// Number of requests to record, the first that come, where none are listed.
     pub request_limit: u64,
+    /// Number of requests that are listed, which alone are recorded; 0 for the first that come.
+    pub listed: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            chunk_words: 8 * 1024,
+            chunk_words: 2 * 1024,
             chunks: 1024,
             control_words: 128 * 1024,
             request_limit: u64::MAX,
+            listed: 0,
         }
     }
 }
@@ -71,14 +77,15 @@ pub(crate) struct Header {
     control_words: AtomicU32,
     recorder: AtomicU32,
     request_limit: AtomicU64,
+    listed: AtomicU32,
     stop: AtomicBool,
     loaded: AtomicBool,
-    marks: Apart<AtomicU64>,
-    ended: Apart<AtomicU64>,
+    pub(crate) counts: Counts,
     pub(crate) next_stamp: Apart<AtomicU64>,
     pub(crate) next_stream: Apart<AtomicU32>,
     pub(crate) next_block: Apart<AtomicU32>,
     pub(crate) free_chunks: Apart<AtomicU32>,
+    pub(crate) waited_us: Apart<AtomicU64>,
     pub(crate) control: Apart<ControlHeader>,
     marker_offset: AtomicU64,
     marker_path_bytes: AtomicU64,
@@ -155,6 +162,7 @@ impl Memory {
         header.chunks.store(settings.chunks, relaxed);
         header.control_words.store(settings.control_words, relaxed);
         header.request_limit.store(settings.request_limit, relaxed);
+        header.listed.store(settings.listed, relaxed);
         header.recorder.store(std::process::id(), relaxed);
         header.free_chunks.0.store(settings.chunks, relaxed);
         header.next_stamp.0.store(1, relaxed);
@@ -180,6 +188,7 @@ impl Memory {
             chunks: header.chunks.load(relaxed),
             control_words: header.control_words.load(relaxed),
             request_limit: header.request_limit.load(relaxed),
+            listed: header.listed.load(relaxed),
         };
         let ours = header.magic.load(Ordering::Acquire) == MAGIC
             && header.version.load(relaxed) == VERSION;
@@ -248,6 +257,11 @@ impl Memory {
         self.words(Offsets::of(&self.settings).control, words)
     }
 
+    pub(crate) fn listed(&self) -> &[AtomicU64] {
+        let offset = Offsets::of(&self.settings).listed;
+        self.words(offset, self.settings.listed as usize)
+    }
+
     fn words(&self, offset: usize, words: usize) -> &[AtomicU64] {
         assert!(offset.is_multiple_of(8) && offset + words * 8 <= self.bytes);
         // SAFETY: the range lies within the mapping, is aligned and lives as long as `self`.
@@ -281,26 +295,6 @@ impl Memory {
         (String::from_utf8_lossy(&bytes).into_owned(), offset)
     }
 
-    /// Counts a request mark; true when a request begins with it, false when as many as were asked
-    /// for have begun already.
-    pub fn count_mark(&self) -> bool {
-        let earlier = self.header().marks.0.fetch_add(1, Ordering::Relaxed);
-        earlier < self.settings.request_limit
-    }
-
-    /// Counts the end of a request, by another mark or by the end of its thread. True for the last.
-    pub fn count_end(&self) -> bool {
-        let earlier = self.header().ended.0.fetch_add(1, Ordering::Relaxed);
-        earlier + 1 == self.settings.request_limit
-    }
-
-    /// Requests begun and requests ended so far.
-    pub fn requests(&self) -> (u64, u64) {
-        let marks = self.header().marks.0.load(Ordering::Relaxed);
-        let ended = self.header().ended.0.load(Ordering::Relaxed);
-        (marks.min(self.settings.request_limit), ended)
-    }
-
     /// Ends recording: every thread stops writing at its next stamp, system call or request mark.
     pub fn stop(&self) {
         self.header().stop.store(true, Ordering::Relaxed);
@@ -326,6 +320,11 @@ impl Memory {
         process_is_gone(self.header().recorder.load(Ordering::Relaxed))
     }
 
+    /// Time that threads have waited for chunks, added up: the recorder was behind.
+    pub fn waited(&self) -> Duration {
+        Duration::from_micros(self.header().waited_us.0.load(Ordering::Relaxed))
+    }
+
     /// A number for a code block that no process of the server has used.
     pub fn next_block(&self) -> u32 {
         self.header().next_block.0.fetch_add(1, Ordering::Relaxed)
@@ -339,16 +338,25 @@ impl Drop for Memory {
     }
 }
 
-/// True when no process has this id.
+/// True when no process has this id, or it has ended and nobody has waited for it yet.
 pub fn process_is_gone(process: u32) -> bool {
-    rustix::process::Pid::from_raw(process.cast_signed()).is_none_or(|process| {
-        rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
-    })
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    let Some(process) = Pid::from_raw(process.cast_signed()) else {
+        return true;
+    };
+    match pidfd_open(process, PidfdFlags::empty()) {
+        Err(error) => error == rustix::io::Errno::SRCH,
+        Ok(descriptor) => {
+            let mut ended = [PollFd::new(&descriptor, PollFlags::IN)];
+            poll(&mut ended, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+        }
+    }
 }
 
 struct Offsets {
     chunk_headers: usize,
     control: usize,
+    listed: usize,
     data: usize,
     end: usize,
 }
@@ -360,11 +368,13 @@ impl Offsets {
         let headers_end = chunk_headers + chunks * size_of::<ChunkHeader>();
         let control = headers_end.next_multiple_of(PAGE_BYTES);
         let control_end = control + settings.control_words as usize * 8;
-        let data = control_end.next_multiple_of(PAGE_BYTES);
+        let listed_end = control_end + settings.listed as usize * 8;
+        let data = listed_end.next_multiple_of(PAGE_BYTES);
         let end = data + chunks * settings.chunk_words as usize * 8;
         Offsets {
             chunk_headers,
             control,
+            listed: control_end,
             data,
             end: end.next_multiple_of(PAGE_BYTES),
         }

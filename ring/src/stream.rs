@@ -132,10 +132,15 @@ impl<'m> Stream<'m> {
         }
         self.publish();
         if memory.header().free_chunks.0.load(Ordering::Relaxed) < memory.settings().chunks / 2 {
-            self.limit = self.position;
             self.release();
         }
         Ok(())
+    }
+
+    /// For a thread that may write nothing for long: gives its chunk back. It takes another when it
+    /// makes room again.
+    pub fn rest(&mut self) {
+        self.release();
     }
 
     /// Publishes what there is and writes no more.
@@ -172,6 +177,8 @@ impl<'m> Stream<'m> {
                 memory.stop();
             }
             std::thread::sleep(pause);
+            let waited = &memory.header().waited_us.0;
+            waited.fetch_add(pause.as_micros() as u64, Ordering::Relaxed);
             pause = (pause * 2).min(Duration::from_millis(1));
         };
         let header = memory.chunk(chunk);

@@ -44,9 +44,9 @@ pub enum Event {
     /// What follows on this stream happened after everything that follows a smaller stamp on any
     /// other stream and before its next stamp.
     Stamp(u64),
-    /// A request begins here, and with it the one before on this stream ends.
-    Request,
-    /// The request before ends and no other begins: the last word of a stream.
+    /// The request of this number begins here, and with it the one before on this stream ends.
+    Request(u64),
+    /// The request before ends, and what follows on this stream begins with another.
     End,
 }
 
@@ -87,7 +87,7 @@ impl Event {
             ),
             Event::Execution { code_block } => EXECUTION | u64::from(code_block),
             Event::Stamp(stamp) => STAMP | (stamp & PAYLOAD),
-            Event::Request => REQUEST,
+            Event::Request(number) => REQUEST | (number & PAYLOAD),
             Event::End => END,
         }
     }
@@ -106,7 +106,7 @@ impl Event {
                 code_block: u32::try_from(payload).ok()?,
             },
             STAMP => Event::Stamp(payload),
-            REQUEST if payload == 0 => Event::Request,
+            REQUEST => Event::Request(payload),
             END if payload == 0 => Event::End,
             _ => return None,
         })

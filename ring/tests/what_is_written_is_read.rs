@@ -77,7 +77,7 @@ fn events() -> impl Strategy<Value = Event> {
         ),
         any::<u32>().prop_map(|code_block| Event::Execution { code_block }),
         (0..1u64 << 61).prop_map(Event::Stamp),
-        Just(Event::Request),
+        (0..1u64 << 61).prop_map(Event::Request),
         Just(Event::End),
     ]
 }
@@ -192,7 +192,7 @@ fn stamps_rise_and_are_never_more_than_1024_words_apart() {
     let mut stream = Stream::idle();
     stream.begin(&memory, 1, 1).unwrap();
     for _ in 0..100_000 {
-        write(&memory, &mut stream, Event::Request);
+        write(&memory, &mut stream, Event::Request(1));
     }
     stream.end();
     let mut collect = Collect::default();
@@ -256,13 +256,13 @@ fn what_was_published_is_read_though_its_thread_never_ends() {
     let (memory, _file) = Memory::create(&Settings::default()).unwrap();
     let mut stream = Stream::idle();
     stream.begin(&memory, 1, 1).unwrap();
-    stream.push(Event::Request.encode());
+    stream.push(Event::Request(1).encode());
     stream.publish();
     stream.push(Event::End.encode());
     let mut collect = Collect::default();
     let mut drain = Drain::new(&memory);
     assert_eq!(collect.pass(&mut drain), 2);
-    assert_eq!(collect.streams, [[Event::Stamp(1), Event::Request]]);
+    assert_eq!(collect.streams, [[Event::Stamp(1), Event::Request(1)]]);
     stream.publish();
     assert_eq!(collect.pass(&mut drain), 1);
     assert_eq!(collect.streams[0][2], Event::End);
@@ -295,18 +295,6 @@ fn a_sleeper_gives_its_chunk_back_when_chunks_run_short() {
     let mut third = Stream::idle();
     third.begin(&memory, 1, 3).unwrap();
     assert!(third.is_writing());
-}
-
-#[test]
-fn requests_are_counted_up_to_the_limit() {
-    let settings = Settings {
-        request_limit: 2,
-        ..Settings::default()
-    };
-    let (memory, _file) = Memory::create(&settings).unwrap();
-    assert_eq!([(); 3].map(|()| memory.count_mark()), [true, true, false]);
-    assert_eq!([(); 2].map(|()| memory.count_end()), [false, true]);
-    assert_eq!(memory.requests(), (2, 2));
 }
 
 #[test]

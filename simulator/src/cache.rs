@@ -1,58 +1,108 @@
-//! One cache: which line lies in which way of which set.
+//! One cache: where its ways are among those of all caches of a world.
 //!
 //! A cache is never searched. Where a line lies is kept with the line, in [`crate::World`], which
-//! asks about it before it comes here; the tags are needed only to say what a new line replaced.
+//! asks about it before it comes here. So what is left of a cache is which line lies in each of its
+//! ways, to say what a new line replaced, and what its policy remembers; both are kept in one row
+//! for all caches, where a hit finds them without asking whose they are.
 
-use crate::machine::Level;
-use crate::policy::{EMPTY, Replacement};
+use crate::machine::{Level, Policy};
+use crate::policy::{EMPTY, Memory, Set};
 use crate::watch::CacheLevel;
 
 /// One instance of one level, restricted to the lines of a world.
-#[derive(Clone)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cache {
-    pub(crate) level: CacheLevel,
+    /// Which cache of the world.
+    pub index: u32,
+    pub level: CacheLevel,
     /// Which instance of its level.
-    pub(crate) instance: usize,
+    pub instance: u32,
     /// Number of sets less one. In an L3 whose sets are no power of two it is no mask, and the
     /// world keeps each line's set instead.
-    pub(crate) last_set: u32,
-    ways: usize,
-    tags: Vec<u32>,
-    replacement: Replacement,
+    pub last_set: u32,
+    ways: u32,
+    /// Its first way, among those of all caches.
+    first: u32,
+    policy: Policy,
 }
 
 impl Cache {
-    pub(crate) fn new(kind: CacheLevel, instance: usize, level: &Level, sets: u64) -> Self {
-        let (sets, ways) = (sets as usize, level.ways as usize);
+    /// The cache that comes after `before`, of so many sets.
+    pub fn new(
+        level: CacheLevel,
+        instance: u32,
+        of: &Level,
+        sets: u64,
+        before: Option<&Cache>,
+    ) -> Cache {
         Cache {
-            level: kind,
+            index: before.map_or(0, |before| before.index + 1),
+            level,
             instance,
             last_set: sets as u32 - 1,
-            ways,
-            tags: vec![EMPTY; sets * ways],
-            replacement: Replacement::new(level.policy, sets, ways),
+            ways: of.ways,
+            first: before.map_or(0, Cache::end),
+            policy: of.policy,
         }
     }
 
-    /// The line in `way` of `set` was found.
-    #[inline(always)]
-    pub(crate) fn hit(&mut self, set: usize, way: usize) {
-        self.replacement.hit(set, way);
+    fn end(&self) -> u32 {
+        self.first + (self.last_set + 1) * self.ways
     }
 
-    /// Puts `line`, which is not there, into `set`; gives its way, and the line it replaced or
-    /// [`EMPTY`].
     #[inline(always)]
-    pub(crate) fn fill(&mut self, set: usize, line: u32) -> (usize, u32) {
-        let tags = &mut self.tags[set * self.ways..][..self.ways];
-        let way = self.replacement.place(set, tags);
-        (way, std::mem::replace(&mut tags[way], line))
+    fn set(&self, set: usize) -> Set {
+        Set {
+            first: self.first as usize + set * self.ways as usize,
+            ways: self.ways as usize,
+        }
+    }
+}
+
+/// The ways of all caches.
+#[derive(Clone)]
+pub(crate) struct Ways {
+    /// The line in each, or [`EMPTY`].
+    tags: Vec<u32>,
+    memory: Memory,
+}
+
+impl Ways {
+    /// Of these caches, all empty.
+    pub fn new(caches: &[Cache]) -> Ways {
+        let mut memory = Memory::default();
+        for cache in caches {
+            for _ in 0..=cache.last_set {
+                memory.add(cache.policy, cache.ways as usize);
+            }
+        }
+        Ways {
+            tags: vec![EMPTY; caches.last().map_or(0, Cache::end) as usize],
+            memory,
+        }
     }
 
-    /// Takes away the line in `way` of `set`.
+    /// The line in `way` of `set` of `cache` was found.
     #[inline(always)]
-    pub(crate) fn remove(&mut self, set: usize, way: usize) {
-        self.tags[set * self.ways + way] = EMPTY;
-        self.replacement.removed(set, way);
+    pub fn hit(&mut self, cache: &Cache, set: usize, way: usize) {
+        self.memory.hit(cache.policy, cache.set(set), way);
+    }
+
+    /// Puts `line`, which is not there, into `set` of `cache`; gives its way, and the line it
+    /// replaced or [`EMPTY`].
+    #[inline(always)]
+    pub fn fill(&mut self, cache: &Cache, set: usize, line: u32) -> (usize, u32) {
+        let set = cache.set(set);
+        let way = self.memory.place(cache.policy, set, &self.tags);
+        let tag = &mut self.tags[set.first + way];
+        (way, std::mem::replace(tag, line))
+    }
+
+    /// Takes away the line in `way` of `set` of `cache`.
+    #[inline(always)]
+    pub fn remove(&mut self, cache: &Cache, set: usize, way: usize) {
+        let set = cache.set(set);
+        self.tags[set.first + way] = EMPTY;
+        self.memory.removed(cache.policy, set, way);
     }
 }

@@ -7,39 +7,51 @@
 use crate::cache::Cache;
 use crate::machine::{Inclusion, Level, Machine};
 use crate::watch::CacheLevel;
+use corehop_traces::Kind;
 
 /// The caches that some cores of a machine use, in a world of one residue.
 #[derive(Clone, Debug)]
 pub struct Geometry {
     pub(crate) seats: Vec<Seat>,
     pub(crate) clusters: Vec<Cluster>,
-    /// Index of the L3, which comes after all others.
-    pub(crate) l3: Option<usize>,
+    /// The L3, which comes after all others.
+    pub(crate) l3: Option<Cache>,
     pub(crate) l2_inclusion: Inclusion,
     pub(crate) l3_inclusion: Inclusion,
     /// Sets of the L3 in one world; 1 without an L3.
     pub(crate) l3_sets: u64,
     /// Bytes kept of each line: one a cache, one for its owner, and some to round up.
     pub(crate) row_bytes: usize,
-    instances: Vec<(CacheLevel, usize, Level)>,
-    residues: u64,
+    /// Whether no L1D is shared, so that its core is known by it.
+    pub(crate) owners_know: bool,
+    /// In order of their indices.
+    pub(crate) caches: Vec<Cache>,
 }
 
-/// Where one core sits: indices of its caches.
+/// Where one core sits: its caches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
+    pub(crate) core: usize,
     /// The L1I, then the L1D.
-    pub(crate) l1: [usize; 2],
-    pub(crate) l2: usize,
+    pub(crate) l1: [Cache; 2],
+    pub(crate) l2: Cache,
     pub(crate) cluster: usize,
+}
+
+impl Seat {
+    /// The L1 for accesses of this kind.
+    #[inline(always)]
+    pub(crate) fn l1(&self, kind: Kind) -> &Cache {
+        &self.l1[usize::from(kind != Kind::Fetch)]
+    }
 }
 
 /// The cores that share an L2, with everything above it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     pub(crate) first_core: usize,
-    pub(crate) l2: usize,
-    pub(crate) l1s: Vec<usize>,
+    pub(crate) l2: Cache,
+    pub(crate) l1s: Vec<Cache>,
 }
 
 impl Geometry {
@@ -62,10 +74,12 @@ impl Geometry {
             levels(machine).iter().all(divides),
             "{residues} residues do not divide the sets of every level"
         );
-        let mut instances = Vec::new();
+        let mut caches: Vec<Cache> = Vec::new();
         let mut first_index = |kind: CacheLevel, level: &Level, count: u32| {
-            let first = instances.len();
-            instances.extend((0..count as usize).map(|instance| (kind, instance, *level)));
+            let (first, sets) = (caches.len(), level.sets() / residues);
+            for instance in 0..count {
+                caches.push(Cache::new(kind, instance, level, sets, caches.last()));
+            }
             first
         };
         let Machine {
@@ -77,24 +91,28 @@ impl Geometry {
         let first_l2 = first_index(CacheLevel::L2, l2, count(l2));
         let l3_index = l3.as_ref().map(|l3| first_index(CacheLevel::L3, l3, 1));
         let seat = |core: u32| {
-            let place = |first: usize, level: &Level| first + (core / level.shared_by) as usize;
+            let of_core = |level: &Level| (core / level.shared_by) as usize;
             Seat {
-                l1: [place(first_l1i, l1i), place(first_l1d, l1d)],
-                l2: place(first_l2, l2),
-                cluster: place(0, l2),
+                core: core as usize,
+                l1: [
+                    caches[first_l1i + of_core(l1i)],
+                    caches[first_l1d + of_core(l1d)],
+                ],
+                l2: caches[first_l2 + of_core(l2)],
+                cluster: of_core(l2),
             }
         };
         let seats: Vec<Seat> = (0..cores_used).map(seat).collect();
         Geometry {
             clusters: clusters(&seats),
             seats,
-            l3: l3_index,
+            l3: l3_index.map(|index| caches[index]),
             l2_inclusion: l2.inclusion,
             l3_inclusion: l3.map_or(Inclusion::NonInclusive, |l3| l3.inclusion),
             l3_sets: l3.map_or(1, |l3| l3.sets() / residues),
-            row_bytes: (instances.len() + 1).next_multiple_of(8),
-            instances,
-            residues,
+            owners_know: l1d.shared_by == 1,
+            row_bytes: (caches.len() + 1).next_multiple_of(8),
+            caches,
         }
     }
 
@@ -104,18 +122,16 @@ impl Geometry {
         sets.fold(64, greatest_common_divisor)
     }
 
-    /// Empty caches, in order of their indices.
-    pub(crate) fn caches(&self) -> Vec<Cache> {
-        let cache = |&(kind, instance, ref level): &(CacheLevel, usize, Level)| {
-            Cache::new(kind, instance, level, level.sets() / self.residues)
-        };
-        self.instances.iter().map(cache).collect()
+    /// Where among the rows of all lines that of `line` says what it is to `cache`.
+    #[inline(always)]
+    pub(crate) fn place(&self, line: u32, cache: &Cache) -> usize {
+        line as usize * self.row_bytes + cache.index as usize
     }
 
-    /// Where in a line's row its owner stands.
-    #[inline]
-    pub(crate) fn owner(&self) -> usize {
-        self.row_bytes - 1
+    /// Where among the rows of all lines the owner of `line` stands.
+    #[inline(always)]
+    pub(crate) fn owner(&self, line: u32) -> usize {
+        line as usize * self.row_bytes + self.row_bytes - 1
     }
 }
 
@@ -136,7 +152,7 @@ fn clusters(seats: &[Seat]) -> Vec<Cluster> {
         }
         let l1s = &mut clusters[seat.cluster].l1s;
         for l1 in seat.l1 {
-            if !l1s.contains(&l1) {
+            if !l1s.iter().any(|known| known.index == l1.index) {
                 l1s.push(l1);
             }
         }

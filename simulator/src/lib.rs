@@ -88,6 +88,7 @@
 //! ```
 
 mod cache;
+mod contents;
 mod counters;
 pub mod detail;
 mod error;

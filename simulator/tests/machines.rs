@@ -239,8 +239,8 @@ fn ways_that_a_policy_cannot_choose_from_are_refused() {
          most 64: change ways or policy"
     );
     assert_eq!(
-        refusal("12288, ways = 4", "12288, ways = 192"),
-        "tiny.toml: l3: ways = 192: more than 128 cannot be simulated"
+        refusal("12288, ways = 4", "8000, ways = 125"),
+        "tiny.toml: l3: ways = 125: more than 124 cannot be simulated"
     );
 }
 

@@ -207,7 +207,7 @@ fn while_the_l3_never_evicts_each_cluster_can_be_simulated_alone() {
         "clusters fall apart",
         (machines(), programs()),
         |(mut machine, program)| {
-            machine.l3 = Some(Level::new(8 * 128 * 64, 128, 41));
+            machine.l3 = Some(Level::new(16 * 64 * 64, 64, 41));
             let cores = machine.cores;
             let per_cluster = machine.l2.shared_by;
             let mut together = Worlds::new(&machine, cores, 1);

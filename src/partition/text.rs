@@ -28,6 +28,8 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Strin
     say(&mut text, "requests", &drawn);
     say(&mut text, "candidates", &candidates(report));
     let ranking = &outcome.ranking;
+    let strategy = format!("{}: {}", name(ranking.strategy), ranking.why);
+    say(&mut text, "strategy", &strategy);
     let searched = format!(
         "{} ({}) in {:.1} s",
         ranking.evaluated,
@@ -82,6 +84,16 @@ pub fn verdict(report: &Report<'_>) -> String {
             format!("splitting does not pay here: {} {name}", change(ratio))
         }
         Some(ratio) => format!("{} {name} on requests not searched", change(ratio)),
+    }
+}
+
+/// As `--strategy` has it.
+fn name(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Exhaustive => "exhaustive",
+        Strategy::Bound => "bound",
+        Strategy::Local => "local",
+        Strategy::Random => "random",
     }
 }
 

@@ -1,35 +1,48 @@
-//! What the user sees while recording: one line on a terminal, nothing elsewhere.
+//! What the user sees while recording: one line on a terminal, and once what it will all cost.
 
-use super::transcript::Progress;
+use super::gauge::Reading;
 use crate::voice;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Recording for so long shows what the rest will cost.
+const PREVIEW_AFTER_SECONDS: f64 = 3.0;
 
 /// The line.
 pub struct Line {
     bar: ProgressBar,
+    /// Of the first request on, until the preview has been given.
+    first: Option<Reading>,
+    previewed: bool,
 }
 
 impl Line {
     /// Shows the line when standard error is a terminal.
     pub fn start() -> Line {
         let bar = ProgressBar::with_draw_target(None, voice::target());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
-        Line { bar }
+        Line {
+            bar,
+            first: None,
+            previewed: false,
+        }
     }
 
     /// Shows how far the recording has come.
-    pub fn show(&self, progress: &Progress, resident_bytes: u64) {
-        let server = HumanBytes(resident_bytes);
-        self.bar.set_message(match progress.requests {
-            0 => format!("waiting for the first request, server {server}"),
-            requests => format!(
-                "{requests} requests, {} loads and stores, server {server}",
-                millions(progress.data_accesses)
-            ),
-        });
+    pub fn show(&mut self, reading: &Reading) {
+        self.bar.set_message(reading.line());
         self.bar.tick();
+        if self.previewed || reading.requests_begun == 0 {
+            return;
+        }
+        let first = self.first.get_or_insert_with(|| reading.clone());
+        if reading.seconds - first.seconds >= PREVIEW_AFTER_SECONDS
+            && let Some(preview) = reading.preview(first)
+        {
+            self.bar.suspend(|| voice::say(&preview));
+            self.previewed = true;
+        }
     }
 
     /// Takes the line away.

@@ -3,6 +3,8 @@
 //! A recording ends when enough requests have, when the server does, or when the user, the memory
 //! limit or a full disk say so. In each case what was published is written and the trace is whole.
 
+use super::control::{self, Ear, Order};
+use super::gauge::Gauge;
 use super::progress::Line;
 use super::transcript::Transcript;
 use crate::process::Process;
@@ -21,7 +23,8 @@ const IDLE_WORDS: u64 = 8_000_000;
 const FEW_WORDS: u64 = 100_000;
 const PAUSE: Duration = Duration::from_millis(2);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-const FLUSH_EVERY: Duration = Duration::from_secs(5);
+/// What a killed recorder loses is what came since, and what its writing thread was compressing.
+const FLUSH_EVERY: Duration = Duration::from_millis(50);
 
 /// Ctrl-C and SIGTERM received so far.
 pub static INTERRUPTS: AtomicUsize = AtomicUsize::new(0);
@@ -47,19 +50,21 @@ pub struct Session<'a> {
     pub memory: &'a Memory,
     /// The server.
     pub server: &'a mut Process,
-    /// Largest resident size in bytes that the server may have.
+    /// Largest resident size in bytes that server and recorder may have together.
     pub memory_limit_bytes: u64,
-    /// Number of requests to record.
-    pub request_limit: u64,
+    /// How far the recording has come.
+    pub gauge: &'a Gauge,
+    /// Where `corehop control` asks.
+    pub ear: Option<&'a Ear>,
 }
 
 impl Session<'_> {
     /// Records until it is over; afterwards nothing is recorded any more.
     pub fn run(&mut self, transcript: &mut Transcript) -> Over {
-        let line = Line::start();
+        let mut line = Line::start();
         let mut drain = Drain::new(self.memory);
         let over = self
-            .drain_until_over(&mut drain, transcript, &line)
+            .drain_until_over(&mut drain, transcript, &mut line)
             .unwrap_or_else(Over::Failed);
         self.memory.stop();
         line.clear();
@@ -80,7 +85,7 @@ impl Session<'_> {
         &mut self,
         drain: &mut Drain<'_>,
         transcript: &mut Transcript,
-        line: &Line,
+        line: &mut Line,
     ) -> Result<Over, Error> {
         let mut lull = (Instant::now(), 0);
         let mut last_look = Instant::now();
@@ -104,23 +109,40 @@ impl Session<'_> {
                 std::thread::sleep(PAUSE);
             }
             lull.1 += words;
-            if self.memory.requests().0 < self.request_limit || lull.1 > IDLE_WORDS {
+            if !self.memory.is_exhausted() || lull.1 > IDLE_WORDS {
                 lull = (now, 0);
             } else if now - lull.0 > IDLE {
                 return Ok(Over::Requests);
             }
             if now - last_look > LOOK_EVERY {
                 last_look = now;
-                let resident_bytes = self.server.resident_bytes();
+                let reading = self.gauge.read(self.memory, &transcript.progress());
+                let resident_bytes = reading.server_bytes + reading.recorder_bytes;
                 if resident_bytes > self.memory_limit_bytes {
                     return Ok(Over::Memory(resident_bytes));
                 }
-                line.show(&transcript.progress(), resident_bytes);
+                line.show(&reading);
+                self.obey(transcript)?;
             }
             if now - last_flush > FLUSH_EVERY {
                 last_flush = now;
                 transcript.flush()?;
             }
         }
+    }
+
+    /// Does what other terminals ask.
+    fn obey(&self, transcript: &mut Transcript) -> Result<(), Error> {
+        while let Some((order, client)) = self.ear.and_then(Ear::next) {
+            match order {
+                Order::Start => self.memory.set_paused(false),
+                Order::Stop => self.memory.set_paused(true),
+                Order::Mark(text) => transcript.note(self.memory.requests().seen, &text)?,
+                Order::Status => {}
+            }
+            let reading = self.gauge.read(self.memory, &transcript.progress());
+            control::answer(client, &reading);
+        }
+        Ok(())
     }
 }

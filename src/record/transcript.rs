@@ -60,9 +60,14 @@ impl Transcript {
         self.progress
     }
 
-    /// Makes what was recorded so far survive a kill of the recorder.
+    /// Makes what was recorded so far survive a kill of the recorder, in a moment.
     pub fn flush(&mut self) -> Result<(), Error> {
-        self.writer.flush()
+        self.writer.flush_soon()
+    }
+
+    /// Adds what the user notes, when the server has begun so many requests.
+    pub fn note(&mut self, requests: u64, text: &str) -> Result<(), Error> {
+        self.writer.note(requests, text)
     }
 
     /// The writer, to finish the trace.
@@ -195,11 +200,11 @@ impl Sink for Transcript {
                     self.writer.execution(thread, code_block)?;
                 }
                 Event::Stamp(stamp) => self.writer.stamp(thread, stamp)?,
-                Event::Request => {
+                Event::Request(number) => {
                     self.progress.requests += 1;
-                    self.writer.request(thread)?;
+                    self.writer.numbered_request(thread, number)?;
                 }
-                Event::End => self.writer.request(thread)?,
+                Event::End => self.writer.end_request(thread)?,
             }
         }
         Ok(())

@@ -108,16 +108,19 @@ fn the_plan_is_kept_where_it_was_asked_for_and_not_overwritten() {
 }
 
 #[test]
-fn a_plan_on_standard_output_stands_alone_there() {
+fn a_plan_on_standard_output_stands_alone_and_the_report_beside_it_says_how_it_was_found() {
     let output = partition(&[&SHORT[..], &["-o", "-"]].concat());
     let text = String::from_utf8(output.stdout).unwrap();
     let plan = corehop_plans::parse(&text, Path::new("-")).unwrap();
     assert_eq!(plan.functions.len(), 2);
-    assert!(
-        String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("verdict")
-    );
+    let report = String::from_utf8(output.stderr).unwrap();
+    let of = |label| report.lines().filter(move |line| line.starts_with(label));
+    let [strategy] = of("strategy").collect::<Vec<_>>()[..] else {
+        panic!("{report}");
+    };
+    assert!(strategy.contains(" exhaustive: "), "{strategy}");
+    assert!(strategy.ends_with(" splits can all be tried"), "{strategy}");
+    assert_eq!(of("verdict").count(), 1, "{report}");
 }
 
 #[test]

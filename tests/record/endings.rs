@@ -2,7 +2,7 @@
 
 use crate::recording::{Recording, compile, connect, free_port, is_running, send};
 use crate::redis;
-use corehop_traces::{EndReason, Ending, Trace};
+use corehop_traces::{EndReason, Ending, Kind, Rule, Trace, partial_path};
 use std::io::Write;
 
 fn open(recording: &Recording) -> Trace {
@@ -136,26 +136,112 @@ fn a_server_that_takes_too_much_memory_is_ended() {
 }
 
 #[test]
-fn a_full_disk_ends_the_recording_with_a_message() {
+fn a_full_disk_ends_the_recording_with_a_message_and_the_server_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/dev/full", folder.path().join("trace.partial")).unwrap();
-    let source = "#include <unistd.h>\nvoid serve(void) { usleep(10); }\n\
-                  int main(void) { for (;;) serve(); }";
-    compile(folder.path(), "server", source, &[]);
-    let arguments = [
-        "--request-at",
-        "serve",
-        "--requests",
-        "100000",
-        "--",
-        "./server",
-    ];
-    let mut recording = Recording::start_in(folder, arguments);
+    let port = free_port();
+    let mut recording = redis::start_in(folder, &[], port);
+    let stream = connect(&recording, port);
+    redis::send_commands(&stream, 30);
+    recording.wait_for("the message", || {
+        let said = recording.stderr();
+        said.contains("recording has stopped, and the server goes on")
+            .then_some(())
+    });
+    redis::send_commands(&stream, 300);
+    (&mut &stream).write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
     assert_eq!(recording.finish().code(), Some(4));
     let said = recording.stderr();
     assert!(said.contains("No space left on device"), "{said}");
     assert!(said.contains("trace.partial"), "{said}");
     assert!(!recording.path().exists());
+}
+
+/// Serves 300 requests, says so, and rests.
+const RESTS: &str = r#"
+#include <stdio.h>
+#include <unistd.h>
+static volatile int served;
+void serve(void) { served++; }
+int main(void) {
+    for (int request = 0; request < 300; request++) serve();
+    puts("served");
+    fflush(stdout);
+    for (;;) pause();
+}
+"#;
+
+#[test]
+fn killing_both_loses_nothing_that_was_recorded_some_time_before() {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", RESTS, &[]);
+    let arguments = ["--request-at", "serve", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    let partial = partial_path(&recording.path());
+    recording.wait_for("all requests in the file", || {
+        let trace = Trace::open(&partial).ok()?;
+        (trace.requests().len() == 300).then_some(())
+    });
+    send(recording.server(), libc::SIGKILL);
+    recording.signal(libc::SIGKILL);
+    recording.finish();
+    let report = corehop_traces::check(&partial).unwrap();
+    let rules = report.findings.iter().map(|f| f.violation.rule);
+    assert_eq!(rules.collect::<Vec<_>>(), [Rule::End]);
+    let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let checked = check.args(["check", "--partial"]).arg(&partial).output();
+    assert_eq!(checked.unwrap().status.code(), Some(0));
+    let trace = Trace::open(&partial).unwrap();
+    let complete = trace.requests().iter().filter(|request| request.complete);
+    assert_eq!((trace.requests().len(), complete.count()), (300, 299));
+    assert!(matches!(trace.ending(), Ending::Cut { .. }));
+}
+
+/// Stores far more than the shared memory holds, then says so.
+const STORES: &str = r#"
+#include <stdio.h>
+#include <unistd.h>
+enum { REQUESTS = 600, CELLS = 5000 };
+static volatile long cells[CELLS];
+void serve(void) { for (int cell = 0; cell < CELLS; cell++) cells[cell] = cell; }
+int main(void) {
+    printf("%p\n", (void *)cells);
+    fflush(stdout);
+    for (int request = 0; request < REQUESTS; request++) serve();
+    puts("done");
+    fflush(stdout);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_recorder_that_falls_behind_holds_the_server_up_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", STORES, &[]);
+    let arguments = ["--request-at", "serve", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    let said = recording.wait_for("the server", || {
+        let said = recording.stdout();
+        said.ends_with('\n').then_some(said)
+    });
+    recording.signal(libc::SIGSTOP);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(!recording.stdout().contains("done"));
+    recording.signal(libc::SIGCONT);
+    let trace = recording.trace();
+    assert_eq!(trace.requests().len(), 600);
+    let cells = u64::from_str_radix(&said.trim()[2..], 16).unwrap();
+    let mut stores = vec![0; 5000];
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        for access in execution.accesses.iter().filter(|a| a.kind == Kind::Store) {
+            let place = access.address.wrapping_sub(cells) / 8;
+            if let Some(count) = stores.get_mut(place as usize) {
+                *count += 1;
+            }
+        }
+    }
+    assert!(stores.iter().all(|&count| count == 600));
 }
 
 fn assert_only_logs_are_left(recording: &Recording) {

@@ -3,6 +3,8 @@
 //! These tests need `qemu-x86_64`, `redis-server`, a C compiler and the symbolizer, and fail
 //! without them: a recorder that was never run on a server is not tested.
 
+mod choosing;
+mod control;
 mod endings;
 mod forks_and_libraries;
 mod going_back;

@@ -40,12 +40,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Starts `corehop record -o trace ARGUMENTS`.
-    pub fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Recording {
-        Recording::start_in(tempfile::tempdir().unwrap(), arguments)
-    }
-
-    /// The same, in a folder that was prepared.
+    /// Starts `corehop record -o trace ARGUMENTS` in a folder that was prepared.
     pub fn start_in<'a>(
         folder: TempDir,
         arguments: impl IntoIterator<Item = &'a str>,

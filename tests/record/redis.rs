@@ -4,6 +4,7 @@ use crate::recording::{Recording, connect, free_port};
 use corehop_traces::{EndReason, Ending, Trace};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use tempfile::TempDir;
 
 const SERVER: [&str; 7] = [
     "--save",
@@ -16,6 +17,11 @@ const SERVER: [&str; 7] = [
 ];
 
 pub fn start(arguments: &[&str], port: u16) -> Recording {
+    start_in(tempfile::tempdir().unwrap(), arguments, port)
+}
+
+/// The same, in a folder that was prepared.
+pub fn start_in(folder: TempDir, arguments: &[&str], port: u16) -> Recording {
     let port = port.to_string();
     let server = ["--request-at", "processCommand"];
     let mut all: Vec<&str> = server
@@ -25,7 +31,7 @@ pub fn start(arguments: &[&str], port: u16) -> Recording {
     all.extend(["--", "redis-server"]);
     all.extend(SERVER);
     all.push(&port);
-    Recording::start(all)
+    Recording::start_in(folder, all)
 }
 
 /// Sends commands one by one, each after the answer to the one before.

@@ -15,9 +15,10 @@
 const magic :UInt64 = 0xe50a5017ce0c0c1d;
 # In every entry, whatever the version.
 
-const version :UInt16 = 2;
+const version :UInt16 = 3;
 # The version that this schema describes. A reader refuses a larger one. Version 1 had no repeats in
-# its blocks, and is otherwise the same.
+# its blocks; version 2 no numbers of requests, no notes, and nothing of a thread after a mark that
+# began no request. Both are otherwise the same.
 
 struct Entry {
   sequence @0 :UInt32;
@@ -39,6 +40,7 @@ struct Entry {
     thread @8 :Thread;
     block @9 :Block;
     end @10 :End;               # the last entry; a recording that was cut off has none
+    note @11 :Note;
   }
   # Modules, functions, code blocks, shapes and threads are numbered from 0 in the order in which
   # they stand in the file, each kind by itself, and stand before the first entry that names them.
@@ -113,7 +115,8 @@ struct Block {
   accesses @2 :UInt32;          # data accesses, the sum of the shapes' counts
   requests @3 :List(UInt32);
   # Places within the block, from 0, of the executions that begin a request; ascending. One that
-  # equals `executions` ends the request before it and begins none: no more of the thread follows.
+  # equals `executions` ends the request before it and begins none: what the thread does in its next
+  # block, up to its next mark, belongs to no request.
   runCount @4 :UInt32;
   runStamps @5 :Column;
   # u64: the first run's stamp, then each run's distance from the one before it, at least 1. A run
@@ -152,6 +155,16 @@ struct Block {
   repeatDistances @21 :Column;
   # u32: how many executions earlier the first of those repeated is, at least 1; it may be less than
   # the length, and the repeat then repeats itself
+
+  requestNumbers @22 :List(UInt64);
+  # Empty, or for each of `requests` its number among all requests that the server served while it
+  # was being recorded, from 1; 0 where that is not known, or no request begins.
+}
+
+struct Note {
+  # What the user wrote while recording.
+  requests @0 :UInt64;          # requests that the server had begun by then, recorded or not
+  text @1 :Text;
 }
 
 struct End {

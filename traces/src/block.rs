@@ -32,6 +32,8 @@ pub struct Outline {
     pub runs: Vec<Run>,
     /// Request marks, ascending.
     pub requests: Vec<u32>,
+    /// For each of them its request's number, 0 where it is not known; or none at all.
+    pub numbers: Vec<u64>,
 }
 
 /// A block as it is played.
@@ -159,6 +161,13 @@ impl Decoder {
                 return Err(Rule::Requests.broken("request marks out of order or out of range"));
             }
             outline.requests.push(place);
+        }
+        outline.numbers.clear();
+        outline.numbers.extend(block.get_request_numbers()?);
+        let (numbers, requests) = (outline.numbers.len(), outline.requests.len());
+        if numbers != 0 && numbers != requests {
+            let detail = format!("{numbers} numbers of {requests} requests");
+            return Err(Rule::Requests.broken(detail));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::block::{Block, Decoder, Outline};
 use crate::definition::{read_code_blocks, read_functions, read_shapes};
 use crate::entry::{self, VERSION};
 use crate::program::{CodeBlock, Function, Module};
-use crate::recording::{EndReason, Header};
+use crate::recording::{EndReason, Header, Note};
 use crate::requests::Mark;
 use crate::rule::{Rule, Violation};
 use crate::shape::Templates;
@@ -62,7 +62,6 @@ pub struct ThreadContents {
     pub run_stamps: Vec<u64>,
     last_stamp: Option<u64>,
     executions: u64,
-    ended: bool,
 }
 
 /// What the entries so far hold.
@@ -83,6 +82,8 @@ pub struct Contents {
     pub threads: Vec<Thread>,
     /// The threads' blocks and marks.
     pub streams: Vec<ThreadContents>,
+    /// What the user noted, in the order of the file.
+    pub notes: Vec<Note>,
     /// Why the recording ended, once that has come.
     pub end: Option<EndReason>,
     /// Executions in all blocks.
@@ -108,6 +109,7 @@ impl Contents {
             templates: Templates::default(),
             threads: Vec::new(),
             streams: Vec::new(),
+            notes: Vec::new(),
             end: None,
             executions: 0,
             data_accesses: 0,
@@ -152,6 +154,13 @@ impl Contents {
             schema::Block(block) => {
                 let number = entry::number(bytes);
                 self.take_block(block?, number, offset, bytes.len())?;
+            }
+            schema::Note(note) => {
+                let note = note?;
+                self.notes.push(Note {
+                    requests: note.get_requests(),
+                    text: note.get_text()?.to_string()?,
+                });
             }
             schema::End(end) => self.take_end(end?)?,
         }
@@ -266,9 +275,6 @@ impl Contents {
             .ok_or_else(|| {
                 Rule::References.broken(format!("a block is of thread {}", outline.thread))
             })?;
-        if stream.ended {
-            return Err(Rule::Requests.broken("a block follows its thread's last mark"));
-        }
         let place = Place {
             entry,
             offset,
@@ -293,14 +299,15 @@ impl Contents {
         let mut runs = outline.runs.iter();
         let mut run = runs.next();
         let mut run_end = run.map_or(0, |run| run.executions);
-        for &mark in &outline.requests {
+        for (place, &mark) in outline.requests.iter().enumerate() {
             while mark >= run_end && run.is_some() {
                 run = runs.next();
                 run_end += run.map_or(0, |run| run.executions);
             }
-            stream.ended = run.is_none();
+            let number = outline.numbers.get(place).copied();
             stream.marks.push(Mark {
                 stamp: run.map(|run| run.stamp),
+                number: number.filter(|&number| number != 0),
             });
         }
         self.executions += u64::from(block.get_executions());

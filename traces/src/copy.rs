@@ -32,6 +32,9 @@ pub fn copy(
     for thread in trace.threads() {
         writer.thread(thread.process_id, thread.os_thread_id)?;
     }
+    for note in trace.notes() {
+        writer.note(note.requests, &note.text)?;
+    }
     let mut executions = match requests {
         Some(requests) => trace.executions_of(requests),
         None => trace.executions(),
@@ -46,8 +49,13 @@ pub fn copy(
             writer.stamp(thread, stamp)?;
         }
         let before = std::mem::replace(&mut serving[thread as usize], execution.request);
-        if before != execution.request {
-            writer.request(thread)?;
+        match execution.request {
+            now if now == before => {}
+            Some(request) => {
+                let number = trace.requests()[request as usize].number;
+                writer.numbered_request(thread, number.unwrap_or(0))?;
+            }
+            None => writer.end_request(thread)?,
         }
         writer.execution(thread, execution.code_block)?;
         let block = &trace.code_blocks()[execution.code_block as usize];

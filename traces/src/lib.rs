@@ -92,7 +92,7 @@ pub use execution::{Access, Execution, Kind};
 pub use executions::Executions;
 pub use player::{BlockRef, Player};
 pub use program::{CodeBlock, Function, Instruction, Module, Request};
-pub use recording::{EndReason, Header, Summary, WriterOptions, partial_path};
+pub use recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
 pub use rule::{Rule, Violation};
 pub use sizes::ColumnSize;
 pub use thin::Thinner;

@@ -55,6 +55,9 @@ pub struct CodeBlock {
 pub struct Request {
     /// Index of the thread that served it.
     pub thread: u32,
+    /// Its number among all requests that the server served while it was being recorded, from 1:
+    /// where only some were recorded, there are gaps. `None` in a trace that does not say.
+    pub number: Option<u64>,
     /// False for a request that the end of the recording cut short.
     pub complete: bool,
 }

@@ -37,6 +37,15 @@ impl Default for WriterOptions {
     }
 }
 
+/// What the user noted while recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Requests that the server had begun by then, recorded or not.
+    pub requests: u64,
+    /// The user's words.
+    pub text: String,
+}
+
 /// Why a recording ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReason {

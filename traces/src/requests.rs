@@ -7,6 +7,8 @@ use crate::program::Request;
 pub struct Mark {
     /// Stamp of the run it is in; `None` for a mark that only ends the request before it.
     pub stamp: Option<u64>,
+    /// The request's number among all that the server served, where it is known.
+    pub number: Option<u64>,
 }
 
 /// All requests, and which of them each mark of each thread begins.
@@ -14,7 +16,8 @@ pub struct Mark {
 pub struct Requests {
     /// In the order in which a replay comes to their marks.
     pub all: Vec<Request>,
-    numbers: Vec<Vec<u32>>,
+    /// By thread and mark; `None` for a mark that begins none.
+    begun: Vec<Vec<Option<u32>>>,
 }
 
 impl Requests {
@@ -31,21 +34,22 @@ impl Requests {
             }
         }
         order.sort_unstable();
-        let mut numbers: Vec<Vec<u32>> = marks.iter().map(|own| vec![0; own.len()]).collect();
+        let mut begun: Vec<_> = marks.iter().map(|own| vec![None; own.len()]).collect();
         let mut all = Vec::with_capacity(order.len());
         for (_, thread, place) in order {
-            numbers[thread][place] = all.len() as u32;
+            begun[thread][place] = Some(all.len() as u32);
             all.push(Request {
                 thread: thread as u32,
+                number: marks[thread][place].number,
                 complete: place + 1 < marks[thread].len(),
             });
         }
-        Requests { all, numbers }
+        Requests { all, begun }
     }
 
     /// The request that a thread serves after `marks_passed` of its marks.
     pub fn after(&self, thread: u32, marks_passed: u32) -> Option<u32> {
         let place = marks_passed.checked_sub(1)?;
-        self.numbers[thread as usize].get(place as usize).copied()
+        *self.begun[thread as usize].get(place as usize)?
     }
 }

@@ -70,7 +70,7 @@ impl Rule {
             Rule::Program => "modules have a range, code blocks 1 to 512 adjacent instructions",
             Rule::Shapes => "the data accesses of a shape are in the program order of its block",
             Rule::Runs => "the runs of a thread ascend by stamp and add up to its executions",
-            Rule::Requests => "request marks ascend, and one that begins none ends its thread",
+            Rule::Requests => "request marks ascend, and one that begins none ends its block",
             Rule::Repeats => "what repeats has executions, and stands earlier in its block",
             Rule::Counts => "a block has as many executions and data accesses as it says",
             Rule::End => "the recording was ended in order, and its totals are right",

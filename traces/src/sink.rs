@@ -8,7 +8,7 @@ use crate::block;
 use crate::definition::{self, EnteredBlock, WrittenShape};
 use crate::entry::{Message, message, seal};
 use crate::program::{Function, Module};
-use crate::recording::{EndReason, Header};
+use crate::recording::{EndReason, Header, Note};
 use crate::shape::{Size, fetches_of};
 use crate::stretch::Stretch;
 use crate::trace_capnp::{end, entry};
@@ -31,6 +31,7 @@ pub enum Part {
         os_thread_id: u32,
     },
     Block(Stretch),
+    Note(Note),
     End {
         reason: EndReason,
         executions: u64,
@@ -40,7 +41,7 @@ pub enum Part {
 
 enum Order {
     Write(Box<Part>),
-    Flush(SyncSender<()>),
+    Flush(Option<SyncSender<()>>),
 }
 
 /// The writing thread, seen from the other side.
@@ -78,11 +79,16 @@ impl Sink {
     /// Waits until all entries so far are in the file.
     pub fn flush(&mut self) -> Result<(), Error> {
         let (done, wait) = sync_channel(1);
-        self.send(Order::Flush(done))?;
+        self.send(Order::Flush(Some(done)))?;
         match wait.recv() {
             Ok(()) => Ok(()),
             Err(_) => self.close().map(|_| ()),
         }
+    }
+
+    /// Has all entries so far written to the file, without waiting for it.
+    pub fn flush_soon(&mut self) -> Result<(), Error> {
+        self.send(Order::Flush(None))
     }
 
     /// Ends the thread; the file's size in bytes.
@@ -133,7 +139,7 @@ fn write_all(file: File, level: i32, orders: &Receiver<Order>) -> std::io::Resul
             Order::Flush(done) => {
                 output.file.flush()?;
                 // The other side waits, unless it is gone, and then nobody needs the answer.
-                let _ = done.send(());
+                done.map(|done| done.send(()));
             }
         }
     }
@@ -177,6 +183,7 @@ impl Output {
                 os_thread_id,
             } => thread_message(process_id, os_thread_id),
             Part::Block(stretch) => return self.write_stretch(stretch),
+            Part::Note(note) => note_message(&note),
             Part::End {
                 reason,
                 executions,
@@ -247,6 +254,14 @@ fn thread_message(process_id: u32, os_thread_id: u32) -> Message {
     let mut written = message.init_root::<entry::Builder<'_>>().init_thread();
     written.set_process_id(process_id);
     written.set_os_thread_id(os_thread_id);
+    message
+}
+
+fn note_message(note: &Note) -> Message {
+    let mut message = message(note.text.len());
+    let mut written = message.init_root::<entry::Builder<'_>>().init_note();
+    written.set_requests(note.requests);
+    written.set_text(&note.text);
     message
 }
 

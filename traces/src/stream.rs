@@ -11,8 +11,8 @@ pub struct Open {
     pub stamp: u64,
     /// Whether that run begins with it.
     pub begins_run: bool,
-    /// Whether a request begins with it.
-    pub begins_request: bool,
+    /// The number of the request that begins with it, if one does; 0 where it is not known.
+    pub begins_request: Option<u64>,
 }
 
 /// One thread's side of a writer.
@@ -29,8 +29,10 @@ pub struct Stream {
     pub last_stamp: Option<u64>,
     /// A stamp that no execution has followed yet.
     pub next_stamp: Option<u64>,
-    /// A request mark that no execution has followed yet.
-    pub next_request: bool,
+    /// The number of a request whose mark no execution has followed yet; 0 where it is not known.
+    pub next_request: Option<u64>,
+    /// A request has ended, and nothing has followed yet.
+    pub request_ended: bool,
 }
 
 impl Stream {
@@ -46,15 +48,17 @@ impl Stream {
             open_addresses: Vec::new(),
             last_stamp: None,
             next_stamp: None,
-            next_request: false,
+            next_request: None,
+            request_ended: false,
         }
     }
 
     /// Adds the open execution, which has turned out to be of this shape.
     pub fn append(&mut self, shape: u32, open: &Open) {
         let stretch = &mut self.stretch;
-        if open.begins_request {
+        if let Some(number) = open.begins_request {
             stretch.requests.push(stretch.shapes.len() as u32);
+            stretch.numbers.push(number);
         }
         if open.begins_run || stretch.runs.is_empty() {
             stretch.runs.push(Run {
@@ -70,11 +74,18 @@ impl Stream {
         self.open_accesses.clear();
     }
 
+    /// Marks the end of a request where no other begins.
+    pub fn close_request(&mut self) {
+        if std::mem::take(&mut self.request_ended) {
+            self.stretch.requests.push(self.stretch.shapes.len() as u32);
+            self.stretch.numbers.push(0);
+        }
+    }
+
     /// Turns a mark that no execution has followed into one that ends the thread's last request.
     pub fn close_last_request(&mut self) {
-        if std::mem::take(&mut self.next_request) {
-            self.stretch.requests.push(self.stretch.shapes.len() as u32);
-        }
+        self.request_ended |= self.next_request.take().is_some();
+        self.close_request();
     }
 
     /// Takes what is to be written as a block.

@@ -24,6 +24,8 @@ pub struct Stretch {
     pub runs: Vec<Run>,
     /// Places of the executions that begin a request, ascending.
     pub requests: Vec<u32>,
+    /// The number of each of `requests` among all that the server served; 0 where it is not known.
+    pub numbers: Vec<u64>,
 }
 
 impl Stretch {
@@ -58,6 +60,7 @@ impl Stretch {
         let half = half as u32;
         let first_later = self.requests.partition_point(|&place| place < half);
         let places = self.requests.split_off(first_later);
+        later.numbers = self.numbers.split_off(first_later);
         later.requests = places.into_iter().map(|place| place - half).collect();
         std::mem::replace(self, later)
     }
@@ -84,6 +87,7 @@ mod tests {
                 },
             ],
             requests: vec![1, 2, 5],
+            numbers: vec![7, 9, 0],
         };
         let earlier = later.split_half(&[0, 1].map(|data| Size { data, fetches: 1 }));
         let expected = Stretch {
@@ -101,6 +105,7 @@ mod tests {
                 },
             ],
             requests: vec![1],
+            numbers: vec![7],
         };
         assert_eq!(earlier, expected);
         let expected = Stretch {
@@ -112,6 +117,7 @@ mod tests {
                 executions: 3,
             }],
             requests: vec![0, 3],
+            numbers: vec![9, 0],
         };
         assert_eq!(later, expected);
     }

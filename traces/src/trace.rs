@@ -10,7 +10,7 @@ use crate::executions::Executions;
 use crate::player::BlockRef;
 use crate::program::{CodeBlock, Function, Module, Request};
 use crate::reading::{Stop, map, read};
-use crate::recording::{EndReason, Header};
+use crate::recording::{EndReason, Header, Note};
 use crate::requests::Requests;
 use crate::switches::Switches;
 use crate::wanted::Wanted;
@@ -136,6 +136,11 @@ impl Trace {
     /// The requests, in the order in which a replay comes to them.
     pub fn requests(&self) -> &[Request] {
         &self.requests.all
+    }
+
+    /// What the user noted while recording, in that order.
+    pub fn notes(&self) -> &[Note] {
+        &self.contents.notes
     }
 
     /// How the trace ends.

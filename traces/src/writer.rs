@@ -3,6 +3,8 @@
 //! The writer gathers each thread's executions until a block is full, so memory stays bounded and
 //! what has been written is readable, whatever happens to the recording.
 
+mod marks;
+
 use crate::Error;
 use crate::block::{MAX_ACCESSES, MAX_EXECUTIONS};
 use crate::definition::{EnteredBlock, MAX_DEFINITIONS, MAX_DETAILS, WrittenShape};
@@ -179,18 +181,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Marks the thread's next execution as the first of a request, and so the one before it as the
-    /// last of the request before. Where no execution follows, the mark only ends a request: call
-    /// this for the mark at which a recording stops, or that thread's last request counts as cut
-    /// off.
-    ///
-    /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread.
-    pub fn request(&mut self, thread: u32) -> Result<(), Error> {
-        stream(&mut self.streams, thread)?.next_request = true;
-        Ok(())
-    }
-
     /// Records that the thread has executed a code block.
     ///
     /// # Errors
@@ -201,12 +191,16 @@ impl Writer {
         if code_block as usize >= self.blocks.len() {
             return unrecordable(format!("there is no code block {code_block}"));
         }
+        if self.streams[thread as usize].request_ended {
+            self.streams[thread as usize].close_request();
+            self.write_block(thread as usize)?;
+        }
         let stream = stream(&mut self.streams, thread)?;
         let Some(stamp) = stream.last_stamp else {
             return unrecordable(format!("thread {thread} has no stamp yet"));
         };
         let begins_run = stream.next_stamp.take().is_some();
-        let begins_request = std::mem::take(&mut stream.next_request);
+        let begins_request = stream.next_request.take();
         stream.open = Some(Open {
             code_block,
             stamp,
@@ -265,11 +259,24 @@ impl Writer {
     /// # Errors
     /// [`Error::Write`].
     pub fn flush(&mut self) -> Result<(), Error> {
+        self.flush_soon()?;
+        self.sink.flush()
+    }
+
+    /// The same, without waiting for it: what is recorded meanwhile is not held up.
+    ///
+    /// # Errors
+    /// [`Error::Write`], maybe one of an earlier call.
+    pub fn flush_soon(&mut self) -> Result<(), Error> {
         for thread in 0..self.streams.len() {
+            if self.streams[thread].request_ended {
+                self.close_execution(thread as u32)?;
+                self.streams[thread].close_request();
+            }
             self.write_block(thread)?;
         }
         self.write_definitions()?;
-        self.sink.flush()
+        self.sink.flush_soon()
     }
 
     /// Ends the trace and gives it its name.
@@ -316,7 +323,7 @@ impl Writer {
         self.executions += 1;
         self.data_accesses += stream.open_addresses.len() as u64;
         self.fetches += self.blocks[open.code_block as usize].fetches;
-        self.requests += u64::from(open.begins_request);
+        self.requests += u64::from(open.begins_request.is_some());
         let no_room = stream.stretch.shapes.len() == self.executions_per_block
             || stream.stretch.addresses.len() + stream.open_addresses.len() > MAX_ACCESSES;
         if no_room {

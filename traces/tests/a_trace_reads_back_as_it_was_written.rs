@@ -1,8 +1,8 @@
 //! What a recorder writes is what a replay sees.
 
 use corehop_traces::{
-    Access, CodeBlock, EndReason, Ending, Function, Header, Instruction, Kind, Module, Request,
-    Trace, Writer, WriterOptions,
+    Access, CodeBlock, EndReason, Ending, Function, Header, Instruction, Kind, Module, Note,
+    Request, Trace, Writer, WriterOptions,
 };
 use std::path::Path;
 
@@ -157,18 +157,64 @@ fn the_program_the_threads_and_the_requests_read_back() {
         [
             Request {
                 thread: 0,
+                number: None,
                 complete: true
             },
             Request {
                 thread: 1,
+                number: None,
                 complete: false
             },
             Request {
                 thread: 0,
+                number: None,
                 complete: true
             },
         ]
     );
+}
+
+#[test]
+fn numbers_of_requests_what_lies_between_them_and_notes_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chosen.trace");
+    let mut writer = Writer::create(&path, &header(), &WriterOptions::default()).unwrap();
+    writer.code_block(&block(0x1000, &[1]), None).unwrap();
+    writer.thread(1, 1).unwrap();
+    writer.stamp(0, 1).unwrap();
+    writer.numbered_request(0, 7).unwrap();
+    writer.execution(0, 0).unwrap();
+    writer.end_request(0).unwrap();
+    writer.flush().unwrap();
+    writer.note(9, "the load doubles").unwrap();
+    writer.execution(0, 0).unwrap();
+    writer.numbered_request(0, 12).unwrap();
+    writer.execution(0, 0).unwrap();
+    writer.end_request(0).unwrap();
+    let partial = corehop_traces::partial_path(&path);
+    let cut = Trace::open(&partial).unwrap();
+    assert_eq!(cut.requests().len(), 1);
+    assert!(cut.requests()[0].complete);
+    writer.finish(EndReason::RequestsReached).unwrap();
+    assert_eq!(corehop_traces::check(&path).unwrap().findings, []);
+    let trace = Trace::open(&path).unwrap();
+    let request = |number| Request {
+        thread: 0,
+        number: Some(number),
+        complete: true,
+    };
+    assert_eq!(trace.requests(), [request(7), request(12)]);
+    let mut executions = trace.executions();
+    let mut seen = Vec::new();
+    while let Some(execution) = executions.next().unwrap() {
+        seen.push(execution.request);
+    }
+    assert_eq!(seen, [Some(0), None, Some(1)]);
+    let note = Note {
+        requests: 9,
+        text: "the load doubles".into(),
+    };
+    assert_eq!(trace.notes(), [note]);
 }
 
 #[test]

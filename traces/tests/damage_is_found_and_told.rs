@@ -243,18 +243,18 @@ fn a_trace_of_version_1_which_has_no_repeats_is_read() {
 #[test]
 fn a_newer_trace_names_both_versions() {
     let (_folder, path, mut bytes) = small();
-    set_version(&mut bytes, 3);
+    set_version(&mut bytes, 4);
     put(&path, &bytes);
     let error = Trace::open(&path).err().unwrap().to_string();
     assert!(
-        error.contains("newer corehop (trace format 3, this one reads up to 2)"),
+        error.contains("newer corehop (trace format 4, this one reads up to 3)"),
         "{error}"
     );
     assert!(matches!(
         check(&path),
         Err(Error::Newer {
-            version: 3,
-            supported: 2,
+            version: 4,
+            supported: 3,
             ..
         })
     ));

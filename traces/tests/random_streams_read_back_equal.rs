@@ -55,6 +55,7 @@ fn expand(block: &CodeBlock, data: &[Data]) -> Vec<Access> {
 fn expected(blocks: &[CodeBlock], steps: &[Step]) -> Vec<Seen> {
     let mut stamps = [None; THREADS];
     let mut marks = [0; THREADS];
+    let mut serving = [false; THREADS];
     let mut begun = Vec::new();
     let mut seen = Vec::new();
     for (place, step) in steps.iter().enumerate() {
@@ -65,16 +66,19 @@ fn expected(blocks: &[CodeBlock], steps: &[Step]) -> Vec<Seen> {
         let stamp = stamps[thread].unwrap();
         if step.request {
             marks[thread] += 1;
+            serving[thread] = true;
             begun.push((stamp, thread, marks[thread]));
         }
         let accesses = expand(&blocks[step.code_block], &step.data);
-        seen.push(((stamp, thread, marks[thread]), step.code_block, accesses));
+        let request = serving[thread].then_some(marks[thread]);
+        seen.push(((stamp, thread, request), step.code_block, accesses));
+        serving[thread] &= !step.end;
     }
     begun.sort_unstable();
     // Stable, so that executions of one run stay in their order.
     seen.sort_by_key(|((stamp, thread, _), ..)| (*stamp, *thread));
     let in_replay = |((stamp, thread, marks), code_block, accesses)| {
-        let same = |begun: &(u64, usize, usize)| (begun.1, begun.2) == (thread, marks);
+        let same = |begun: &(u64, usize, usize)| (begun.1, Some(begun.2)) == (thread, marks);
         let request = begun.iter().position(same).map(|place| place as u32);
         (stamp, thread as u32, request, code_block as u32, accesses)
     };
@@ -108,6 +112,11 @@ proptest! {
         prop_assert!(executions.next().unwrap().is_none());
         prop_assert!(executions.next().unwrap().is_none());
         prop_assert_eq!(trace.execution_count(), expected.len() as u64);
+        let request_at = |stamp: u64| steps[stamp as usize].request;
+        for request in trace.requests() {
+            // The number of a request is the place of its first step; 0 is none.
+            prop_assert!(request_at(request.number.unwrap_or(0)));
+        }
 
         let mut chosen = trace.executions_of(&wanted);
         let of_wanted = |seen: &&Seen| seen.2.is_some_and(|request| wanted.contains(&request));

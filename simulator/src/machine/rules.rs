@@ -8,8 +8,9 @@ use super::{CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
 /// Largest cache that is simulated: its tags take a tenth of its size in the host's memory.
 const SIZE_BYTES_MAXIMUM: u64 = 8 << 30;
 
-/// Most ways of a cache: where a line lies in its set is kept in a byte.
-const WAYS_MAXIMUM: u32 = 128;
+/// Most ways of a cache: where a line lies in its set is kept in seven bits, of which four values
+/// say why it does not.
+const WAYS_MAXIMUM: u32 = 124;
 
 /// Most ways that a tree of bits in one word can choose from.
 const PLRU_WAYS_MAXIMUM: u32 = 64;

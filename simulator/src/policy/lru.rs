@@ -1,27 +1,18 @@
 //! Least recently used: every touch makes a way the newest, and the oldest makes room.
 
-use super::ages::Ages;
+use super::{Memory, Set, ages};
 
-#[derive(Clone)]
-pub(crate) struct Lru(Ages);
+#[inline(always)]
+pub(super) fn hit(memory: &mut Memory, set: Set, way: usize) {
+    ages::touch(memory, set, way);
+}
 
-impl Lru {
-    pub(super) fn new(sets: usize, ways: usize) -> Self {
-        Lru(Ages::new(sets, ways))
-    }
+#[inline(always)]
+pub(super) fn place(memory: &mut Memory, set: Set) -> usize {
+    ages::renew_oldest(memory, set)
+}
 
-    #[inline(always)]
-    pub(super) fn hit(&mut self, set: usize, way: usize) {
-        self.0.touch(set, way);
-    }
-
-    #[inline(always)]
-    pub(super) fn place(&mut self, set: usize) -> usize {
-        self.0.renew_oldest(set)
-    }
-
-    #[inline(always)]
-    pub(super) fn removed(&mut self, set: usize, way: usize) {
-        self.0.forget(set, way);
-    }
+#[inline(always)]
+pub(super) fn removed(memory: &mut Memory, set: Set, way: usize) {
+    ages::forget(memory, set, way);
 }

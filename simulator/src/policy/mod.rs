@@ -1,9 +1,10 @@
 //! Replacement policies: which line of a full set makes room.
 //!
 //! A policy sees ways, not lines: one that a cache hits, one to put a new line in, one that became
-//! empty. Its contract, on which caches and the condensing of streams rely: touching a way twice
-//! in a row, with nothing else happening in the set between, equals touching it once. Dispatch is
-//! a match over three policies; a trait object was rejected, as it would stand in the L1-hit path.
+//! empty. It remembers one word a way, to which it gives what meaning it likes. Its contract, on
+//! which caches and the condensing of streams rely: touching a way twice in a row, with nothing
+//! else happening in the set between, equals touching it once. Dispatch is a match over three
+//! policies; a trait object was rejected, as it would stand in the L1-hit path.
 
 mod ages;
 mod fifo;
@@ -11,59 +12,63 @@ mod lru;
 mod plru;
 
 use crate::machine::Policy;
-use fifo::Fifo;
-use lru::Lru;
-use plru::Plru;
 
 /// No line in this way.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
-/// One cache's policy, with what it remembers of each set.
-#[derive(Clone)]
-pub(crate) enum Replacement {
-    Lru(Lru),
-    Fifo(Fifo),
-    Plru(Plru),
+/// A set: where its ways are among those of all caches.
+#[derive(Clone, Copy)]
+pub(crate) struct Set {
+    pub first: usize,
+    pub ways: usize,
 }
 
-impl Replacement {
-    /// For a cache of empty sets.
-    pub(crate) fn new(policy: Policy, sets: usize, ways: usize) -> Self {
+/// What policies remember of all ways of all caches.
+#[derive(Clone, Default)]
+pub(crate) struct Memory {
+    /// By way.
+    words: Vec<u64>,
+    /// When the last touch was, see [`ages`].
+    now: u64,
+}
+
+impl Memory {
+    /// Appends an empty set.
+    pub fn add(&mut self, policy: Policy, ways: usize) {
         match policy {
-            Policy::Lru => Replacement::Lru(Lru::new(sets, ways)),
-            Policy::Fifo => Replacement::Fifo(Fifo::new(sets, ways)),
-            Policy::Plru => Replacement::Plru(Plru::new(sets, ways)),
+            Policy::Lru | Policy::Fifo => self.words.extend(0..ways as u64),
+            Policy::Plru => self.words.resize(self.words.len() + ways, 0),
         }
     }
 
     /// The line in `way` of `set` was found.
     #[inline(always)]
-    pub(crate) fn hit(&mut self, set: usize, way: usize) {
-        match self {
-            Replacement::Lru(lru) => lru.hit(set, way),
-            Replacement::Fifo(_) => (),
-            Replacement::Plru(plru) => plru.hit(set, way),
+    pub fn hit(&mut self, policy: Policy, set: Set, way: usize) {
+        match policy {
+            Policy::Lru => lru::hit(self, set, way),
+            Policy::Fifo => (),
+            Policy::Plru => plru::hit(self, set, way),
         }
     }
 
-    /// The way of `set` for a new line, an empty one if there is any. `tags` are the lines of the
-    /// set, with [`EMPTY`] for none.
+    /// The way of `set` for a new line, an empty one if there is any. `tags` are the lines of all
+    /// ways, with [`EMPTY`] for none.
     #[inline(always)]
-    pub(crate) fn place(&mut self, set: usize, tags: &[u32]) -> usize {
-        match self {
-            Replacement::Lru(lru) => lru.place(set),
-            Replacement::Fifo(fifo) => fifo.place(set),
-            Replacement::Plru(plru) => plru.place(set, tags),
+    pub fn place(&mut self, policy: Policy, set: Set, tags: &[u32]) -> usize {
+        match policy {
+            Policy::Lru => lru::place(self, set),
+            Policy::Fifo => fifo::place(self, set),
+            Policy::Plru => plru::place(self, set, tags),
         }
     }
 
     /// The line in `way` of `set` was taken away.
     #[inline(always)]
-    pub(crate) fn removed(&mut self, set: usize, way: usize) {
-        match self {
-            Replacement::Lru(lru) => lru.removed(set, way),
-            Replacement::Fifo(fifo) => fifo.removed(set, way),
-            Replacement::Plru(_) => (),
+    pub fn removed(&mut self, policy: Policy, set: Set, way: usize) {
+        match policy {
+            Policy::Lru => lru::removed(self, set, way),
+            Policy::Fifo => fifo::removed(self, set, way),
+            Policy::Plru => (),
         }
     }
 }

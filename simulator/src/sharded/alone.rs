@@ -13,6 +13,7 @@
 
 use super::prepared::Prepared;
 use super::shard::{Entry, PIECE, Shard, kind};
+use crate::contents::Contents;
 use crate::geometry::Geometry;
 use crate::machine::{Inclusion, Level, Machine};
 use crate::tally::Tally;
@@ -233,23 +234,31 @@ impl Residue {
     }
 
     fn tally(&self, runs: &[bool]) -> Tally {
-        let mut core = self.core.clone();
+        let mut world = self.core.clone();
+        let (geometry, core) = world.parts();
+        self.play(runs, geometry, core);
+        world.tally()[0].clone()
+    }
+
+    /// A function of its own, so that a compiler sees that nothing changes the geometry meanwhile.
+    #[inline(never)]
+    fn play(&self, runs: &[bool], geometry: &Geometry, core: &mut Contents) {
+        let seat = &geometry.seats[0];
         let mut stores = 0;
         for stretch in &self.stretches {
             let stores_end = stretch.stores_end as usize;
             if runs[stretch.occurrence as usize] {
                 let entries = stretch.entries.start as usize..stretch.entries.end as usize;
                 for &entry in &self.entries[entries] {
-                    core.access(0, kind(entry), entry >> 2, &mut ());
+                    core.access((geometry, seat), kind(entry), entry >> 2, &mut ());
                 }
             } else {
                 for &line in &self.stores[stores..stores_end] {
-                    core.store_elsewhere(line);
+                    core.store_elsewhere(geometry, line);
                 }
             }
             stores = stores_end;
         }
-        core.tally()[0].clone()
     }
 }
 

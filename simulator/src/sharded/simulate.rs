@@ -2,6 +2,8 @@
 
 use super::placement::Cores;
 use super::shard::{Entry, PIECE, kind};
+use crate::contents::Contents;
+use crate::geometry::Geometry;
 use crate::lines::Lines;
 use crate::tally::Tally;
 use crate::world::World;
@@ -48,16 +50,34 @@ impl Simulation {
     }
 
     fn run_some(&mut self, entries: &[Entry], first_piece: usize, cores: &[u32]) {
-        let mut core = self.core;
-        for &entry in entries {
-            if entry & 3 == PIECE {
-                core = cores[(entry >> 2) as usize - first_piece] as usize;
-                continue;
-            }
-            self.world.access(core, kind(entry), entry >> 2, &mut ());
-        }
-        self.core = core;
+        let (geometry, contents) = self.world.parts();
+        let core = |entry: Entry| cores[(entry >> 2) as usize - first_piece] as usize;
+        self.core = run(geometry, contents, self.core, entries, core);
     }
+}
+
+/// The touches among `entries`, of `core` at first; at a piece's mark, `core_of` says of which
+/// core. Gives the last.
+///
+/// A function of its own, so that a compiler sees that nothing changes the geometry meanwhile.
+#[inline(never)]
+fn run(
+    geometry: &Geometry,
+    contents: &mut Contents,
+    mut core: usize,
+    entries: &[Entry],
+    core_of: impl Fn(Entry) -> usize,
+) -> usize {
+    let mut seat = &geometry.seats[core];
+    for &entry in entries {
+        if entry & 3 == PIECE {
+            core = core_of(entry);
+            seat = &geometry.seats[core];
+            continue;
+        }
+        contents.access((geometry, seat), kind(entry), entry >> 2, &mut ());
+    }
+    core
 }
 
 /// Each core's tally, from those of all shards.

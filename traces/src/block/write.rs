@@ -80,7 +80,7 @@ struct Counts {
 
 fn assemble(stretch: &Stretch, counts: &Counts, columns: &[Packed; 14]) -> Message {
     let bytes: usize = columns.iter().map(|column| column.size_bytes() + 64).sum();
-    let mut message = crate::entry::message(bytes + stretch.requests.len() * 4);
+    let mut message = crate::entry::message(bytes + stretch.requests.len() * 12);
     let mut block = message.init_root::<entry::Builder<'_>>().init_block();
     block.set_thread(stretch.thread);
     block.set_executions(stretch.shapes.len() as u32);
@@ -93,6 +93,12 @@ fn assemble(stretch: &Stretch, counts: &Counts, columns: &[Packed; 14]) -> Messa
     let mut requests = block.reborrow().init_requests(count);
     for (place, request) in stretch.requests.iter().enumerate() {
         requests.set(place as u32, *request);
+    }
+    if stretch.numbers.iter().any(|&number| number != 0) {
+        let mut numbers = block.reborrow().init_request_numbers(count);
+        for (place, &number) in stretch.numbers.iter().enumerate() {
+            numbers.set(place as u32, number);
+        }
     }
     let [
         steps,

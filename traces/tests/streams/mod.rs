@@ -14,6 +14,8 @@ pub struct Step {
     pub thread: usize,
     pub stamped: bool,
     pub request: bool,
+    /// The request ends after it.
+    pub end: bool,
     pub code_block: usize,
     pub data: Vec<Data>,
     pub flush: bool,
@@ -73,15 +75,16 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = (
         0..THREADS,
         often(0.3),
-        often(0.1),
+        (often(0.1), often(0.05)),
         any::<usize>(),
         data,
         often(0.03),
     );
-    let step = step.prop_map(|(thread, stamped, request, code_block, data, flush)| Step {
+    let step = step.prop_map(|(thread, stamped, marks, code_block, data, flush)| Step {
         thread,
         stamped,
-        request,
+        request: marks.0,
+        end: marks.1,
         code_block,
         data,
         flush,
@@ -185,7 +188,7 @@ pub fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_b
             writer.stamp(thread, stamp as u64).unwrap();
         }
         if step.request {
-            writer.request(thread).unwrap();
+            writer.numbered_request(thread, stamp as u64).unwrap();
         }
         writer.execution(thread, numbers[step.code_block]).unwrap();
         for data in &step.data {
@@ -199,6 +202,9 @@ pub fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_b
             writer
                 .data(thread, instruction, kind, size_bytes, address)
                 .unwrap();
+        }
+        if step.end {
+            writer.end_request(thread).unwrap();
         }
         if step.flush {
             writer.flush().unwrap();

@@ -1,0 +1,216 @@
+//! One program that runs one way: started, its processor time read, ended.
+
+use crate::Outcome;
+use crate::subjects::Subject;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// How a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By itself.
+    Native,
+    /// Under QEMU, with no plugin.
+    Bare,
+    /// Every request is recorded.
+    Recording,
+    /// Under the recorder, but the request to record never comes.
+    NotChosen,
+}
+
+impl Mode {
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Native => "native",
+            Mode::Bare => "bare",
+            Mode::Recording => "recording",
+            Mode::NotChosen => "not-chosen",
+        }
+    }
+}
+
+/// The programs that this needs, built the way this is.
+pub struct Tools {
+    corehop: PathBuf,
+    pub tpcc: PathBuf,
+}
+
+impl Tools {
+    pub fn find() -> Outcome<Tools> {
+        let corehop = PathBuf::from(env!("CARGO_BIN_EXE_corehop"));
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"]);
+        build
+            .args(["-p", "corehop-tpcc"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        if !cfg!(debug_assertions) {
+            build.arg("--release");
+        }
+        if !build.status()?.success() {
+            return Err("the plugin and the load do not build".into());
+        }
+        Ok(Tools {
+            tpcc: corehop.with_file_name("corehop-tpcc"),
+            corehop,
+        })
+    }
+
+    /// Size of a trace's file for each access in it.
+    pub fn bytes_per_access(&self, trace: &Path) -> Outcome<f64> {
+        let mut info = Command::new(&self.corehop);
+        let output = info.arg("info").arg("--json").arg(trace).output()?;
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        Ok(said["bytes_per_access"].as_f64().ok_or("no accesses")?)
+    }
+}
+
+/// A program that runs. It is killed when dropped.
+pub struct Running {
+    mode: Mode,
+    child: Child,
+    folder: PathBuf,
+    /// The program's own process: the child, or the child's child.
+    server: u32,
+}
+
+impl Running {
+    pub fn start(
+        subject: &impl Subject,
+        mode: Mode,
+        tools: &Tools,
+        folder: &Path,
+    ) -> Outcome<Running> {
+        let program = subject.command(folder)?;
+        let plugin = tools.corehop.with_file_name("libcorehop_qemu_plugin.so");
+        let mut command = match mode {
+            Mode::Native => Command::new(&program[0]),
+            Mode::Bare => {
+                let mut command = Command::new("qemu-x86_64");
+                command.arg(&program[0]);
+                command
+            }
+            Mode::Recording | Mode::NotChosen => {
+                let mut command = Command::new(&tools.corehop);
+                command.env("COREHOP_QEMU_PLUGIN", plugin);
+                command.args(["record", "-o"]).arg(folder.join("trace"));
+                command.args(["--request-at", subject.request_at()]);
+                if mode == Mode::NotChosen {
+                    command.args(["--requests", "1", "--of", "1000000000"]);
+                }
+                command.arg("--").arg(&program[0]);
+                command
+            }
+        };
+        let child = command
+            .args(&program[1..])
+            .current_dir(folder)
+            .stdin(Stdio::piped())
+            .stdout(File::create(folder.join("stdout"))?)
+            .stderr(File::create(folder.join("stderr"))?)
+            .spawn()?;
+        let mut running = Running {
+            mode,
+            server: child.id(),
+            child,
+            folder: folder.into(),
+        };
+        if matches!(mode, Mode::Recording | Mode::NotChosen) {
+            running.server = running.wait_for("the server to start", |running| {
+                let id = running.child.id();
+                let children = format!("/proc/{id}/task/{id}/children");
+                let children = std::fs::read_to_string(children).unwrap_or_default();
+                // QEMU's own questions before the start are children, too, but short-lived.
+                let found = children.split_whitespace().find(|child| {
+                    let line = std::fs::read(format!("/proc/{child}/cmdline"));
+                    line.is_ok_and(|line| line.windows(7).any(|part| part == b"-plugin"))
+                });
+                found.and_then(|child| child.parse().ok())
+            })?;
+        }
+        Ok(running)
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What the program reads.
+    pub fn stdin(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
+    }
+
+    /// Waits for `found` to find something.
+    pub fn wait_for<T>(
+        &mut self,
+        what: &str,
+        mut found: impl FnMut(&Running) -> Option<T>,
+    ) -> Outcome<T> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline && self.child.try_wait()?.is_none() {
+            if let Some(found) = found(self) {
+                return Ok(found);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let said = std::fs::read_to_string(self.folder.join("stderr")).unwrap_or_default();
+        Err(format!("waited in vain for {what}:\n{said}").into())
+    }
+
+    /// Lets the recorder write what it has received.
+    pub fn settle(&self) {
+        if self.mode == Mode::Recording {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    }
+
+    /// Processor time of the server and of the recorder so far, in microseconds.
+    pub fn cpu_us(&self) -> Outcome<[f64; 2]> {
+        let recorder = match self.server == self.child.id() {
+            true => 0.0,
+            false => cpu_us(self.child.id())?,
+        };
+        Ok([cpu_us(self.server)?, recorder])
+    }
+
+    /// Ends the program; the trace, where all was recorded.
+    pub fn end(mut self) -> Outcome<Option<PathBuf>> {
+        // SAFETY: kill takes two numbers and touches no memory.
+        unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGINT) };
+        let status = self.child.wait()?;
+        if self.mode != Mode::Recording {
+            return Ok(None);
+        }
+        let trace = self.folder.join("trace");
+        match trace.exists() {
+            true => Ok(Some(trace)),
+            false => Err(format!("no trace was written: {status}").into()),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// User and system time of a process with all its threads, those that have ended included; see
+/// proc_pid_stat(5), fields 14 and 15.
+fn cpu_us(process: u32) -> Outcome<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let (_, after_name) = stat.rsplit_once(") ").ok_or("no name in stat")?;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
+    // SAFETY: sysconf takes a number and touches no memory.
+    let ticks_per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    Ok(ticks * 1e6 / ticks_per_second as f64)
+}

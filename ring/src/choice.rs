@@ -1,0 +1,171 @@
+//! Which requests are recorded: chosen by number, as their marks come.
+//!
+//! Every mark of the server is counted and gives its request a number, from 1. Recorded are either
+//! the first so many or those on a list that the recorder made before the server started. No lock:
+//! a request *pends* from before its mark is counted until it has ended or turned out not to be
+//! recorded, so whoever sees nothing pending and nothing left to choose knows that all is recorded.
+
+use crate::memory::Memory;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The counters, all of the server's processes together.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    marks: AtomicU64,
+    taken: AtomicU64,
+    pending: AtomicU64,
+    declined: AtomicU64,
+    ended: AtomicU64,
+    paused: AtomicBool,
+}
+
+/// A request mark, counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Number of the request among all that the server serves, from 1.
+    pub number: u64,
+    /// Whether the request is to be recorded. One that is pends until [`Memory::decline`] or
+    /// [`Memory::count_end`].
+    pub chosen: bool,
+}
+
+/// How far the requests have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// Marks seen, of requests recorded or not.
+    pub seen: u64,
+    /// Requests chosen so far.
+    pub chosen: u64,
+    /// Chosen requests that have ended.
+    pub ended: u64,
+}
+
+impl Memory {
+    fn counts(&self) -> &Counts {
+        &self.header().counts
+    }
+
+    /// Counts a request mark and says whether its request is to be recorded.
+    pub fn count_mark(&self) -> Mark {
+        let counts = self.counts();
+        counts.pending.fetch_add(1, Ordering::SeqCst);
+        let number = counts.marks.fetch_add(1, Ordering::SeqCst) + 1;
+        let chosen = !self.is_paused() && (self.is_listed(number) || self.take_declined());
+        if !chosen {
+            self.settle();
+        }
+        Mark { number, chosen }
+    }
+
+    /// A chosen request cannot be recorded from its beginning: the next one takes its place.
+    pub fn decline(&self) {
+        self.counts().declined.fetch_add(1, Ordering::SeqCst);
+        self.settle();
+    }
+
+    /// A chosen request has ended, by another mark or with its thread.
+    pub fn count_end(&self) {
+        self.counts().ended.fetch_add(1, Ordering::SeqCst);
+        self.settle();
+    }
+
+    /// Ends recording with the last request that was to be recorded.
+    fn settle(&self) {
+        let pending = self.counts().pending.fetch_sub(1, Ordering::SeqCst) - 1;
+        if pending == 0 && self.is_exhausted() {
+            self.stop();
+        }
+    }
+
+    fn is_listed(&self, number: u64) -> bool {
+        let listed = self.listed();
+        if listed.is_empty() {
+            let taken = self.counts().taken.fetch_add(1, Ordering::SeqCst);
+            return taken < self.settings().request_limit;
+        }
+        let place = place_of(listed, number);
+        let is = listed
+            .get(place)
+            .is_some_and(|listed| listed.load(Ordering::Relaxed) == number);
+        self.counts()
+            .taken
+            .fetch_add(u64::from(is), Ordering::SeqCst);
+        is
+    }
+
+    fn take_declined(&self) -> bool {
+        let fewer = |declined: u64| declined.checked_sub(1);
+        let declined = &self.counts().declined;
+        declined
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer)
+            .is_ok()
+    }
+
+    /// True once every request to be recorded has been chosen.
+    pub fn is_exhausted(&self) -> bool {
+        let counts = self.counts();
+        let listed = match self.listed().last() {
+            Some(last) => counts.marks.load(Ordering::SeqCst) >= last.load(Ordering::Relaxed),
+            None => counts.taken.load(Ordering::SeqCst) >= self.settings().request_limit,
+        };
+        listed && counts.declined.load(Ordering::SeqCst) == 0
+    }
+
+    /// How many requests from now the next one to be recorded comes, at least 1; `None` when none
+    /// does as things stand.
+    pub fn distance_to_next(&self) -> Option<u64> {
+        let counts = self.counts();
+        if self.is_paused() || self.is_stopped() || self.is_exhausted() {
+            return None;
+        }
+        let listed = self.listed();
+        if listed.is_empty() || counts.declined.load(Ordering::SeqCst) > 0 {
+            return Some(1);
+        }
+        let seen = counts.marks.load(Ordering::SeqCst);
+        let next = listed.get(place_of(listed, seen + 1))?;
+        Some(next.load(Ordering::Relaxed) - seen)
+    }
+
+    /// How far the requests have come.
+    pub fn requests(&self) -> Requests {
+        let counts = self.counts();
+        let most = match self.listed().len() as u64 {
+            0 => self.settings().request_limit,
+            listed => listed,
+        };
+        Requests {
+            seen: counts.marks.load(Ordering::SeqCst),
+            chosen: counts.taken.load(Ordering::SeqCst).min(most),
+            ended: counts.ended.load(Ordering::SeqCst),
+        }
+    }
+
+    /// Chooses no more requests until told otherwise; those begun are recorded to their end.
+    pub fn set_paused(&self, paused: bool) {
+        self.counts().paused.store(paused, Ordering::SeqCst);
+    }
+
+    /// Whether no requests are chosen for now.
+    pub fn is_paused(&self) -> bool {
+        self.counts().paused.load(Ordering::Relaxed)
+    }
+
+    /// Names the requests to record by number, ascending, as many as [`Settings`] says there are
+    /// chosen. To be called before the plugin starts.
+    ///
+    /// [`Settings`]: crate::Settings
+    pub fn set_listed(&self, numbers: &[u64]) {
+        assert_eq!(numbers.len(), self.listed().len());
+        assert!(numbers.is_sorted_by(|earlier, later| earlier < later));
+        for (place, &number) in self.listed().iter().zip(numbers) {
+            place.store(number, Ordering::Relaxed);
+        }
+    }
+}
+
+/// How many listed numbers are smaller.
+fn place_of(listed: &[AtomicU64], number: u64) -> usize {
+    listed.partition_point(|listed| listed.load(Ordering::Relaxed) < number)
+}

@@ -1,0 +1,141 @@
+//! The recorder's ear: a socket beside the trace, for `corehop control` from another terminal.
+//!
+//! One connection is one question of one line, answered by one line of JSON. The recorder looks for
+//! questions between two rounds of its own work and never waits long for one: a client that says
+//! nothing must not hold up a server. A signal or a file could order but not answer.
+
+use super::gauge::Reading;
+use crate::failure::{Exit, Failure};
+use crate::voice;
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long the recorder waits for a client to say what it wants: the server may wait as long.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a client waits: the recorder may be reading a new library's functions.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(120);
+const MOST_LINE_BYTES: u64 = 4096;
+
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Record requests from the next on.
+    Start,
+    /// Record no request from the next on; those begun are recorded to their end.
+    Stop,
+    /// Keep these words in the trace.
+    Mark(String),
+    /// Only say how things stand.
+    Status,
+}
+
+/// The socket, which goes when this is dropped.
+pub struct Ear {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+/// The socket of the recording to `trace`.
+pub fn path_of(trace: &Path) -> PathBuf {
+    let mut path = trace.as_os_str().to_owned();
+    path.push(".control");
+    path.into()
+}
+
+/// A socket's path may have no more than 107 bytes, so its folder is named by a descriptor.
+fn short(path: &Path) -> std::io::Result<(OwnedFd, PathBuf)> {
+    use rustix::fs::{Mode, OFlags, open};
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = open(folder.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+    let name = path.file_name().unwrap_or_default();
+    let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
+    Ok((folder, short.join(name)))
+}
+
+fn connect(trace: &Path) -> std::io::Result<UnixStream> {
+    let (_folder, short) = short(&path_of(trace))?;
+    UnixStream::connect(short)
+}
+
+/// Fails when a recorder is at work on `trace`.
+pub fn refuse_second(trace: &Path) -> Result<(), Failure> {
+    if connect(trace).is_err() {
+        return Ok(());
+    }
+    let message = format!("{} is being recorded by another corehop", trace.display());
+    Err(Failure::new(Exit::Output, message).remedy("name another file with -o"))
+}
+
+impl Ear {
+    /// Listens beside `trace`. Where no socket can be made a recording does without, and says so.
+    pub fn open(trace: &Path) -> Option<Ear> {
+        let path = path_of(trace);
+        // What a recorder that was killed has left.
+        let _ = std::fs::remove_file(&path);
+        let listener = short(&path).and_then(|(_folder, short)| UnixListener::bind(short));
+        let opened = listener.and_then(|listener| {
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        });
+        match opened {
+            Ok(listener) => Some(Ear { listener, path }),
+            Err(error) => {
+                let path = path.display();
+                let text = format!("`corehop control` will not work: {path}: {error}");
+                voice::warn(&text);
+                None
+            }
+        }
+    }
+
+    /// The next question that waits, and whom to answer.
+    pub fn next(&self) -> Option<(Order, UnixStream)> {
+        let (stream, _) = self.listener.accept().ok()?;
+        stream.set_nonblocking(false).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        stream.set_write_timeout(Some(PATIENCE)).ok()?;
+        let mut line = String::new();
+        BufReader::new((&stream).take(MOST_LINE_BYTES))
+            .read_line(&mut line)
+            .ok()?;
+        Some((serde_json::from_str(&line).ok()?, stream))
+    }
+}
+
+impl Drop for Ear {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Answers; a client that has gone needs none.
+pub fn answer(mut stream: UnixStream, reading: &Reading) {
+    if let Ok(line) = serde_json::to_string(reading) {
+        let _ = writeln!(stream, "{line}");
+    }
+}
+
+/// Asks the recorder of `trace`, as its client.
+pub fn ask(trace: &Path, order: &Order) -> Result<Reading, Failure> {
+    let unheard = |error: &dyn std::fmt::Display| {
+        let message = format!("nobody records to {}: {error}", trace.display());
+        Failure::new(Exit::Input, message)
+            .remedy("name the trace that a running `corehop record -o` names")
+    };
+    let mut stream = connect(trace).map_err(|error| unheard(&error))?;
+    let mut line = serde_json::to_string(order).map_err(|error| unheard(&error))?;
+    line.push('\n');
+    let mut answer = String::new();
+    let asked = stream
+        .set_read_timeout(Some(ANSWER_PATIENCE))
+        .and_then(|()| stream.write_all(line.as_bytes()))
+        .and_then(|()| BufReader::new(stream).read_line(&mut answer));
+    asked.map_err(|error| unheard(&error))?;
+    serde_json::from_str(&answer).map_err(|_| unheard(&"it gave no answer"))
+}

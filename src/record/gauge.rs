@@ -1,0 +1,203 @@
+//! How far a recording has come and what it takes, for whoever watches it.
+//!
+//! Everything is read from where it is kept anyway: the counters that server and recorder share,
+//! the file's size, and the system's own books of both. The slowdown that a recording causes cannot
+//! be seen from within it; the part of it that is the recorder's fault can: the time that the
+//! server's threads waited because the shared memory was full.
+
+use super::transcript::Progress;
+use corehop_ring::{Memory, Requests};
+use corehop_traces::partial_path;
+use indicatif::HumanBytes;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Where a recording is watched.
+pub struct Gauge {
+    started: Instant,
+    partial: PathBuf,
+    server: u32,
+    /// Requests to record, where that is limited.
+    asked: Option<u64>,
+}
+
+/// What was read at one moment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reading {
+    /// `recording`, `paused`, or `waiting` for the first request.
+    pub state: String,
+    /// Since the server was started.
+    pub seconds: f64,
+    /// Requests that the server has begun, recorded or not.
+    pub requests_seen: u64,
+    /// Requests of which recording has begun.
+    pub requests_begun: u64,
+    /// Recorded requests that have ended.
+    pub requests_ended: u64,
+    /// How many are to be recorded, where that is limited.
+    pub requests_asked: Option<u64>,
+    /// Loads and stores.
+    pub data_accesses: u64,
+    /// Size of the trace so far.
+    pub trace_bytes: u64,
+    /// Free space where the trace is.
+    pub disk_free_bytes: u64,
+    /// Resident memory.
+    pub server_bytes: u64,
+    /// Resident memory, that shared with the server included.
+    pub recorder_bytes: u64,
+    /// Time that the server's threads have waited for the recorder, added up.
+    pub waited_seconds: f64,
+}
+
+impl Gauge {
+    /// Watches the recording of `server` to `output`.
+    pub fn new(output: &Path, server: u32, asked: Option<u64>) -> Gauge {
+        Gauge {
+            started: Instant::now(),
+            partial: partial_path(output),
+            server,
+            asked,
+        }
+    }
+
+    /// Reads everything once.
+    pub fn read(&self, memory: &Memory, progress: &Progress) -> Reading {
+        let Requests {
+            seen,
+            chosen,
+            ended,
+        } = memory.requests();
+        let state = match (memory.is_paused(), seen) {
+            (true, _) => "paused",
+            (false, 0) => "waiting",
+            (false, _) => "recording",
+        };
+        let folder = self
+            .partial
+            .parent()
+            .filter(|folder| *folder != Path::new(""));
+        let disk = rustix::fs::statvfs(folder.unwrap_or(Path::new(".")));
+        Reading {
+            state: state.into(),
+            seconds: self.started.elapsed().as_secs_f64(),
+            requests_seen: seen,
+            requests_begun: chosen,
+            requests_ended: ended,
+            requests_asked: self.asked,
+            data_accesses: progress.data_accesses,
+            trace_bytes: std::fs::metadata(&self.partial).map_or(0, |file| file.len()),
+            disk_free_bytes: disk.map_or(0, |disk| disk.f_bavail * disk.f_frsize),
+            server_bytes: resident_bytes(self.server),
+            recorder_bytes: resident_bytes(std::process::id()),
+            waited_seconds: memory.waited().as_secs_f64(),
+        }
+    }
+}
+
+impl Reading {
+    /// One line, for a terminal.
+    pub fn line(&self) -> String {
+        let server = HumanBytes(self.server_bytes);
+        if self.requests_seen == 0 {
+            return format!("waiting for the first request, server {server}");
+        }
+        let of = self.requests_asked.map(|asked| format!(" of {asked}"));
+        format!(
+            "{}: {}{} requests ({} seen), {} loads and stores, {} written, waited {:.1} s for the \
+             recorder, server {server}",
+            self.state,
+            self.requests_begun,
+            of.unwrap_or_default(),
+            self.requests_seen,
+            super::progress::millions(self.data_accesses),
+            HumanBytes(self.trace_bytes),
+            self.waited_seconds,
+        )
+    }
+
+    /// What the whole recording will cost, judged by what it has cost since `first`.
+    pub fn preview(&self, first: &Reading) -> Option<String> {
+        let seconds = self.seconds - first.seconds;
+        let ended = (self.requests_ended - first.requests_ended) as f64;
+        let seen = (self.requests_seen - first.requests_seen) as f64;
+        let bytes = self.trace_bytes.saturating_sub(first.trace_bytes) as f64;
+        if seconds <= 0.0 || ended == 0.0 {
+            return None;
+        }
+        let free = HumanBytes(self.disk_free_bytes);
+        let so_far = format!(
+            "{:.0} requests recorded in {seconds:.0} s, {:.0} KiB each",
+            ended,
+            bytes / ended / 1024.0
+        );
+        Some(match self.requests_asked {
+            Some(asked) => {
+                let times = asked as f64 / ended;
+                let took = Duration::from_secs_f64((seconds * times).min(1e9));
+                let size = HumanBytes((bytes * times) as u64);
+                format!(
+                    "{so_far}: all {asked} will take about {} and {size} ({free} are free)",
+                    indicatif::HumanDuration(took)
+                )
+            }
+            None => {
+                let hourly = HumanBytes((bytes / seconds * 3600.0) as u64);
+                let rate = seen / seconds;
+                format!("{so_far}, {rate:.1} a second: about {hourly} an hour ({free} are free)")
+            }
+        })
+    }
+}
+
+/// A process's resident memory; 0 once it has ended.
+fn resident_bytes(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+    kibibytes.unwrap_or(0u64) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(seconds: f64, requests: u64, trace_bytes: u64) -> Reading {
+        Reading {
+            state: "recording".into(),
+            seconds,
+            requests_seen: requests,
+            requests_begun: requests,
+            requests_ended: requests,
+            requests_asked: Some(1000),
+            data_accesses: 0,
+            trace_bytes,
+            disk_free_bytes: 5 << 30,
+            server_bytes: 0,
+            recorder_bytes: 0,
+            waited_seconds: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_preview_goes_by_what_the_first_seconds_cost() {
+        let first = reading(10.0, 0, 1 << 20);
+        let now = reading(13.0, 50, 2 << 20);
+        assert_eq!(
+            now.preview(&first).unwrap(),
+            "50 requests recorded in 3 s, 20 KiB each: all 1000 will take about 60 seconds and \
+             20.00 MiB (5.00 GiB are free)"
+        );
+        let endless = Reading {
+            requests_asked: None,
+            ..now
+        };
+        assert_eq!(
+            endless.preview(&first).unwrap(),
+            "50 requests recorded in 3 s, 20 KiB each, 16.7 a second: about 1.17 GiB an hour (5.00 \
+             GiB are free)"
+        );
+        assert!(first.preview(&first).is_none());
+    }
+}

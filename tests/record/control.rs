@@ -1,0 +1,93 @@
+//! A recording that runs is started, stopped, marked and watched from another terminal.
+
+use crate::recording::{Recording, connect, free_port};
+use crate::redis;
+use corehop_traces::{EndReason, Ending, Note, Trace};
+use std::process::{Command, Output};
+
+fn control(recording: &Recording, order: &str, rest: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["control", order])
+        .arg(recording.path())
+        .args(rest)
+        .output()
+        .unwrap()
+}
+
+/// What the recorder says to scripts.
+fn told(recording: &Recording, order: &str, rest: &[&str]) -> serde_json::Value {
+    let output = control(recording, order, &[rest, &["--json"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn requests_are_recorded_between_start_and_stop_alone() {
+    let port = free_port();
+    let mut recording = redis::start(&["--paused"], port);
+    let stream = connect(&recording, port);
+    redis::send_commands(&stream, 10);
+    let paused = told(&recording, "status", &[]);
+    assert_eq!(paused["state"], "paused");
+    assert_eq!(paused["requests_seen"], 10);
+    assert_eq!(paused["requests_begun"], 0);
+    assert_eq!(told(&recording, "start", &[])["state"], "recording");
+    redis::send_commands(&stream, 5);
+    told(&recording, "mark", &["half\nof it"]);
+    redis::send_commands(&stream, 5);
+    told(&recording, "stop", &[]);
+    redis::send_commands(&stream, 10);
+    let stopped = told(&recording, "status", &[]);
+    assert_eq!(stopped["requests_seen"], 30);
+    assert_eq!(stopped["requests_begun"], 10);
+    assert_eq!(stopped["requests_ended"], 10);
+    recording.signal(libc::SIGINT);
+    assert_eq!(recording.finish().code(), Some(130));
+
+    let trace = Trace::open(&recording.path()).unwrap();
+    let numbers: Vec<_> = trace.requests().iter().map(|r| r.number.unwrap()).collect();
+    assert_eq!(numbers, (11..=20).collect::<Vec<u64>>());
+    assert!(trace.requests().iter().all(|request| request.complete));
+    let note = Note {
+        requests: 15,
+        text: "half of it".into(),
+    };
+    assert_eq!(trace.notes(), [note]);
+    assert_eq!(*trace.ending(), Ending::Finished(EndReason::Interrupted));
+    assert!(!corehop_traces::partial_path(&recording.path()).exists());
+    assert!(!recording.folder().join("trace.control").exists());
+}
+
+#[test]
+fn a_trace_that_nobody_records_is_said_to_be() {
+    let port = free_port();
+    let mut recording = redis::start(&[], port);
+    connect(&recording, port);
+    recording.signal(libc::SIGINT);
+    recording.finish();
+    let output = control(&recording, "status", &[]);
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("corehop: nobody records to"), "{said}");
+}
+
+#[test]
+fn a_trace_is_recorded_by_one_recorder_at_a_time() {
+    let port = free_port();
+    let recording = redis::start(&[], port);
+    connect(&recording, port);
+    let second = crate::recording::record()
+        .arg("-o")
+        .arg(recording.path())
+        .args(["--request-at", "processCommand", "--", "redis-server"])
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(4));
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert!(
+        said.contains("is being recorded by another corehop"),
+        "{said}"
+    );
+    assert_eq!(told(&recording, "status", &[])["state"], "waiting");
+}
