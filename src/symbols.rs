@@ -1,9 +1,11 @@
 //! The functions of a binary, as the symbolizer (a Python program of its own) prints them.
 //!
-//! It is found beside this build, so that a checkout needs no installation, or in PATH. It keeps
+//! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
+//! in neither, any Python 3.11 with pyelftools runs the one that this command carries. It keeps
 //! what it has read by build id, so asking twice costs a fraction of a second.
 
 use crate::failure::{Exit, Failure};
+use crate::in_path::in_path;
 use serde::Deserialize;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -34,36 +36,98 @@ struct Output {
 
 /// The functions of the ELF file at `path`, sorted by offset.
 pub fn of(path: &Path) -> Result<Vec<Symbol>, Failure> {
-    let program = find();
+    let Some(program) = find() else {
+        let folder = unpacked().map_err(|error| {
+            Failure::new(
+                Exit::Missing,
+                format!("cannot unpack the symbolizer: {error}"),
+            )
+            .remedy("set TMPDIR to a folder with room")
+        })?;
+        let mut python = Command::new("python3");
+        python
+            .args(["-B", "-m", PACKAGE])
+            .env("PYTHONPATH", folder.path());
+        return told_by(python.arg(path), path);
+    };
+    told_by(Command::new(program).arg(path), path)
+}
+
+/// What the symbolizer says of `path`, run by `command`.
+fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Failure> {
     // In a process group of its own, so that a Ctrl-C meant for a recording does not cut it short.
-    let output = Command::new(&program).arg(path).process_group(0).output();
+    let output = command.process_group(0).output();
+    let program = command.get_program().display();
     let output = output.map_err(|error| {
-        let message = format!("cannot run the symbolizer {}: {error}", program.display());
-        Failure::new(Exit::Missing, message)
-            .remedy("run `make build`, which installs it, or name it in COREHOP_SYMBOLIZER")
+        Failure::new(
+            Exit::Missing,
+            format!("cannot run the symbolizer {program}: {error}"),
+        )
+        .remedy(INSTALL)
     })?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim().trim_start_matches("corehop-symbolizer: ");
+        if said.contains("No module named") {
+            let last = said.lines().last().unwrap_or_default();
+            let message = format!("the symbolizer does not run: {last}");
+            return Err(Failure::new(Exit::Missing, message).remedy(INSTALL));
+        }
         let message = format!("no functions of {}: {said}", path.display());
         return Err(Failure::new(Exit::Input, message)
             .remedy("`corehop doctor` says whether the symbolizer works at all"));
     }
     let parsed: Result<Output, _> = serde_json::from_slice(&output.stdout);
     parsed.map(|output| output.functions).map_err(|error| {
-        let message = format!(
-            "what {} printed for {} makes no sense: {error}",
-            program.display(),
-            path.display()
-        );
+        let path = path.display();
+        let message = format!("what {program} printed for {path} makes no sense: {error}");
         Failure::new(Exit::Missing, message).remedy("run `make build` to install this version's")
     })
 }
 
+const INSTALL: &str = "install Python 3.11 with pyelftools (`apt-get install python3-pyelftools`; \
+                       in a checkout `make build` does), or name a symbolizer in \
+                       COREHOP_SYMBOLIZER";
+
+const PACKAGE: &str = "corehop_symbolizer";
+
+/// A file of the package, by its name.
+macro_rules! carried {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../symbolizer/src/corehop_symbolizer/", $name)))),*]
+    };
+}
+
+/// The package.
+const CARRIED: [(&str, &str); 11] = carried![
+    "__init__.py",
+    "__main__.py",
+    "cache.py",
+    "command.py",
+    "demangle.py",
+    "errors.py",
+    "frames.py",
+    "functions.py",
+    "image.py",
+    "replace.py",
+    "symbols.py",
+];
+
+/// The package in a folder that goes when it is dropped.
+fn unpacked() -> std::io::Result<tempfile::TempDir> {
+    let folder = tempfile::tempdir()?;
+    let package = folder.path().join(PACKAGE);
+    std::fs::create_dir(&package)?;
+    for (name, text) in CARRIED {
+        std::fs::write(package.join(name), text)?;
+    }
+    Ok(folder)
+}
+
 /// `$COREHOP_SYMBOLIZER`, or the one in the checkout's environment, or any in PATH.
-fn find() -> PathBuf {
+fn find() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("COREHOP_SYMBOLIZER") {
-        return named.into();
+        return Some(named.into());
     }
     let beside = std::env::current_exe().ok().and_then(|executable| {
         executable
@@ -71,5 +135,49 @@ fn find() -> PathBuf {
             .map(|folder| folder.join(".venv/bin").join(PROGRAM))
             .find(|candidate| candidate.is_file())
     });
-    beside.unwrap_or_else(|| PROGRAM.into())
+    beside.or_else(|| in_path(PROGRAM.as_ref()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One that is not carried would be missed by installed commands alone.
+    #[test]
+    fn all_of_the_symbolizer_is_carried() {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("symbolizer/src")
+            .join(PACKAGE);
+        let files = std::fs::read_dir(package)
+            .unwrap()
+            .flatten()
+            .map(|file| file.file_name());
+        let mut names: Vec<String> = files.filter_map(|name| name.into_string().ok()).collect();
+        names.retain(|name| name.ends_with(".py"));
+        names.sort();
+        assert_eq!(names, CARRIED.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn what_is_carried_prints_what_the_installed_one_does() {
+        let (Some(installed), folder) = (find(), unpacked().unwrap()) else {
+            panic!("the tests' set-up installs one");
+        };
+        let python = installed.with_file_name("python3");
+        let output = |command: &mut Command| {
+            let path = Path::new("/bin/true");
+            told_by(command.arg(path), path).unwrap()
+        };
+        let installed = output(&mut Command::new(installed));
+        let mut command = Command::new(python);
+        command
+            .args(["-B", "-m", PACKAGE])
+            .env("PYTHONPATH", folder.path());
+        let carried = output(&mut command);
+        let names = |symbols: &[Symbol]| -> Vec<String> {
+            symbols.iter().map(|symbol| symbol.name.clone()).collect()
+        };
+        assert!(!installed.is_empty());
+        assert_eq!(names(&carried), names(&installed));
+    }
 }

@@ -132,7 +132,7 @@ fn sides_take_turns_and_what_the_load_prints_decides() {
         line("ratio"),
         Some("ratio       1.205; 95 % interval 1.184 to 1.227")
     );
-    assert_eq!(line("verdict"), Some("verdict     faster by +20.5 %"));
+    assert_eq!(line("verdict"), Some("verdict     faster: +20.5 %"));
     assert_eq!(output.status.code(), Some(0));
     let warning = String::from_utf8(output.stderr).unwrap();
     assert!(

@@ -4,7 +4,11 @@
 //! nothing of what to install.
 
 use crate::failure::{Exit, Failure};
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -96,22 +100,23 @@ fn version(qemu: &Path) -> Result<String, Failure> {
     }
 }
 
-/// The plugin that was built with this command lies beside it, or, for a test, a folder above.
+/// The plugin that a release build carries; empty in others.
+const CARRIED: &[u8] = include_bytes!(env!("COREHOP_CARRIED_PLUGIN"));
+
+/// `$COREHOP_QEMU_PLUGIN`, or the plugin beside this command, or for a test a folder above, or the
+/// one that it carries.
 pub fn plugin() -> Result<PathBuf, Failure> {
     const FILE: &str = "libcorehop_qemu_plugin.so";
     let remedy = "run `cargo build --release`, or name it in COREHOP_QEMU_PLUGIN";
+    let missing = |message: String| Err(Failure::new(Exit::Missing, message).remedy(remedy));
     if let Some(named) = std::env::var_os("COREHOP_QEMU_PLUGIN") {
         let named = PathBuf::from(named);
+        let shown = named.display();
         return match named.is_file() {
             true => Ok(named),
-            false => Err(Failure::new(
-                Exit::Missing,
-                format!(
-                    "COREHOP_QEMU_PLUGIN names {}, which is no file",
-                    named.display()
-                ),
-            )
-            .remedy(remedy)),
+            false => missing(format!(
+                "COREHOP_QEMU_PLUGIN names {shown}, which is no file"
+            )),
         };
     }
     let executable = std::env::current_exe()
@@ -119,12 +124,33 @@ pub fn plugin() -> Result<PathBuf, Failure> {
         .unwrap_or_default();
     let folder = executable.parent().unwrap_or(Path::new("."));
     let plugin = folder.join(FILE);
-    match plugin.is_file() {
-        true => Ok(plugin),
-        false => Err(Failure::new(
-            Exit::Missing,
-            format!("the QEMU plugin {} does not exist", plugin.display()),
-        )
-        .remedy(remedy)),
+    match (plugin.is_file(), CARRIED) {
+        (true, _) => Ok(plugin),
+        (false, []) => missing(format!(
+            "the QEMU plugin {} does not exist",
+            plugin.display()
+        )),
+        (false, carried) => unpacked(carried),
     }
+}
+
+/// A file without a name that holds the carried plugin, as long as this process runs: QEMU opens it
+/// by the path given, and nothing is left of it on any disk.
+fn unpacked(carried: &[u8]) -> Result<PathBuf, Failure> {
+    let unpacked = || -> std::io::Result<File> {
+        let mut file = File::from(memfd_create("corehop-qemu-plugin", MemfdFlags::CLOEXEC)?);
+        file.write_all(carried)?;
+        Ok(file)
+    };
+    let file = unpacked().map_err(|error| {
+        Failure::new(
+            Exit::Missing,
+            format!("cannot unpack the QEMU plugin: {error}"),
+        )
+        .remedy("free some memory, or name a plugin in COREHOP_QEMU_PLUGIN")
+    })?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    // Open until this process ends.
+    std::mem::forget(file);
+    Ok(path.into())
 }

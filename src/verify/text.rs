@@ -52,8 +52,8 @@ pub fn render(report: &Report<'_>) -> String {
     }
     predicted(&mut text, report);
     let verdict = match comparison.verdict() {
-        Verdict::Faster => format!("faster by {}", change(ratio)),
-        Verdict::Slower => format!("slower by {}", change(ratio)),
+        Verdict::Faster => format!("faster: {}", change(ratio)),
+        Verdict::Slower => format!("slower: {}", change(ratio)),
         Verdict::NoDifference => "no difference: the interval holds 1".into(),
     };
     line!(text, "{:<12}{verdict}", "verdict");

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from corehop_symbolizer import demangle as libraries
 from corehop_symbolizer.demangle import demangle
 
 
@@ -27,3 +30,13 @@ from corehop_symbolizer.demangle import demangle
 )
 def test_a_symbol_reads_as_its_source_did(symbol: str, name: str) -> None:
     assert demangle(symbol) == name
+
+
+def test_without_libraries_cpp_reads_the_same_and_rust_stays(monkeypatch: Any) -> None:
+    symbols = ["main", "_ZN3foo3barEi", "_ZNKSt6vectorIiSaIiEE4sizeEv", "_Zgarbage"]
+    names = [demangle(symbol) for symbol in symbols]
+    assert names[1] == "foo::bar(int)"
+    for name in ("CXXFILT", "RUST_DEMANGLER"):
+        monkeypatch.setattr(libraries, name, None)
+    assert [demangle(symbol) for symbol in symbols] == names
+    assert demangle("_RNvC6_123foo3bar") == "_RNvC6_123foo3bar"

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from io import BytesIO
 
 from elftools.dwarf.callframe import FDE, CallFrameInfo, CallFrameInstruction
-from elftools.dwarf.constants import DW_CFA
 from elftools.dwarf.structs import DWARFStructs
 
 from corehop_symbolizer.image import Image, reading
@@ -25,9 +25,28 @@ RSP = 7
 
 RETURN_ADDRESS_SIZE_BYTES = 8
 
+PRIMARY = 0b1100_0000
+"""The bits that alone make an opcode such as advance_loc; the others are its operand."""
+
+
+class DW_CFA(IntEnum):  # noqa: N801 (DWARF's name)
+    """Instructions that matter here (DWARF 5, table 7.29); old versions of pyelftools name none."""
+
+    advance_loc = 0x40
+    set_loc = 0x01
+    advance_loc1 = 0x02
+    advance_loc2 = 0x03
+    advance_loc4 = 0x04
+    def_cfa = 0x0C
+    def_cfa_register = 0x0D
+    def_cfa_offset = 0x0E
+    def_cfa_expression = 0x0F
+    def_cfa_sf = 0x12
+    def_cfa_offset_sf = 0x13
+
+
 ADVANCES = frozenset(
-    {DW_CFA.advance_loc, DW_CFA.advance_loc1, DW_CFA.advance_loc2, DW_CFA.advance_loc4}
-    | {DW_CFA.set_loc}
+    {DW_CFA.set_loc, DW_CFA.advance_loc1, DW_CFA.advance_loc2, DW_CFA.advance_loc4}
 )
 
 
@@ -68,7 +87,7 @@ def starts_after_a_call(entry: FDE) -> bool:
     first_row = [*entry.cie.instructions, *before_first_advance(entry.instructions)]
     register, offset = None, None
     for instruction in first_row:
-        match instruction.opcode:
+        match int(instruction.opcode):
             case DW_CFA.def_cfa:
                 register, offset = instruction.args
             case DW_CFA.def_cfa_register:
@@ -85,6 +104,7 @@ def before_first_advance(
 ) -> Iterable[CallFrameInstruction]:
     """Give the instructions that describe the first row."""
     for instruction in instructions:
-        if instruction.opcode in ADVANCES:
+        opcode = int(instruction.opcode)
+        if opcode & PRIMARY == DW_CFA.advance_loc or opcode in ADVANCES:
             return
         yield instruction

@@ -1,0 +1,41 @@
+//! Builds QEMU's plugin for the command to carry, so that an installed command needs no checkout.
+//!
+//! Cargo installs programs and no libraries, hence this second run of Cargo. The plugin stays a
+//! work of its own under its own licence: the command holds its file and hands it to QEMU, as an
+//! archive would. Only release builds carry it: others lie in a checkout, with the plugin beside.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    for watched in ["build.rs", "qemu-plugin", "ring", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={watched}");
+    }
+    let variable = |name: &str| std::env::var(name).expect("cargo sets it");
+    let carried = Path::new(&variable("OUT_DIR")).join("plugin.so");
+    match variable("PROFILE").as_str() {
+        "release" => build(&carried, &variable("CARGO"), &variable("OUT_DIR")),
+        _ => std::fs::write(&carried, []).expect("the output folder can be written to"),
+    }
+    println!(
+        "cargo::rustc-env=COREHOP_CARRIED_PLUGIN={}",
+        carried.display()
+    );
+}
+
+/// In a folder of its own: the one that this build uses is locked.
+fn build(carried: &Path, cargo: &str, folder: &str) {
+    let target = Path::new(folder).join("plugin");
+    let status = Command::new(cargo)
+        .args(["build", "--release", "--locked", "--quiet"])
+        .args(["--manifest-path", "qemu-plugin/Cargo.toml", "--target-dir"])
+        .arg(&target)
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .status();
+    assert!(
+        status.as_ref().is_ok_and(|status| status.success()),
+        "the QEMU plugin does not build ({status:?})"
+    );
+    let built = target.join("release/libcorehop_qemu_plugin.so");
+    std::fs::copy(&built, carried).expect("it was just built");
+}

@@ -1,0 +1,56 @@
+//! The tutorial's commands, taken from its page and run in order as a reader would.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The indented lines of the page.
+fn commands() -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/tutorial.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    page.lines()
+        .filter_map(|line| line.strip_prefix("    "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[test]
+fn every_command_of_the_tutorial_does_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let commands = commands();
+    let subcommands = [
+        "doctor",
+        "record",
+        "info",
+        "partition",
+        "explain",
+        "patch",
+        "verify",
+    ];
+    for name in subcommands {
+        assert!(
+            commands.contains(&format!("corehop {name}")),
+            "the page leaves out {name}"
+        );
+    }
+    let corehop = Path::new(env!("CARGO_BIN_EXE_corehop")).parent().unwrap();
+    let path = format!("{}:{}", corehop.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    let output = shell
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .args(["-e", "-c", &commands])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}\n{said}");
+    assert!(
+        printed.contains("every promise holds (2 hooks)"),
+        "{printed}"
+    );
+    assert!(printed.contains("verdict     "), "{printed}");
+    let statistics = std::fs::read(folder.path().join("hops.json")).unwrap();
+    let statistics: serde_json::Value = serde_json::from_slice(&statistics).unwrap();
+    assert!(statistics["hops"].as_u64().unwrap() >= 150, "{statistics}");
+}
