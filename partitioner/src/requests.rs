@@ -102,7 +102,6 @@ mod tests {
                 number: None,
                 connection: None,
                 thread: 0,
-                number: None,
                 complete: i + 1 < count,
             })
             .collect()
