@@ -4,7 +4,7 @@ use super::{Check, Finding};
 use crate::failure::Failure;
 use crate::record::tools::{self, Tools};
 use crate::symbols;
-use corehop_ring::{Memory, Settings};
+use corehop_ring::{Memory, RequestMarker, Settings};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
@@ -51,6 +51,7 @@ fn try_plugin(tools: &Tools) -> Finding {
         Ok(created) => created,
         Err(error) => return check.missing(error.to_string(), "free some memory"),
     };
+    memory.set_marker(&RequestMarker::SystemCalls);
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let output = tools.command(Path::new(&shared)).arg(SMALL).output();
     let said = match &output {

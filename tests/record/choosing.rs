@@ -121,7 +121,7 @@ fn the_choice_follows_from_the_seed() {
 
 #[test]
 fn as_many_requests_are_recorded_whatever_the_threads_do() {
-    // Of half of the server's requests: what a switch of another thread spoils is made up for later.
+    // Of half of the server's requests: what another thread's switch spoils is made up for later.
     let choice = ["--requests", "40", "--of", "10000", "--seed", "1"];
     let (trace, rows) = recorded(THREADS, choice);
     let stores = stores_by_request(&trace, rows);
