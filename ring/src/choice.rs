@@ -14,11 +14,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) struct Counts {
     marks: AtomicU64,
     taken: AtomicU64,
-    pending: AtomicU64,
-    declined: AtomicU64,
+    /// Requests that pend, and [`DECLINED`] for each that another has yet to take the place of: one
+    /// word, so that both are seen at one moment.
+    open: AtomicU64,
     ended: AtomicU64,
     paused: AtomicBool,
 }
+
+/// One request declined, in the upper half of `open`.
+const DECLINED: u64 = 1 << 32;
 
 /// A request mark, counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +53,7 @@ impl Memory {
     /// Counts a request mark and says whether its request is to be recorded.
     pub fn count_mark(&self) -> Mark {
         let counts = self.counts();
-        counts.pending.fetch_add(1, Ordering::SeqCst);
+        counts.open.fetch_add(1, Ordering::SeqCst);
         let number = counts.marks.fetch_add(1, Ordering::SeqCst) + 1;
         let chosen = !self.is_paused() && (self.is_listed(number) || self.take_declined());
         if !chosen {
@@ -60,8 +64,7 @@ impl Memory {
 
     /// A chosen request cannot be recorded from its beginning: the next one takes its place.
     pub fn decline(&self) {
-        self.counts().declined.fetch_add(1, Ordering::SeqCst);
-        self.settle();
+        self.counts().open.fetch_add(DECLINED - 1, Ordering::SeqCst);
     }
 
     /// A chosen request has ended, by another mark or with its thread.
@@ -71,11 +74,36 @@ impl Memory {
     }
 
     /// Ends recording with the last request that was to be recorded.
+    ///
+    /// What has come of all numbers is asked while this request pends: if each was met before, its
+    /// request pended before, so once nothing is open all of them have settled. Asked afterwards,
+    /// the last could just have begun.
     fn settle(&self) {
-        let pending = self.counts().pending.fetch_sub(1, Ordering::SeqCst) - 1;
-        if pending == 0 && self.is_exhausted() {
-            self.stop();
+        loop {
+            let all_met = self.all_met();
+            let open = self.counts().open.fetch_sub(1, Ordering::SeqCst) - 1;
+            if open == 0 && all_met {
+                return self.stop();
+            }
+            if open > 0 || all_met || !self.all_met() {
+                return;
+            }
+            // The last was met meanwhile, by a thread that may have settled before this one did.
+            self.counts().open.fetch_add(1, Ordering::SeqCst);
         }
+    }
+
+    /// Whether each number to be recorded was met. It stays true.
+    fn all_met(&self) -> bool {
+        let counts = self.counts();
+        match self.listed().last() {
+            Some(last) => counts.marks.load(Ordering::SeqCst) >= last.load(Ordering::Relaxed),
+            None => counts.taken.load(Ordering::SeqCst) >= self.settings().request_limit,
+        }
+    }
+
+    fn has_declined(&self) -> bool {
+        self.counts().open.load(Ordering::SeqCst) >= DECLINED
     }
 
     fn is_listed(&self, number: u64) -> bool {
@@ -95,21 +123,15 @@ impl Memory {
     }
 
     fn take_declined(&self) -> bool {
-        let fewer = |declined: u64| declined.checked_sub(1);
-        let declined = &self.counts().declined;
-        declined
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer)
+        let fewer = |open: u64| open.checked_sub(DECLINED);
+        let open = &self.counts().open;
+        open.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer)
             .is_ok()
     }
 
     /// True once every request to be recorded has been chosen.
     pub fn is_exhausted(&self) -> bool {
-        let counts = self.counts();
-        let listed = match self.listed().last() {
-            Some(last) => counts.marks.load(Ordering::SeqCst) >= last.load(Ordering::Relaxed),
-            None => counts.taken.load(Ordering::SeqCst) >= self.settings().request_limit,
-        };
-        listed && counts.declined.load(Ordering::SeqCst) == 0
+        self.all_met() && !self.has_declined()
     }
 
     /// How many requests from now the next one to be recorded comes, at least 1; `None` when none
@@ -120,7 +142,7 @@ impl Memory {
             return None;
         }
         let listed = self.listed();
-        if listed.is_empty() || counts.declined.load(Ordering::SeqCst) > 0 {
+        if listed.is_empty() || self.has_declined() {
             return Some(1);
         }
         let seen = counts.marks.load(Ordering::SeqCst);
