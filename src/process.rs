@@ -15,7 +15,7 @@ const GRACE: Duration = Duration::from_secs(20);
 /// What SIGXFSZ did when corehop was started, and does in what it starts.
 static BEYOND_FILE_LIMIT: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
 
-/// Has a write beyond the limit on file sizes (`ulimit -f`) fail as on a full disk, where the signal
+/// Has a write beyond the limit on file sizes (`ulimit -f`) fail as on a full disk; else the signal
 /// would kill this process. To be called before there are other threads.
 pub fn fail_writes_beyond_file_limit() {
     // SAFETY: to ignore a signal needs no handler to stay valid.

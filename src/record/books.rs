@@ -1,7 +1,7 @@
 //! What the system's own books say that a server takes: memory and processor time.
 //!
-//! A server may fork, and its workers be in sessions of their own, so its processes are found as the
-//! children of its threads, and theirs. One that has ended is in the books of who waited for it.
+//! A server may fork, and its workers be in sessions of their own, so its processes are found as
+//! the children of its threads, and so on. One that has ended is in the books of who waited for it.
 
 use std::fmt::Display;
 use std::time::Duration;

@@ -104,7 +104,7 @@ mod tests {
         pass(1, 300, true);
         assert_eq!(pass(19, 400, true), (None, None));
         assert_eq!(pass(1, 400, true), (Some(0.04), None));
-        // The instrumentation goes within the first of these, and all is translated until the third.
+        // It goes within the first of these, and all is translated until the third.
         assert_eq!(pass(20, 800, false), (Some(0.04), None));
         assert_eq!(pass(5, 900, false), (Some(0.04), None));
         assert_eq!(pass(10, 900, false), (Some(0.04), None));

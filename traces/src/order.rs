@@ -3,7 +3,7 @@
 //! Opening a trace sees each thread's runs by themselves. Here they are merged, a block of each
 //! thread at a time, so that memory is bounded by the number of threads: where every step of the
 //! merge goes to a larger stamp, there is one order and no other, and each thread keeps its own.
-//! Rejected: to sort all runs, which takes memory for the whole trace and hides which step is wrong.
+//! Rejected: to sort all runs, which takes memory for the whole trace and hides what is wrong.
 
 use crate::block::{Block, Decoder, Outline};
 use crate::contents::{Contents, Place};

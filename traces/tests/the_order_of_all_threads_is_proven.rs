@@ -1,5 +1,5 @@
-//! `check` proves that a replay has one order for all threads, in which each keeps its own; and that
-//! order never turns round what a thread did before another one took its stamp.
+//! `check` proves that a replay has one order for all threads, in which each keeps its own; and it
+//! never turns round what a thread did before another one took its stamp.
 
 use corehop_traces::{
     CodeBlock, EndReason, Header, Instruction, Kind, Order, Rule, Trace, Writer, WriterOptions,
