@@ -34,7 +34,7 @@ build:
 
 test:
 	@scripts/setup.sh test
-	cargo build --locked
+	cargo build --locked --package corehop-qemu-plugin --package corehop-tpcc
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo test --workspace --locked --no-fail-fast

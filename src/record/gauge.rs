@@ -9,6 +9,7 @@ use super::transcript::Progress;
 use corehop_ring::{Memory, Requests};
 use corehop_traces::partial_path;
 use indicatif::HumanBytes;
+use procfs::process::Process;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -74,11 +75,7 @@ impl Gauge {
             (false, 0) => "waiting",
             (false, _) => "recording",
         };
-        let folder = self
-            .partial
-            .parent()
-            .filter(|folder| *folder != Path::new(""));
-        let disk = rustix::fs::statvfs(folder.unwrap_or(Path::new(".")));
+        let disk = rustix::fs::statvfs(corehop_plans::folder_of(&self.partial));
         Reading {
             state: state.into(),
             seconds: self.started.elapsed().as_secs_f64(),
@@ -153,10 +150,8 @@ impl Reading {
 
 /// A process's resident memory; 0 once it has ended.
 fn resident_bytes(process: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
-    kibibytes.unwrap_or(0u64) * 1024
+    let sizes = Process::new(process.cast_signed()).and_then(|process| process.statm());
+    sizes.map_or(0, |sizes| sizes.resident * procfs::page_size())
 }
 
 #[cfg(test)]
