@@ -2,8 +2,7 @@
 //! never turns round what a thread did before another one took its stamp.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Header, Kind, Order, Rule, Trace, Writer, WriterOptions,
-    check,
+    CodeBlock, EndReason, Header, Kind, Order, Rule, Trace, Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
