@@ -16,6 +16,15 @@ missing_packages() {
             return 0
             ;;
     esac
+    lacks cc && echo gcc
+    lacks /usr/include/stdio.h && echo libc6-dev
+    lacks readelf && echo binutils
+    lacks /etc/ssl/certs/ca-certificates.crt && echo ca-certificates
+    if [ "$1" = deb ]; then
+        lacks dpkg-shlibdeps && echo dpkg-dev
+        lacks debootstrap && echo debootstrap
+        return 0
+    fi
     lacks /usr/bin/qemu-x86_64 && echo qemu-user
     lacks /usr/sbin/mariadbd && echo mariadb-server-core
     lacks /usr/share/mysql/mysql_system_tables.sql && echo mariadb-server-core
@@ -23,10 +32,6 @@ missing_packages() {
     lacks capnp && echo capnproto
     lacks python3 && echo python3
     has_venv || echo python3-venv
-    lacks cc && echo gcc
-    lacks /usr/include/stdio.h && echo libc6-dev
-    lacks readelf && echo binutils
-    lacks /etc/ssl/certs/ca-certificates.crt && echo ca-certificates
     if [ "$1" = test ]; then
         lacks /usr/bin/python3 && echo python3
         lacks g++ && echo g++

@@ -19,16 +19,19 @@ struct Api {
     file: &'static str,
     /// What a release build carries; empty in others.
     carried: &'static [u8],
+    remedy: &'static str,
 }
 
 static API_1: Api = Api {
     file: "libcorehop_qemu_plugin.so",
     carried: include_bytes!(env!("COREHOP_CARRIED_PLUGIN")),
+    remedy: "run `cargo build --package corehop-qemu-plugin`, or name it in COREHOP_QEMU_PLUGIN",
 };
 
 static API_4: Api = Api {
     file: "libcorehop_qemu_plugin_v4.so",
     carried: include_bytes!(env!("COREHOP_CARRIED_PLUGIN_V4")),
+    remedy: "use a release build (`make build`), which carries it",
 };
 
 /// A QEMU that takes plugins.
@@ -146,8 +149,8 @@ fn version(qemu: &Path) -> Result<String, Failure> {
 }
 
 impl Qemu {
-    /// `$COREHOP_QEMU_PLUGIN`, or the plugin for this QEMU beside this command, or the one that it
-    /// carries.
+    /// `$COREHOP_QEMU_PLUGIN`, or the plugin for this QEMU that this command carries, or where it
+    /// carries none, the one beside it.
     pub fn plugin(&self) -> Result<PathBuf, Failure> {
         self.api.plugin()
     }
@@ -160,8 +163,8 @@ pub fn usual_plugin() -> Result<PathBuf, Failure> {
 
 impl Api {
     fn plugin(&self) -> Result<PathBuf, Failure> {
-        let remedy = "run `cargo build --release`, or name it in COREHOP_QEMU_PLUGIN";
-        let missing = |message: String| Err(Failure::new(Exit::Missing, message).remedy(remedy));
+        let missing =
+            |message: String| Err(Failure::new(Exit::Missing, message).remedy(self.remedy));
         if let Some(named) = std::env::var_os("COREHOP_QEMU_PLUGIN") {
             let named = PathBuf::from(named);
             let shown = named.display();
@@ -172,18 +175,20 @@ impl Api {
                 )),
             };
         }
+        if !self.carried.is_empty() {
+            return unpacked(self.carried);
+        }
         let executable = std::env::current_exe()
             .and_then(|path| path.canonicalize())
             .unwrap_or_default();
         let folder = executable.parent().unwrap_or(Path::new("."));
         let plugin = folder.join(self.file);
-        match (plugin.is_file(), self.carried) {
-            (true, _) => Ok(plugin),
-            (false, []) => missing(format!(
+        match plugin.is_file() {
+            true => Ok(plugin),
+            false => missing(format!(
                 "the QEMU plugin {} does not exist",
                 plugin.display()
             )),
-            (false, carried) => unpacked(carried),
         }
     }
 }
