@@ -16,6 +16,7 @@ mod fork;
 mod mappings;
 mod phase;
 mod shapes;
+mod stale;
 mod system_calls;
 mod translation;
 mod vcpu;
@@ -60,6 +61,8 @@ unsafe extern "C" fn on_reset(id: qemu_plugin_id_t) {
     unsafe {
         if phase != Phase::Bare {
             register(id);
+        } else if stale::MATTERS {
+            qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation));
         }
     }
 }

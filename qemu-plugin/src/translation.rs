@@ -7,7 +7,7 @@
 
 use crate::mappings::Mappings;
 use crate::phase::Phase;
-use crate::{plugin, vcpu};
+use crate::{plugin, stale, vcpu};
 use corehop_ring::{Message, NO_OP, Off, RequestMarker, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
@@ -24,17 +24,22 @@ use std::ops::Range;
 /// Called for every block before it runs for the first time.
 pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut qemu_plugin_tb) {
     let phase = Phase::now();
-    if phase == Phase::Bare || plugin().memory.is_stopped() {
+    let everything = matches!(phase, Phase::Recording | Phase::Disarming);
+    let block = Block::of(tb);
+    let ended = phase == Phase::Bare || plugin().memory.is_stopped();
+    if stale::MATTERS && (ended || !everything) {
+        let instructions = block.instructions.iter();
+        instructions.for_each(|&instruction| stale::guard(instruction, &Bytes::of(instruction)));
+    }
+    if ended {
         return;
     }
-    let block = Block::of(tb);
     let Ok(mut known) = plugin().known.lock() else {
         return;
     };
     if let Some(message) = known.mappings.discover(block.start) {
         let _ = plugin().memory.send(&message);
     }
-    let everything = matches!(phase, Phase::Recording | Phase::Disarming);
     let marks = block.marks(&known.mappings);
     let ends = marks.iter().skip_while(|&&mark| mark == 0).copied();
     let mut start = 0;
@@ -250,7 +255,7 @@ fn no_op_number(bytes: &[u8]) -> Option<u16> {
 
 /// True for an atomic read-modify-write, which is recorded as its store alone: the LOCK prefix, or
 /// XCHG with memory, which locks without it (Intel SDM volume 2, LOCK and XCHG).
-fn is_atomic(bytes: &[u8]) -> bool {
+pub(crate) fn is_atomic(bytes: &[u8]) -> bool {
     const LOCK: u8 = 0xf0;
     let legacy = [
         LOCK, 0xf2, 0xf3, 0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65,
