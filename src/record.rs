@@ -9,6 +9,7 @@ mod choice;
 mod command;
 pub mod control;
 mod gauge;
+mod latest;
 mod marker;
 mod modules;
 mod progress;
