@@ -139,8 +139,7 @@ impl Transcript {
         self.progress.data_accesses += count as u64;
         let accesses: Vec<DataAccess> = data.iter().filter_map(access_of).collect();
         let shape = self.writer.shape(code_block, &accesses)?;
-        self.latest
-            .set(number, shape, data.iter().map(word::form));
+        self.latest.set(number, shape, data.iter().map(word::form));
         let addresses = data.iter().map(word::address);
         self.writer.executed(thread, shape, addresses)?;
         Ok(rest)

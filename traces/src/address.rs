@@ -294,10 +294,10 @@ mod tests {
 
     #[test]
     fn an_array_walk_follows_by_its_stride() {
-        let addresses: Vec<u64> = (0..6).map(|n| 0x5000 + n * 24).collect();
-        let mut coder = Coder::default();
-        let coded = coder.code(&[0; 6], 1, &addresses).unwrap();
-        assert_eq!(coded.hows, [2, 2, 1, 1, 1, 1]);
+        let mut predictor = Predictor::new(&[0]);
+        let mut how = |step: u64| predictor.encode(0, 0x5000 + step * 24).0;
+        let hows: Vec<u8> = (0..6).map(&mut how).collect();
+        assert_eq!(hows, [2, 2, 1, 1, 1, 1]);
     }
 
     #[test]

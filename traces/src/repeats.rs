@@ -99,7 +99,7 @@ impl Finder {
         self.begins.clear();
         self.begins.push(0);
         self.begins.extend(ends);
-        let most_notes = shapes.len().next_power_of_two().min(MOST_NOTES);
+        let most_notes = shapes.len().next_power_of_two().clamp(2, MOST_NOTES);
         self.notes.clear();
         self.notes.resize(most_notes, 0);
         let spelled = &mut self.spelled;
@@ -154,7 +154,7 @@ fn note(hash: u64, place: usize, notes: &mut [u32]) -> Option<usize> {
     if !(hash >> 32).is_multiple_of(NOTED_ONE_IN) {
         return None;
     }
-    let number = (hash >> 34) as usize % notes.len();
+    let number = (hash >> (64 - notes.len().trailing_zeros())) as usize;
     let earlier = std::mem::replace(&mut notes[number], place as u32 + 1);
     earlier.checked_sub(1).map(|earlier| earlier as usize)
 }
