@@ -1,9 +1,7 @@
 //! `corehop info` and `corehop check`: what they say of sound, cut, damaged and foreign files, and
 //! how scripts tell them apart.
 
-use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Writer, WriterOptions,
-};
+use corehop_traces::{CodeBlock, EndReason, Function, Header, Kind, Module, Writer, WriterOptions};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -47,17 +45,7 @@ fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
         name: "parse".into(),
         unpatchable: None,
     })?;
-    let instructions = vec![Instruction {
-        offset: 0,
-        size_bytes: 4,
-    }];
-    writer.code_block(
-        &CodeBlock {
-            start: 0x40_0000,
-            instructions,
-        },
-        Some(0),
-    )?;
+    writer.code_block(&CodeBlock::new(0x40_0000, [4]), Some(0))?;
     writer.thread(7, 7)?;
     writer.thread(8, 9)?;
     let mut stamp = 0;
@@ -135,8 +123,8 @@ fn of_a_cut_trace_check_says_what_is_readable() {
     insta::assert_snapshot!(said(&corehop(&folder, &["check", "bank.trace"])));
     let told = json(&corehop(&folder, &["check", "--json", "bank.trace"]));
     assert_eq!(told["ok"], false);
-    assert_eq!(told["rules"][10]["name"], "end");
-    assert_eq!(told["rules"][10]["ok"], false);
+    assert_eq!(told["rules"][11]["name"], "end");
+    assert_eq!(told["rules"][11]["ok"], false);
     let info = corehop(&folder, &["info", "--json", "bank.trace"]);
     assert!(info.status.success());
     assert_eq!(json(&info)["ending"], "cut");

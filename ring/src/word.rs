@@ -98,7 +98,7 @@ pub fn is_data(word: u64) -> bool {
 /// Whether the execution before this word makes no access after it. A stamp may come in between.
 #[inline(always)]
 pub fn ends_execution(word: u64) -> bool {
-    !matches!(word & !PAYLOAD, DATA | STAMP)
+    matches!(word & !PAYLOAD, EXECUTION | REQUEST | END | CONNECTION)
 }
 
 impl Event {

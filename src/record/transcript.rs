@@ -8,12 +8,15 @@
 //! before as a whole, and only its addresses are handed on. To take in each access by itself takes
 //! several times as long.
 
+#[cfg(test)]
+mod tests;
+
 use super::latest::Latest;
 use super::modules::{Mapping, Modules};
 use crate::voice;
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink, Words};
-use corehop_traces::{CodeBlock, DataAccess, Error, Instruction, Kind, Writer};
+use corehop_traces::{CodeBlock, DataAccess, Error, Kind, Writer};
 use std::collections::HashMap;
 
 /// What has been recorded so far.
@@ -164,7 +167,8 @@ impl Transcript {
                     Some(module) => self.modules.entry_at(module, start, &mut self.writer)?,
                     None => None,
                 };
-                let code_block = self.writer.code_block(&block_of(&definition), entry)?;
+                let block = CodeBlock::new(start, definition.2.iter().copied());
+                let code_block = self.writer.code_block(&block, entry)?;
                 self.written.insert(definition, code_block);
                 code_block
             }
@@ -225,21 +229,6 @@ fn access_of(word: u64) -> Option<DataAccess> {
     };
     let kind = if store { Kind::Store } else { Kind::Load };
     DataAccess::new(instruction, kind, 1 << size_shift)
-}
-
-fn block_of((_, start, sizes): &Definition) -> CodeBlock {
-    let instructions = sizes.iter().scan(0, |offset, &size_bytes| {
-        let instruction = Instruction {
-            offset: *offset,
-            size_bytes,
-        };
-        *offset += u16::from(size_bytes);
-        Some(instruction)
-    });
-    CodeBlock {
-        start: *start,
-        instructions: instructions.collect(),
-    }
 }
 
 impl Sink for Transcript {
