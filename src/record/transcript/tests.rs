@@ -1,9 +1,9 @@
 //! However a stream of words is cut into pieces, and however executions are cut by stamps, the
-//! same trace comes of it: taking in executions as a whole equals taking in word by word.
+//! same is in the trace: taking in executions as a whole equals taking in word by word.
 
 use super::*;
 use corehop_ring::{Drain, Memory, Settings, Stream};
-use corehop_traces::{EndReason, Header, Trace, WriterOptions};
+use corehop_traces::{Access, EndReason, Header, Request, Trace, WriterOptions};
 use proptest::prelude::*;
 
 const INSTRUCTIONS: usize = 4;
@@ -65,8 +65,15 @@ fn words_of(steps: &[Step], stamped: &[bool]) -> Vec<Option<u64>> {
     words
 }
 
-/// The trace of these words, handed over whenever `cuts` says so, and at the end.
-fn trace_of(words: &[Option<u64>], cuts: &[bool]) -> (Vec<u8>, u64) {
+/// What a replay of the trace meets, execution by execution, and the requests.
+#[derive(Debug, PartialEq)]
+struct Met {
+    executions: Vec<(Option<u32>, u32, Vec<Access>)>,
+    requests: Vec<Request>,
+}
+
+/// What is in the trace of these words, handed over whenever `cuts` says so, and at the end.
+fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     let header = Header {
@@ -108,8 +115,21 @@ fn trace_of(words: &[Option<u64>], cuts: &[bool]) -> (Vec<u8>, u64) {
     let writer = transcript.into_writer();
     let summary = writer.finish(EndReason::ServerExited).unwrap();
     assert_eq!(summary.executions, executions);
-    assert_eq!(Trace::open(&path).unwrap().accesses(), summary.accesses);
-    (std::fs::read(&path).unwrap(), executions)
+    let trace = Trace::open(&path).unwrap();
+    let mut met = Met {
+        executions: Vec::new(),
+        requests: trace.requests().to_vec(),
+    };
+    let mut played = trace.executions();
+    while let Some(execution) = played.next().unwrap() {
+        let accesses = execution.accesses.to_vec();
+        met.executions
+            .push((execution.request, execution.code_block, accesses));
+    }
+    let accesses = met.executions.iter().map(|(.., all)| all.len() as u64);
+    assert_eq!(accesses.sum::<u64>(), summary.accesses);
+    assert_eq!(met.executions.len() as u64, executions);
+    met
 }
 
 proptest! {
@@ -120,10 +140,11 @@ proptest! {
         cuts in proptest::collection::vec(any::<bool>(), 1..40),
     ) {
         let words = words_of(&steps, &stamped);
-        let (word_by_word, executions) = trace_of(&words, &[true]);
+        let word_by_word = met_in(&words, &[true]);
         let is_execution = |step: &&Step| matches!(step, Step::Execution(..));
-        prop_assert_eq!(executions, steps.iter().filter(is_execution).count() as u64);
-        prop_assert_eq!(&trace_of(&words, &[false]).0, &word_by_word);
-        prop_assert_eq!(&trace_of(&words, &cuts).0, &word_by_word);
+        let executions = steps.iter().filter(is_execution).count();
+        prop_assert_eq!(word_by_word.executions.len(), executions);
+        prop_assert_eq!(&met_in(&words, &[false]), &word_by_word);
+        prop_assert_eq!(&met_in(&words, &cuts), &word_by_word);
     }
 }
