@@ -81,6 +81,11 @@ impl Failure {
             .remedy("name another file with -o, or add --force to replace it")
     }
 
+    /// Whether this machine lacks something.
+    pub fn is_missing(&self) -> bool {
+        self.exit == Exit::Missing
+    }
+
     /// What the user can do about it; empty where the message says so itself.
     pub fn hint(&self) -> &str {
         self.remedy.as_deref().unwrap_or_default()
