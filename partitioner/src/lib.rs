@@ -29,7 +29,7 @@ pub use judge::{Comparison, Judged};
 
 use candidates::{Candidates, Rule};
 use checkpoint::{Checkpoint, Subject};
-use corehop_simulator::{Machine, Prepared, ReplayOptions};
+use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
 use corehop_traces::Trace;
 use delegation::{Delegate, Delegation, delegation};
 use evaluate::{Evaluator, Placement, rounds};
@@ -65,7 +65,9 @@ pub struct Settings<'a> {
     pub one_way: &'a [u32],
     /// Longest time to look for splits; the result then depends on the speed of the host.
     pub time_limit: Option<Duration>,
-    /// Whether to find out if fewer cores do as well.
+    /// Whether to judge the result on requests that were not searched.
+    pub judge: bool,
+    /// Whether to find out if fewer cores do as well, where the result is judged.
     pub compare_fewer: bool,
     /// Where to keep what is learnt, and to find what was.
     pub checkpoint: Option<&'a Checkpoint>,
@@ -95,6 +97,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The split as it is to be replayed, hops back included.
+    pub(crate) fn replayed(&self) -> Split {
+        let split = Split::new(self.split.iter().copied());
+        split.delegating(self.delegated.iter().copied())
+    }
+
     /// The fewest cores that do as well on requests not searched, if that was found out.
     pub fn as_good_with_fewer(&self, objective: Objective) -> Option<&Fewer> {
         let held_out = self.judged.held_out.as_ref()?;
@@ -175,8 +183,11 @@ fn search_and_judge(
         0 < settings.cores && settings.cores <= settings.functions,
         "a split has at least one core, and a function for each"
     );
-    let parts = Parts::of(trace.requests(), settings.searched, settings.seed)?;
+    let mut parts = Parts::of(trace.requests(), settings.searched, settings.seed)?;
     let candidates = candidates_of(trace, &parts, settings, progress)?;
+    if !settings.judge {
+        parts.judging.clear();
+    }
     let functions = candidates.representatives();
     progress.begin("preparing the searched requests", None);
     let options = ReplayOptions {

@@ -177,7 +177,16 @@ fn other_draws_say_how_far_verdicts_lie_apart() {
     let misses = |side: &str| found["held_out"][side]["l2"]["misses"].as_f64().unwrap();
     assert_eq!(draws[0]["ratio"], misses("split") / misses("baseline"));
     let ratios = [0, 1].map(|draw: usize| draws[draw]["ratio"].as_f64().unwrap());
-    assert_eq!(found["draws_together"]["most"], ratios[0].max(ratios[1]));
+    let of_plan = [0, 1].map(|draw: usize| draws[draw]["plan_ratio"].as_f64().unwrap());
+    assert_eq!(of_plan[0], ratios[0]);
+    // The second draw is judged on other requests, so the plan does not repeat its own verdict.
+    assert_ne!(of_plan[1], of_plan[0]);
+    let most = ratios[0].max(ratios[1]).max(of_plan[1]);
+    assert_eq!(found["draws_together"]["most"], most);
+    assert_eq!(
+        found["draws_together"]["mean"],
+        (of_plan[0] + of_plan[1]) / 2.0
+    );
     assert_eq!(found["against"], Value::Null);
 }
 
