@@ -209,21 +209,20 @@ mod tests {
         }
     }
 
-    /// Caches of one set: L1s of four ways above an L2 of eight.
+    /// L1s of one set of four ways above an L2 of four sets of two.
     fn small(inclusion: Inclusion, policy: Policy) -> Machine {
-        let level = |ways: u32| Level {
+        let level = |lines: u64, ways| Level {
             policy,
-            ..Level::new(64 * u64::from(ways), ways, 1)
+            ..Level::new(64 * lines, ways, 1)
         };
         let large = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
-        let l2 = Level {
-            inclusion,
-            ..level(8)
-        };
         Machine {
-            l1i: level(4),
-            l1d: level(4),
-            l2,
+            l1i: level(4, 4),
+            l1d: level(4, 4),
+            l2: Level {
+                inclusion,
+                ..level(8, 2)
+            },
             l3: None,
             ..large
         }
@@ -255,11 +254,12 @@ mod tests {
 
     #[test]
     fn where_the_l2_may_be_filled_meanwhile_a_line_may_have_gone() {
-        let piece = [rounds(2, &[0, 1]), rounds(1, &[2]), rounds(2, &[0, 1])].concat();
+        // Line 4 shares its set of the L2 with line 0.
+        let piece = [rounds(2, &[0, 1]), rounds(1, &[4]), rounds(2, &[0, 1])].concat();
         let kept = |inclusion| thinned(&small(inclusion, Policy::Lru), &piece);
-        assert_eq!(kept(Inclusion::Inclusive), piece);
-        let fewer = [rounds(1, &[0, 1, 2]), rounds(1, &[0, 1])].concat();
-        assert_eq!(kept(Inclusion::NonInclusive), fewer);
+        let doubtful = rounds(1, &[0, 1, 0, 4, 0, 0, 1]);
+        assert_eq!(kept(Inclusion::Inclusive), doubtful);
+        assert_eq!(kept(Inclusion::NonInclusive), rounds(1, &[0, 1, 4, 0, 1]));
     }
 
     #[test]
