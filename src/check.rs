@@ -4,7 +4,7 @@ use crate::failure::{Exit, Failure};
 use crate::number::{counted, grouped};
 use crate::progress::during;
 use clap::Args;
-use corehop_traces::{Finding, Intact, Report, Rule, check};
+use corehop_traces::{Finding, Intact, Order, Report, Rule, check};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -91,8 +91,32 @@ fn as_json(arguments: &Arguments, report: &Report) -> Value {
         "data_accesses": report.data_accesses,
         "requests": report.requests,
         "complete_requests": report.complete_requests,
+        "order": report.order.map(|order| json!({
+            "threads": order.threads,
+            "runs": order.runs,
+            "executions": order.executions,
+            "switches": order.switches,
+            "median_run_accesses": order.median_run_accesses,
+            "largest_run_accesses": order.largest_run_accesses,
+        })),
         "intact_after_damage": report.after_damage.iter().map(intact).collect::<Value>(),
     })
+}
+
+/// What is proven of the order of the threads, and how exact it is.
+fn order_lines(order: &Order) -> [String; 2] {
+    let runs = counted(order.runs, "run", "runs");
+    let threads = counted(order.threads.into(), "thread", "threads");
+    let switches = counted(order.switches, "switch", "switches");
+    let (median, largest) = (order.median_run_accesses, order.largest_run_accesses);
+    [
+        format!("one for {runs} of {threads}, with {switches} between threads"),
+        format!(
+            "exact to a run: {} accesses in the median, {} at most",
+            grouped(median),
+            grouped(largest)
+        ),
+    ]
 }
 
 fn as_text(report: &Report) -> String {
@@ -131,6 +155,11 @@ fn as_text(report: &Report) -> String {
         "",
         &format!("{requests}, {} of them complete", report.complete_requests),
     );
+    if let Some(order) = &report.order {
+        let [proven, exact] = order_lines(order);
+        line("order", &proven);
+        line("", &exact);
+    }
     if report.sound() {
         return text;
     }

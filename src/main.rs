@@ -89,9 +89,10 @@ fn end_with_the_reader() {
 fn main() -> ExitCode {
     let Cli { command, voice } = Cli::parse();
     voice.keep_to();
-    // A recording outlives whoever watches it.
-    if !matches!(command, Command::Record(_)) {
-        end_with_the_reader();
+    // A recording outlives whoever watches it, and the server a recording that has no room left.
+    match command {
+        Command::Record(_) => process::fail_writes_beyond_file_limit(),
+        _ => end_with_the_reader(),
     }
     let outcome = match command {
         Command::Record(arguments) => record::run(&arguments),

@@ -6,10 +6,24 @@
 use rustix::process::{Pid, Signal};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a process may take to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(20);
+
+/// What SIGXFSZ did when corehop was started, and does in what it starts.
+static BEYOND_FILE_LIMIT: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
+
+/// Has a write beyond the limit on file sizes (`ulimit -f`) fail as on a full disk; else the signal
+/// would kill this process. To be called before there are other threads.
+pub fn fail_writes_beyond_file_limit() {
+    // SAFETY: to ignore a signal needs no handler to stay valid.
+    let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    if before != libc::SIG_ERR {
+        BEYOND_FILE_LIMIT.store(before, Ordering::Relaxed);
+    }
+}
 
 /// A running process. Dropping it kills it.
 pub struct Process {
@@ -20,6 +34,16 @@ pub struct Process {
 impl Process {
     /// Starts the command.
     pub fn spawn(command: &mut Command) -> std::io::Result<Process> {
+        let action = BEYOND_FILE_LIMIT.load(Ordering::Relaxed);
+        let as_before = move || {
+            // SAFETY: `action` was this process's own before its program began: no handler.
+            match unsafe { libc::signal(libc::SIGXFSZ, action) } {
+                libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+                _ => Ok(()),
+            }
+        };
+        // SAFETY: between fork and exec only signal() is called, which is async-signal-safe.
+        unsafe { command.pre_exec(as_before) };
         let child = command.process_group(0).spawn()?;
         Ok(Process {
             child,

@@ -5,9 +5,11 @@
 //! turns words into a trace, `marker` and `modules` know the binaries.
 
 mod binary;
+mod books;
 mod choice;
 mod command;
 pub mod control;
+mod cost;
 mod gauge;
 mod marker;
 mod modules;
@@ -29,6 +31,7 @@ use modules::Modules;
 use session::{INTERRUPTS, Over, Session};
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -37,6 +40,8 @@ use std::time::Duration;
 use transcript::Transcript;
 
 const MIB: u64 = 1 << 20;
+const RAISE_FILE_LIMIT: &str = "raise the limit on file sizes (`ulimit -f`), which also counts for \
+                                the 18 MiB that are shared with the server";
 
 /// Record what a server touches while it serves requests
 #[derive(Args)]
@@ -145,12 +150,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::new(Exit::Missing, message).remedy("`corehop doctor` tries it")
     });
     let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
-    let gauge = Gauge::new(&arguments.output, server.id(), arguments.requests);
+    let mut gauge = Gauge::new(&arguments.output, server.id(), arguments.requests);
     let over = Session {
         memory: &memory,
         server: &mut server,
         memory_limit_bytes: arguments.memory_limit.saturating_mul(MIB),
-        gauge: &gauge,
+        gauge: &mut gauge,
         ear: ear.as_ref(),
     }
     .run(&mut transcript);
@@ -207,7 +212,11 @@ fn share_memory(
     };
     let shared = Memory::create(&settings);
     let (memory, file) = shared.map_err(|error| {
-        Failure::new(Exit::Missing, error).remedy("`corehop doctor` says how much memory is free")
+        let remedy = match error.is_file_limit() {
+            true => RAISE_FILE_LIMIT,
+            false => "`corehop doctor` says how much memory is free",
+        };
+        Failure::new(Exit::Missing, error).remedy(remedy)
     })?;
     memory.set_listed(listed);
     memory.set_paused(arguments.paused);
@@ -249,8 +258,13 @@ fn finish_trace(
         let partial = partial_path(output);
         let kept = format!("what was recorded until then is in {}", partial.display());
         match error {
-            corehop_traces::Error::Write { .. } => Failure::new(Exit::Output, error)
-                .remedy(format!("make room or name another place with -o; {kept}")),
+            corehop_traces::Error::Write { source, .. } => {
+                let remedy = match source.kind() {
+                    ErrorKind::FileTooLarge => RAISE_FILE_LIMIT,
+                    _ => "make room or name another place with -o",
+                };
+                Failure::new(Exit::Output, error).remedy(format!("{remedy}; {kept}"))
+            }
             _ => Failure::new(Exit::Output, error).remedy(format!("please report this; {kept}")),
         }
     };

@@ -9,10 +9,6 @@ use crate::{on_reset, plugin};
 use qemu_plugin_sys::qemu_plugin_reset;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Requests apart, fewer than this, that stay instrumented in between: two switches make a server
-/// translate its code twice, which costs about as much as this many instrumented requests.
-const NEAR_REQUESTS: u64 = 200;
-
 /// What is instrumented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -96,10 +92,7 @@ pub(crate) fn rest() {
     if Phase::now() != Phase::Recording {
         return;
     }
-    if memory
-        .distance_to_next()
-        .is_some_and(|next| next < NEAR_REQUESTS)
-    {
+    if memory.is_next_near() {
         return;
     }
     let idle =

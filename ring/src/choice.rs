@@ -8,6 +8,10 @@
 use crate::memory::Memory;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// Requests apart, fewer than this, between which a server stays instrumented: two switches make it
+/// translate its code twice, which costs about as much as this many instrumented requests.
+const NEAR_REQUESTS: u64 = 200;
+
 /// The counters, all of the server's processes together.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
@@ -148,6 +152,12 @@ impl Memory {
         let seen = counts.marks.load(Ordering::SeqCst);
         let next = listed.get(place_of(listed, seen + 1))?;
         Some(next.load(Ordering::Relaxed) - seen)
+    }
+
+    /// Whether the next request to be recorded comes so soon that the server stays instrumented.
+    pub fn is_next_near(&self) -> bool {
+        self.distance_to_next()
+            .is_some_and(|next| next < NEAR_REQUESTS)
     }
 
     /// How far the requests have come.

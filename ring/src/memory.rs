@@ -34,6 +34,19 @@ pub enum Error {
     Foreign,
 }
 
+impl Error {
+    /// Whether the limit on file sizes is what forbids it: it counts for memory without a name too.
+    pub fn is_file_limit(&self) -> bool {
+        matches!(
+            self,
+            Error::System {
+                source: rustix::io::Errno::FBIG,
+                ..
+            }
+        )
+    }
+}
+
 /// Sizes of the parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {

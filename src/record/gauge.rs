@@ -1,10 +1,12 @@
 //! How far a recording has come and what it takes, for whoever watches it.
 //!
 //! Everything is read from where it is kept anyway: the counters that server and recorder share,
-//! the file's size, and the system's own books of both. The slowdown that a recording causes cannot
-//! be seen from within it; the part of it that is the recorder's fault can: the time that the
-//! server's threads waited because the shared memory was full.
+//! the file's size, and the system's own books of both. Two things slow a server down: that it is
+//! instrumented, which `cost` finds out where some requests are not, and that its threads wait when
+//! the recorder falls behind.
 
+use super::books;
+use super::cost::{Costs, Moment};
 use super::transcript::Progress;
 use corehop_ring::{Memory, Requests};
 use corehop_traces::partial_path;
@@ -20,6 +22,9 @@ pub struct Gauge {
     server: u32,
     /// Requests to record, where that is limited.
     asked: Option<u64>,
+    costs: Costs,
+    /// Loads and stores when it was read last.
+    data_accesses: u64,
 }
 
 /// What was read at one moment.
@@ -47,6 +52,13 @@ pub struct Reading {
     pub server_bytes: u64,
     /// Resident memory, that shared with the server included.
     pub recorder_bytes: u64,
+    /// Processor time that the server takes for a request while it is instrumented; none before
+    /// enough have been served.
+    pub instrumented_request_seconds: Option<f64>,
+    /// The same for a request while it is not.
+    pub bare_request_seconds: Option<f64>,
+    /// The ratio of the two: what recording costs over QEMU alone.
+    pub slowdown: Option<f64>,
     /// Time that the server's threads have waited for the recorder, added up.
     pub waited_seconds: f64,
 }
@@ -59,11 +71,13 @@ impl Gauge {
             partial: partial_path(output),
             server,
             asked,
+            costs: Costs::default(),
+            data_accesses: 0,
         }
     }
 
     /// Reads everything once.
-    pub fn read(&self, memory: &Memory, progress: &Progress) -> Reading {
+    pub fn read(&mut self, memory: &Memory, progress: &Progress) -> Reading {
         let Requests {
             seen,
             chosen,
@@ -74,6 +88,18 @@ impl Gauge {
             (false, 0) => "waiting",
             (false, _) => "recording",
         };
+        let taken = books::of(self.server);
+        let elapsed = self.started.elapsed();
+        self.costs.add(Moment {
+            at: elapsed,
+            cpu: taken.cpu,
+            requests: seen,
+            instrumented: chosen > ended
+                || memory.is_next_near()
+                || progress.data_accesses > self.data_accesses,
+        });
+        self.data_accesses = progress.data_accesses;
+        let (instrumented, bare) = (self.costs.instrumented_seconds(), self.costs.bare_seconds());
         let folder = self
             .partial
             .parent()
@@ -81,7 +107,7 @@ impl Gauge {
         let disk = rustix::fs::statvfs(folder.unwrap_or(Path::new(".")));
         Reading {
             state: state.into(),
-            seconds: self.started.elapsed().as_secs_f64(),
+            seconds: elapsed.as_secs_f64(),
             requests_seen: seen,
             requests_begun: chosen,
             requests_ended: ended,
@@ -89,8 +115,11 @@ impl Gauge {
             data_accesses: progress.data_accesses,
             trace_bytes: std::fs::metadata(&self.partial).map_or(0, |file| file.len()),
             disk_free_bytes: disk.map_or(0, |disk| disk.f_bavail * disk.f_frsize),
-            server_bytes: resident_bytes(self.server),
-            recorder_bytes: resident_bytes(std::process::id()),
+            server_bytes: taken.resident_bytes,
+            recorder_bytes: books::resident_bytes(std::process::id()),
+            instrumented_request_seconds: instrumented,
+            bare_request_seconds: bare,
+            slowdown: instrumented.zip(bare).map(|(one, other)| one / other),
             waited_seconds: memory.waited().as_secs_f64(),
         }
     }
@@ -105,16 +134,29 @@ impl Reading {
         }
         let of = self.requests_asked.map(|asked| format!(" of {asked}"));
         format!(
-            "{}: {}{} requests ({} seen), {} loads and stores, {} written, waited {:.1} s for the \
-             recorder, server {server}",
+            "{}: {}{} requests ({} seen), {} loads and stores, {} written{}, held up {:.1} s by \
+             the recorder, server {server}",
             self.state,
             self.requests_begun,
             of.unwrap_or_default(),
             self.requests_seen,
             super::progress::millions(self.data_accesses),
             HumanBytes(self.trace_bytes),
+            self.cost(),
             self.waited_seconds,
         )
+    }
+
+    /// What a request takes, as far as that is known.
+    fn cost(&self) -> String {
+        let Some(seconds) = self.instrumented_request_seconds else {
+            return String::new();
+        };
+        let cost = format!(", {:.2} ms of CPU a request", seconds * 1e3);
+        match self.slowdown {
+            Some(slowdown) => format!("{cost}, {slowdown:.1} times what one takes unrecorded"),
+            None => cost,
+        }
     }
 
     /// What the whole recording will cost, judged by what it has cost since `first`.
@@ -128,9 +170,9 @@ impl Reading {
         }
         let free = HumanBytes(self.disk_free_bytes);
         let so_far = format!(
-            "{:.0} requests recorded in {seconds:.0} s, {:.0} KiB each",
+            "{:.0} requests recorded in {seconds:.0} s, {} each",
             ended,
-            bytes / ended / 1024.0
+            HumanBytes((bytes / ended).round() as u64)
         );
         Some(match self.requests_asked {
             Some(asked) => {
@@ -151,14 +193,6 @@ impl Reading {
     }
 }
 
-/// A process's resident memory; 0 once it has ended.
-fn resident_bytes(process: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
-    kibibytes.unwrap_or(0u64) * 1024
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +210,9 @@ mod tests {
             disk_free_bytes: 5 << 30,
             server_bytes: 0,
             recorder_bytes: 0,
+            instrumented_request_seconds: None,
+            bare_request_seconds: None,
+            slowdown: None,
             waited_seconds: 0.0,
         }
     }
@@ -186,7 +223,7 @@ mod tests {
         let now = reading(13.0, 50, 2 << 20);
         assert_eq!(
             now.preview(&first).unwrap(),
-            "50 requests recorded in 3 s, 20 KiB each: all 1000 will take about 60 seconds and \
+            "50 requests recorded in 3 s, 20.48 KiB each: all 1000 will take about 60 seconds and \
              20.00 MiB (5.00 GiB are free)"
         );
         let endless = Reading {
@@ -195,9 +232,30 @@ mod tests {
         };
         assert_eq!(
             endless.preview(&first).unwrap(),
-            "50 requests recorded in 3 s, 20 KiB each, 16.7 a second: about 1.17 GiB an hour (5.00 \
-             GiB are free)"
+            "50 requests recorded in 3 s, 20.48 KiB each, 16.7 a second: about 1.17 GiB an hour \
+             (5.00 GiB are free)"
+        );
+        let small = reading(13.0, 50, (1 << 20) + 15_040);
+        let said = small.preview(&first).unwrap();
+        assert!(
+            said.starts_with("50 requests recorded in 3 s, 301 B each: "),
+            "{said}"
         );
         assert!(first.preview(&first).is_none());
+    }
+
+    #[test]
+    fn a_line_says_what_a_request_takes_and_the_slowdown_where_it_is_known() {
+        let mut now = reading(13.0, 50, 2 << 20);
+        let rest = "held up 0.0 s by the recorder, server 0 B";
+        let begin = "recording: 50 of 1000 requests (50 seen), 0.0 M loads and stores, 2.00 MiB \
+                     written";
+        assert_eq!(now.line(), format!("{begin}, {rest}"));
+        now.instrumented_request_seconds = Some(0.012_345);
+        let cost = "12.35 ms of CPU a request";
+        assert_eq!(now.line(), format!("{begin}, {cost}, {rest}"));
+        now.slowdown = Some(3.06);
+        let slowdown = "3.1 times what one takes unrecorded";
+        assert_eq!(now.line(), format!("{begin}, {cost}, {slowdown}, {rest}"));
     }
 }

@@ -53,7 +53,7 @@ pub struct Session<'a> {
     /// Largest resident size in bytes that server and recorder may have together.
     pub memory_limit_bytes: u64,
     /// How far the recording has come.
-    pub gauge: &'a Gauge,
+    pub gauge: &'a mut Gauge,
     /// Where `corehop control` asks.
     pub ear: Option<&'a Ear>,
 }
@@ -132,7 +132,7 @@ impl Session<'_> {
     }
 
     /// Does what other terminals ask.
-    fn obey(&self, transcript: &mut Transcript) -> Result<(), Error> {
+    fn obey(&mut self, transcript: &mut Transcript) -> Result<(), Error> {
         while let Some((order, client)) = self.ear.and_then(Ear::next) {
             match order {
                 Order::Start => self.memory.set_paused(false),

@@ -60,6 +60,38 @@ fn requests_are_recorded_between_start_and_stop_alone() {
 }
 
 #[test]
+fn the_slowdown_is_told_once_requests_were_served_both_ways() {
+    let port = free_port();
+    let mut recording = redis::start(&[], port);
+    let stream = connect(&recording, port);
+    let serve_until_told = |name: &str| {
+        recording.wait_for(name, || {
+            redis::send_commands(&stream, 500);
+            let status = told(&recording, "status", &[]);
+            status[name].is_number().then_some(status)
+        })
+    };
+    let recorded = serve_until_told("instrumented_request_seconds");
+    assert!(recorded["bare_request_seconds"].is_null() && recorded["slowdown"].is_null());
+    told(&recording, "stop", &[]);
+    let both = serve_until_told("bare_request_seconds");
+    let [instrumented, bare, slowdown] = [
+        "instrumented_request_seconds",
+        "bare_request_seconds",
+        "slowdown",
+    ]
+    .map(|name| both[name].as_f64().unwrap());
+    assert_eq!(slowdown, instrumented / bare);
+    let said = String::from_utf8(control(&recording, "status", &[]).stdout).unwrap();
+    assert!(
+        said.contains(" times what one takes unrecorded, "),
+        "{said}"
+    );
+    recording.signal(libc::SIGINT);
+    recording.finish();
+}
+
+#[test]
 fn a_trace_that_nobody_records_is_said_to_be() {
     let port = free_port();
     let mut recording = redis::start(&[], port);

@@ -157,6 +157,81 @@ fn a_full_disk_ends_the_recording_with_a_message_and_the_server_goes_on() {
     assert!(!recording.path().exists());
 }
 
+/// Sets the limit on file sizes of a process that runs.
+fn limit_files(process: u32, bytes: u64) {
+    let limit = libc::rlimit {
+        rlim_cur: bytes,
+        rlim_max: bytes,
+    };
+    let process = process.cast_signed();
+    // SAFETY: the limit outlives the call, which has no old one to write.
+    let set = unsafe { libc::prlimit(process, libc::RLIMIT_FSIZE, &limit, std::ptr::null_mut()) };
+    assert_eq!(set, 0);
+}
+
+#[test]
+fn a_limit_on_file_sizes_ends_the_recording_with_a_message_and_the_server_goes_on() {
+    let port = free_port();
+    let mut recording = redis::start(&[], port);
+    let stream = connect(&recording, port);
+    redis::send_commands(&stream, 30);
+    let partial = partial_path(&recording.path());
+    recording.wait_for("the requests", || {
+        (Trace::open(&partial).ok()?.requests().len() == 30).then_some(())
+    });
+    let written = std::fs::metadata(&partial).unwrap().len();
+    limit_files(recording.id(), written + 100);
+    redis::send_commands(&stream, 30);
+    recording.wait_for("the message", || {
+        let said = recording.stderr();
+        said.contains("recording has stopped, and the server goes on")
+            .then_some(())
+    });
+    // The server itself has the limit's signal as it was: not ignored.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", recording.server())).unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap();
+    assert_eq!(ignored >> (libc::SIGXFSZ - 1) & 1, 0);
+    redis::send_commands(&stream, 300);
+    (&mut &stream).write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
+    assert_eq!(recording.finish().code(), Some(4));
+    let said = recording.stderr();
+    assert!(said.contains("File too large"), "{said}");
+    assert!(said.contains("ulimit -f"), "{said}");
+    assert_eq!(std::fs::metadata(&partial).unwrap().len(), written + 100);
+    let report = corehop_traces::check(&partial).unwrap();
+    let rules = report.findings.iter().map(|f| f.violation.rule);
+    assert_eq!(rules.collect::<Vec<_>>(), [Rule::End]);
+    assert!(Trace::open(&partial).unwrap().requests().len() >= 30);
+}
+
+#[test]
+fn a_limit_on_file_sizes_below_the_shared_memory_is_refused_before_the_server_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut record = crate::recording::record();
+    record.args(["-o", "trace", "--request-at", "syscalls", "--", "/bin/true"]);
+    let mut limited = std::process::Command::new("sh");
+    limited
+        .args(["-c", "ulimit -f 2000; exec \"$@\"", "sh"])
+        .arg(record.get_program())
+        .args(record.get_args())
+        .envs(
+            record
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .current_dir(folder.path());
+    let output = limited.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(
+        said.contains("cannot size the shared recording memory"),
+        "{said}"
+    );
+    assert!(said.contains("ulimit -f"), "{said}");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
 /// Serves 300 requests, says so, and rests.
 const RESTS: &str = r#"
 #include <stdio.h>

@@ -164,6 +164,11 @@ impl Bounds {
         self.accesses[self.index(place)]
     }
 
+    /// How many accesses the executions before a place make, which is that of a bound.
+    pub fn touches_before(&self, place: u32) -> u64 {
+        self.before(place).touches() as u64
+    }
+
     /// Which of the block's data accesses are those of executions that begin and end at bounds.
     pub fn data(&self, executions: Range<u32>) -> Range<usize> {
         self.before(executions.start).data()..self.before(executions.end).data()

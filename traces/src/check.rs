@@ -5,8 +5,9 @@
 
 use crate::Error;
 use crate::block::{Block, Decoder};
-use crate::contents::Contents;
+use crate::contents::{Contents, Place};
 use crate::entry::{self, Found};
+use crate::order::{Order, RunLengths, merge};
 use crate::reading::{Reading, Stop, map, read};
 use crate::requests::Requests;
 use crate::rule::{Rule, Violation};
@@ -53,6 +54,8 @@ pub struct Report {
     pub requests: u64,
     /// Those of them whose end is there too.
     pub complete_requests: u64,
+    /// The order of all that can be read, where it was proven: no rule is broken that it needs.
+    pub order: Option<Order>,
     /// Intact entries after damage. They are not read, since what they build on may be missing.
     pub after_damage: Vec<Intact>,
 }
@@ -102,7 +105,17 @@ pub fn check(path: &Path) -> Result<Report, Error> {
         source,
     };
     let mut decoder = Decoder::new().map_err(failed)?;
-    findings.extend(check_blocks(&map, &contents, &mut decoder));
+    let mut lengths = RunLengths::default();
+    let in_blocks = check_blocks(&map, &contents, &mut decoder, &mut lengths);
+    let order = match merge(&map, &contents, &mut decoder) {
+        Ok(order) => in_blocks.is_empty().then(|| order.with(lengths)),
+        Err((place, violation)) => {
+            findings.push(place.finding(violation));
+            None
+        }
+    };
+    findings.extend(in_blocks);
+    findings.extend(check_numbers(&contents));
     findings.sort_by_key(|finding| finding.offset);
     let marks: Vec<_> = contents
         .streams
@@ -124,24 +137,74 @@ pub fn check(path: &Path) -> Result<Report, Error> {
         data_accesses: contents.data_accesses,
         complete_requests: complete.count() as u64,
         requests: requests.len() as u64,
+        order,
         after_damage: intact_after(&map, bytes),
     })
 }
 
-/// Decodes every block that was taken; what is wrong with each.
-fn check_blocks(file: &[u8], contents: &Contents, decoder: &mut Decoder) -> Vec<Finding> {
+impl Place {
+    fn finding(&self, violation: Violation) -> Finding {
+        Finding {
+            entry: self.entry,
+            offset: self.offset as u64,
+            violation,
+        }
+    }
+}
+
+/// Decodes every block that was taken and adds up its runs; what is wrong with each.
+fn check_blocks(
+    file: &[u8],
+    contents: &Contents,
+    decoder: &mut Decoder,
+    lengths: &mut RunLengths,
+) -> Vec<Finding> {
     let mut block = Block::default();
     let places = contents.streams.iter().flat_map(|stream| &stream.blocks);
-    let check = |place: &crate::contents::Place| {
-        let decoded = contents.decode(file, *place, (decoder, &mut block), &[]);
-        let violation = decoded.err()?;
-        Some(Finding {
-            entry: place.entry,
-            offset: place.offset as u64,
-            violation,
-        })
+    let check = |place: &Place| {
+        let decoded = contents.decode(file, *place, (&mut *decoder, &mut block), &[]);
+        match decoded {
+            Ok(()) => lengths.add(&block, &contents.templates),
+            Err(violation) => return Some(place.finding(violation)),
+        }
+        None
     };
     places.filter_map(check).collect()
+}
+
+/// The server counts requests with one counter: a thread meets ascending numbers, and no two
+/// threads the same. The first that is not so of each thread.
+fn check_numbers(contents: &Contents) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut givens = Vec::new();
+    for (thread, stream) in contents.streams.iter().enumerate() {
+        let numbers = stream.marks.iter().zip(0u32..).filter_map(|(own, mark)| {
+            own.stamp?;
+            Some((own.number?, mark))
+        });
+        let mut last = 0;
+        for (number, mark) in numbers {
+            if number <= last {
+                let detail = format!("thread {thread} has request {number} after {last}");
+                findings.push(stream.block_of(mark).finding(Rule::Requests.broken(detail)));
+                break;
+            }
+            last = number;
+            givens.push((number, thread, mark));
+        }
+    }
+    givens.sort_unstable();
+    for pair in givens.windows(2) {
+        let [(number, one, _), (same, other, mark)] = *pair else {
+            continue;
+        };
+        if number == same {
+            let detail = format!("threads {one} and {other} both have request {number}");
+            let place = contents.streams[other].block_of(mark);
+            findings.push(place.finding(Rule::Requests.broken(detail)));
+        }
+    }
+    findings
 }
 
 /// The stretches of intact entries after an entry at `damaged` that cannot be read.

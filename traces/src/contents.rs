@@ -64,6 +64,16 @@ pub struct ThreadContents {
     executions: u64,
 }
 
+impl ThreadContents {
+    /// The block that holds this one of the thread's marks, which begins a request.
+    pub fn block_of(&self, mark: u32) -> Place {
+        let later = self
+            .blocks
+            .partition_point(|block| block.marks_before <= mark);
+        self.blocks[later - 1]
+    }
+}
+
 /// What the entries so far hold.
 pub struct Contents {
     /// The header, once it has come.
@@ -167,6 +177,18 @@ impl Contents {
         Ok(())
     }
 
+    /// Reads the runs and marks of the block at `place` of the file that the contents are from.
+    pub fn outline(
+        &self,
+        file: &[u8],
+        place: Place,
+        (decoder, outline): (&mut Decoder, &mut Outline),
+    ) -> Result<(), Violation> {
+        read_block(file, place, |message| {
+            decoder.read_outline(message, outline)
+        })
+    }
+
     /// Decodes the block at `place` of the file that the contents are from; its reader may stop at
     /// these `stops`.
     pub fn decode(
@@ -176,13 +198,10 @@ impl Contents {
         (decoder, block): (&mut Decoder, &mut Block),
         stops: &[u32],
     ) -> Result<(), Violation> {
-        let message = entry::read(&file[place.offset..place.offset + place.length])?;
-        let entry = message.get_root::<schema::Reader<'_>>()?;
-        let Ok(schema::Block(message)) = entry.which() else {
-            unreachable!("the place of a block was noted when its entry was taken");
-        };
         let size = |shape| (shape < place.shapes_before).then(|| self.templates.size(shape));
-        decoder.read(message?, block, size, stops)
+        read_block(file, place, |message| {
+            decoder.read(message, block, size, stops)
+        })
     }
 
     fn take_header(&mut self, header: header::Reader<'_>) -> Result<(), Refusal> {
@@ -337,4 +356,18 @@ impl Contents {
         self.end = Some(reason);
         Ok(())
     }
+}
+
+/// Reads the entry at `place`, which is a block's.
+fn read_block(
+    file: &[u8],
+    place: Place,
+    read: impl FnOnce(block::Reader<'_>) -> Result<(), Violation>,
+) -> Result<(), Violation> {
+    let message = entry::read(&file[place.offset..place.offset + place.length])?;
+    let entry = message.get_root::<schema::Reader<'_>>()?;
+    let Ok(schema::Block(message)) = entry.which() else {
+        unreachable!("the place of a block was noted when its entry was taken");
+    };
+    read(message?)
 }

@@ -17,7 +17,9 @@ pub enum Rule {
     Shapes,
     /// Runs add up and their stamps ascend.
     Runs,
-    /// Request marks ascend.
+    /// All runs have one order, in which each thread keeps its own.
+    Order,
+    /// Request marks ascend, and so do their numbers.
     Requests,
     /// What repeats stands earlier in the block.
     Repeats,
@@ -29,7 +31,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules, in the order in which they are reported.
-    pub const ALL: [Rule; 11] = [
+    pub const ALL: [Rule; 12] = [
         Rule::Entries,
         Rule::Header,
         Rule::Columns,
@@ -37,6 +39,7 @@ impl Rule {
         Rule::Program,
         Rule::Shapes,
         Rule::Runs,
+        Rule::Order,
         Rule::Requests,
         Rule::Repeats,
         Rule::Counts,
@@ -53,6 +56,7 @@ impl Rule {
             Rule::Program => "program",
             Rule::Shapes => "shapes",
             Rule::Runs => "runs",
+            Rule::Order => "order",
             Rule::Requests => "requests",
             Rule::Repeats => "repeats",
             Rule::Counts => "counts",
@@ -70,7 +74,10 @@ impl Rule {
             Rule::Program => "modules have a range, code blocks 1 to 512 adjacent instructions",
             Rule::Shapes => "the data accesses of a shape are in the program order of its block",
             Rule::Runs => "the runs of a thread ascend by stamp and add up to its executions",
-            Rule::Requests => "request marks ascend, and one that begins none ends its block",
+            Rule::Order => {
+                "no two threads share a stamp: all runs have one order, each thread's kept"
+            }
+            Rule::Requests => "request marks and numbers ascend in a thread; no number comes twice",
             Rule::Repeats => "what repeats has executions, and stands earlier in its block",
             Rule::Counts => "a block has as many executions and data accesses as it says",
             Rule::End => "the recording was ended in order, and its totals are right",
