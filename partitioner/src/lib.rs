@@ -110,6 +110,15 @@ impl Outcome {
     }
 }
 
+/// The requests that this search uses, none to judge by where it is not to be judged.
+fn parts_of(trace: &Trace, settings: &Settings<'_>) -> Result<Parts, Error> {
+    let mut parts = Parts::of(trace.requests(), settings.searched, settings.seed)?;
+    if !settings.judge {
+        parts.judging.clear();
+    }
+    Ok(parts)
+}
+
 /// The candidates that this search chooses from.
 fn candidates_of(
     trace: &Trace,
@@ -183,11 +192,8 @@ fn search_and_judge(
         0 < settings.cores && settings.cores <= settings.functions,
         "a split has at least one core, and a function for each"
     );
-    let mut parts = Parts::of(trace.requests(), settings.searched, settings.seed)?;
+    let parts = parts_of(trace, settings)?;
     let candidates = candidates_of(trace, &parts, settings, progress)?;
-    if !settings.judge {
-        parts.judging.clear();
-    }
     let functions = candidates.representatives();
     progress.begin("preparing the searched requests", None);
     let options = ReplayOptions {

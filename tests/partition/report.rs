@@ -191,6 +191,43 @@ fn other_draws_say_how_far_verdicts_lie_apart() {
 }
 
 #[test]
+fn the_plan_of_a_search_without_time_is_judged_on_other_draws_all_the_same() {
+    let found = json(&["--draws", "3", "--time-limit", "0"]);
+    assert_eq!(found["stopped"], true);
+    let draws = found["draws"].as_array().unwrap();
+    let ratios: Vec<bool> = draws.iter().map(|draw| draw["ratio"].is_null()).collect();
+    assert_eq!(ratios, [false, true, true]);
+    assert!(
+        draws.iter().all(|draw| draw["plan_ratio"].is_f64()),
+        "{draws:?}"
+    );
+    let text = partition(&[&SHORT[..], &["--time-limit", "0"]].concat()).stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("no time to search on those"), "{text}");
+}
+
+#[test]
+fn a_proof_names_what_it_is_of_where_that_is_not_the_objective() {
+    let said = |objective| {
+        let asked = [
+            "--draws",
+            "1",
+            "--returns",
+            "never",
+            "--objective",
+            objective,
+        ];
+        let output = partition(&[&SHORT[..], &asked].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let cycles = said("cycles");
+    let line = "proven optimal, by cycles without the L3's misses\n";
+    assert!(cycles.contains(line), "{cycles}");
+    let misses = said("l2");
+    assert!(misses.contains(" proven optimal\n"), "{misses}");
+}
+
+#[test]
 fn the_runner_up_and_what_a_hop_may_cost_are_told() {
     let found = json(&[]);
     let ranks = found["ranks"].as_array().unwrap();
