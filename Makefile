@@ -8,7 +8,7 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/tests
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo test test-long bench-hop bench-record bench-staged bench-replay bench-search \
-	build sample fuzz soak clean
+	build deb test-deb sample fuzz soak clean
 
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
@@ -20,6 +20,8 @@ help:
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
+	@echo 'make deb    build the Debian package (target/deb)'
+	@echo 'make test-deb  installs it into an empty Debian, and goes through the tutorial there; as root'
 	@echo 'make sample records the bundled sample trace anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
@@ -34,7 +36,7 @@ build:
 
 test:
 	@scripts/setup.sh test
-	cargo build --locked
+	cargo build --locked --package corehop-qemu-plugin --package corehop-tpcc
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo test --workspace --locked --no-fail-fast
@@ -60,6 +62,14 @@ bench-search:
 
 bench-replay:
 	@scripts/bench.sh
+
+deb:
+	@scripts/setup.sh deb
+	cargo build --release --locked
+	@scripts/deb.sh
+
+test-deb: deb
+	@scripts/test-deb.sh target/deb/*.deb
 
 sample: build
 	@scripts/sample.sh

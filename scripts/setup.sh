@@ -1,11 +1,12 @@
 #!/bin/sh
-# Installs what `make demo` or `make test` needs and is not there yet; says nothing when all is.
+# Installs what `make demo`, `make test` or `make deb` needs and is not there yet; says nothing when
+# all is.
 #
 # Asks for each thing by the file that provides it, not by package, so that what the user built or
 # installed otherwise counts. Server packages start their daemons when installed: that is prevented
 # for the length of the installation, and daemons that ran before are left alone.
 #
-# usage: scripts/setup.sh demo|test
+# usage: scripts/setup.sh demo|test|deb
 # exit code: 0 all there, 2 usage, 6 something else is missing, 7 packages could not be installed
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,13 +16,13 @@ cd "$(dirname "$0")/.."
 . scripts/setup/python.sh
 
 case ${1-} in
-    demo | test) purpose=$1 ;;
+    demo | test | deb) purpose=$1 ;;
     *)
-        echo "usage: scripts/setup.sh demo|test" >&2
+        echo "usage: scripts/setup.sh demo|test|deb" >&2
         exit 2
         ;;
 esac
 
 require_rust
 install_packages "$purpose"
-make_virtual_environment "$purpose"
+[ "$purpose" = deb ] || make_virtual_environment "$purpose"

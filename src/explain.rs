@@ -222,6 +222,16 @@ impl Explanation<'_> {
         CONNECTIONS.iter().map(of).collect()
     }
 
+    /// Of the splits that differ from the plan in one function, the one with the fewest L2 misses:
+    /// that function, the one in its place, and the replay. `None` where there is no other to take.
+    pub fn runner_up(&self) -> Option<(u32, u32, &Replay)> {
+        let exchanged = self.alternatives.iter().filter_map(|of| {
+            let (other, replay) = of.exchanged.as_ref()?;
+            Some((of.function, *other, replay))
+        });
+        exchanged.min_by_key(|(.., replay)| replay.counters.l2.misses())
+    }
+
     pub fn name(&self, function: u32) -> &str {
         &self.trace.functions()[function as usize].name
     }

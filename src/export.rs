@@ -6,6 +6,7 @@
 //! themselves are `corehop-exchange`'s.
 
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
@@ -17,7 +18,6 @@ use std::fs::Permissions;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::NamedTempFile;
 
 /// Write a trace for other cache simulators
@@ -62,7 +62,7 @@ enum Format {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let to_stdout = arguments.output == Path::new("-");
     if !to_stdout && arguments.output.exists() && !arguments.force {
-        return Err(exists(&arguments.output));
+        return Err(Failure::exists(&arguments.output));
     }
     let trace = open(&arguments.trace)?;
     let requests = chosen(arguments, &trace)?;
@@ -72,8 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return out.flush().map_err(|error| unwritable(arguments, &error));
     }
     // The file beside the output is to vanish, which the signal's default action would not see to.
-    let listening = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
-    listening.map_err(|error| Failure::no_signals(&error))?;
+    interrupt::listen()?;
     let folder = corehop_plans::folder_of(&arguments.output);
     let failed = |error: io::Error| unwritable(arguments, &error);
     let beside = NamedTempFile::new_in(folder).map_err(failed)?;
@@ -91,23 +90,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match moved {
         Ok(_) => Ok(()),
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
-            Err(exists(&arguments.output))
+            Err(Failure::exists(&arguments.output))
         }
         Err(error) => Err(failed(error.error)),
     }
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+const UNDONE: &str = "nothing was written";
 
 const BUFFER_BYTES: usize = 1 << 17;
 
 /// How often progress is told and an interrupt heeded: some tens of times a second.
 const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
-
-fn exists(path: &Path) -> Failure {
-    Failure::new(Exit::Output, format!("{} exists already", path.display()))
-        .remedy("name another file with -o, or add --force to replace it")
-}
 
 fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
     let name = match arguments.output.to_str() {
@@ -183,18 +177,9 @@ fn each_execution(
         passed += 1;
         if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
             bar.advance(EXECUTIONS_PER_REPORT);
-            heed_interrupts()?;
+            interrupt::heed(UNDONE)?;
         }
     }
     bar.end();
-    heed_interrupts()
-}
-
-fn heed_interrupts() -> Result<(), Failure> {
-    match INTERRUPTED.load(Ordering::Relaxed) {
-        false => Ok(()),
-        true => {
-            Err(Failure::new(Exit::Interrupted, "interrupted; nothing was written").explained())
-        }
-    }
+    interrupt::heed(UNDONE)
 }

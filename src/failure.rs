@@ -5,6 +5,7 @@
 //! [`Unexplained`], which becomes a failure only by saying what to do.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Exit codes, as `corehop --help` lists them.
@@ -72,6 +73,12 @@ impl Failure {
     pub fn no_signals(error: &ctrlc::Error) -> Failure {
         Failure::new(Exit::Missing, format!("cannot catch signals: {error}"))
             .remedy("a system call filter may forbid it: run corehop outside of it")
+    }
+
+    /// A file to be written with `-o` is there already, and nobody said that it may be replaced.
+    pub fn exists(path: &Path) -> Failure {
+        Failure::new(Exit::Output, format!("{} exists already", path.display()))
+            .remedy("name another file with -o, or add --force to replace it")
     }
 
     /// What the user can do about it; empty where the message says so itself.

@@ -4,6 +4,7 @@
 //! it comes. The formats themselves are `corehop-exchange`'s.
 
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
 use crate::progress::Bar;
 use crate::voice;
 use clap::{Args, ValueEnum};
@@ -13,7 +14,6 @@ use corehop_traces::{Header, Writer, WriterOptions, partial_path};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Turn a trace of another tool into a corehop trace
 ///
@@ -78,15 +78,12 @@ fn address(text: &str) -> Result<u64, String> {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = &arguments.output;
     if output.exists() && !arguments.force {
-        let message = format!("{} exists already", output.display());
-        return Err(Failure::new(Exit::Output, message)
-            .remedy("name another file with -o, or add --force to replace it"));
+        return Err(Failure::exists(output));
     }
     let bar = Bar::new();
     let (input, name) = open(&arguments.input, &bar)?;
     // The unfinished trace is to vanish, which the signal's default action would not see to.
-    let listening = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
-    listening.map_err(|error| Failure::no_signals(&error))?;
+    interrupt::listen()?;
     let imported = import(arguments, input, &name);
     bar.end();
     let imported = imported.inspect_err(|_| {
@@ -120,10 +117,8 @@ fn import(arguments: &Arguments, input: Watched<'_>, name: &str) -> Result<Impor
     let request_at = arguments.request_at.map(|address| format!("{address:#x}"));
     let header = Header {
         created_by: format!("corehop {version} import from {format}"),
-        command: Vec::new(),
         request_at: request_at.unwrap_or_default(),
-        qemu_version: String::new(),
-        architecture: String::new(),
+        ..Header::default()
     };
     let to_write = WriterOptions {
         compression_level: arguments.level,
@@ -144,9 +139,7 @@ fn import(arguments: &Arguments, input: Watched<'_>, name: &str) -> Result<Impor
 
 fn failure(error: Error) -> Failure {
     match error {
-        _ if INTERRUPTED.load(Ordering::Relaxed) => {
-            Failure::new(Exit::Interrupted, "interrupted; nothing was written").explained()
-        }
+        _ if interrupt::is_asked() => interrupt::failure("nothing was written"),
         Error::Trace(error) => error.into(),
         Error::Broken { .. } => Failure::new(Exit::Input, error)
             .remedy("docs/exchange.md says what can be read; nothing was written"),
@@ -170,8 +163,6 @@ fn say(output: &Path, imported: &Imported) {
     }
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
 const BUFFER_BYTES: usize = 1 << 17;
 
 /// An input that moves the progress bar, and ends in an error when someone interrupts.
@@ -182,7 +173,7 @@ struct Watched<'b> {
 
 impl Read for Watched<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if INTERRUPTED.load(Ordering::Relaxed) {
+        if interrupt::is_asked() {
             return Err(io::Error::other("interrupted"));
         }
         let read = self.input.read(into)?;

@@ -1,8 +1,20 @@
 //! Programs named without a folder, found the way a shell finds them.
 
+use crate::failure::{Exit, Failure};
 use rustix::fs::Access;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+/// The program that a command names, where the shell would find it.
+pub fn find(command: &OsStr) -> Result<PathBuf, Failure> {
+    if command.as_encoded_bytes().contains(&b'/') {
+        return Ok(command.into());
+    }
+    in_path(command).ok_or_else(|| {
+        let message = format!("there is no command {command:?} in PATH");
+        Failure::new(Exit::Input, message).remedy("name it with its path")
+    })
+}
 
 /// The first program of that name in PATH.
 pub fn in_path(name: &OsStr) -> Option<PathBuf> {

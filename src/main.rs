@@ -13,6 +13,7 @@ mod failure;
 mod import;
 mod in_path;
 mod info;
+mod interrupt;
 mod jobs;
 mod line;
 mod manual;

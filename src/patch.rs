@@ -4,6 +4,7 @@
 //! scripts.
 
 use crate::failure::{Exit, Failure};
+use crate::number::counted;
 use crate::progress::during;
 use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Verification};
@@ -128,10 +129,16 @@ fn command(files: &[Patched]) -> String {
 
 fn print_patched(files: &[Patched], command: &str) {
     for file in files {
-        let (hooks, cores) = (counted(file.hooks.len(), "function"), file.cores);
+        let (hooks, cores) = (
+            counted(file.hooks.len() as u64, "function", "functions"),
+            file.cores,
+        );
         let returns = match file.returns {
             0 => String::new(),
-            count => format!(" at their entries and at {}", counted(count, "return")),
+            count => format!(
+                " at their entries and at {}",
+                counted(count as u64, "return", "returns")
+            ),
         };
         println!(
             "{}: {hooks} hooked{returns}, for {cores} cores",
@@ -175,14 +182,14 @@ fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
             println!("{}: {finding}", path.display());
         }
         if findings.is_empty() {
-            let hooks = counted(*hooks, "hook");
+            let hooks = counted(*hooks as u64, "hook", "hooks");
             println!("{}: every promise holds ({hooks})", path.display());
         }
     }
     if findings.is_empty() {
         return Ok(());
     }
-    let broken = counted(findings.len(), "broken promise");
+    let broken = counted(findings.len() as u64, "broken promise", "broken promises");
     Err(
         Failure::new(Exit::Findings, format!("{}: {broken}", path.display()))
             .remedy("do not run it; patch the original again"),
@@ -243,13 +250,6 @@ fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
         let message = format!("standard output: {error}");
         Failure::new(Exit::Output, message).remedy("give it somewhere to go")
     })
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
-    }
 }
 
 impl From<Error> for Failure {

@@ -181,9 +181,7 @@ fn check_output(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Output, message).remedy("name a file with -o"));
     }
     if path.exists() && !arguments.force {
-        let message = format!("{} exists already", path.display());
-        return Err(Failure::new(Exit::Output, message)
-            .remedy("name another file with -o, or add --force to replace it"));
+        return Err(Failure::exists(path));
     }
     Ok(())
 }

@@ -6,10 +6,10 @@
 //! Rejected: staying as a parent that traces its child, which stops every debugger from doing so.
 
 use crate::failure::{Exit, Failure};
-use crate::in_path::in_path;
+use crate::in_path::find;
 use crate::progress::during;
 use clap::Args;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -48,16 +48,4 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let error = hooks.hook(&mut command, None).exec();
     let message = format!("{}: cannot be started: {error}", program.display());
     Err(Failure::new(Exit::Server, message).remedy("start it without corehop first"))
-}
-
-/// Where the shell would find a command.
-pub fn find(command: &OsStr) -> Result<PathBuf, Failure> {
-    if command.as_encoded_bytes().contains(&b'/') {
-        return Ok(command.into());
-    }
-    in_path(command).ok_or_else(|| {
-        let name = command.display();
-        Failure::new(Exit::Input, format!("{name}: no such program on PATH"))
-            .remedy("name it with its path")
-    })
 }

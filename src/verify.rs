@@ -18,16 +18,20 @@ mod trial;
 
 use crate::counters::{self, Kind};
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::process::Process;
 use crate::progress::Bar;
 use crate::voice;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;
 use interval::Comparison;
+use orders::Hops;
 use predicted::{Predicted, Prediction};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 use trial::{Sample, Side, Trials};
 
 /// Measure whether a plan makes a server faster, against the original, on this machine
@@ -108,15 +112,21 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Whether Ctrl-C or SIGTERM asked to stop.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
 fn heed_interrupts() -> Result<(), Failure> {
-    match INTERRUPTED.load(Ordering::Relaxed) {
-        false => Ok(()),
-        true => {
-            Err(Failure::new(Exit::Interrupted, "interrupted; every server was ended").explained())
+    interrupt::heed("every server was ended")
+}
+
+/// How often it is looked whether a program has ended: this is how exact its time is.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// Waits until a program ends by itself; also the seconds since `began`.
+fn ended(program: &mut Process, began: Instant) -> Result<(ExitStatus, f64), Failure> {
+    loop {
+        if let Some(status) = program.ended() {
+            return Ok((status, began.elapsed().as_secs_f64()));
         }
+        heed_interrupts()?;
+        std::thread::sleep(LOOK_EVERY);
     }
 }
 
@@ -138,8 +148,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check(arguments, &plan)?;
     let prediction = Prediction::prepare(arguments, &plan)?;
     let counters = counters::available();
-    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed))
-        .map_err(|error| Failure::no_signals(&error))?;
+    interrupt::listen()?;
     let trials = Trials::new(arguments, &plan, counters.as_deref().unwrap_or_default())?;
     let rounds = take_turns(arguments, &trials)?;
     let pairs: Vec<_> = rounds
@@ -245,23 +254,40 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl Report<'_> {
+    /// Medians of both sides.
+    fn medians(&self, of: impl Fn(&Sample) -> f64) -> [f64; 2] {
+        [
+            median(self.rounds.iter().map(|(original, _)| of(original))),
+            median(self.rounds.iter().map(|(_, patched)| of(patched))),
+        ]
+    }
+
+    /// What the patched servers told of their hops, all together, and of what one takes the
+    /// median; `None` where none told.
+    fn hops(&self) -> Option<Hops> {
+        let told = self.rounds.iter();
+        let told = told.filter_map(|(_, patched)| patched.hops.as_ref());
+        let first = told.clone().next()?;
+        Some(Hops {
+            backend: first.backend.clone(),
+            hops: told.clone().map(|hops| hops.hops).sum(),
+            failed_hops: told.clone().map(|hops| hops.failed_hops).sum(),
+            hop_ns: median(told.map(|hops| hops.hop_ns)),
+            ..Hops::default()
+        })
+    }
+
     /// What speaks against the figures, if anything does.
     fn doubt(&self) -> Option<String> {
-        let told: Vec<_> = self
-            .rounds
-            .iter()
-            .filter_map(|(_, p)| p.hops.as_ref())
-            .collect();
-        if told.is_empty() {
+        let Some(told) = self.hops() else {
             return Some(
                 "warning: the patched server told nothing of its hops: it was killed, or runs \
                  without hooks (its messages are shown with --verbose)"
                     .into(),
             );
-        }
-        let hops: u64 = told.iter().map(|hops| hops.hops).sum();
-        (hops == 0).then(|| {
-            let backend = &told[0].backend;
+        };
+        (told.hops == 0).then(|| {
+            let backend = &told.backend;
             format!(
                 "warning: the patched server never hopped (backend {backend}): the load does not \
                  reach the plan's functions, or COREHOP_BACKEND says not to"

@@ -1,9 +1,7 @@
 //! `corehop export`: the accesses of a small trace as text, byte by byte, and what becomes of it
 //! when nobody reads on or nothing can be written.
 
-use corehop_traces::{
-    CodeBlock, EndReason, Header, Instruction, Kind, Trace, Writer, WriterOptions,
-};
+use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -27,27 +25,9 @@ fn folder(times: usize) -> TempDir {
 }
 
 fn record(path: &Path, times: usize) -> Result<(), corehop_traces::Error> {
-    let header = Header {
-        created_by: "test".into(),
-        command: vec!["server".into()],
-        request_at: "parse".into(),
-        qemu_version: "7.2".into(),
-        architecture: "x86_64".into(),
-    };
-    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
-    let instruction = |offset, size_bytes| Instruction { offset, size_bytes };
-    let crossing = CodeBlock {
-        start: 0x40_003c,
-        instructions: vec![instruction(0, 3), instruction(3, 5)],
-    };
-    let short = CodeBlock {
-        start: 0x7f8e_5c2a_1040,
-        instructions: vec![instruction(0, 3)],
-    };
-    let (crossing, short) = (
-        writer.code_block(&crossing, None)?,
-        writer.code_block(&short, None)?,
-    );
+    let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
+    let crossing = writer.code_block(&CodeBlock::new(0x40_003c, [3, 5]), None)?;
+    let short = writer.code_block(&CodeBlock::new(0x7f8e_5c2a_1040, [3]), None)?;
     let threads = [writer.thread(1, 1)?, writer.thread(1, 2)?];
     // The second thread is written first, but its stamp is later.
     writer.stamp(threads[1], 2)?;

@@ -1,9 +1,7 @@
 //! `corehop info` and `corehop check`: what they say of sound, cut, damaged and foreign files, and
 //! how scripts tell them apart.
 
-use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Writer, WriterOptions,
-};
+use corehop_traces::{CodeBlock, EndReason, Function, Header, Kind, Module, Writer, WriterOptions};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -47,17 +45,7 @@ fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
         name: "parse".into(),
         unpatchable: None,
     })?;
-    let instructions = vec![Instruction {
-        offset: 0,
-        size_bytes: 4,
-    }];
-    writer.code_block(
-        &CodeBlock {
-            start: 0x40_0000,
-            instructions,
-        },
-        Some(0),
-    )?;
+    writer.code_block(&CodeBlock::new(0x40_0000, [4]), Some(0))?;
     writer.thread(7, 7)?;
     writer.thread(8, 9)?;
     let mut stamp = 0;

@@ -43,13 +43,13 @@ impl Tools {
     pub fn find() -> Outcome<Tools> {
         let corehop = PathBuf::from(env!("CARGO_BIN_EXE_corehop"));
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"]);
-        build
-            .args(["-p", "corehop-tpcc"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"));
-        if !cfg!(debug_assertions) {
-            build.arg("--release");
-        }
+        build.args(["build", "--quiet", "--locked", "-p", "corehop-tpcc"]);
+        // A release build of the command carries the plugin.
+        match cfg!(debug_assertions) {
+            true => build.args(["-p", "corehop-qemu-plugin"]),
+            false => build.arg("--release"),
+        };
+        build.current_dir(env!("CARGO_MANIFEST_DIR"));
         if !build.status()?.success() {
             return Err("the plugin and the load do not build".into());
         }
@@ -85,7 +85,6 @@ impl Running {
         folder: &Path,
     ) -> Outcome<Running> {
         let program = subject.command(folder)?;
-        let plugin = tools.corehop.with_file_name("libcorehop_qemu_plugin.so");
         let mut command = match mode {
             Mode::Native => Command::new(&program[0]),
             Mode::Bare => {
@@ -95,7 +94,6 @@ impl Running {
             }
             Mode::Recording | Mode::NotChosen => {
                 let mut command = Command::new(&tools.corehop);
-                command.env("COREHOP_QEMU_PLUGIN", plugin);
                 command.args(["record", "-o"]).arg(folder.join("trace"));
                 command.args(["--request-at", subject.request_at()]);
                 if mode == Mode::NotChosen {

@@ -9,7 +9,7 @@ use crate::patched::{Outcome, Program};
 use crate::{Point, Rates};
 use corehop_simulator::{Machine, Replayer, Split};
 use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
+    CodeBlock, EndReason, Function, Header, Kind, Module, Trace, Writer, WriterOptions,
 };
 use std::collections::VecDeque;
 use std::path::Path;
@@ -63,14 +63,7 @@ struct Session {
 }
 
 fn write(file: &Path, paths: &[Vec<(u64, bool)>; 2], point: Point, delegated: bool) -> Outcome<()> {
-    let header = Header {
-        created_by: "make bench-staged".into(),
-        command: vec!["staged".into()],
-        request_at: "first_phase".into(),
-        qemu_version: String::new(),
-        architecture: "x86_64".into(),
-    };
-    let mut writer = Writer::create(file, &header, &WriterOptions::default())?;
+    let mut writer = Writer::create(file, &Header::default(), &WriterOptions::default())?;
     let blocks = define(&mut writer)?;
     let threads = if delegated { point.sessions } else { 2 };
     for thread in 0..threads {
@@ -169,17 +162,9 @@ fn define(writer: &mut Writer) -> Outcome<[[u32; 2]; 2]> {
             name: name.into(),
             unpatchable: None,
         })?;
-        let block = |start, count| CodeBlock {
-            start,
-            instructions: (0..count)
-                .map(|place| Instruction {
-                    offset: place * 2,
-                    size_bytes: 2,
-                })
-                .collect(),
-        };
-        let entry = writer.code_block(&block(start, 1), Some(function))?;
-        let body = writer.code_block(&block(start + 64, 2 * TOUCHES as u16), None)?;
+        let entry = writer.code_block(&CodeBlock::new(start, [2]), Some(function))?;
+        let body = CodeBlock::new(start + 64, [2; 2 * TOUCHES]);
+        let body = writer.code_block(&body, None)?;
         *blocks = [entry, body];
     }
     Ok(blocks)

@@ -6,7 +6,7 @@
 //! block is written, so that an error names the record that is wrong.
 
 use crate::error::{Fault, problem};
-use corehop_traces::{CodeBlock, EndReason, Instruction, Kind, Summary, Writer};
+use corehop_traces::{CodeBlock, EndReason, Kind, Summary, Writer};
 use std::collections::HashMap;
 
 /// As many instructions as a code block may have, and the bytes of the longest one.
@@ -201,7 +201,9 @@ impl Assembler {
         let block = match self.blocks.get(&key) {
             Some(&block) => block,
             None => {
-                let block = self.writer.code_block(&block_of(&key), None)?;
+                let (start, sizes) = &key;
+                let block = CodeBlock::new(*start, sizes.iter().copied());
+                let block = self.writer.code_block(&block, None)?;
                 self.blocks.insert(key, block);
                 block
             }
@@ -219,20 +221,5 @@ impl Assembler {
     pub(crate) fn finish(mut self) -> Result<Summary, Fault> {
         self.close()?;
         Ok(self.writer.finish(EndReason::ServerExited)?)
-    }
-}
-
-fn block_of((start, sizes): &(u64, Vec<u8>)) -> CodeBlock {
-    let instructions = sizes.iter().scan(0, |offset, &size_bytes| {
-        let instruction = Instruction {
-            offset: *offset,
-            size_bytes,
-        };
-        *offset += u16::from(size_bytes);
-        Some(instruction)
-    });
-    CodeBlock {
-        start: *start,
-        instructions: instructions.collect(),
     }
 }

@@ -10,15 +10,8 @@
 //! use corehop_traces::{Header, Writer, WriterOptions};
 //!
 //! let folder = tempfile::tempdir()?;
-//! let header = Header {
-//!     created_by: "an example".into(),
-//!     command: Vec::new(),
-//!     request_at: String::new(),
-//!     qemu_version: String::new(),
-//!     architecture: String::new(),
-//! };
 //! let path = folder.path().join("ls.trace");
-//! let writer = Writer::create(&path, &header, &WriterOptions::default())?;
+//! let writer = Writer::create(&path, &Header::default(), &WriterOptions::default())?;
 //! let text = "I  00401000,4\n L 7ffd3a10,8\n";
 //! let imported = lackey::import(text.as_bytes(), "ls.lackey", writer, &Options::default())?;
 //! assert_eq!(imported.summary.accesses, 2);

@@ -10,14 +10,7 @@ use std::path::Path;
 use streams::{code_blocks, fit, steps};
 
 fn writer(path: &Path) -> Writer {
-    let header = Header {
-        created_by: "test".into(),
-        command: vec![],
-        request_at: String::new(),
-        qemu_version: String::new(),
-        architecture: String::new(),
-    };
-    Writer::create(path, &header, &WriterOptions::default()).unwrap()
+    Writer::create(path, &Header::default(), &WriterOptions::default()).unwrap()
 }
 
 fn as_text(trace: &Trace) -> Vec<u8> {

@@ -27,14 +27,7 @@ fn bytes(records: &[Record]) -> Vec<u8> {
 fn read(bytes: &[u8], options: &Options) -> Result<(Vec<String>, Imported), String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
-    let header = Header {
-        created_by: "test".into(),
-        command: vec![],
-        request_at: String::new(),
-        qemu_version: String::new(),
-        architecture: String::new(),
-    };
-    let writer = Writer::create(&path, &header, &WriterOptions::default()).unwrap();
+    let writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
     let imported = drmemtrace::import(bytes, "bank.records", writer, options);
     let imported = imported.map_err(|error| error.to_string())?;
     let trace = Trace::open(&path).unwrap();

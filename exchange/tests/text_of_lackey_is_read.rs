@@ -7,14 +7,7 @@ use corehop_traces::{Header, Trace, Writer, WriterOptions};
 fn read(text: &[u8], options: &Options) -> Result<(String, u64), Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
-    let header = Header {
-        created_by: "test".into(),
-        command: vec![],
-        request_at: String::new(),
-        qemu_version: String::new(),
-        architecture: String::new(),
-    };
-    let writer = Writer::create(&path, &header, &WriterOptions::default()).unwrap();
+    let writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
     let imported = lackey::import(text, "ls.lackey", writer, options)?;
     let trace = Trace::open(&path).unwrap();
     let mut written = Vec::new();

@@ -12,7 +12,7 @@ use corehop_partitioner::requests::Searched;
 use corehop_partitioner::{Error, Outcome, Settings, partition};
 use corehop_simulator::Machine;
 use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Trace, Writer, WriterOptions,
+    CodeBlock, EndReason, Function, Header, Kind, Module, Trace, Writer, WriterOptions,
 };
 use std::path::Path;
 
@@ -52,14 +52,7 @@ fn write_definitions(writer: &mut Writer) -> (u32, Vec<u32>) {
             unpatchable: (*name == "unpatchable").then(|| "something jumps into it".into()),
         };
         let entry = writer.function(&function).unwrap();
-        let instructions = vec![Instruction {
-            offset: 0,
-            size_bytes: 4,
-        }];
-        let block = CodeBlock {
-            start: code_address(index),
-            instructions,
-        };
+        let block = CodeBlock::new(code_address(index), [4]);
         writer.code_block(&block, Some(entry)).unwrap()
     };
     let blocks = FUNCTIONS.iter().enumerate().map(code_block).collect();
@@ -68,14 +61,7 @@ fn write_definitions(writer: &mut Writer) -> (u32, Vec<u32>) {
 
 fn trace(folder: &Path) -> Trace {
     let path = folder.join("two-phases.trace");
-    let header = Header {
-        created_by: "test".into(),
-        command: vec!["served".into()],
-        request_at: "parse".into(),
-        qemu_version: "none".into(),
-        architecture: "x86_64".into(),
-    };
-    let mut writer = Writer::create(&path, &header, &WriterOptions::default()).unwrap();
+    let mut writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
     let (thread, blocks) = write_definitions(&mut writer);
     let touch = |writer: &mut Writer, first: u64| {
         for line in first..first + PHASE_LINES {

@@ -11,7 +11,7 @@ use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::Searched;
 use corehop_partitioner::{Outcome, Settings, partition};
 use corehop_simulator::Machine;
-use corehop_traces::{CodeBlock, EndReason, Instruction, Kind, Trace, Writer, WriterOptions};
+use corehop_traces::{CodeBlock, EndReason, Kind, Trace, Writer, WriterOptions};
 use std::path::Path;
 
 const CODE: u64 = 0x40_0000;
@@ -22,11 +22,7 @@ const RETURN_ADDRESS_AT: u64 = 0x7000_0000;
 
 /// A code block of no function, of two instructions.
 fn block(writer: &mut Writer, offset: u64) -> u32 {
-    let of = |(offset, size_bytes)| Instruction { offset, size_bytes };
-    let block = CodeBlock {
-        start: CODE + offset,
-        instructions: [(0, 4), (4, 4)].map(of).to_vec(),
-    };
+    let block = CodeBlock::new(CODE + offset, [4, 4]);
     writer.code_block(&block, None).unwrap()
 }
 

@@ -71,11 +71,19 @@ pub fn write(plan: &Plan, path: &Path) -> Result<(), Error> {
         path: path.into(),
         source,
     };
-    let mut file = tempfile::NamedTempFile::new_in(folder_of(path)).map_err(failed)?;
-    file.write_all(render(plan).as_bytes()).map_err(failed)?;
+    write_text(&render(plan), path).map_err(failed)
+}
+
+/// Writes any text to `path` in the same way: whole or not at all, and for everybody to read.
+///
+/// # Errors
+/// What the system says; `path` is then as it was.
+pub fn write_text(text: &str, path: &Path) -> std::io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
+    file.write_all(text.as_bytes())?;
     let public = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(public).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    file.as_file().set_permissions(public)?;
+    file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 

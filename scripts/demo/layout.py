@@ -52,11 +52,6 @@ class Layout:
         return self.checkout / "target" / "release" / "corehop"
 
     @property
-    def plugin(self) -> Path:
-        """What the command loads into QEMU."""
-        return self.checkout / "target" / "release" / "libcorehop_qemu_plugin.so"
-
-    @property
     def tpcc(self) -> Path:
         """The load."""
         return self.checkout / "target" / "release" / "corehop-tpcc"

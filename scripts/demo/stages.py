@@ -85,7 +85,7 @@ class Stages:
         facts = self.layout.scratch / "recorded.json"
         # The first request is the good-bye of whoever waited for the server to answer.
         requests = reference["load"]["statements"] + 1
-        inputs = [*self.basis(), self.layout.corehop, self.layout.plugin, requests]
+        inputs = [*self.basis(), self.layout.corehop, requests]
         title = f"recording {requests} requests under QEMU"
         trace = self.layout.short(self.layout.trace)
         command: list[str | Path] = [self.layout.corehop, "record", "-o", trace]

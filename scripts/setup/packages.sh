@@ -6,6 +6,15 @@ POLICY_MARK="written by the set-up of corehop, removed when it ends"
 
 # Prints the packages that provide what is missing for the purpose.
 missing_packages() {
+    lacks cc && echo gcc
+    lacks /usr/include/stdio.h && echo libc6-dev
+    lacks readelf && echo binutils
+    lacks /etc/ssl/certs/ca-certificates.crt && echo ca-certificates
+    if [ "$1" = deb ]; then
+        lacks dpkg-shlibdeps && echo dpkg-dev
+        lacks debootstrap && echo debootstrap
+        return 0
+    fi
     lacks /usr/bin/qemu-x86_64 && echo qemu-user
     lacks /usr/sbin/mariadbd && echo mariadb-server-core
     lacks /usr/share/mysql/mysql_system_tables.sql && echo mariadb-server-core
@@ -13,10 +22,6 @@ missing_packages() {
     lacks capnp && echo capnproto
     lacks python3 && echo python3
     has_venv || echo python3-venv
-    lacks cc && echo gcc
-    lacks /usr/include/stdio.h && echo libc6-dev
-    lacks readelf && echo binutils
-    lacks /etc/ssl/certs/ca-certificates.crt && echo ca-certificates
     if [ "$1" = test ]; then
         lacks /usr/bin/python3 && echo python3
         lacks g++ && echo g++

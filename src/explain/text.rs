@@ -318,11 +318,7 @@ fn hops(text: &mut String, report: &Explanation<'_>) {
             );
         }
     }
-    let next = report.alternatives.iter().filter_map(|of| {
-        let (other, replay) = of.exchanged.as_ref()?;
-        Some((replay.counters.l2.misses(), of.function, *other, replay))
-    });
-    let Some((_, function, other, replay)) = next.min_by_key(|&(misses, ..)| misses) else {
+    let Some((function, other, replay)) = report.runner_up() else {
         return;
     };
     let fewer = replay.counters.l2.misses() < after.counters.l2.misses();

@@ -50,9 +50,8 @@ pub fn path_of(trace: &Path) -> PathBuf {
 /// A socket's path may have no more than 107 bytes, so its folder is named by a descriptor.
 fn short(path: &Path) -> std::io::Result<(OwnedFd, PathBuf)> {
     use rustix::fs::{Mode, OFlags, open};
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = open(folder.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+    let folder = open(corehop_plans::folder_of(path), flags, Mode::empty())?;
     let name = path.file_name().unwrap_or_default();
     let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
     Ok((folder, short.join(name)))

@@ -100,11 +100,7 @@ impl Gauge {
         });
         self.data_accesses = progress.data_accesses;
         let (instrumented, bare) = (self.costs.instrumented_seconds(), self.costs.bare_seconds());
-        let folder = self
-            .partial
-            .parent()
-            .filter(|folder| *folder != Path::new(""));
-        let disk = rustix::fs::statvfs(folder.unwrap_or(Path::new(".")));
+        let disk = rustix::fs::statvfs(corehop_plans::folder_of(&self.partial));
         Reading {
             state: state.into(),
             seconds: elapsed.as_secs_f64(),

@@ -103,11 +103,12 @@ fn version(qemu: &Path) -> Result<String, Failure> {
 /// The plugin that a release build carries; empty in others.
 const CARRIED: &[u8] = include_bytes!(env!("COREHOP_CARRIED_PLUGIN"));
 
-/// `$COREHOP_QEMU_PLUGIN`, or the plugin beside this command, or for a test a folder above, or the
-/// one that it carries.
+/// `$COREHOP_QEMU_PLUGIN`, or the plugin that this command carries, or where it carries none, the
+/// one beside it.
 pub fn plugin() -> Result<PathBuf, Failure> {
     const FILE: &str = "libcorehop_qemu_plugin.so";
-    let remedy = "run `cargo build --release`, or name it in COREHOP_QEMU_PLUGIN";
+    let remedy = "run `cargo build --package corehop-qemu-plugin`, or name it in \
+                  COREHOP_QEMU_PLUGIN";
     let missing = |message: String| Err(Failure::new(Exit::Missing, message).remedy(remedy));
     if let Some(named) = std::env::var_os("COREHOP_QEMU_PLUGIN") {
         let named = PathBuf::from(named);
@@ -119,18 +120,20 @@ pub fn plugin() -> Result<PathBuf, Failure> {
             )),
         };
     }
+    if !CARRIED.is_empty() {
+        return unpacked(CARRIED);
+    }
     let executable = std::env::current_exe()
         .and_then(|path| path.canonicalize())
         .unwrap_or_default();
     let folder = executable.parent().unwrap_or(Path::new("."));
     let plugin = folder.join(FILE);
-    match (plugin.is_file(), CARRIED) {
-        (true, _) => Ok(plugin),
-        (false, []) => missing(format!(
+    match plugin.is_file() {
+        true => Ok(plugin),
+        false => missing(format!(
             "the QEMU plugin {} does not exist",
             plugin.display()
         )),
-        (false, carried) => unpacked(carried),
     }
 }
 

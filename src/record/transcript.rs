@@ -7,7 +7,7 @@
 use super::modules::{Mapping, Modules};
 use crate::voice;
 use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, Error, Instruction, Kind, Writer};
+use corehop_traces::{CodeBlock, Error, Kind, Writer};
 use std::collections::HashMap;
 
 /// What has been recorded so far.
@@ -114,28 +114,14 @@ impl Transcript {
                     Some(module) => self.modules.entry_at(module, start, &mut self.writer)?,
                     None => None,
                 };
-                let code_block = self.writer.code_block(&block_of(&definition), entry)?;
+                let block = CodeBlock::new(start, definition.2.iter().copied());
+                let code_block = self.writer.code_block(&block, entry)?;
                 self.written.insert(definition, code_block);
                 code_block
             }
         };
         self.blocks[number as usize] = Block::Written(code_block);
         Ok(code_block)
-    }
-}
-
-fn block_of((_, start, sizes): &Definition) -> CodeBlock {
-    let instructions = sizes.iter().scan(0, |offset, &size_bytes| {
-        let instruction = Instruction {
-            offset: *offset,
-            size_bytes,
-        };
-        *offset += u16::from(size_bytes);
-        Some(instruction)
-    });
-    CodeBlock {
-        start: *start,
-        instructions: instructions.collect(),
     }
 }
 

@@ -96,9 +96,10 @@ impl Drawing {
         self.y += 12.0;
     }
 
-    /// A bar of parts below its heading, with what it says to the right of it. `scale` is what a
-    /// value of 1 is wide.
-    pub fn bar(&mut self, x: f64, scale: f64, parts: &[Part<'_>], said: &str) {
+    /// A bar of parts that begins at `x`, with its name to the left and what it says to the right.
+    /// `scale` is what a value of 1 is wide.
+    pub fn bar(&mut self, (name, x): (&str, f64), scale: f64, parts: &[Part<'_>], said: &str) {
+        self.text(0.0, self.y + BAR - 3.0, "small", name);
         let mut end = x;
         for part in parts {
             let width = part.value * scale;

@@ -10,8 +10,6 @@ use crate::explain;
 use crate::failure::{Exit, Failure};
 use clap::Args;
 use serde_json::Value;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// What can be asked for instead of a page, or beside it.
@@ -145,17 +143,8 @@ fn check_file(path: &Path, force: bool) -> Result<(), Failure> {
     probe.map(drop).map_err(|error| unwritten(path, &error))
 }
 
-/// Writes a file whole or not at all.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = || {
-        let mut file = tempfile::NamedTempFile::new_in(corehop_plans::folder_of(path))?;
-        file.write_all(text.as_bytes())?;
-        file.as_file()
-            .set_permissions(PermissionsExt::from_mode(0o644))?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    written().map_err(|error| unwritten(path, &error))
+    corehop_plans::write_text(text, path).map_err(|error| unwritten(path, &error))
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> Failure {

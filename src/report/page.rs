@@ -3,7 +3,7 @@
 use super::chart::STYLE;
 use super::encode::{self, Names};
 use super::escape::{escaped, json_in_script};
-use super::pictures::Picture;
+use super::pictures::{Picture, per_request};
 use super::repeat;
 use super::{Report, Sections};
 use crate::number::{change_between, grouped};
@@ -76,7 +76,6 @@ fn verdict(report: &Report<'_>) -> String {
     let machine = explained.machine;
     let [was, is] = [before, after].map(|replay| replay.counters.l2.misses());
     let change = change_between(was, is);
-    let per_request = |count: u64| count as f64 / after.requests.max(1) as f64;
     let pays = match break_even_cycles(machine, &before.counters, &after.counters, after.hops) {
         None => "no request hops".into(),
         Some(cycles) if cycles <= 0.0 => "no hop is cheap enough".into(),
@@ -88,9 +87,9 @@ fn verdict(report: &Report<'_>) -> String {
     };
     format!(
         "{change} L2 misses: {:.1} instead of {:.1} a request, for {:.2} hops; {pays}.",
-        per_request(is),
-        per_request(was),
-        per_request(after.hops)
+        per_request(explained, is),
+        per_request(explained, was),
+        per_request(explained, after.hops)
     )
 }
 

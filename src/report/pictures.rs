@@ -10,6 +10,7 @@ pub mod split;
 use super::chart::Drawing;
 use super::table::Table;
 use crate::explain::Explanation;
+use corehop_simulator::LevelCounters;
 
 /// One picture.
 pub struct Picture {
@@ -24,8 +25,16 @@ pub struct Picture {
     pub table: Table,
 }
 
+/// Classes and meanings of the two parts of a bar of misses.
+const KINDS: [(&str, &str); 2] = [("fetch", "fetches"), ("data", "loads and stores")];
+
+/// Misses of a level, in the order of [`KINDS`].
+fn kinds(level: &LevelCounters) -> [u64; 2] {
+    [level.fetch_misses(), level.data_misses()]
+}
+
 /// Of all counted requests, each one's share.
-fn per_request(explained: &Explanation<'_>, count: u64) -> f64 {
+pub fn per_request(explained: &Explanation<'_>, count: u64) -> f64 {
     count as f64 / explained.after.0.requests.max(1) as f64
 }
 

@@ -1,7 +1,7 @@
 //! The result for programs, as one object; `text` says the same to people.
 
+use super::Report;
 use super::trial::Sample;
-use super::{Report, median};
 use crate::counters::Count;
 use serde_json::{Value, json};
 
@@ -37,19 +37,14 @@ pub fn render(report: &Report<'_>) -> Value {
 }
 
 fn hops(report: &Report<'_>) -> Value {
-    let told: Vec<_> = report
-        .rounds
-        .iter()
-        .filter_map(|(_, p)| p.hops.as_ref())
-        .collect();
-    let Some(first) = told.first() else {
+    let Some(told) = report.hops() else {
         return Value::Null;
     };
     json!({
-        "backend": first.backend,
-        "hops": told.iter().map(|hops| hops.hops).sum::<u64>(),
-        "failed_hops": told.iter().map(|hops| hops.failed_hops).sum::<u64>(),
-        "hop_ns": median(told.iter().map(|hops| hops.hop_ns)),
+        "backend": told.backend,
+        "hops": told.hops,
+        "failed_hops": told.failed_hops,
+        "hop_ns": told.hop_ns,
     })
 }
 
@@ -68,7 +63,7 @@ fn counters(report: &Report<'_>) -> Value {
 
 /// Medians of both sides: how often it happened in the time in which throughput grows by one.
 pub fn per_operation(report: &Report<'_>, name: &str) -> [f64; 2] {
-    let of = |sample: &Sample| {
+    report.medians(|sample| {
         let named = |count: &&Count| count.name == name;
         let count = sample
             .counts
@@ -76,9 +71,5 @@ pub fn per_operation(report: &Report<'_>, name: &str) -> [f64; 2] {
             .find(named)
             .map_or(0.0, |count| count.count);
         count / (sample.throughput * sample.seconds)
-    };
-    [
-        median(report.rounds.iter().map(|(original, _)| of(original))),
-        median(report.rounds.iter().map(|(_, patched)| of(patched))),
-    ]
+    })
 }

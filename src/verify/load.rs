@@ -1,16 +1,14 @@
 //! The load: run as a shell command, and what it says of throughput.
 
-use super::heed_interrupts;
+use super::ended;
 use crate::failure::{Exit, Failure};
 use crate::process::Process;
 use regex::Regex;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// How often it is looked whether a load has ended: this is how exact its time is.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
 /// Lines of a failed program's output that are shown.
 const SHOWN_LINES: usize = 8;
 
@@ -54,14 +52,7 @@ pub fn run(command: &str, folder: &Path) -> Result<(String, f64), Failure> {
     let mut load = Process::spawn(&mut shell).map_err(|error| {
         Failure::new(Exit::Server, format!("sh: {error}")).remedy("--load needs a shell")
     })?;
-    let status = loop {
-        if let Some(status) = load.ended() {
-            break status;
-        }
-        heed_interrupts()?;
-        std::thread::sleep(LOOK_EVERY);
-    };
-    let seconds = began.elapsed().as_secs_f64();
+    let (status, seconds) = ended(&mut load, began)?;
     let printed = read(&out);
     if !status.success() {
         let said = last_lines(&(printed + &read(&err)));

@@ -1,8 +1,8 @@
 //! The result for people: medians beside each other, the ratio with its interval, the verdict.
 
+use super::Report;
 use super::interval::{CONFIDENCE, Verdict};
 use super::json::per_operation;
-use super::{Report, median};
 use crate::line::line;
 use crate::number::{change, counted, grouped};
 
@@ -24,14 +24,8 @@ pub fn render(report: &Report<'_>) -> String {
         "patched",
         "change"
     );
-    let original = median(
-        report
-            .rounds
-            .iter()
-            .map(|(original, _)| original.throughput),
-    );
-    let patched = median(report.rounds.iter().map(|(_, patched)| patched.throughput));
-    row(&mut text, what_is_counted(report), [original, patched]);
+    let throughput = report.medians(|sample| sample.throughput);
+    row(&mut text, what_is_counted(report), throughput);
     for kind in report.counters.iter().flatten() {
         row(&mut text, kind.name, per_operation(report, kind.name));
     }
@@ -89,25 +83,18 @@ fn row(text: &mut String, name: &str, [original, patched]: [f64; 2]) {
 }
 
 fn hops(text: &mut String, report: &Report<'_>) {
-    let told: Vec<_> = report
-        .rounds
-        .iter()
-        .filter_map(|(_, p)| p.hops.as_ref())
-        .collect();
-    let Some(first) = told.first() else {
+    let Some(told) = report.hops() else {
         return;
     };
-    let hops: u64 = told.iter().map(|hops| hops.hops).sum();
-    let failed: u64 = told.iter().map(|hops| hops.failed_hops).sum();
-    let cost = match median(told.iter().map(|hops| hops.hop_ns)) {
+    let cost = match told.hop_ns {
         cost if cost > 0.0 => format!(", about {cost:.0} ns each"),
         _ => String::new(),
     };
-    let failed = match failed {
+    let failed = match told.failed_hops {
         0 => String::new(),
-        _ => format!(", {} failed", grouped(failed)),
+        failed => format!(", {} failed", grouped(failed)),
     };
-    let (backend, hops) = (&first.backend, grouped(hops));
+    let (backend, hops) = (&told.backend, grouped(told.hops));
     line!(text, "{:<12}{hops} by {backend}{cost}{failed}", "hops");
 }
 

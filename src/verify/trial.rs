@@ -6,12 +6,13 @@
 use super::load::{self, create, last_lines, read};
 use super::orders::{Hops, Orders};
 use super::ready::processes_of;
-use super::{Arguments, INTERRUPTED, heed_interrupts};
+use super::{Arguments, ended};
 use crate::counters::{Count, Counting, Kind};
 use crate::failure::{Exit, Failure};
+use crate::in_path::find;
+use crate::interrupt;
 use crate::process::Process;
 use crate::progress::during;
-use crate::run::find;
 use crate::voice;
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;
@@ -19,10 +20,8 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-const LOOK_EVERY: Duration = Duration::from_millis(1);
 const TO_END: Duration = Duration::from_millis(200);
 
 /// Which server.
@@ -103,7 +102,7 @@ impl<'a> Trials<'a> {
             Some(load) => self.under_load(&mut server, load, is_hooked.then_some(&orders)),
             None => self.by_itself(&mut server, began, is_hooked.then_some(&orders)),
         };
-        server.end(|| INTERRUPTED.load(Ordering::Relaxed));
+        server.end(interrupt::is_asked);
         if side == Side::Patched {
             let said = read(&self.said());
             said.lines()
@@ -208,14 +207,7 @@ impl<'a> Trials<'a> {
         orders: Option<&Orders>,
     ) -> Result<Sample, Failure> {
         let mut counting = self.counting(program);
-        let status = loop {
-            if let Some(status) = program.ended() {
-                break status;
-            }
-            heed_interrupts()?;
-            std::thread::sleep(LOOK_EVERY);
-        };
-        let seconds = began.elapsed().as_secs_f64();
+        let (status, seconds) = ended(program, began)?;
         let printed = read(&self.printed());
         if !status.success() {
             let said = last_lines(&(printed + &read(&self.said())));

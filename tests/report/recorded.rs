@@ -19,17 +19,7 @@ pub const REQUESTS: usize = 6;
 pub const ACCESSES: u64 = 3 * 1501;
 
 /// L2s of 16 lines; a function touches eight and its code.
-const MACHINE: &str = "\
-name = \"tiny\"
-cores = 2
-line_size_bytes = 64
-memory_latency_cycles = 200
-hop_cost_cycles = 500
-l1i = { size_bytes = 64, ways = 1, latency_cycles = 4 }
-l1d = { size_bytes = 128, ways = 2, latency_cycles = 4 }
-l2 = { size_bytes = 1024, ways = 16, latency_cycles = 12 }
-l3 = { size_bytes = 8192, ways = 4, latency_cycles = 40 }
-";
+const MACHINE: &str = include_str!("../machines/tiny.toml");
 
 /// A folder with a trace, a machine and a plan.
 pub fn folder() -> TempDir {

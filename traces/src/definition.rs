@@ -1,7 +1,7 @@
 //! Functions, code blocks and shapes in a trace file: many definitions in one entry, as columns.
 
 use crate::column::{Packed, pack, unpack};
-use crate::program::{CodeBlock, Function, Instruction};
+use crate::program::{CodeBlock, Function};
 use crate::rule::{Rule, Violation};
 use crate::shape::{DataAccess, MAX_INSTRUCTIONS, check_code_block};
 use crate::trace_capnp::{code_blocks, functions, shapes};
@@ -210,17 +210,8 @@ pub fn read_code_blocks(
     let mut sizes = sizes.into_iter();
     let mut all = Vec::with_capacity(count);
     for index in 0..count {
-        let mut offset = 0;
         let own = sizes.by_ref().take(usize::from(counts[index]));
-        let instructions = own.map(|size_bytes| {
-            let instruction = Instruction { offset, size_bytes };
-            offset = offset.saturating_add(u16::from(size_bytes));
-            instruction
-        });
-        let block = CodeBlock {
-            start: starts[index],
-            instructions: instructions.collect(),
-        };
+        let block = CodeBlock::new(starts[index], own);
         check_code_block(&block).map_err(|detail| Rule::Program.broken(detail))?;
         all.push((block, entries[index].checked_sub(1)));
     }

@@ -11,22 +11,17 @@
 //! other programs in `traces/schema/trace.capnp`.
 //!
 //! ```
-//! use corehop_traces::{CodeBlock, EndReason, Header, Instruction, Kind};
-//! use corehop_traces::{Trace, Writer, WriterOptions};
+//! use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("bank.trace");
 //! let header = Header {
 //!     created_by: "an example".into(),
 //!     command: vec!["bank-server".into()],
-//!     request_at: "dispatch".into(),
-//!     qemu_version: "7.2.0".into(),
-//!     architecture: "x86_64".into(),
+//!     ..Header::default()
 //! };
 //! let mut writer = Writer::create(&path, &header, &WriterOptions::default())?;
-//! let instruction = Instruction { offset: 0, size_bytes: 4 };
-//! let block = CodeBlock { start: 0x401000, instructions: vec![instruction] };
-//! let block = writer.code_block(&block, None)?;
+//! let block = writer.code_block(&CodeBlock::new(0x401000, [4]), None)?;
 //! let thread = writer.thread(1000, 1001)?;
 //! writer.stamp(thread, 1)?;
 //! writer.request(thread)?;

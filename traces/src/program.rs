@@ -50,6 +50,22 @@ pub struct CodeBlock {
     pub instructions: Vec<Instruction>,
 }
 
+impl CodeBlock {
+    /// The block at `start` whose instructions have these lengths in bytes. More than offsets can
+    /// tell, or lengths of none, are found by whoever writes or reads it.
+    pub fn new(start: u64, sizes: impl IntoIterator<Item = u8>) -> CodeBlock {
+        let instructions = sizes.into_iter().scan(0_u16, |next, size_bytes| {
+            let offset = *next;
+            *next = offset.saturating_add(size_bytes.into());
+            Some(Instruction { offset, size_bytes })
+        });
+        CodeBlock {
+            start,
+            instructions: instructions.collect(),
+        }
+    }
+}
+
 /// A request: from one request marker to the next on the same thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {

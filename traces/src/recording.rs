@@ -3,8 +3,8 @@
 use crate::block::MAX_EXECUTIONS;
 use std::path::{Path, PathBuf};
 
-/// What is known when a recording begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is known when a recording begins; empty where something is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Program that made the trace, and its version.
     pub created_by: String,

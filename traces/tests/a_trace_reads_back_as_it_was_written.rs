@@ -1,8 +1,8 @@
 //! What a recorder writes is what a replay sees.
 
 use corehop_traces::{
-    Access, CodeBlock, EndReason, Ending, Function, Header, Instruction, Kind, Module, Note,
-    Request, Trace, Writer, WriterOptions,
+    Access, CodeBlock, EndReason, Ending, Function, Header, Kind, Module, Note, Request, Trace,
+    Writer, WriterOptions,
 };
 use std::path::Path;
 
@@ -13,19 +13,6 @@ fn header() -> Header {
         request_at: "dispatch_command".into(),
         qemu_version: "7.2.9".into(),
         architecture: "x86_64".into(),
-    }
-}
-
-fn block(start: u64, sizes: &[u8]) -> CodeBlock {
-    let mut offset = 0;
-    let instructions = sizes.iter().map(|&size_bytes| {
-        let instruction = Instruction { offset, size_bytes };
-        offset += u16::from(size_bytes);
-        instruction
-    });
-    CodeBlock {
-        start,
-        instructions: instructions.collect(),
     }
 }
 
@@ -51,12 +38,14 @@ fn write_two_threads(path: &Path) -> corehop_traces::Summary {
     assert_eq!(writer.function(&function).unwrap(), 0);
     assert_eq!(
         writer
-            .code_block(&block(0x4000_1038, &[4, 8, 5]), Some(0))
+            .code_block(&CodeBlock::new(0x4000_1038, [4, 8, 5]), Some(0))
             .unwrap(),
         0
     );
     assert_eq!(
-        writer.code_block(&block(0x4000_1049, &[2]), None).unwrap(),
+        writer
+            .code_block(&CodeBlock::new(0x4000_1049, [2]), None)
+            .unwrap(),
         1
     );
     assert_eq!(writer.thread(7, 7).unwrap(), 0);
@@ -146,7 +135,10 @@ fn the_program_the_threads_and_the_requests_read_back() {
     assert_eq!(trace.header(), &header());
     assert_eq!(trace.modules()[0].path, "/usr/sbin/mariadbd");
     assert_eq!(trace.functions()[0].name, "dispatch()");
-    assert_eq!(trace.code_blocks()[0], block(0x4000_1038, &[4, 8, 5]));
+    let block = &trace.code_blocks()[0];
+    let instructions = block.instructions.iter().map(|i| (i.offset, i.size_bytes));
+    assert_eq!(block.start, 0x4000_1038);
+    assert_eq!(instructions.collect::<Vec<_>>(), [(0, 4), (4, 8), (12, 5)]);
     assert_eq!(trace.threads()[1].os_thread_id, 8);
     assert_eq!(
         trace.ending(),
@@ -182,7 +174,9 @@ fn numbers_and_connections_of_requests_what_lies_between_them_and_notes_read_bac
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chosen.trace");
     let mut writer = Writer::create(&path, &header(), &WriterOptions::default()).unwrap();
-    writer.code_block(&block(0x1000, &[1]), None).unwrap();
+    writer
+        .code_block(&CodeBlock::new(0x1000, [1]), None)
+        .unwrap();
     writer.thread(1, 1).unwrap();
     writer.stamp(0, 1).unwrap();
     writer.numbered_request(0, 7).unwrap();
@@ -242,7 +236,9 @@ fn the_trace_has_its_name_only_once_it_is_finished() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bank.trace");
     let mut writer = Writer::create(&path, &header(), &WriterOptions::default()).unwrap();
-    writer.code_block(&block(0x1000, &[1]), None).unwrap();
+    writer
+        .code_block(&CodeBlock::new(0x1000, [1]), None)
+        .unwrap();
     writer.thread(1, 1).unwrap();
     writer.stamp(0, 1).unwrap();
     writer.execution(0, 0).unwrap();

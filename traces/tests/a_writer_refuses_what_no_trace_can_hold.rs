@@ -7,18 +7,8 @@ use corehop_traces::{
 };
 use std::path::Path;
 
-fn header() -> Header {
-    Header {
-        created_by: "test".into(),
-        command: vec![],
-        request_at: String::new(),
-        qemu_version: String::new(),
-        architecture: "x86_64".into(),
-    }
-}
-
 fn writer(path: &Path) -> Writer {
-    Writer::create(path, &header(), &WriterOptions::default()).unwrap()
+    Writer::create(path, &Header::default(), &WriterOptions::default()).unwrap()
 }
 
 fn block(start: u64, sizes: &[(u16, u8)]) -> CodeBlock {
@@ -249,14 +239,14 @@ fn a_full_disk_is_told_and_leaves_the_name_free() {
 fn a_folder_that_does_not_exist_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("no/t");
-    let created = Writer::create(&path, &header(), &WriterOptions::default());
+    let created = Writer::create(&path, &Header::default(), &WriterOptions::default());
     assert!(matches!(created, Err(Error::Write { .. })));
     let options = WriterOptions {
         compression_level: 99,
         ..WriterOptions::default()
     };
     refused(
-        Writer::create(&folder.path().join("t"), &header(), &options),
+        Writer::create(&folder.path().join("t"), &Header::default(), &options),
         "level 99",
     );
 }

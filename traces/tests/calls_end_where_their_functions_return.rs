@@ -5,7 +5,7 @@
 mod definitions;
 
 use corehop_traces::{
-    Call, Calls, CodeBlock, EndReason, Error, Instruction, Kind, Trace, Writer, WriterOptions,
+    Call, Calls, CodeBlock, EndReason, Error, Kind, Trace, Writer, WriterOptions,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -83,11 +83,10 @@ impl Code {
     }
 
     /// A function's block is one instruction, and so is one that repeats it; others are two.
-    fn instructions(self) -> Vec<Instruction> {
-        let of = |(offset, size_bytes)| Instruction { offset, size_bytes };
+    fn instruction_sizes(self) -> &'static [u8] {
         match self {
-            Code::Function(_) | Code::Repeated => vec![of((0, 4))],
-            _ => [(0, 4), (4, 5)].map(of).to_vec(),
+            Code::Function(_) | Code::Repeated => &[4],
+            _ => &[4, 5],
         }
     }
 }
@@ -122,7 +121,7 @@ impl Program {
         let number = thread as u32;
         self.writer.execution(number, code.number()).unwrap();
         if let Some((kind, address)) = data {
-            let last = code.instructions().len() as u16 - 1;
+            let last = code.instruction_sizes().len() as u16 - 1;
             self.writer.data(number, last, kind, 8, address).unwrap();
         }
         self.threads[thread].executions += 1;
@@ -211,10 +210,7 @@ fn record(path: &Path, actions: &[(usize, Action)]) -> Result<Vec<Vec<Call>>, Er
         definitions::function(&mut writer, (module, CODE), function, None)?;
     }
     for code in OTHERS {
-        let block = CodeBlock {
-            start: code.start(),
-            instructions: code.instructions(),
-        };
+        let block = CodeBlock::new(code.start(), code.instruction_sizes().iter().copied());
         assert_eq!(writer.code_block(&block, None)?, code.number());
     }
     let mut program = Program {

@@ -2,8 +2,7 @@
 //! cut one everything up to its last whole block is read.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Ending, Error, Header, Instruction, Kind, Rule, Trace, Writer,
-    WriterOptions, check,
+    CodeBlock, EndReason, Ending, Error, Header, Kind, Rule, Trace, Writer, WriterOptions, check,
 };
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -25,21 +24,9 @@ fn small() -> (TempDir, PathBuf, Vec<u8>) {
         executions_per_block: 3,
     };
     let mut writer = Writer::create(&path, &header, &options).unwrap();
-    let instructions = vec![Instruction {
-        offset: 0,
-        size_bytes: 4,
-    }];
     for start in [0x1000, 0x2000] {
-        let instructions = instructions.clone();
-        writer
-            .code_block(
-                &CodeBlock {
-                    start,
-                    instructions,
-                },
-                None,
-            )
-            .unwrap();
+        let block = CodeBlock::new(start, [4]);
+        writer.code_block(&block, None).unwrap();
     }
     for thread in 0..2 {
         writer.thread(9, 9 + thread).unwrap();

@@ -2,8 +2,8 @@
 //! entry ends in an error or in some executions, never in a panic or in endless memory.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Listener, Module, Played,
-    Player, Trace, Writer, WriterOptions, check,
+    CodeBlock, EndReason, Error, Function, Header, Kind, Listener, Module, Played, Player, Trace,
+    Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -45,14 +45,7 @@ fn original(compression_level: i32) -> Vec<u8> {
     };
     writer.function(&function).unwrap();
     for start in [0x1000, 0x2038] {
-        let sizes = (0u16..6).map(|place| Instruction {
-            offset: place * 7,
-            size_bytes: 7,
-        });
-        let block = CodeBlock {
-            start,
-            instructions: sizes.collect(),
-        };
+        let block = CodeBlock::new(start, [7; 6]);
         writer
             .code_block(&block, (start == 0x1000).then_some(0))
             .unwrap();

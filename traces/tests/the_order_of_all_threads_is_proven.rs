@@ -2,8 +2,7 @@
 //! never turns round what a thread did before another one took its stamp.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Header, Instruction, Kind, Order, Rule, Trace, Writer, WriterOptions,
-    check,
+    CodeBlock, EndReason, Header, Kind, Order, Rule, Trace, Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -33,26 +32,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn begin(path: &Path, executions_per_block: usize) -> Writer {
-    let header = Header {
-        created_by: "test".into(),
-        command: vec![],
-        request_at: "serve".into(),
-        qemu_version: String::new(),
-        architecture: "x86_64".into(),
-    };
     let options = WriterOptions {
         compression_level: 1,
         executions_per_block,
     };
-    let mut writer = Writer::create(path, &header, &options).unwrap();
-    let instructions = vec![Instruction {
-        offset: 0,
-        size_bytes: 4,
-    }];
-    let block = CodeBlock {
-        start: 0x1000,
-        instructions,
-    };
+    let mut writer = Writer::create(path, &Header::default(), &options).unwrap();
+    let block = CodeBlock::new(0x1000, [4]);
     writer.code_block(&block, None).unwrap();
     for thread in 0..THREADS as u32 {
         writer.thread(9, 9 + thread).unwrap();

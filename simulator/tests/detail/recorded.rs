@@ -3,9 +3,7 @@
 use crate::steps::{Step, perform};
 use corehop_plans::{Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::Segments;
-use corehop_traces::{
-    CodeBlock, Function, Header, Instruction, Module, Trace, Writer, WriterOptions,
-};
+use corehop_traces::{CodeBlock, Function, Header, Module, Trace, Writer, WriterOptions};
 use std::path::Path;
 
 pub const FUNCTIONS: u32 = 4;
@@ -15,16 +13,6 @@ const BUILD: &str = "0a1b";
 /// A function's number is that of its first block, its entry; more is its second; beyond those is
 /// code of no function: one block in the module, one outside.
 pub const BLOCKS: u32 = 2 * FUNCTIONS + 2;
-
-fn header() -> Header {
-    Header {
-        created_by: "test".into(),
-        command: vec!["server".into()],
-        request_at: "f0".into(),
-        qemu_version: "7.2".into(),
-        architecture: "x86_64".into(),
-    }
-}
 
 fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
     let module = writer.module(&Module {
@@ -47,25 +35,14 @@ fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
     let entries = (0..FUNCTIONS).map(|f| (u64::from(f) * 128, Some(f)));
     let inner = (0..FUNCTIONS).map(|f| (u64::from(f) * 128 + 64, None));
     for (offset, entered) in entries.chain(inner).chain([(2048, None), (8192, None)]) {
-        let start = CODE + offset;
-        let instructions = vec![Instruction {
-            offset: 0,
-            size_bytes: 4,
-        }];
-        writer.code_block(
-            &CodeBlock {
-                start,
-                instructions,
-            },
-            entered,
-        )?;
+        writer.code_block(&CodeBlock::new(CODE + offset, [4]), entered)?;
     }
     Ok(())
 }
 
 /// Writes the steps, each at its own stamp; the last request is cut short.
 pub fn record(path: &Path, threads: u32, steps: &[Step]) -> Result<Trace, corehop_traces::Error> {
-    let mut writer = Writer::create(path, &header(), &WriterOptions::default())?;
+    let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
     define(&mut writer)?;
     perform(writer, threads, steps)?;
     Trace::open(path)

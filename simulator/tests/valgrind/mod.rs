@@ -4,9 +4,7 @@
 //! Recording the program under QEMU instead would compare two recorders as well: QEMU and Valgrind
 //! disagree about what one access is (`rep movs`, atomics), which says nothing about caches.
 
-use corehop_traces::{
-    CodeBlock, EndReason, Header, Instruction, Kind, Trace, Writer, WriterOptions,
-};
+use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -117,14 +115,7 @@ impl Program {
 /// Writes what lackey told. `M`, an instruction that changes a value in memory, is a load and a
 /// store; the store can miss in no cache.
 fn write(text: &str, path: &Path) -> Result<(), corehop_traces::Error> {
-    let header = Header {
-        created_by: "lackey".into(),
-        command: vec!["walk".into()],
-        request_at: "_start".into(),
-        qemu_version: String::new(),
-        architecture: "x86_64".into(),
-    };
-    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
+    let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
     let thread = writer.thread(1, 1)?;
     writer.stamp(thread, 1)?;
     let mut blocks = HashMap::new();
@@ -144,14 +135,7 @@ fn write(text: &str, path: &Path) -> Result<(), corehop_traces::Error> {
                 let block = match blocks.get(&(address, size_bytes)) {
                     Some(&block) => block,
                     None => {
-                        let instruction = Instruction {
-                            offset: 0,
-                            size_bytes: size_bytes as u8,
-                        };
-                        let block = CodeBlock {
-                            start: address,
-                            instructions: vec![instruction],
-                        };
+                        let block = CodeBlock::new(address, [size_bytes as u8]);
                         let block = writer.code_block(&block, None)?;
                         blocks.insert((address, size_bytes), block);
                         block

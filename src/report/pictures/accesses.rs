@@ -6,8 +6,8 @@ use super::super::chart::{Drawing, WIDTH};
 use super::super::grid::Cells;
 use super::super::pictured::Pictured;
 use super::super::table::Table;
-use super::Picture;
 use super::split::{class_of, lengths};
+use super::{KINDS, Picture};
 use crate::explain::Explanation;
 use crate::number::grouped;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ const NAMED: f64 = 9.0;
 /// One request.
 pub fn request(explained: &Explanation<'_>, of: &Pictured) -> Picture {
     let mut drawing = Drawing::default();
-    drawing.legend(&[("fetch", "fetches"), ("data", "loads and stores")]);
+    drawing.legend(&KINDS);
     let top = drawing.y;
     let touches = of.cells.touches.max(1) as f64;
     let mut x = NAMES;
@@ -43,9 +43,7 @@ pub fn request(explained: &Explanation<'_>, of: &Pictured) -> Picture {
     }
     points(&mut drawing, &of.cells, top);
     let lines = of.cells.lines.len().max(1) as f64;
-    let ends = of.regions.iter().skip(1).map(|region| region.first);
-    let ends = ends.chain([of.cells.lines.len()]);
-    for (region, end) in of.regions.iter().zip(ends) {
+    for (region, end) in of.regions.iter().zip(ends(of)) {
         let [low, high] =
             [end, region.first].map(|place| top + HEIGHT * (1.0 - place as f64 / lines));
         drawing.line((NAMES, high), (WIDTH, high), "region");
@@ -74,6 +72,12 @@ pub fn request(explained: &Explanation<'_>, of: &Pictured) -> Picture {
         drawing,
         table: table(of),
     }
+}
+
+/// Where the lines of each region end.
+fn ends(of: &Pictured) -> impl Iterator<Item = usize> {
+    let next = of.regions.iter().skip(1).map(|region| region.first);
+    next.chain([of.cells.lines.len()])
 }
 
 fn clipped(name: &str) -> String {
@@ -129,8 +133,7 @@ fn table(of: &Pictured) -> Table {
         "L2 misses, split",
     ];
     let mut table = Table::new(&head);
-    let ends = of.regions.iter().skip(1).map(|region| region.first);
-    let ends: Vec<usize> = ends.chain([of.cells.lines.len()]).collect();
+    let ends: Vec<usize> = ends(of).collect();
     let mut sums = vec![[0_u64; 5]; ends.len()];
     for (row, cell) in of.cells.columns.iter().flatten() {
         let line = *row as usize * of.cells.lines_per_row as usize;

@@ -4,7 +4,7 @@
 use super::super::chart::{BAR, Drawing, HEIGHT, Part, WIDTH, scale};
 use super::super::space::Space;
 use super::super::table::Table;
-use super::{Picture, per_request, told};
+use super::{KINDS, Picture, kinds, per_request, told};
 use crate::explain::Explanation;
 use crate::number::{change, change_between, grouped};
 use corehop_partitioner::Comparison;
@@ -19,7 +19,7 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
     let head = ["cores", "one core", "split", "change", "hops", "break-even"];
     let mut table = Table::new(&head);
     let mut drawing = Drawing::default();
-    drawing.legend(&[("fetch", "fetches"), ("data", "loads and stores")]);
+    drawing.legend(&KINDS);
     drawing.y += 4.0;
     let of = |of: &Comparison, count: u64| count as f64 / of.requests.max(1) as f64;
     let one = cores.first().map(|(_, first)| (1, first, &first.baseline));
@@ -34,11 +34,7 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
             1 => "one core".into(),
             many => format!("{many} cores"),
         };
-        let kinds = [
-            ("fetch", "fetches", counters.l2.fetch_misses()),
-            ("data", "loads and stores", counters.l2.data_misses()),
-        ];
-        let parts = kinds.map(|(class, kind, misses)| {
+        let part = |((class, kind), misses): (&(&'static str, &str), u64)| {
             let value = of(by, misses);
             let label = format!("{name}: {} misses of {kind}", told(value));
             Part {
@@ -46,16 +42,16 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
                 value,
                 label,
             }
-        });
+        };
+        let parts: Vec<Part<'_>> = KINDS.iter().zip(kinds(&counters.l2)).map(part).collect();
         let [before, after] = [&by.baseline, counters].map(|counters| counters.l2.misses());
         let saved = change_between(before, after);
         let brackets = match count {
             1 => String::new(),
             _ => format!(" ({saved})"),
         };
-        drawing.text(0.0, drawing.y + 11.0, "small", &name);
         let said = format!("{}{brackets}", told(of(by, after)));
-        drawing.bar(NAMES, scale, &parts, &said);
+        drawing.bar((&name, NAMES), scale, &parts, &said);
         if count > 1 {
             let even = by.break_even_cycles(explained.machine);
             let even = even.map_or("none".into(), |cycles| format!("{cycles:.0}"));
@@ -110,8 +106,12 @@ pub fn machines(explained: &Explanation<'_>, space: &Space) -> Picture {
                 value,
                 label: format!("{name}, {label}: {} misses", told(value)),
             };
-            drawing.text(0.0, drawing.y + 11.0, "small", label);
-            drawing.bar(NAMES, scale, &[part], &format!("{}{brackets}", told(value)));
+            drawing.bar(
+                (label, NAMES),
+                scale,
+                &[part],
+                &format!("{}{brackets}", told(value)),
+            );
         }
         if counts[1] < counts[0] {
             fewer.push(name.as_str());

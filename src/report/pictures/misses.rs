@@ -2,28 +2,18 @@
 
 use super::super::chart::{Drawing, Part, scale};
 use super::super::table::Table;
-use super::{Picture, per_request, told};
+use super::{KINDS, Picture, kinds, per_request, told};
 use crate::explain::Explanation;
 use crate::name::shortened;
 use crate::number::change_between;
 use corehop_simulator::{Counters, LevelCounters, MissCauses};
-
-/// The two parts of every bar of misses.
-const KINDS: [(&str, &str); 2] = [("fetch", "fetches"), ("data", "loads and stores")];
-
-/// Misses of a level by kind, or of several.
-type Kinds = [u64; 2];
-
-fn kinds(level: &LevelCounters) -> Kinds {
-    [level.fetch_misses(), level.data_misses()]
-}
 
 /// A bar of misses by kind.
 fn bar(
     drawing: &mut Drawing,
     explained: &Explanation<'_>,
     (name, scale): (&str, f64),
-    of: Kinds,
+    of: [u64; 2],
     after: &str,
 ) {
     let part = |((class, kind), count): (&(&'static str, &str), u64)| {
@@ -36,15 +26,14 @@ fn bar(
         }
     };
     let parts: Vec<Part<'_>> = KINDS.iter().zip(of).map(part).collect();
-    let said = told(per_request(explained, of[0] + of[1]));
-    drawing.text(0.0, drawing.y + 11.0, "small", name);
-    drawing.bar(NAMES, scale, &parts, &format!("{said}{after}"));
+    let said = told(per_request(explained, fetches_and_data(of)));
+    drawing.bar((name, NAMES), scale, &parts, &format!("{said}{after}"));
 }
 
 /// Room for the names of bars.
 const NAMES: f64 = 62.0;
 
-fn fetches_and_data(of: Kinds) -> u64 {
+fn fetches_and_data(of: [u64; 2]) -> u64 {
     of[0] + of[1]
 }
 
@@ -200,8 +189,12 @@ pub fn causes(explained: &Explanation<'_>) -> Picture {
             };
             let parts: Vec<Part<'_>> = CAUSES.iter().zip(causes).map(part).collect();
             let sum = causes.iter().sum();
-            drawing.text(0.0, drawing.y + 11.0, "small", name);
-            drawing.bar(NAMES, scale, &parts, &told(per_request(explained, sum)));
+            drawing.bar(
+                (name, NAMES),
+                scale,
+                &parts,
+                &told(per_request(explained, sum)),
+            );
         }
         for (place, (_, cause)) in CAUSES.iter().enumerate() {
             let cells = sides.map(|of| format!("{:.2}", per_request(explained, of[place])));

@@ -146,9 +146,8 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
                 value,
                 label: format!("{label} {}: {} misses", shortened(instead), told(value)),
             };
-            drawing.text(0.0, drawing.y + 11.0, "small", label);
             let said = format!("{} ({change})", told(value));
-            drawing.bar(NAMES, scale, &[part], &said);
+            drawing.bar((label, NAMES), scale, &[part], &said);
             let hops = per_request(explained, replay.hops);
             let numbers = [format!("{value:.2}"), change, format!("{hops:.2}")];
             let names = [name, instead].map(str::to_owned);
@@ -172,18 +171,14 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
 
 /// The second-best split, as far as it differs in one function, in words.
 fn runner_up(explained: &Explanation<'_>) -> String {
-    let plan = &explained.after.0;
-    let best = explained.alternatives.iter().filter_map(|of| {
-        let (other, replay) = of.exchanged.as_ref()?;
-        Some((replay.counters.l2.misses(), of.function, *other))
-    });
-    let runner_up = best.min().map(|(misses, function, other)| {
-        format!(
-            "Runner-up, the best that differs in one function: {} instead of {}, {} L2 misses.",
-            explained.name(other),
-            explained.name(function),
-            change_between(plan.counters.l2.misses(), misses)
-        )
-    });
-    runner_up.unwrap_or_else(|| "There is no other candidate to exchange for.".into())
+    let Some((function, other, replay)) = explained.runner_up() else {
+        return "There is no other candidate to exchange for.".into();
+    };
+    let misses = [&explained.after.0, replay].map(|of| of.counters.l2.misses());
+    format!(
+        "Runner-up, the best that differs in one function: {} instead of {}, {} L2 misses.",
+        explained.name(other),
+        explained.name(function),
+        change_between(misses[0], misses[1])
+    )
 }

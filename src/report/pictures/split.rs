@@ -6,7 +6,7 @@ use super::super::table::Table;
 use super::{Picture, per_request, told};
 use crate::explain::Explanation;
 use crate::name::shortened;
-use crate::number::grouped;
+use crate::number::{counted, grouped};
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
 
 /// Room for the names of rows.
@@ -39,15 +39,10 @@ pub fn phases(explained: &Explanation<'_>, pictured: &[Pictured]) -> Picture {
     let mut table = Table::new(&head);
     for of in pictured {
         let parts = stays(explained, of, &classes, &mut table);
-        drawing.text(
-            0.0,
-            drawing.y + 11.0,
-            "small",
-            &format!("request {}", of.request),
-        );
+        let name = format!("request {}", of.request);
         let hops = of.stays.len().saturating_sub(1);
-        let said = format!("{hops} {}", if hops == 1 { "hop" } else { "hops" });
-        drawing.bar(NAMES, scale, &parts, &said);
+        let said = counted(hops as u64, "hop", "hops");
+        drawing.bar((&name, NAMES), scale, &parts, &said);
     }
     drawing.y += 12.0;
     drawing.text(
@@ -172,8 +167,7 @@ pub fn working_sets(explained: &Explanation<'_>) -> Picture {
         let y = drawing.y + 7.0;
         drawing.line((NAMES, y), (end, y), "whisker");
         drawing.line((end, y - 4.0), (end, y + 4.0), "whisker");
-        drawing.text(0.0, drawing.y + 11.0, "small", name);
-        drawing.bar(NAMES, scale, &parts, "");
+        drawing.bar((name, NAMES), scale, &parts, "");
         let said = format!("{} KiB", told(kib(all)));
         drawing.text(WIDTH, drawing.y - 6.0, "small end", &said);
         let numbers =
@@ -225,15 +219,11 @@ pub fn shared(explained: &Explanation<'_>) -> Picture {
             label: format!("core {core}, {what}: {} KiB", told(kib(lines))),
         };
         let parts: Vec<Part<'_>> = PARTS.iter().zip(lines).map(part).collect();
-        drawing.text(0.0, drawing.y + 11.0, "small", &format!("core {core}"));
-        drawing.bar(
-            NAMES,
-            scale,
-            &parts,
-            &format!("{} KiB", told(kib(of.lines))),
-        );
+        let name = format!("core {core}");
+        let said = format!("{} KiB", told(kib(of.lines)));
+        drawing.bar((&name, NAMES), scale, &parts, &said);
         let numbers = lines.map(|lines| format!("{:.1}", kib(lines)));
-        table.row([format!("core {core}")].into_iter().chain(numbers));
+        table.row([name].into_iter().chain(numbers));
     }
     let stored: u64 = cores.iter().map(|of| of.contended_lines).sum();
     Picture {

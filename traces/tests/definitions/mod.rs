@@ -1,9 +1,7 @@
 //! What small traces of made-up servers begin with: a header, a module, and functions that are one
 //! instruction each.
 
-use corehop_traces::{
-    CodeBlock, Error, Function, Header, Instruction, Module, Writer, WriterOptions,
-};
+use corehop_traces::{CodeBlock, Error, Function, Header, Module, Writer, WriterOptions};
 use std::path::Path;
 
 /// A trace of a server whose requests begin at `request_at`, and its one module, loaded at `code`.
@@ -47,13 +45,5 @@ pub fn function(
         name: name.into(),
         unpatchable: unpatchable.map(Into::into),
     })?;
-    let instruction = Instruction {
-        offset: 0,
-        size_bytes: 4,
-    };
-    let block = CodeBlock {
-        start: code + offset,
-        instructions: vec![instruction],
-    };
-    writer.code_block(&block, Some(entered))
+    writer.code_block(&CodeBlock::new(code + offset, [4]), Some(entered))
 }

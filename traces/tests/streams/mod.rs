@@ -2,9 +2,7 @@
 //!
 //! Tests of different ways to read a trace share them, so that each way meets the same oddities.
 
-use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Instruction, Kind, Module, Writer, WriterOptions,
-};
+use corehop_traces::{CodeBlock, EndReason, Function, Header, Kind, Module, Writer, WriterOptions};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -40,18 +38,7 @@ pub fn code_blocks() -> impl Strategy<Value = Vec<CodeBlock>> {
         prop::collection::vec(1u8..16, 1..20),
         prop::collection::vec(1u8..16, 1..500)
     ];
-    let block = (start, sizes).prop_map(|(start, sizes)| {
-        let mut offset = 0;
-        let instructions = sizes.into_iter().map(|size_bytes| {
-            let instruction = Instruction { offset, size_bytes };
-            offset += u16::from(size_bytes);
-            instruction
-        });
-        CodeBlock {
-            start,
-            instructions: instructions.collect(),
-        }
-    });
+    let block = (start, sizes).prop_map(|(start, sizes)| CodeBlock::new(start, sizes));
     prop::collection::vec(block, 1..6)
 }
 
@@ -164,18 +151,11 @@ fn define(writer: &mut Writer, blocks: &[CodeBlock]) -> Vec<u32> {
 
 /// Writes what the steps do, each at the time that is its place among them.
 pub fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_block: usize) {
-    let header = Header {
-        created_by: "test".into(),
-        command: vec![],
-        request_at: String::new(),
-        qemu_version: String::new(),
-        architecture: "x86_64".into(),
-    };
     let options = WriterOptions {
         compression_level: 1,
         executions_per_block,
     };
-    let mut writer = Writer::create(path, &header, &options).unwrap();
+    let mut writer = Writer::create(path, &Header::default(), &options).unwrap();
     let numbers = define(&mut writer, blocks);
     let mut begun = [false; THREADS];
     for thread in 0..THREADS as u32 {

@@ -1,0 +1,67 @@
+#!/bin/sh
+# `make deb`: the Debian package of the release build, in target/deb.
+#
+# It holds what `cargo install` brings, and what that leaves out: manual pages, completions, the
+# header for servers that mark their requests, and licences, with the source of QEMU's plugin, which
+# the command carries and whose licence asks for it. Rejected: cargo-deb, which is compiled for
+# minutes before it packs anything; and debhelper, of whose many steps two are needed here.
+#
+# usage: scripts/deb.sh, after `cargo build --release`
+set -eu
+cd "$(dirname "$0")/.."
+umask 022
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+built=target/deb
+# Where dpkg-shlibdeps looks for it.
+package=$built/debian/corehop
+share=$package/usr/share
+documents=$share/doc/corehop
+# Equal commits give equal packages.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+export SOURCE_DATE_EPOCH
+
+place() {
+    install -D --mode=644 "$@"
+}
+
+# compress FILE...: without name and time of day, as Debian wants it.
+compress() {
+    gzip --best --no-name "$@"
+}
+
+rm -rf "$built"
+install -D --strip --mode=755 target/release/corehop "$package/usr/bin/corehop"
+corehop=$package/usr/bin/corehop
+"$corehop" man "$share/man/man1"
+compress "$share"/man/man1/*
+"$corehop" completions bash | place /dev/stdin "$share/bash-completion/completions/corehop"
+"$corehop" completions zsh | place /dev/stdin "$share/zsh/vendor-completions/_corehop"
+"$corehop" completions fish | place /dev/stdin "$share/fish/vendor_completions.d/corehop.fish"
+place include/corehop.h "$package/usr/include/corehop.h"
+
+place CHANGELOG.md "$documents/changelog"
+compress "$documents/changelog"
+place README.md "$documents/README.md"
+for page in docs/*.md; do
+    place "$page" "$documents/$page"
+done
+place scripts/deb/copyright "$documents/copyright"
+sed 's/^$/./; s/^/ /' LICENSE-MIT >>"$documents/copyright"
+tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
+    qemu-plugin ring Cargo.toml Cargo.lock | compress >"$documents/qemu-plugin-source.tar.gz"
+
+mkdir "$package/DEBIAN"
+printf 'Source: corehop\n\nPackage: corehop\nArchitecture: amd64\n' >"$built/debian/control"
+libraries=$(cd "$built" && dpkg-shlibdeps -O "${corehop#"$built"/}" | sed 's/^shlibs:Depends=//')
+{
+    printf 'Package: corehop\nVersion: %s\nArchitecture: amd64\n' "$version"
+    printf 'Installed-Size: %s\n' "$(du --summarize --apparent-size --block-size=1K "$package/usr" |
+        cut -f 1)"
+    printf 'Depends: %s, %s\n' "$libraries" \
+        'libstdc++6, python3 (>= 3.11), python3-pyelftools, qemu-user'
+    cat scripts/deb/control
+} >"$package/DEBIAN/control"
+(cd "$package" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
+dpkg-deb --root-owner-group --build "$package" "$built" >/dev/null
+rm -rf "$built/debian"
+ls "$built"/*.deb
