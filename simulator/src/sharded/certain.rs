@@ -196,11 +196,15 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4000) })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(4000)
+        })]
 
         #[test]
         fn whatever_ran_before_and_after_nothing_depends_on_what_is_left_out(
-            machine in machines(), before in touches(60), piece in touches(60), after in touches(60),
+            machine in machines(),
+            before in touches(60), piece in touches(60), after in touches(60),
         ) {
             let machine = private(machine);
             let kept = thinned(&machine, &piece);
