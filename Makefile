@@ -7,13 +7,15 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/tests
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
-.PHONY: help demo test test-long bench-hop bench-record bench-staged bench-replay bench-search \
-	build deb test-deb sample fuzz soak clean
+.PHONY: help demo test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
+	bench-replay bench-search build deb test-deb sample fuzz soak clean
 
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
 	@echo 'make test   install what is missing, build, pass every test'
 	@echo 'make test-long  holds the simulator to its oracle on COREHOP_CASES (1000000) random cases'
+	@echo 'make qemu   builds QEMU 10 from Debian'\''s source, for servers that crash under 7.2 (postgres)'
+	@echo 'make test-qemu10  records postgres under it, and fails where it is missing'
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
 	@echo 'make bench-record  what recording costs redis, mariadbd and sqlite3, and prints a table'
@@ -47,6 +49,14 @@ test:
 test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),1000000) cargo test --release --locked \
 		-p corehop-simulator --test the_simulator_equals_the_oracle
+
+qemu:
+	@scripts/qemu.sh
+
+test-qemu10:
+	@scripts/setup.sh test
+	@scripts/qemu.sh test
+	COREHOP_INSIST=1 cargo test --locked -p corehop --test record -- --nocapture postgres
 
 bench-hop:
 	@cargo bench --locked --bench hop -- --whole

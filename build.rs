@@ -1,4 +1,4 @@
-//! Builds QEMU's plugin for the command to carry, so that an installed command needs no checkout.
+//! Builds QEMU's plugins for the command to carry, so that an installed command needs no checkout.
 //!
 //! Cargo installs programs and no libraries, hence this second run of Cargo. The plugin stays a
 //! work of its own under its own licence: the command holds its file and hands it to QEMU, as an
@@ -12,23 +12,27 @@ fn main() {
         println!("cargo::rerun-if-changed={watched}");
     }
     let variable = |name: &str| std::env::var(name).expect("cargo sets it");
-    let carried = Path::new(&variable("OUT_DIR")).join("plugin.so");
-    match variable("PROFILE").as_str() {
-        "release" => build(&carried, &variable("CARGO"), &variable("OUT_DIR")),
-        _ => std::fs::write(&carried, []).expect("the output folder can be written to"),
+    let folder = variable("OUT_DIR");
+    for (file, environment, api) in [
+        ("plugin.so", "COREHOP_CARRIED_PLUGIN", "api-v1"),
+        ("plugin_v4.so", "COREHOP_CARRIED_PLUGIN_V4", "api-v4"),
+    ] {
+        let carried = Path::new(&folder).join(file);
+        match variable("PROFILE").as_str() {
+            "release" => build(&carried, &variable("CARGO"), &folder, api),
+            _ => std::fs::write(&carried, []).expect("the output folder can be written to"),
+        }
+        println!("cargo::rustc-env={environment}={}", carried.display());
     }
-    println!(
-        "cargo::rustc-env=COREHOP_CARRIED_PLUGIN={}",
-        carried.display()
-    );
 }
 
-/// In a folder of its own: the one that this build uses is locked.
-fn build(carried: &Path, cargo: &str, folder: &str) {
-    let target = Path::new(folder).join("plugin");
+/// In a folder of its own for each API: the one that this build uses is locked.
+fn build(carried: &Path, cargo: &str, folder: &str, api: &str) {
+    let target = Path::new(folder).join(api);
     let status = Command::new(cargo)
         .args(["build", "--release", "--locked", "--quiet"])
-        .args(["--manifest-path", "qemu-plugin/Cargo.toml", "--target-dir"])
+        .args(["--manifest-path", "qemu-plugin/Cargo.toml"])
+        .args(["--no-default-features", "--features", api, "--target-dir"])
         .arg(&target)
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .status();

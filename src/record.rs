@@ -117,8 +117,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let program = command::find(&arguments.command[0])?;
     voice::detail(&format!(
         "QEMU {}, {}",
-        tools.qemu_version,
-        tools.qemu.display()
+        tools.qemu.version,
+        tools.qemu.path.display()
     ));
     let marker = during("reading the functions of the server", || {
         marker::resolve(&arguments.request_at, &program.resolved)
@@ -147,7 +147,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     command.arg(&program.path).args(&arguments.command[1..]);
     let started = Process::spawn(&mut command).map_err(|error| {
-        let message = format!("cannot start {}: {error}", tools.qemu.display());
+        let message = format!("cannot start {}: {error}", tools.qemu.path.display());
         Failure::new(Exit::Missing, message).remedy("`corehop doctor` tries it")
     });
     let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
@@ -228,7 +228,7 @@ fn create_trace(arguments: &Arguments, tools: &tools::Tools) -> Result<Writer, F
         created_by: concat!("corehop ", env!("CARGO_PKG_VERSION")).into(),
         command: arguments.command.clone(),
         request_at: arguments.request_at.clone(),
-        qemu_version: tools.qemu_version.clone(),
+        qemu_version: tools.qemu.version.clone(),
         architecture: "x86_64".into(),
     };
     let options = WriterOptions {
@@ -326,8 +326,8 @@ fn nothing_recorded(arguments: &Arguments, memory: &Memory, over: &Over) -> Fail
     let failure = match over {
         Over::Server(_) if !memory.is_loaded() => {
             return Failure::new(Exit::Missing, "QEMU did not load the plugin").remedy(
-                "QEMU's own message is above; one of version 6 to 8 is needed (COREHOP_QEMU), and \
-                 the plugin built with this command (COREHOP_QEMU_PLUGIN)",
+                "QEMU's own message is above; the plugin built with this command is needed, and \
+                 for the plugin API of that QEMU (COREHOP_QEMU, COREHOP_QEMU_PLUGIN)",
             );
         }
         Over::Memory(bytes) => return memory_failure(*bytes, arguments),

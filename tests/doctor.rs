@@ -3,10 +3,11 @@
 use serde_json::Value;
 use std::process::{Command, Output};
 
-const CHECKS: [&str; 16] = [
+const CHECKS: [&str; 17] = [
     "qemu",
     "plugin",
     "recording",
+    "qemu 10",
     "symbolizer",
     "cpus",
     "smt",

@@ -150,7 +150,7 @@ impl Block {
             RequestMarker::NoOp { number } => {
                 let instructions = self.instructions.iter().enumerate();
                 let marks = instructions.filter(|&(_, &instruction)| {
-                    let found = no_op_number(bytes_of(instruction));
+                    let found = no_op_number(&Bytes::of(instruction));
                     found.is_some_and(|found| number.is_none_or(|number| number == found))
                 });
                 marks.map(|(place, _)| place).collect()
@@ -196,7 +196,7 @@ impl Block {
             for (within, &instruction) in self.instructions[places].iter().enumerate() {
                 // QEMU 7.2 mistakes the kinds asked for (it tests `kinds & (kind + 1)`), so both
                 // are asked for and the callback sorts them.
-                let callback = match is_atomic(bytes_of(instruction)) {
+                let callback = match is_atomic(&Bytes::of(instruction)) {
                     true => Some(vcpu::on_atomic_access as _),
                     false => Some(vcpu::on_access as _),
                 };
@@ -208,12 +208,35 @@ impl Block {
     }
 }
 
-fn bytes_of<'a>(instruction: *mut qemu_plugin_insn) -> &'a [u8] {
-    // SAFETY: QEMU gives as many bytes as it says, valid until the translation callback returns,
-    // which this borrow does not outlive.
-    unsafe {
-        let size_bytes = qemu_plugin_insn_size(instruction);
-        std::slice::from_raw_parts(qemu_plugin_insn_data(instruction).cast(), size_bytes)
+/// The bytes of an instruction, of which there are at most 15 (Intel SDM volume 2, 2.3.11).
+struct Bytes {
+    bytes: [u8; 15],
+    count: usize,
+}
+
+impl Bytes {
+    fn of(instruction: *mut qemu_plugin_insn) -> Bytes {
+        let mut bytes = [0; 15];
+        // SAFETY: the handle is valid while the translation callback runs.
+        let count = unsafe { qemu_plugin_insn_size(instruction) }.min(bytes.len());
+        // SAFETY: QEMU gives as many bytes as it says, and no more than are asked for are copied.
+        #[cfg(not(feature = "api-v4"))]
+        unsafe {
+            let data = qemu_plugin_insn_data(instruction).cast();
+            std::ptr::copy_nonoverlapping(data, bytes.as_mut_ptr(), count);
+        }
+        // SAFETY: the bytes are this function's, as many as it says.
+        #[cfg(feature = "api-v4")]
+        let count = unsafe { qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), count) };
+        Bytes { bytes, count }
+    }
+}
+
+impl std::ops::Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.count]
     }
 }
 

@@ -6,6 +6,16 @@ POLICY_MARK="written by the set-up of corehop, removed when it ends"
 
 # Prints the packages that provide what is missing for the purpose.
 missing_packages() {
+    case $1 in
+        qemu)
+            missing_for_qemu
+            return 0
+            ;;
+        postgres)
+            lacks_postgres && echo postgresql-15
+            return 0
+            ;;
+    esac
     lacks cc && echo gcc
     lacks /usr/include/stdio.h && echo libc6-dev
     lacks readelf && echo binutils
@@ -36,6 +46,28 @@ missing_packages() {
         lacks chromium && echo chromium
     fi
     return 0
+}
+
+# What building QEMU needs.
+missing_for_qemu() {
+    lacks cc && echo gcc
+    lacks /usr/include/stdio.h && echo libc6-dev
+    lacks strip && echo binutils
+    lacks make && echo make
+    lacks ninja && echo ninja-build
+    lacks pkg-config && echo pkg-config
+    { lacks pkg-config || ! pkg-config --exists glib-2.0 gmodule-2.0; } && echo libglib2.0-dev
+    lacks dpkg-source && echo dpkg-dev
+    lacks xz && echo xz-utils
+    lacks python3 && echo python3
+    has_venv || echo python3-venv
+    lacks /usr/share/keyrings/debian-archive-keyring.gpg && echo debian-archive-keyring
+    return 0
+}
+
+# The server's programs are in no folder of PATH.
+lacks_postgres() {
+    ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1
 }
 
 # True when the file, or the command on PATH, is absent.
@@ -123,6 +155,7 @@ keep_daemons_off() {
         case $package in
             redis-server | memcached) unit=$package ;;
             nginx-light) unit=nginx ;;
+            postgresql-15) unit=postgresql ;;
             *) continue ;;
         esac
         $root invoke-rc.d --quiet "$unit" stop >/dev/null 2>&1 || true

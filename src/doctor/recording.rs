@@ -1,6 +1,6 @@
 //! What recording needs: QEMU, the plugin, both together, and the symbolizer.
 
-use super::{Check, Finding};
+use super::{Check, Finding, State};
 use crate::failure::Failure;
 use crate::record::tools::{self, Tools};
 use crate::symbols;
@@ -16,22 +16,60 @@ pub fn look() -> Vec<Finding> {
     let (qemu, plugin) = (check("qemu"), check("plugin"));
     let mut findings = vec![
         match tools::qemu() {
-            Ok((path, version)) => qemu.ok(format!("{version}, at {}", path.display())),
+            Ok(found) => qemu.ok(format!("{}, at {}", found.version, found.path.display())),
             Err(failure) => missing(qemu, &failure),
         },
-        match tools::plugin() {
+        match tools::qemu().map_or_else(|_| tools::usual_plugin(), |found| found.plugin()) {
             Ok(path) if path.starts_with("/proc") => plugin.ok("carried by this command"),
             Ok(path) => plugin.ok(path.display().to_string()),
             Err(failure) => missing(plugin, &failure),
         },
     ];
-    findings.extend(tools::find().ok().map(|tools| try_plugin(&tools)));
+    findings.extend(
+        tools::find()
+            .ok()
+            .map(|tools| try_plugin(check("recording"), &tools)),
+    );
+    findings.push(newer_qemu());
     let symbolizer = check("symbolizer");
     findings.push(match symbols::of(Path::new(SMALL)) {
         Ok(functions) => symbolizer.ok(format!("found {} functions of {SMALL}", functions.len())),
         Err(failure) => missing(symbolizer, &failure),
     });
     findings
+}
+
+/// Looks for the QEMU that `make qemu` builds, and has it load its plugin.
+fn newer_qemu() -> Finding {
+    let check = check("qemu 10");
+    let remedy = "`make qemu` in a checkout builds it from Debian's source in some minutes";
+    let path = tools::built_qemu();
+    if !path.is_file() {
+        let shown = path.display();
+        let found = format!("not built ({shown}): postgres crashes under older ones");
+        return check.warn(found, remedy);
+    }
+    let tools = tools::qemu_at(path).and_then(|qemu| {
+        let plugin = qemu.plugin()?;
+        Ok(Tools { qemu, plugin })
+    });
+    let tried = match tools {
+        Ok(tools) => {
+            let tried = try_plugin(check, &tools);
+            let place = format!("COREHOP_QEMU={} takes it", tools.qemu.path.display());
+            let found = format!("{}: {}; {place}", tools.qemu.version, tried.found);
+            Finding { found, ..tried }
+        }
+        Err(failure) => missing(check, &failure),
+    };
+    // Other servers do without.
+    match tried.state {
+        State::Missing => Finding {
+            state: State::Warn,
+            ..tried
+        },
+        _ => tried,
+    }
 }
 
 fn check(name: &'static str) -> Check {
@@ -46,8 +84,7 @@ fn missing(check: Check, failure: &Failure) -> Finding {
 }
 
 /// Has QEMU load the plugin, and the plugin open the memory that it would record into.
-fn try_plugin(tools: &Tools) -> Finding {
-    let check = check("recording");
+fn try_plugin(check: Check, tools: &Tools) -> Finding {
     let (memory, file) = match Memory::create(&Settings::default()) {
         Ok(created) => created,
         Err(error) => return check.missing(error.to_string(), "free some memory"),
@@ -63,7 +100,7 @@ fn try_plugin(tools: &Tools) -> Finding {
         true => check.ok(format!("{SMALL} ran under QEMU with the plugin")),
         false => check.missing(
             format!("QEMU did not run {SMALL} with the plugin: {said}"),
-            "use the plugin built with this command and a QEMU with plugin API 1 (6 to 8)",
+            "use the plugin built with this command for this QEMU's plugin API",
         ),
     }
 }

@@ -12,6 +12,7 @@ mod forks_and_libraries;
 mod going_back;
 mod known_accesses;
 mod no_ops;
+mod postgres;
 mod recording;
 mod redis;
 mod refusals;

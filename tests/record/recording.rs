@@ -45,8 +45,17 @@ impl Recording {
         folder: TempDir,
         arguments: impl IntoIterator<Item = &'a str>,
     ) -> Recording {
+        Recording::start_as(record(), folder, arguments)
+    }
+
+    /// The same, by another command than [`record`].
+    pub fn start_as<'a>(
+        mut record: Command,
+        folder: TempDir,
+        arguments: impl IntoIterator<Item = &'a str>,
+    ) -> Recording {
         let into = |name| File::create(folder.path().join(name)).unwrap();
-        let child = record()
+        let child = record
             .arg("-o")
             .arg(folder.path().join("trace"))
             .args(arguments)
