@@ -39,10 +39,12 @@ compress "$share"/man/man1/*
 "$corehop" completions fish | place /dev/stdin "$share/fish/vendor_completions.d/corehop.fish"
 place include/corehop.h "$package/usr/include/corehop.h"
 
-place CHANGELOG.md "$documents/changelog"
+author=$(sed -n 's/^Maintainer: //p' scripts/deb/control)
+printf 'corehop (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s  %s\n' \
+    "$version" "$author" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")" |
+    place /dev/stdin "$documents/changelog"
 compress "$documents/changelog"
-place README.md "$documents/README.md"
-for page in docs/*.md; do
+for page in README.md CHANGELOG.md docs/*.md; do
     place "$page" "$documents/$page"
 done
 place scripts/deb/copyright "$documents/copyright"

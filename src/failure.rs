@@ -81,6 +81,11 @@ impl Failure {
             .remedy("name another file with -o, or add --force to replace it")
     }
 
+    /// Whether this machine lacks something.
+    pub fn is_missing(&self) -> bool {
+        self.exit == Exit::Missing
+    }
+
     /// What the user can do about it; empty where the message says so itself.
     pub fn hint(&self) -> &str {
         self.remedy.as_deref().unwrap_or_default()
@@ -155,7 +160,8 @@ impl From<corehop_partitioner::checkpoint::Error> for Failure {
     fn from(error: corehop_partitioner::checkpoint::Error) -> Self {
         use corehop_partitioner::checkpoint::Error;
         match error {
-            Error::Write { .. } => Failure::new(Exit::Output, error).remedy(WRITABLE),
+            Error::Write { .. } => Failure::new(Exit::Output, error)
+                .remedy("make room there, or name another --checkpoint"),
             Error::Read { .. } => Failure::new(Exit::Input, error)
                 .remedy("name a checkpoint that can be read, or leave --checkpoint out"),
             _ => Failure::new(Exit::Input, error).explained(),

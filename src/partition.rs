@@ -174,7 +174,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut draws = vec![Draw::of(settings.seed, &outcome.judged, settings.objective)];
     if outcome.judged.held_out.is_some() {
         let more = arguments.draws - 1;
-        draws.extend(more_draws(&trace, &machines, &settings, more, &bar)?);
+        draws.extend(more_draws(
+            &trace, &machines, &settings, &outcome, more, &bar,
+        )?);
     }
     let report = Report {
         machines: &machines,
@@ -229,6 +231,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         delegate: arguments.returns.delegate(),
         one_way: &[],
         time_limit: arguments.time_limit,
+        judge: true,
         compare_fewer: !arguments.sweep,
         checkpoint,
     }

@@ -11,6 +11,7 @@ mod command;
 pub mod control;
 mod cost;
 mod gauge;
+mod latest;
 mod marker;
 mod modules;
 mod progress;

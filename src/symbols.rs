@@ -1,7 +1,7 @@
 //! The functions of a binary, as the symbolizer (a Python program of its own) prints them.
 //!
 //! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
-//! in neither, any Python 3.11 with pyelftools runs the one that this command carries. It keeps
+//! in neither, a Python 3.11 with pyelftools runs the one that this command carries. It keeps
 //! what it has read by build id, so asking twice costs a fraction of a second.
 
 use crate::failure::{Exit, Failure};
@@ -36,21 +36,34 @@ struct Output {
 
 /// The functions of the ELF file at `path`, sorted by offset.
 pub fn of(path: &Path) -> Result<Vec<Symbol>, Failure> {
-    let Some(program) = find() else {
-        let folder = unpacked().map_err(|error| {
-            Failure::new(
-                Exit::Missing,
-                format!("cannot unpack the symbolizer: {error}"),
-            )
-            .remedy("set TMPDIR to a folder with room")
-        })?;
-        let mut python = Command::new("python3");
-        python
-            .args(["-B", "-m", PACKAGE])
-            .env("PYTHONPATH", folder.path());
-        return told_by(python.arg(path), path);
+    match find() {
+        Some(program) => told_by(Command::new(program).arg(path), path),
+        None => told_by_carried(&PYTHONS, path),
+    }
+}
+
+/// The one first in PATH, and the system's: where someone works in an environment of their own,
+/// what Debian's package depends on is in the latter.
+const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
+
+/// What the carried symbolizer says of `path`, run by the first Python that can.
+fn told_by_carried(pythons: &[&str], path: &Path) -> Result<Vec<Symbol>, Failure> {
+    let folder = unpacked().map_err(|error| {
+        let message = format!("cannot unpack the symbolizer: {error}");
+        Failure::new(Exit::Missing, message).remedy("set TMPDIR to a folder with room")
+    })?;
+    let told = |python: &&str| {
+        let mut command = Command::new(python);
+        let command = command.args(["-B", "-m", PACKAGE]).arg(path);
+        told_by(command.env("PYTHONPATH", folder.path()), path)
     };
-    told_by(Command::new(program).arg(path), path)
+    let lacks = |told: &Result<_, Failure>| told.as_ref().is_err_and(Failure::is_missing);
+    let mut tried = pythons.iter().map(told);
+    let first = tried.next().expect("some Python is named");
+    match lacks(&first) {
+        false => first,
+        true => tried.find(|told| !lacks(told)).unwrap_or(first),
+    }
 }
 
 /// What the symbolizer says of `path`, run by `command`.
@@ -160,24 +173,21 @@ mod tests {
 
     #[test]
     fn what_is_carried_prints_what_the_installed_one_does() {
-        let (Some(installed), folder) = (find(), unpacked().unwrap()) else {
+        let Some(installed) = find() else {
             panic!("the tests' set-up installs one");
         };
         let python = installed.with_file_name("python3");
-        let output = |command: &mut Command| {
-            let path = Path::new("/bin/true");
-            told_by(command.arg(path), path).unwrap()
-        };
-        let installed = output(&mut Command::new(installed));
-        let mut command = Command::new(python);
-        command
-            .args(["-B", "-m", PACKAGE])
-            .env("PYTHONPATH", folder.path());
-        let carried = output(&mut command);
+        let path = Path::new("/bin/true");
+        let installed = told_by(Command::new(installed).arg(path), path).unwrap();
+        // The first Python that there is.
+        let pythons = ["/nowhere/python3", python.to_str().unwrap()];
+        let carried = told_by_carried(&pythons, path).unwrap();
         let names = |symbols: &[Symbol]| -> Vec<String> {
             symbols.iter().map(|symbol| symbol.name.clone()).collect()
         };
         assert!(!installed.is_empty());
+        let nowhere = told_by_carried(&pythons[..1], path).unwrap_err();
+        assert!(nowhere.is_missing(), "{nowhere}");
         assert_eq!(names(&carried), names(&installed));
     }
 }

@@ -72,6 +72,8 @@ pub struct Evaluator<'a> {
     /// By group of residues, what one core costs on which a set runs, hops in the first group, or
     /// [`UNKNOWN`]; of a split, in the first group, where each is replayed in full.
     known: ByKey<[u64; GROUPS]>,
+    /// The same of sets in the checkpoint that nobody asked about so far.
+    recalled: ByKey<[u64; GROUPS]>,
     least: Least,
     kept: Option<(&'a Checkpoint, Subject)>,
     sets_at_a_time: usize,
@@ -139,6 +141,7 @@ impl<'a> Evaluator<'a> {
             calls: None,
             residues: Residues::default(),
             known: HashMap::from_iter([(0, [0; GROUPS])]),
+            recalled: HashMap::default(),
             least: Least::default(),
             kept: None,
             sets_at_a_time: 1,
@@ -189,7 +192,9 @@ impl<'a> Evaluator<'a> {
     /// Keeps what it learns in `checkpoint`, and knows what was kept there of the same `subject`.
     pub fn keep_in(&mut self, checkpoint: &'a Checkpoint, subject: Subject) {
         if let Some(costs) = checkpoint.costs(&subject) {
-            self.known.extend(costs.sets);
+            let sets = costs.sets.into_iter();
+            let is_news = |(set, _): &(Key, _)| !self.known.contains_key(set);
+            self.recalled.extend(sets.filter(is_news));
             self.residues.learn(costs.residues);
         }
         self.kept = Some((checkpoint, subject));
@@ -198,7 +203,7 @@ impl<'a> Evaluator<'a> {
     /// Writes what is known into the checkpoint, if there is one.
     pub fn keep(&self) {
         if let Some((checkpoint, subject)) = &self.kept {
-            let sets = self.known.iter();
+            let sets = self.known.iter().chain(&self.recalled);
             let costs = Costs {
                 sets: sets.map(|(&key, &misses)| (key, misses)).collect(),
                 residues: self.residues.known(),
@@ -274,6 +279,14 @@ impl<'a> Evaluator<'a> {
         is_known.then(|| known.iter().sum())
     }
 
+    /// Whether the checkpoint knows what a set costs that is asked about for the first time.
+    fn recall(&mut self, set: Key, groups: &Range<usize>) -> bool {
+        if let Some(costs) = self.recalled.remove(&set) {
+            self.known.insert(set, costs);
+        }
+        self.misses(set, groups).is_some()
+    }
+
     /// Simulates sets until `is_over`.
     fn learn(
         &mut self,
@@ -282,7 +295,7 @@ impl<'a> Evaluator<'a> {
         is_over: &dyn Fn() -> bool,
     ) {
         let mut met = HashSet::new();
-        unknown.retain(|(set, ..)| met.insert(set.0));
+        unknown.retain(|(set, ..)| met.insert(set.0) && !self.recall(set.0, groups));
         let mut unknown = &unknown[..];
         while !unknown.is_empty() && !is_over() {
             let begun = Instant::now();

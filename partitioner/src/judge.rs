@@ -244,20 +244,34 @@ impl Judge<'_> {
         &self,
         splits: impl Iterator<Item = &'s [(u32, u32)]>,
     ) -> Result<Vec<Comparison>, Error> {
-        let options = self.parts.judging_options();
-        let splits: Vec<Split> = [&[][..]].into_iter().chain(splits).map(split_at).collect();
-        let settings = self.machines.iter().flat_map(|of| {
-            let machine = &of.machine;
-            splits.iter().map(move |split| Setting { machine, split })
-        });
-        let settings: Vec<Setting<'_>> = settings.collect();
-        let replays = replay_all(self.trace, &settings, &options)?;
-        let of_split = |split: usize| {
-            let of_machines = self.machines.iter().zip(replays.chunks(splits.len()));
-            together(of_machines.map(|(of, replays)| (of.weight, &replays[0], &replays[split])))
-        };
-        Ok((1..splits.len()).map(of_split).collect())
+        let splits: Vec<Split> = splits.map(split_at).collect();
+        compare_on(self.trace, self.machines, self.parts, &splits)
     }
+}
+
+/// Splits beside everything on one core, on the judging requests of `parts` after the warm-up ones.
+///
+/// # Errors
+/// What reading or replaying the trace says.
+pub(crate) fn compare_on(
+    trace: &Trace,
+    machines: &[Weighted],
+    parts: &Parts,
+    splits: &[Split],
+) -> Result<Vec<Comparison>, Error> {
+    let one_core = Split::default();
+    let settings = machines.iter().flat_map(|of| {
+        let machine = &of.machine;
+        let splits = [&one_core].into_iter().chain(splits);
+        splits.map(move |split| Setting { machine, split })
+    });
+    let settings: Vec<Setting<'_>> = settings.collect();
+    let replays = replay_all(trace, &settings, &parts.judging_options())?;
+    let of_split = |split: usize| {
+        let of_machines = machines.iter().zip(replays.chunks(splits.len() + 1));
+        together(of_machines.map(|(of, replays)| (of.weight, &replays[0], &replays[split])))
+    };
+    Ok((1..=splits.len()).map(of_split).collect())
 }
 
 fn split_at(placed: &[(u32, u32)]) -> Split {

@@ -29,7 +29,7 @@ pub use judge::{Comparison, Judged};
 
 use candidates::{Candidates, Rule};
 use checkpoint::{Checkpoint, Subject};
-use corehop_simulator::{Machine, Prepared, ReplayOptions};
+use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
 use corehop_traces::Trace;
 use delegation::{Delegate, Delegation, delegation};
 use evaluate::{Evaluator, Placement, rounds};
@@ -65,7 +65,9 @@ pub struct Settings<'a> {
     pub one_way: &'a [u32],
     /// Longest time to look for splits; the result then depends on the speed of the host.
     pub time_limit: Option<Duration>,
-    /// Whether to find out if fewer cores do as well.
+    /// Whether to judge the result on requests that were not searched.
+    pub judge: bool,
+    /// Whether to find out if fewer cores do as well, where the result is judged.
     pub compare_fewer: bool,
     /// Where to keep what is learnt, and to find what was.
     pub checkpoint: Option<&'a Checkpoint>,
@@ -95,11 +97,26 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The split as it is to be replayed, hops back included.
+    pub(crate) fn replayed(&self) -> Split {
+        let split = Split::new(self.split.iter().copied());
+        split.delegating(self.delegated.iter().copied())
+    }
+
     /// The fewest cores that do as well on requests not searched, if that was found out.
     pub fn as_good_with_fewer(&self, objective: Objective) -> Option<&Fewer> {
         let held_out = self.judged.held_out.as_ref()?;
         fewer::as_good(&self.fewer, held_out, objective)
     }
+}
+
+/// The requests that this search uses, none to judge by where it is not to be judged.
+fn parts_of(trace: &Trace, settings: &Settings<'_>) -> Result<Parts, Error> {
+    let mut parts = Parts::of(trace.requests(), settings.searched, settings.seed)?;
+    if !settings.judge {
+        parts.judging.clear();
+    }
+    Ok(parts)
 }
 
 /// The candidates that this search chooses from.
@@ -175,7 +192,7 @@ fn search_and_judge(
         0 < settings.cores && settings.cores <= settings.functions,
         "a split has at least one core, and a function for each"
     );
-    let parts = Parts::of(trace.requests(), settings.searched, settings.seed)?;
+    let parts = parts_of(trace, settings)?;
     let candidates = candidates_of(trace, &parts, settings, progress)?;
     let functions = candidates.representatives();
     progress.begin("preparing the searched requests", None);

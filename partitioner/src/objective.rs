@@ -167,9 +167,14 @@ impl Objective {
     /// How many of the best splits of the ranking are replayed in full: more where it leaves out
     /// more than the L3's back-invalidations.
     pub fn replayed_in_full(self) -> usize {
+        if self.is_ranked_as_it_is() { 5 } else { 50 }
+    }
+
+    /// Whether the ranking counts all of it but what the L3 takes back.
+    pub fn is_ranked_as_it_is(self) -> bool {
         match self {
-            Objective::L2 | Objective::L1 | Objective::Fetch | Objective::Data => 5,
-            Objective::L3 | Objective::Cycles | Objective::Throughput { .. } => 50,
+            Objective::L2 | Objective::L1 | Objective::Fetch | Objective::Data => true,
+            Objective::L3 | Objective::Cycles | Objective::Throughput { .. } => false,
         }
     }
 }

@@ -37,6 +37,10 @@ pub fn complete(requests: &[Request]) -> Vec<u32> {
     complete.map(|(index, _)| index).collect()
 }
 
+/// Of a seed's random numbers, those that draw judging requests; the first stream draws the
+/// searched ones.
+const JUDGING_STREAM: u64 = 1;
+
 impl Parts {
     /// Replays the judging requests, after those that warm up.
     pub fn judging_options(&self) -> ReplayOptions<'static> {
@@ -86,6 +90,23 @@ impl Parts {
         })
     }
 
+    /// The same with other judging requests: a random half of those that `first` did not search
+    /// either. A split that was found there can be judged here too, and draws that are judged all
+    /// on the same requests would hide how much those differ.
+    #[must_use]
+    pub fn apart_from(mut self, first: &Parts, seed: u64) -> Parts {
+        self.judging
+            .retain(|request| first.searched.binary_search(request).is_err());
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(JUDGING_STREAM);
+        let half = self.judging.len().div_ceil(2);
+        let mut drawn = sample(&mut random, self.judging.len(), half).into_vec();
+        drawn.sort_unstable();
+        let judging = drawn.into_iter().map(|index| self.judging[index]);
+        self.judging = judging.collect();
+        self
+    }
+
     /// The requests that candidates may be counted over: all but the judging ones.
     pub fn learning(&self) -> impl Iterator<Item = u32> {
         self.searched.iter().chain(&self.warm_up).copied()
@@ -133,6 +154,24 @@ mod tests {
         let of = |seed| Parts::of(&requests(101), Searched::Sample(10), seed).unwrap();
         assert_eq!(of(7), of(7));
         assert_ne!(of(7).searched, of(8).searched);
+    }
+
+    #[test]
+    fn another_draw_is_judged_by_a_half_that_neither_draw_searched() {
+        let of = |seed| Parts::of(&requests(101), Searched::Sample(10), seed).unwrap();
+        let (first, own) = (of(1), of(2));
+        let apart = own.clone().apart_from(&first, 2);
+        let unseen = own.judging.iter().filter(|r| !first.searched.contains(r));
+        let unseen: Vec<u32> = unseen.copied().collect();
+        assert!(unseen.len() < own.judging.len(), "the draws must overlap");
+        assert_eq!(apart.judging.len(), unseen.len().div_ceil(2));
+        assert!(apart.judging.is_sorted());
+        assert!(apart.judging.iter().all(|request| unseen.contains(request)));
+        assert_eq!(
+            (&apart.searched, &apart.warm_up),
+            (&own.searched, &own.warm_up)
+        );
+        assert_ne!(own.clone().apart_from(&first, 3).judging, apart.judging);
     }
 
     #[test]

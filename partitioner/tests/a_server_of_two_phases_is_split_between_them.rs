@@ -108,6 +108,7 @@ fn settings() -> Settings<'static> {
         delegate: Delegate::Never,
         one_way: &[],
         time_limit: None,
+        judge: true,
         compare_fewer: true,
         checkpoint: None,
     }

@@ -78,6 +78,7 @@ fn search_with(delegate: Delegate, one_way: &[u32]) -> Outcome {
         strategy: None,
         delegate,
         one_way,
+        judge: true,
         compare_fewer: false,
         time_limit: None,
         checkpoint: None,

@@ -47,12 +47,38 @@ pub struct Piece<'m> {
 impl Piece<'_> {
     /// The events in order. A word that nobody writes is left out.
     pub fn events(&self) -> impl Iterator<Item = Event> {
-        self.words().filter_map(Event::decode)
+        self.words().iter().filter_map(Event::decode)
     }
 
     /// The words as they stand in the memory.
-    pub fn words(&self) -> impl Iterator<Item = u64> {
-        self.words.iter().map(|word| word.load(Ordering::Relaxed))
+    pub fn words(&self) -> Words<'_> {
+        Words(self.words)
+    }
+}
+
+/// Words that stand in the memory. Its other side should leave them alone, and is not trusted to.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'m>(&'m [AtomicU64]);
+
+impl<'m> Words<'m> {
+    /// The words in order.
+    #[inline]
+    pub fn iter(self) -> impl ExactSizeIterator<Item = u64> + use<'m> {
+        self.0.iter().map(|word| word.load(Ordering::Relaxed))
+    }
+
+    /// The first word and the others.
+    #[inline]
+    pub fn split_first(self) -> Option<(u64, Words<'m>)> {
+        let (first, others) = self.0.split_first()?;
+        Some((first.load(Ordering::Relaxed), Words(others)))
+    }
+
+    /// The first `count` words, or all if there are fewer, and the others.
+    #[inline]
+    pub fn split_at(self, count: usize) -> (Words<'m>, Words<'m>) {
+        let (words, others) = self.0.split_at(count.min(self.0.len()));
+        (Words(words), Words(others))
     }
 }
 

@@ -48,7 +48,7 @@ mod stream;
 pub mod word;
 
 pub use choice::{Mark, Requests};
-pub use drain::{Drain, Piece, Sink};
+pub use drain::{Drain, Piece, Sink, Words};
 pub use marker::{NO_OP, RequestMarker};
 pub use memory::{Error, Memory, Settings};
 pub use message::Message;

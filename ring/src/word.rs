@@ -74,6 +74,33 @@ pub fn data(template: u64, shape: u64, address: u64) -> u64 {
     template | shape | (address & ADDRESS)
 }
 
+/// All of a data word but its address: which instruction, how many bytes, load or store.
+pub type Form = u16;
+
+/// The form of a data word.
+#[inline(always)]
+pub fn form(word: u64) -> Form {
+    (word >> ADDRESS_BITS) as Form
+}
+
+/// The address in a data word.
+#[inline(always)]
+pub fn address(word: u64) -> u64 {
+    sign_extended(word & ADDRESS)
+}
+
+/// Whether this is a data word.
+#[inline(always)]
+pub fn is_data(word: u64) -> bool {
+    word & !PAYLOAD == DATA
+}
+
+/// Whether the execution before this word makes no access after it. A stamp may come in between.
+#[inline(always)]
+pub fn ends_execution(word: u64) -> bool {
+    matches!(word & !PAYLOAD, EXECUTION | REQUEST | END | CONNECTION)
+}
+
 impl Event {
     /// The word that says this.
     pub fn encode(self) -> u64 {
@@ -101,7 +128,7 @@ impl Event {
         let payload = word & PAYLOAD;
         Some(match word & !PAYLOAD {
             DATA => Event::Data {
-                address: sign_extended(word & ADDRESS),
+                address: address(word),
                 instruction: ((word >> INSTRUCTION_SHIFT) as usize % MOST_INSTRUCTIONS) as u16,
                 size_shift: ((word >> SHAPE_SHIFT) & 7) as u8,
                 store: is_store(word),

@@ -87,6 +87,9 @@
 //! # Ok::<(), corehop_simulator::Error>(())
 //! ```
 
+#[cfg(test)]
+extern crate self as corehop_simulator;
+
 mod cache;
 mod contents;
 mod counters;

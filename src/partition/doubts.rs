@@ -8,7 +8,7 @@ use super::Report;
 use crate::name::shortened;
 use crate::number::{change, grouped};
 use corehop_partitioner::Comparison;
-use corehop_partitioner::draws::Verdicts;
+use corehop_partitioner::draws::{Draw, Verdicts};
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::weights::ONE;
@@ -84,17 +84,37 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
             _ => lines.push(("break-even", format!("{}: {said}", machine.name))),
         }
     }
-    let ratios = report.draws.iter().filter_map(|draw| draw.ratio);
-    let ratios: Vec<String> = ratios.map(change).collect();
-    match &ratios[..] {
-        [] => {}
-        [_] => lines.push(("draws", "one: more tell how much of this is chance".into())),
-        several => lines.push((
-            "draws",
-            format!("{}: searches with other seeds", several.join(", ")),
-        )),
-    }
+    lines.extend(draws(report));
     lines
+}
+
+/// What other draws say of their own splits, and of this one.
+fn draws(report: &Report<'_>) -> Vec<(&'static str, String)> {
+    let listed = |ratio: fn(&Draw) -> Option<f64>| {
+        let ratios = report.draws.iter().filter_map(ratio);
+        let ratios: Vec<String> = ratios.map(change).collect();
+        (ratios.len(), ratios.join(", "))
+    };
+    let (searched, own) = listed(|draw| draw.ratio);
+    let (judged, plan) = listed(|draw| draw.plan_ratio);
+    match (searched, judged) {
+        (_, 0) => Vec::new(),
+        (_, 1) => {
+            let said = "one: more tell how much of this is chance";
+            vec![("draws", said.into())]
+        }
+        (0 | 1, _) => {
+            let said = format!("{plan}: this plan on other requests; no time to search on those");
+            vec![("draws", said)]
+        }
+        _ => vec![
+            ("draws", format!("{own}: searches with other seeds")),
+            (
+                "",
+                format!("{plan}: this plan on the requests that judge those"),
+            ),
+        ],
+    }
 }
 
 fn break_even(machine: &Machine, cycles: Option<f64>) -> String {

@@ -3,6 +3,7 @@
 use super::{Report, doubts, returns};
 use crate::number::{change, change_between};
 use corehop_partitioner::Comparison;
+use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
 use std::fmt::Write;
@@ -37,7 +38,7 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Strin
         report.seconds
     );
     say(&mut text, "splits", &searched);
-    say(&mut text, "", &proof(ranking));
+    say(&mut text, "", &proof(ranking, report.settings.objective));
     if outcome.judged.shared_cache_changed_rank {
         say(
             &mut text,
@@ -108,9 +109,14 @@ fn how(ranking: &Ranking) -> &'static str {
 }
 
 /// What is known of the splits that were not evaluated.
-fn proof(ranking: &Ranking) -> String {
+fn proof(ranking: &Ranking, objective: Objective) -> String {
+    // Where the ranking is by something else than the objective, the proof is of that.
+    let by = match objective.is_ranked_as_it_is() {
+        true => String::new(),
+        false => format!(", by {}", objective.ranked_by()),
+    };
     if ranking.is_optimal() {
-        return "proven optimal".into();
+        return format!("proven optimal{by}");
     }
     let stopped = if ranking.stopped { "stopped; " } else { "" };
     match (ranking.better_share, ranking.gap()) {
@@ -119,7 +125,10 @@ fn proof(ranking: &Ranking) -> String {
             share * 100.0
         ),
         (None, Some(gap)) => {
-            format!("{stopped}within {:.1} % of the best possible", gap * 100.0)
+            format!(
+                "{stopped}within {:.1} % of the best possible{by}",
+                gap * 100.0
+            )
         }
         (None, None) => format!("{stopped}the best of these, not proven best"),
     }

@@ -3,11 +3,20 @@
 //! QEMU translates the same code more than once (it drops translations, and several processes
 //! translate for themselves), so code blocks are told apart by their contents, and only those that
 //! are executed get into the trace.
+//!
+//! A code block nearly always makes the same accesses, so its execution is compared with the one
+//! before as a whole, and only its addresses are handed on. To take in each access by itself takes
+//! several times as long.
 
+#[cfg(test)]
+mod tests;
+
+use super::latest::Latest;
 use super::modules::{Mapping, Modules};
 use crate::voice;
-use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, Error, Kind, Writer};
+use corehop_ring::word;
+use corehop_ring::{Event, Message, Piece, Sink, Words};
+use corehop_traces::{CodeBlock, DataAccess, Error, Kind, Writer};
 use std::collections::HashMap;
 
 /// What has been recorded so far.
@@ -27,6 +36,7 @@ pub struct Transcript {
     modules: Modules,
     /// By the plugin's number.
     blocks: Vec<Block>,
+    latest: Latest,
     written: HashMap<Definition, u32>,
     /// The writer's thread for each stream.
     threads: Vec<Option<u32>>,
@@ -41,6 +51,7 @@ type Definition = (Option<usize>, u64, Vec<u8>);
 enum Block {
     Unknown,
     Defined(Definition),
+    /// The writer's number.
     Written(u32),
 }
 
@@ -51,6 +62,7 @@ impl Transcript {
             writer,
             modules,
             blocks: Vec::new(),
+            latest: Latest::default(),
             written: HashMap::new(),
             threads: Vec::new(),
             progress: Progress::default(),
@@ -90,21 +102,62 @@ impl Transcript {
         Ok(thread)
     }
 
-    /// The writer's number of a code block, which is written when it is first executed.
+    /// Takes in an execution of a code block of the plugin's number, which `words` follow. What
+    /// comes after its accesses; or all of them, if more accesses may come.
     #[inline]
-    fn code_block(&mut self, number: u32) -> Result<u32, Error> {
-        match self.blocks.get(number as usize) {
-            Some(Block::Written(code_block)) => Ok(*code_block),
-            _ => self.write_code_block(number),
+    fn execution<'w>(
+        &mut self,
+        thread: u32,
+        number: u32,
+        words: Words<'w>,
+    ) -> Result<Words<'w>, Error> {
+        self.progress.executions += 1;
+        if let Some((shape, forms)) = self.latest.of(number) {
+            let (data, rest) = words.split_at(forms.len());
+            if ends_execution(rest) && data.iter().map(word::form).eq(forms.iter().copied()) {
+                self.progress.data_accesses += forms.len() as u64;
+                let addresses = data.iter().map(word::address);
+                self.writer.executed(thread, shape, addresses)?;
+                return Ok(rest);
+            }
         }
+        self.new_execution(thread, number, words)
     }
 
+    /// The same for one that does other than the last of its code block, or may not be over.
     #[cold]
-    fn write_code_block(&mut self, number: u32) -> Result<u32, Error> {
-        let Some(Block::Defined(definition)) = self.blocks.get(number as usize).cloned() else {
-            return Err(Error::Unrecordable {
-                problem: format!("the plugin never defined code block {number}"),
-            });
+    fn new_execution<'w>(
+        &mut self,
+        thread: u32,
+        number: u32,
+        words: Words<'w>,
+    ) -> Result<Words<'w>, Error> {
+        let code_block = self.code_block(number)?;
+        let count = words.iter().take_while(|&word| word::is_data(word)).count();
+        let (data, rest) = words.split_at(count);
+        if !ends_execution(rest) {
+            self.writer.execution(thread, code_block)?;
+            return Ok(words);
+        }
+        self.progress.data_accesses += count as u64;
+        let accesses: Vec<DataAccess> = data.iter().filter_map(access_of).collect();
+        let shape = self.writer.shape(code_block, &accesses)?;
+        self.latest.set(number, shape, data.iter().map(word::form));
+        let addresses = data.iter().map(word::address);
+        self.writer.executed(thread, shape, addresses)?;
+        Ok(rest)
+    }
+
+    /// The writer's number of a code block, which is written when it is first executed.
+    fn code_block(&mut self, number: u32) -> Result<u32, Error> {
+        let definition = match self.blocks.get(number as usize) {
+            Some(Block::Written(code_block)) => return Ok(*code_block),
+            Some(Block::Defined(definition)) => definition.clone(),
+            _ => {
+                return Err(Error::Unrecordable {
+                    problem: format!("the plugin never defined code block {number}"),
+                });
+            }
         };
         let (module, start) = (definition.0, definition.1);
         let code_block = match self.written.get(&definition) {
@@ -123,6 +176,59 @@ impl Transcript {
         self.blocks[number as usize] = Block::Written(code_block);
         Ok(code_block)
     }
+
+    /// Takes in an event, which `rest` follows. What comes next.
+    #[inline]
+    fn event<'w>(
+        &mut self,
+        thread: u32,
+        event: Event,
+        rest: Words<'w>,
+    ) -> Result<Words<'w>, Error> {
+        match event {
+            Event::Execution { code_block } => return self.execution(thread, code_block, rest),
+            Event::Data {
+                address,
+                instruction,
+                size_shift,
+                store,
+            } => {
+                let kind = if store { Kind::Store } else { Kind::Load };
+                self.progress.data_accesses += 1;
+                let size_bytes = 1 << size_shift;
+                self.writer
+                    .data(thread, instruction, kind, size_bytes, address)?;
+            }
+            Event::Stamp(stamp) => self.writer.stamp(thread, stamp)?,
+            Event::Request(number) => {
+                self.progress.requests += 1;
+                self.writer.numbered_request(thread, number)?;
+            }
+            Event::Connection(number) => self.writer.connection(thread, number)?,
+            Event::End => self.writer.end_request(thread)?,
+        }
+        Ok(rest)
+    }
+}
+
+/// Whether the execution before these words makes no access among or after them.
+fn ends_execution(words: Words<'_>) -> bool {
+    let next = words.split_first();
+    next.is_some_and(|(next, _)| word::ends_execution(next))
+}
+
+fn access_of(word: u64) -> Option<DataAccess> {
+    let Some(Event::Data {
+        instruction,
+        size_shift,
+        store,
+        ..
+    }) = Event::decode(word)
+    else {
+        return None;
+    };
+    let kind = if store { Kind::Store } else { Kind::Load };
+    DataAccess::new(instruction, kind, 1 << size_shift)
 }
 
 impl Sink for Transcript {
@@ -169,33 +275,13 @@ impl Sink for Transcript {
 
     fn piece(&mut self, piece: Piece<'_>) -> Result<(), Error> {
         let thread = self.thread(&piece)?;
-        for event in piece.events() {
-            match event {
-                Event::Data {
-                    address,
-                    instruction,
-                    size_shift,
-                    store,
-                } => {
-                    let kind = if store { Kind::Store } else { Kind::Load };
-                    self.progress.data_accesses += 1;
-                    let size_bytes = 1 << size_shift;
-                    self.writer
-                        .data(thread, instruction, kind, size_bytes, address)?;
-                }
-                Event::Execution { code_block } => {
-                    let code_block = self.code_block(code_block)?;
-                    self.progress.executions += 1;
-                    self.writer.execution(thread, code_block)?;
-                }
-                Event::Stamp(stamp) => self.writer.stamp(thread, stamp)?,
-                Event::Request(number) => {
-                    self.progress.requests += 1;
-                    self.writer.numbered_request(thread, number)?;
-                }
-                Event::Connection(number) => self.writer.connection(thread, number)?,
-                Event::End => self.writer.end_request(thread)?,
-            }
+        let mut words = piece.words();
+        while let Some((word, rest)) = words.split_first() {
+            words = match Event::decode(word) {
+                Some(event) => self.event(thread, event, rest)?,
+                // A word that nobody writes.
+                None => rest,
+            };
         }
         Ok(())
     }

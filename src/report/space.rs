@@ -175,6 +175,7 @@ fn cores(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Vec<(u32, Com
         delegate: Delegate::Never,
         one_way: &[],
         time_limit: None,
+        judge: true,
         compare_fewer: true,
         checkpoint: None,
     };

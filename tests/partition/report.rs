@@ -177,8 +177,54 @@ fn other_draws_say_how_far_verdicts_lie_apart() {
     let misses = |side: &str| found["held_out"][side]["l2"]["misses"].as_f64().unwrap();
     assert_eq!(draws[0]["ratio"], misses("split") / misses("baseline"));
     let ratios = [0, 1].map(|draw: usize| draws[draw]["ratio"].as_f64().unwrap());
-    assert_eq!(found["draws_together"]["most"], ratios[0].max(ratios[1]));
+    let of_plan = [0, 1].map(|draw: usize| draws[draw]["plan_ratio"].as_f64().unwrap());
+    assert_eq!(of_plan[0], ratios[0]);
+    // The second draw is judged on other requests, so the plan does not repeat its own verdict.
+    assert_ne!(of_plan[1], of_plan[0]);
+    let most = ratios[0].max(ratios[1]).max(of_plan[1]);
+    assert_eq!(found["draws_together"]["most"], most);
+    assert_eq!(
+        found["draws_together"]["mean"],
+        (of_plan[0] + of_plan[1]) / 2.0
+    );
     assert_eq!(found["against"], Value::Null);
+}
+
+#[test]
+fn the_plan_of_a_search_without_time_is_judged_on_other_draws_all_the_same() {
+    let found = json(&["--draws", "3", "--time-limit", "0"]);
+    assert_eq!(found["stopped"], true);
+    let draws = found["draws"].as_array().unwrap();
+    let ratios: Vec<bool> = draws.iter().map(|draw| draw["ratio"].is_null()).collect();
+    assert_eq!(ratios, [false, true, true]);
+    assert!(
+        draws.iter().all(|draw| draw["plan_ratio"].is_f64()),
+        "{draws:?}"
+    );
+    let text = partition(&[&SHORT[..], &["--time-limit", "0"]].concat()).stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("no time to search on those"), "{text}");
+}
+
+#[test]
+fn a_proof_names_what_it_is_of_where_that_is_not_the_objective() {
+    let said = |objective| {
+        let asked = [
+            "--draws",
+            "1",
+            "--returns",
+            "never",
+            "--objective",
+            objective,
+        ];
+        let output = partition(&[&SHORT[..], &asked].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let cycles = said("cycles");
+    let line = "proven optimal, by cycles without the L3's misses\n";
+    assert!(cycles.contains(line), "{cycles}");
+    let misses = said("l2");
+    assert!(misses.contains(" proven optimal\n"), "{misses}");
 }
 
 #[test]

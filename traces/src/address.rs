@@ -46,6 +46,7 @@ pub struct Base {
 }
 
 /// The state that coding and decoding a block's addresses share.
+#[derive(Default)]
 pub struct Predictor {
     slots: Vec<Slot>,
     recent: [u64; BASES],
@@ -55,15 +56,21 @@ pub struct Predictor {
 impl Predictor {
     /// Remembers nothing; `bases` has the base of each slot, each below [`BASES`].
     pub fn new(bases: &[u8]) -> Predictor {
+        let mut predictor = Predictor::default();
+        predictor.begin(bases);
+        predictor
+    }
+
+    /// Forgets all, and begins with these bases.
+    fn begin(&mut self, bases: &[u8]) {
         let slot = |&base: &u8| Slot {
             memory: Memory::default(),
             base: Base::new(base),
         };
-        Predictor {
-            slots: bases.iter().map(slot).collect(),
-            recent: [0; BASES],
-            position: 0,
-        }
+        self.slots.clear();
+        self.slots.extend(bases.iter().map(slot));
+        self.recent = [0; BASES];
+        self.position = 0;
     }
 
     /// Appends the addresses of one execution, whose data accesses are in the slots from
@@ -180,6 +187,7 @@ impl Explicit {
 /// The addresses of a block as columns: see `schema/trace.capnp`.
 #[derive(Default)]
 pub struct Coded {
+    pub bases: Vec<u8>,
     pub hows: Vec<u8>,
     pub regions: Vec<u64>,
     pub regions_low: Vec<u8>,
@@ -187,63 +195,85 @@ pub struct Coded {
     pub offsets: Vec<u16>,
 }
 
-/// Codes `addresses`, the access at each place being in the slot that `slots` has there. `None`
-/// when they are spread over too many regions for one block.
-pub fn code(slots: &[u32], bases: &[u8], addresses: &[u64]) -> Option<Coded> {
-    let mut coded = Coded::default();
-    coded.hows.reserve(addresses.len());
-    let mut numbers: HashMap<u64, usize> = HashMap::new();
-    let mut predictor = Predictor::new(bases);
-    for (&slot, &address) in slots.iter().zip(addresses) {
-        let (how, last) = predictor.encode(slot as usize, address);
-        coded.hows.push(how);
-        if how == EXPLICIT {
-            let region = address >> 16;
-            let number = *numbers.entry(region).or_insert_with(|| {
-                coded.regions.push(region);
-                coded.regions.len() - 1
-            });
-            coded.regions_low.push(number as u8);
-            coded.regions_high.push((number >> 8) as u8);
-            coded
-                .offsets
-                .push((address as u16).wrapping_sub(last as u16));
-            if coded.regions.len() > MAX_REGIONS {
-                return None;
-            }
-        }
-    }
-    Some(coded)
+/// Codes the addresses of blocks, with room that is used again for each.
+#[derive(Default)]
+pub struct Coder {
+    coded: Coded,
+    trials: Vec<Trial>,
+    predictor: Predictor,
+    /// Regions by number.
+    numbers: HashMap<u64, usize>,
 }
 
-/// For each slot, the base that predicts most of its addresses.
-pub fn choose_bases(slots: &[u32], slot_count: usize, addresses: &[u64]) -> Vec<u8> {
-    /// Of a slot: the last distance from each base, and how often it was the same again.
-    #[derive(Clone, Copy, Default)]
-    struct Trial {
-        distances: [u32; BASES],
-        hits: [u32; BASES],
-    }
-    let mut trials = vec![Trial::default(); slot_count];
-    // The low halves decide as well as whole addresses would, and twice as many fit a register.
-    let mut recent = [0u32; BASES];
-    for (&slot, &address) in slots.iter().zip(addresses) {
-        let trial = &mut trials[slot as usize];
-        for (place, &before) in recent.iter().enumerate() {
-            let distance = (address as u32).wrapping_sub(before);
-            trial.hits[place] += u32::from(distance == trial.distances[place]);
-            trial.distances[place] = distance;
+/// Of a slot: the last distance from each base, and how often it was the same again.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Trial {
+    distances: [u16; BASES],
+    hits: [u16; BASES],
+}
+
+impl Coder {
+    /// Codes `addresses`, the access at each place being in the slot, of so many, that `slots` has
+    /// there. `None` when they are spread over too many regions for one block.
+    pub fn code(&mut self, slots: &[u32], slot_count: usize, addresses: &[u64]) -> Option<&Coded> {
+        self.choose_bases(slots, slot_count, addresses);
+        let coded = &mut self.coded;
+        coded.hows.clear();
+        coded.regions.clear();
+        coded.regions_low.clear();
+        coded.regions_high.clear();
+        coded.offsets.clear();
+        self.numbers.clear();
+        self.predictor.begin(&coded.bases);
+        for (&slot, &address) in slots.iter().zip(addresses) {
+            let (how, last) = self.predictor.encode(slot as usize, address);
+            coded.hows.push(how);
+            if how == EXPLICIT {
+                let region = address >> 16;
+                let number = *self.numbers.entry(region).or_insert_with(|| {
+                    coded.regions.push(region);
+                    coded.regions.len() - 1
+                });
+                coded.regions_low.push(number as u8);
+                coded.regions_high.push((number >> 8) as u8);
+                coded
+                    .offsets
+                    .push((address as u16).wrapping_sub(last as u16));
+                if coded.regions.len() > MAX_REGIONS {
+                    return None;
+                }
+            }
         }
-        // Place 0 stays zero: a distance from it is the address itself.
-        recent.copy_within(1..BASES - 1, 2);
-        recent[1] = address as u32;
+        Some(coded)
     }
-    let best = |trial: &Trial| {
-        let most = trial.hits.iter().max();
-        let base = trial.hits.iter().position(|hits| Some(hits) == most);
-        base.map_or(0, |base| base as u8)
-    };
-    trials.iter().map(best).collect()
+
+    /// For each slot, the base that predicts most of its addresses.
+    fn choose_bases(&mut self, slots: &[u32], slot_count: usize, addresses: &[u64]) {
+        self.trials.clear();
+        self.trials.resize(slot_count, Trial::default());
+        // The low quarters decide as well as whole addresses would, and a trial is one cache line.
+        let mut recent = [0u16; BASES];
+        for (&slot, &address) in slots.iter().zip(addresses) {
+            let trial = &mut self.trials[slot as usize];
+            for (place, &before) in recent.iter().enumerate() {
+                let distance = (address as u16).wrapping_sub(before);
+                let hit = u16::from(distance == trial.distances[place]);
+                trial.hits[place] = trial.hits[place].saturating_add(hit);
+                trial.distances[place] = distance;
+            }
+            // Place 0 stays zero: a distance from it is the address itself.
+            recent.copy_within(1..BASES - 1, 2);
+            recent[1] = address as u16;
+        }
+        let best = |trial: &Trial| {
+            let most = trial.hits.iter().max();
+            let base = trial.hits.iter().position(|hits| Some(hits) == most);
+            base.map_or(0, |base| base as u8)
+        };
+        self.coded.bases.clear();
+        self.coded.bases.extend(self.trials.iter().map(best));
+    }
 }
 
 #[cfg(test)]
@@ -255,18 +285,19 @@ mod tests {
         let objects = [0x1000u64, 0x7f00_0000, 0x2460, 0x9_0000_0000];
         let addresses: Vec<u64> = objects.iter().flat_map(|o| [*o, o + 8, o + 24]).collect();
         let slots = [0, 1, 2].repeat(objects.len());
-        let bases = choose_bases(&slots, 3, &addresses);
-        let coded = code(&slots, &bases, &addresses).unwrap();
-        assert_eq!(bases[1..], [1, 1]);
+        let mut coder = Coder::default();
+        let coded = coder.code(&slots, 3, &addresses).unwrap();
+        assert_eq!(coded.bases[1..], [1, 1]);
         // The first object is explicit, of the others only where they begin.
         assert_eq!(coded.hows, [2, 2, 2, 2, 0, 0, 2, 0, 0, 2, 0, 0]);
     }
 
     #[test]
     fn an_array_walk_follows_by_its_stride() {
-        let addresses: Vec<u64> = (0..6).map(|n| 0x5000 + n * 24).collect();
-        let coded = code(&[0; 6], &[0], &addresses).unwrap();
-        assert_eq!(coded.hows, [2, 2, 1, 1, 1, 1]);
+        let mut predictor = Predictor::new(&[0]);
+        let mut how = |step: u64| predictor.encode(0, 0x5000 + step * 24).0;
+        let hows: Vec<u8> = (0..6).map(&mut how).collect();
+        assert_eq!(hows, [2, 2, 1, 1, 1, 1]);
     }
 
     #[test]
@@ -275,6 +306,6 @@ mod tests {
             .map(|n| (n * n) << 16)
             .collect();
         let slots = vec![0; addresses.len()];
-        assert!(code(&slots, &[0], &addresses).is_none());
+        assert!(Coder::default().code(&slots, 1, &addresses).is_none());
     }
 }

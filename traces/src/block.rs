@@ -2,7 +2,7 @@
 
 mod write;
 
-pub use write::write;
+pub use write::{Encoder, Written};
 
 use crate::address::{BASES, EXPLICIT, Explicit, MAX_REGIONS};
 use crate::bounds::Bounds;

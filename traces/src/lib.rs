@@ -91,6 +91,7 @@ pub use player::{BlockRef, Player};
 pub use program::{CodeBlock, Function, Instruction, Module, Request};
 pub use recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
 pub use rule::{Rule, Violation};
+pub use shape::DataAccess;
 pub use sizes::ColumnSize;
 pub use thin::Thinner;
 pub use touch::{Listener, Played, Touch};

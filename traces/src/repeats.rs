@@ -55,6 +55,14 @@ pub struct Spelled {
     pub addresses: Vec<u64>,
 }
 
+impl Spelled {
+    fn clear(&mut self) {
+        self.repeats.clear();
+        self.shapes.clear();
+        self.addresses.clear();
+    }
+}
+
 /// So many executions must be the same: a shorter repeat takes as much room as what it stands for.
 const WINDOW: usize = 8;
 /// At the distance of the repeat before, a repeat costs less, and may be shorter.
@@ -62,20 +70,60 @@ const SHORTEST_AT_SAME_DISTANCE: usize = 4;
 /// Of the windows only one in so many is noted and looked for. Their content decides which, so that
 /// they are the same ones when it comes again.
 const NOTED_ONE_IN: u64 = 4;
-/// log2 of the number of windows noted at a time; of two with the same number the later one stays.
-const NOTES_SHIFT: u32 = 18;
+/// The most windows noted at a time; of two with the same number the later one stays.
+const MOST_NOTES: usize = 1 << 18;
 
-/// Finds the repeats among executions, which have shape numbers `shapes` and data accesses at
-/// `addresses`, as many an execution as `data_count` says of its shape.
-pub fn find(shapes: &[u32], addresses: &[u64], data_count: impl Fn(u32) -> usize) -> Spelled {
-    let executions = &Executions::new(shapes, addresses, data_count);
-    let mut spelled = Spelled::default();
-    let mut notes = vec![0; 1 << NOTES_SHIFT];
+/// Finds repeats, with room that is used again for each block.
+#[derive(Default)]
+pub struct Finder {
+    /// By execution, where its addresses begin; and where all end.
+    begins: Vec<u32>,
+    /// By some bits of a window's hash, 1 + the place of the last such window noted, or 0.
+    notes: Vec<u32>,
+    spelled: Spelled,
+}
+
+impl Finder {
+    /// Finds the repeats among executions, which have shape numbers `shapes` and data accesses at
+    /// `addresses`, as many an execution as `data_count` says of its shape.
+    pub fn find(
+        &mut self,
+        shapes: &[u32],
+        addresses: &[u64],
+        data_count: impl Fn(u32) -> usize,
+    ) -> &Spelled {
+        let ends = shapes.iter().scan(0, |end, &shape| {
+            *end += data_count(shape) as u32;
+            Some(*end)
+        });
+        self.begins.clear();
+        self.begins.push(0);
+        self.begins.extend(ends);
+        let most_notes = shapes.len().next_power_of_two().clamp(2, MOST_NOTES);
+        self.notes.clear();
+        self.notes.resize(most_notes, 0);
+        let spelled = &mut self.spelled;
+        spelled.clear();
+        let executions = Executions {
+            shapes,
+            addresses,
+            begins: &self.begins,
+        };
+        find(&executions, &mut self.notes, spelled);
+        spelled
+    }
+}
+
+fn find(executions: &Executions<'_>, notes: &mut [u32], spelled: &mut Spelled) {
+    let count = executions.shapes.len();
+    let mut window = Window::default();
     // Executions before `written` are in `spelled`, those before `place` were looked for.
     let (mut written, mut place) = (0, 0);
     let mut latest_distance = usize::MAX;
-    while place < shapes.len() {
-        let noted = executions.note(place, &mut notes);
+    while place < count {
+        let noted = window
+            .move_to(place, executions)
+            .and_then(|hash| note(hash, place, notes));
         let at_same_distance = place.checked_sub(latest_distance);
         let same = |count| move |&earlier: &usize| executions.same(earlier, place, count);
         let found = at_same_distance.filter(same(SHORTEST_AT_SAME_DISTANCE));
@@ -86,7 +134,7 @@ pub fn find(shapes: &[u32], addresses: &[u64], data_count: impl Fn(u32) -> usize
         };
         let before = executions.same_before(earlier, place, place - written);
         let after = executions.same_after(earlier, place);
-        executions.spell(written..place - before, &mut spelled);
+        executions.spell(written..place - before, spelled);
         latest_distance = place - earlier;
         spelled.repeats.push(Repeat {
             place: (place - before) as u32,
@@ -97,67 +145,73 @@ pub fn find(shapes: &[u32], addresses: &[u64], data_count: impl Fn(u32) -> usize
         place += after;
         written = place;
     }
-    executions.spell(written..shapes.len(), &mut spelled);
-    spelled
+    executions.spell(written..count, spelled);
+}
+
+/// Notes the window at `place`, which has this hash; where the one was that is noted under its
+/// number.
+fn note(hash: u64, place: usize, notes: &mut [u32]) -> Option<usize> {
+    if !(hash >> 32).is_multiple_of(NOTED_ONE_IN) {
+        return None;
+    }
+    let number = (hash >> (64 - notes.len().trailing_zeros())) as usize;
+    let earlier = std::mem::replace(&mut notes[number], place as u32 + 1);
+    earlier.checked_sub(1).map(|earlier| earlier as usize)
+}
+
+/// The executions from a place on, [`WINDOW`] of them, as a hash: a polynomial in [`FACTOR`], from
+/// which that of the next place follows (Karp and Rabin, 1987).
+#[derive(Default)]
+struct Window {
+    place: usize,
+    polynomial: u64,
+    /// Of each execution in it, by place modulo their number.
+    hashes: [u64; WINDOW],
+}
+
+/// Odd, its bits random: 2^64 divided by the golden ratio.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Window {
+    /// The hash of the window at `place`; `None` when it goes beyond the end.
+    fn move_to(&mut self, place: usize, executions: &Executions<'_>) -> Option<u64> {
+        const OF_THE_FIRST: u64 = FACTOR.wrapping_pow(WINDOW as u32 - 1);
+        if place + WINDOW > executions.shapes.len() {
+            return None;
+        }
+        // All but the last are the same as before only if it moves by one.
+        let mut first_new = place;
+        if place == self.place + 1 {
+            let gone = self.hashes[self.place % WINDOW].wrapping_mul(OF_THE_FIRST);
+            self.polynomial = self.polynomial.wrapping_sub(gone);
+            first_new = place + WINDOW - 1;
+        } else {
+            self.polynomial = 0;
+        }
+        for place in first_new..place + WINDOW {
+            let hash = executions.hash(place);
+            self.hashes[place % WINDOW] = hash;
+            self.polynomial = self.polynomial.wrapping_mul(FACTOR).wrapping_add(hash);
+        }
+        self.place = place;
+        // The high bits of a product depend on all bits of its factors.
+        Some(self.polynomial.wrapping_mul(FACTOR))
+    }
 }
 
 /// Executions that can be compared at any place.
 struct Executions<'a> {
     shapes: &'a [u32],
     addresses: &'a [u64],
-    /// By execution, where its addresses begin; and where all end.
-    begins: Vec<u32>,
-    /// By execution, a hash of all executions before it, a polynomial in [`FACTOR`], from two of
-    /// which that of the executions between follows (Karp and Rabin, 1987).
-    hashes: Vec<u64>,
+    begins: &'a [u32],
 }
 
-/// Odd, its bits random: 2^64 divided by the golden ratio.
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-
-impl<'a> Executions<'a> {
-    fn new(
-        shapes: &'a [u32],
-        addresses: &'a [u64],
-        data_count: impl Fn(u32) -> usize,
-    ) -> Executions<'a> {
-        let mut begins = Vec::with_capacity(shapes.len() + 1);
-        let mut hashes = Vec::with_capacity(shapes.len() + 1);
-        let (mut begin, mut hash) = (0, 0u64);
-        for &shape in shapes {
-            begins.push(begin as u32);
-            hashes.push(hash);
-            let end = begin + data_count(shape);
-            let mix =
-                |own: u64, &address: &u64| (own ^ address).wrapping_mul(FACTOR).rotate_left(29);
-            let own = addresses[begin..end].iter().fold(u64::from(shape), mix);
-            hash = hash
-                .wrapping_mul(FACTOR)
-                .wrapping_add(own.wrapping_mul(FACTOR));
-            begin = end;
-        }
-        begins.push(begin as u32);
-        hashes.push(hash);
-        Executions {
-            shapes,
-            addresses,
-            begins,
-            hashes,
-        }
-    }
-
-    /// Notes the window at `place`; where the one was that is noted under its number.
-    fn note(&self, place: usize, notes: &mut [u32]) -> Option<usize> {
-        let end = self.hashes.get(place + WINDOW)?;
-        let before = self.hashes[place].wrapping_mul(FACTOR.wrapping_pow(WINDOW as u32));
-        // The high bits of a product depend on all bits of its factors.
-        let hash = end.wrapping_sub(before).wrapping_mul(FACTOR);
-        if !(hash >> 32).is_multiple_of(NOTED_ONE_IN) {
-            return None;
-        }
-        let note = &mut notes[(hash >> (64 - NOTES_SHIFT)) as usize];
-        let earlier = std::mem::replace(note, place as u32 + 1);
-        earlier.checked_sub(1).map(|earlier| earlier as usize)
+impl Executions<'_> {
+    fn hash(&self, place: usize) -> u64 {
+        let mix = |hash: u64, &address: &u64| (hash ^ address).wrapping_mul(FACTOR).rotate_left(29);
+        let (shapes, addresses) = self.of(place..place + 1);
+        let hash = addresses.iter().fold(u64::from(shapes[0]), mix);
+        hash.wrapping_mul(FACTOR)
     }
 
     fn of(&self, places: Range<usize>) -> (&[u32], &[u64]) {
@@ -177,10 +231,22 @@ impl<'a> Executions<'a> {
         (1..=most.min(earlier)).take_while(same).count()
     }
 
-    /// How many executions from `place` on are those from `earlier` on.
+    /// How many executions from `place` on are those from `earlier` on: always twice as many at a
+    /// time as long as they are, then always half as many.
     fn same_after(&self, earlier: usize, place: usize) -> usize {
-        let same = |&further: &usize| self.same(earlier + further, place + further, 1);
-        (0..self.shapes.len() - place).take_while(same).count()
+        let (mut count, mut step) = (0, 1);
+        let same = |count, step| self.same(earlier + count, place + count, step);
+        while same(count, step) {
+            count += step;
+            step *= 2;
+        }
+        while step > 1 {
+            step /= 2;
+            if same(count, step) {
+                count += step;
+            }
+        }
+        count
     }
 
     fn spell(&self, places: Range<usize>, spelled: &mut Spelled) {
@@ -197,7 +263,9 @@ mod tests {
     /// Executions of shapes with one data access each, in all of which shape and address agree.
     fn find_in(shapes: &[u32]) -> Spelled {
         let addresses: Vec<u64> = shapes.iter().map(|&shape| u64::from(shape) * 8).collect();
-        find(shapes, &addresses, |_| 1)
+        let mut finder = Finder::default();
+        finder.find(shapes, &addresses, |_| 1);
+        finder.spelled
     }
 
     /// The executions that are spelled out and repeated.
@@ -282,8 +350,9 @@ mod tests {
     fn another_address_is_another_execution() {
         let shapes: Vec<u32> = (0..60).chain(0..60).collect();
         let addresses: Vec<u64> = (0..120).collect();
-        let spelled = find(&shapes, &addresses, |_| 1);
+        let mut finder = Finder::default();
+        let spelled = finder.find(&shapes, &addresses, |_| 1);
         assert_eq!(spelled.repeats, []);
-        assert_eq!((spelled.shapes, spelled.addresses), (shapes, addresses));
+        assert_eq!((&spelled.shapes, &spelled.addresses), (&shapes, &addresses));
     }
 }

@@ -30,10 +30,10 @@ impl Size {
     }
 }
 
-/// One data access of a shape, packed as `schema/trace.capnp` says.
+/// One data access of a shape: all but its address. Packed as `schema/trace.capnp` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
-pub struct DataAccess(pub u32);
+pub struct DataAccess(pub(crate) u32);
 
 impl DataAccess {
     /// Packs an access; `None` for a fetch, for no bytes and for an instruction out of range.
@@ -232,7 +232,7 @@ impl Templates {
         entry: Option<u32>,
         data: &[DataAccess],
     ) -> Result<(), String> {
-        check_shape(block, data)?;
+        check_shape(block.instructions.len(), data)?;
         let too_many = |_| "there are too many shapes".to_owned();
         let first_part = u32::try_from(self.parts.len()).map_err(too_many)?;
         let first_hole = u32::try_from(self.holes.len()).map_err(too_many)?;
@@ -286,12 +286,15 @@ impl Templates {
 
 const LINE_MASK: u64 = (1 << LINE_SHIFT) - 1;
 
-/// Checks that `data` can have been made by one execution of the block.
-fn check_shape(block: &CodeBlock, data: &[DataAccess]) -> Result<(), String> {
+/// Checks that `data` can have been made by one execution of a block of so many instructions.
+///
+/// # Errors
+/// Which rule the shape breaks.
+pub fn check_shape(instructions: usize, data: &[DataAccess]) -> Result<(), String> {
     let mut previous = 0;
     for access in data {
         let place = access.instruction();
-        if place >= block.instructions.len() {
+        if place >= instructions {
             return Err(format!(
                 "a shape has instruction {place}, which its block lacks"
             ));

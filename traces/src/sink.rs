@@ -4,7 +4,7 @@
 //! file's bytes do not depend on how the two threads take turns.
 
 use crate::Error;
-use crate::block;
+use crate::block::{Encoder, Written};
 use crate::definition::{self, EnteredBlock, WrittenShape};
 use crate::entry::{Message, message, seal};
 use crate::program::{Function, Module};
@@ -15,7 +15,7 @@ use crate::trace_capnp::{end, entry};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use zstd::bulk::Compressor;
 
@@ -48,14 +48,26 @@ enum Order {
 pub struct Sink {
     path: PathBuf,
     orders: Option<SyncSender<Order>>,
-    thread: Option<JoinHandle<std::io::Result<u64>>>,
+    thread: Option<JoinHandle<std::io::Result<Totals>>>,
+    /// Stretches that were written: a page of memory used again costs a fraction of a new one.
+    rooms: Receiver<Stretch>,
+}
+
+/// What was written in all.
+#[derive(Clone, Copy, Default)]
+pub struct Totals {
+    /// Bytes in the file.
+    pub size_bytes: u64,
+    /// Accesses, fetches included.
+    pub accesses: u64,
 }
 
 impl Sink {
     /// Starts writing to `file`, which `path` names in errors.
     pub fn start(file: File, path: PathBuf, level: i32) -> Result<Sink, Error> {
         let (orders, received) = sync_channel(4);
-        let body = move || write_all(file, level, &received);
+        let (written, rooms) = channel();
+        let body = move || write_all(file, level, &received, written);
         let thread = std::thread::Builder::new()
             .name("trace-writer".into())
             .spawn(body);
@@ -68,7 +80,13 @@ impl Sink {
             path,
             orders: Some(orders),
             thread,
+            rooms,
         })
+    }
+
+    /// An empty stretch.
+    pub fn room(&self) -> Stretch {
+        self.rooms.try_recv().unwrap_or_default()
     }
 
     /// Hands over what is to be the next entry.
@@ -91,8 +109,8 @@ impl Sink {
         self.send(Order::Flush(None))
     }
 
-    /// Ends the thread; the file's size in bytes.
-    pub fn close(&mut self) -> Result<u64, Error> {
+    /// Ends the thread.
+    pub fn close(&mut self) -> Result<Totals, Error> {
         self.orders = None;
         let outcome = match self.thread.take() {
             Some(thread) => thread.join().expect("the writing thread does not panic"),
@@ -124,14 +142,21 @@ impl Drop for Sink {
     }
 }
 
-fn write_all(file: File, level: i32, orders: &Receiver<Order>) -> std::io::Result<u64> {
+fn write_all(
+    file: File,
+    level: i32,
+    orders: &Receiver<Order>,
+    written: Sender<Stretch>,
+) -> std::io::Result<Totals> {
     let mut output = Output {
         file: BufWriter::with_capacity(1 << 20, file),
         compressor: Compressor::new(level)?,
+        encoder: Encoder::default(),
+        written,
         fetches: Vec::new(),
         sizes: Vec::new(),
         number: 0,
-        size_bytes: 0,
+        totals: Totals::default(),
     };
     for order in orders {
         match order {
@@ -144,18 +169,20 @@ fn write_all(file: File, level: i32, orders: &Receiver<Order>) -> std::io::Resul
         }
     }
     output.file.flush()?;
-    Ok(output.size_bytes)
+    Ok(output.totals)
 }
 
 struct Output {
     file: BufWriter<File>,
     compressor: Compressor<'static>,
+    encoder: Encoder,
+    written: Sender<Stretch>,
     /// Of each code block so far, the number of fetches.
     fetches: Vec<u16>,
     /// Of each shape so far.
     sizes: Vec<Size>,
     number: u32,
-    size_bytes: u64,
+    totals: Totals,
 }
 
 impl Output {
@@ -195,8 +222,15 @@ impl Output {
 
     /// Writes a stretch as one block, or as several if it touches too much for one.
     fn write_stretch(&mut self, mut stretch: Stretch) -> std::io::Result<()> {
-        match block::write(&mut self.compressor, &stretch, &self.sizes)? {
-            Some(message) => self.append(message),
+        let encoder = &mut self.encoder;
+        match encoder.write(&mut self.compressor, &stretch, &self.sizes)? {
+            Some(Written { message, touches }) => {
+                self.totals.accesses += touches;
+                stretch.clear();
+                // A writer that has no more use for it may be gone.
+                let _ = self.written.send(stretch);
+                self.append(message)
+            }
             None => {
                 let earlier = stretch.split_half(&self.sizes);
                 self.write_stretch(earlier)?;
@@ -209,7 +243,7 @@ impl Output {
         let bytes = seal(&mut message, self.number);
         self.file.write_all(&bytes)?;
         self.number += 1;
-        self.size_bytes += bytes.len() as u64;
+        self.totals.size_bytes += bytes.len() as u64;
         Ok(())
     }
 }

@@ -3,25 +3,34 @@
 use crate::shape::DataAccess;
 use crate::stretch::{Run, Stretch};
 
+/// What begins with an execution.
+pub struct Beginning {
+    /// The stamp of the run that it belongs to.
+    stamp: u64,
+    /// Whether that run begins with it.
+    begins_run: bool,
+    /// The number of the request that begins with it, if one does; 0 where it is not known.
+    request: Option<u64>,
+    /// The connection of that request; 0 where it is not known.
+    connection: u64,
+}
+
 /// An execution whose accesses are still coming in.
 pub struct Open {
     /// The code block's number.
     pub code_block: u32,
-    /// The stamp of the run that it belongs to.
-    pub stamp: u64,
-    /// Whether that run begins with it.
-    pub begins_run: bool,
-    /// The number of the request that begins with it, if one does; 0 where it is not known.
-    pub begins_request: Option<u64>,
-    /// The connection of that request; 0 where it is not known.
-    pub connection: u64,
+    /// What begins with it.
+    pub beginning: Beginning,
 }
 
 /// One thread's side of a writer.
+#[derive(Default)]
 pub struct Stream {
     /// The executions that are not written yet, without the open one.
     pub stretch: Stretch,
-    /// The thread's last execution.
+    /// The next execution belongs to the last run and request of the stretch, and none is open.
+    pub goes_on: bool,
+    /// The thread's last execution, while its accesses come one by one.
     pub open: Option<Open>,
     /// What the open execution did, without addresses.
     pub open_accesses: Vec<DataAccess>,
@@ -47,37 +56,45 @@ impl Stream {
                 thread,
                 ..Stretch::default()
             },
-            open: None,
-            open_accesses: Vec::new(),
-            open_addresses: Vec::new(),
-            last_stamp: None,
-            next_stamp: None,
-            next_request: None,
-            next_connection: 0,
-            request_ended: false,
+            ..Stream::default()
         }
     }
 
-    /// Adds the open execution, which has turned out to be of this shape.
-    pub fn append(&mut self, shape: u32, open: &Open) {
+    /// What begins with the thread's next execution; `None` before its first stamp.
+    pub fn take_beginning(&mut self) -> Option<Beginning> {
+        Some(Beginning {
+            stamp: self.last_stamp?,
+            begins_run: self.next_stamp.take().is_some(),
+            request: self.next_request.take(),
+            connection: std::mem::take(&mut self.next_connection),
+        })
+    }
+
+    /// Marks what begins with the execution that is appended next.
+    pub fn begin(&mut self, beginning: &Beginning) {
         let stretch = &mut self.stretch;
-        if let Some(number) = open.begins_request {
+        if let Some(number) = beginning.request {
             stretch.requests.push(stretch.shapes.len() as u32);
             stretch.numbers.push(number);
-            stretch.connections.push(open.connection);
+            stretch.connections.push(beginning.connection);
         }
-        if open.begins_run || stretch.runs.is_empty() {
+        if beginning.begins_run || stretch.runs.is_empty() {
             stretch.runs.push(Run {
-                stamp: open.stamp,
+                stamp: beginning.stamp,
                 executions: 0,
             });
         }
+    }
+
+    /// Adds an execution of this shape to the last run.
+    #[inline]
+    pub fn append(&mut self, shape: u32, addresses: impl Iterator<Item = u64>) {
+        let stretch = &mut self.stretch;
         if let Some(run) = stretch.runs.last_mut() {
             run.executions += 1;
         }
         stretch.shapes.push(shape);
-        stretch.addresses.append(&mut self.open_addresses);
-        self.open_accesses.clear();
+        stretch.addresses.extend(addresses);
     }
 
     /// Marks the end of a request where no other begins.
@@ -101,6 +118,14 @@ impl Stream {
             thread: self.stretch.thread,
             ..Stretch::default()
         };
+        self.goes_on = false;
         std::mem::replace(&mut self.stretch, next)
+    }
+}
+
+impl Beginning {
+    /// Whether a request begins.
+    pub fn begins_request(&self) -> bool {
+        self.request.is_some()
     }
 }

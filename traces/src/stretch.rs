@@ -31,6 +31,16 @@ pub struct Stretch {
 }
 
 impl Stretch {
+    /// Forgets all but keeps the room.
+    pub fn clear(&mut self) {
+        self.shapes.clear();
+        self.addresses.clear();
+        self.runs.clear();
+        self.requests.clear();
+        self.numbers.clear();
+        self.connections.clear();
+    }
+
     /// Takes the first half of the executions off. `sizes` are those of the shapes.
     pub fn split_half(&mut self, sizes: &[Size]) -> Stretch {
         let half = self.shapes.len() / 2;

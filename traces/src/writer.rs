@@ -3,28 +3,24 @@
 //! The writer gathers each thread's executions until a block is full, so memory stays bounded and
 //! what has been written is readable, whatever happens to the recording.
 
+mod accesses;
+mod definitions;
 mod marks;
 
 use crate::Error;
 use crate::block::{MAX_ACCESSES, MAX_EXECUTIONS};
-use crate::definition::{EnteredBlock, MAX_DEFINITIONS, MAX_DETAILS, WrittenShape};
-use crate::execution::Kind;
-use crate::program::{CodeBlock, Function, Module};
+use crate::definition::{EnteredBlock, WrittenShape};
+use crate::program::Function;
 use crate::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
-use crate::shape::{DataAccess, Interner, MAX_DATA_ACCESSES, check_code_block, fetches_of};
+use crate::shape::Interner;
 use crate::sink::{Part, Sink};
-use crate::stream::{Open, Stream};
-
+use crate::stream::Stream;
+use crate::stretch::Stretch;
 use std::path::{Path, PathBuf};
 
 /// Executions and data accesses of all threads that may wait for their blocks to fill: a bound on
 /// memory, about 256 MiB, that only a server with many busy threads reaches.
 const MAX_WAITING: usize = 1 << 25;
-
-struct Block {
-    instructions: u16,
-    fetches: u64,
-}
 
 /// Writes one trace.
 pub struct Writer {
@@ -33,8 +29,11 @@ pub struct Writer {
     executions_per_block: usize,
     modules: u32,
     functions: u32,
-    blocks: Vec<Block>,
+    /// By code block, its number of instructions.
+    instructions: Vec<u16>,
     interner: Interner,
+    /// By shape, its number of data accesses.
+    data_counts: Vec<u16>,
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
     new_shapes: Vec<WrittenShape>,
@@ -45,7 +44,6 @@ pub struct Writer {
     waiting: usize,
     executions: u64,
     data_accesses: u64,
-    fetches: u64,
     requests: u64,
 }
 
@@ -78,8 +76,9 @@ impl Writer {
             executions_per_block: options.executions_per_block.clamp(1, MAX_EXECUTIONS),
             modules: 0,
             functions: 0,
-            blocks: Vec::new(),
+            instructions: Vec::new(),
             interner: Interner::default(),
+            data_counts: Vec::new(),
             new_functions: Vec::new(),
             new_blocks: Vec::new(),
             new_shapes: Vec::new(),
@@ -88,68 +87,8 @@ impl Writer {
             waiting: 0,
             executions: 0,
             data_accesses: 0,
-            fetches: 0,
             requests: 0,
         })
-    }
-
-    /// Adds a module; its index.
-    ///
-    /// # Errors
-    /// [`Error::Unrecordable`] for a range that ends before it starts; [`Error::Write`].
-    pub fn module(&mut self, module: &Module) -> Result<u32, Error> {
-        if module.start > module.end {
-            return unrecordable(format!("{} ends before it starts", module.path));
-        }
-        self.sink.write(Part::Module(module.clone()))?;
-        self.modules += 1;
-        Ok(self.modules - 1)
-    }
-
-    /// Adds a function; its index.
-    ///
-    /// # Errors
-    /// [`Error::Unrecordable`] when its module does not exist or a text has a zero byte;
-    /// [`Error::Write`].
-    pub fn function(&mut self, function: &Function) -> Result<u32, Error> {
-        if function.module >= self.modules {
-            return unrecordable(format!("{} is in no known module", function.symbol));
-        }
-        let reason = function.unpatchable.as_deref().unwrap_or("");
-        if [&function.symbol, &function.name, reason]
-            .iter()
-            .any(|text| text.contains('\0'))
-        {
-            return unrecordable(format!("a zero byte in the name {:?}", function.symbol));
-        }
-        let text_bytes = function.symbol.len() + function.name.len() + reason.len() + 5;
-        if text_bytes > MAX_DETAILS / 2 {
-            return unrecordable(format!("a function's name of {text_bytes} bytes"));
-        }
-        self.new_details += text_bytes;
-        self.new_functions.push(function.clone());
-        self.functions += 1;
-        self.write_many_definitions()?;
-        Ok(self.functions - 1)
-    }
-
-    /// Adds a code block, and the function that it enters if it starts at one's entry; its index.
-    ///
-    /// # Errors
-    /// [`Error::Unrecordable`] when the block's instructions are none, more than 512, or not
-    /// adjacent, or the function does not exist; [`Error::Write`].
-    pub fn code_block(&mut self, block: &CodeBlock, entry: Option<u32>) -> Result<u32, Error> {
-        check_code_block(block).map_err(|problem| Error::Unrecordable { problem })?;
-        if let Some(entry) = entry.filter(|&entry| entry >= self.functions) {
-            return unrecordable(format!("there is no function {entry} to enter"));
-        }
-        self.new_blocks.push((block.clone(), entry));
-        self.blocks.push(Block {
-            instructions: block.instructions.len() as u16,
-            fetches: fetches_of(block),
-        });
-        self.write_many_definitions()?;
-        Ok(self.blocks.len() as u32 - 1)
     }
 
     /// Adds a thread; its index.
@@ -178,79 +117,33 @@ impl Writer {
         }
         stream.last_stamp = Some(stamp);
         stream.next_stamp = Some(stamp);
+        stream.goes_on = false;
         Ok(())
     }
 
-    /// Records that the thread has executed a code block.
+    /// Records that the thread has executed a code block, in this shape, with its data accesses at
+    /// these addresses.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread or code block, or the thread has no
-    /// stamp yet; [`Error::Write`].
-    pub fn execution(&mut self, thread: u32, code_block: u32) -> Result<(), Error> {
-        self.close_execution(thread)?;
-        if code_block as usize >= self.blocks.len() {
-            return unrecordable(format!("there is no code block {code_block}"));
-        }
-        if self.streams[thread as usize].request_ended {
-            self.streams[thread as usize].close_request();
-            self.write_block(thread as usize)?;
-        }
-        let stream = stream(&mut self.streams, thread)?;
-        let Some(stamp) = stream.last_stamp else {
-            return unrecordable(format!("thread {thread} has no stamp yet"));
-        };
-        let begins_run = stream.next_stamp.take().is_some();
-        let begins_request = stream.next_request.take();
-        stream.open = Some(Open {
-            code_block,
-            stamp,
-            begins_run,
-            begins_request,
-            connection: std::mem::take(&mut stream.next_connection),
-        });
-        Ok(())
-    }
-
-    /// Records a load or store of the thread's last execution, by the instruction at place
-    /// `instruction` of its code block.
-    ///
-    /// # Errors
-    /// [`Error::Unrecordable`] when the thread has executed nothing yet, the block has no such
-    /// instruction, the access is out of program order, has no bytes or is a fetch, or is one too
-    /// many (65 000 an execution).
-    pub fn data(
+    /// [`Error::Unrecordable`] when there is no such thread, the thread has no stamp yet, or there
+    /// is no such shape with so many addresses; [`Error::Write`].
+    #[inline]
+    pub fn executed(
         &mut self,
         thread: u32,
-        instruction: u16,
-        kind: Kind,
-        size_bytes: u16,
-        address: u64,
+        shape: u32,
+        addresses: impl ExactSizeIterator<Item = u64>,
     ) -> Result<(), Error> {
-        let stream = stream(&mut self.streams, thread)?;
-        let Some(open) = &stream.open else {
-            return unrecordable(format!(
-                "thread {thread} has executed nothing to own an access"
-            ));
-        };
-        if instruction >= self.blocks[open.code_block as usize].instructions {
-            return unrecordable(format!("the code block has no instruction {instruction}"));
+        let count = addresses.len();
+        let expected = self.data_counts.get(shape as usize);
+        if expected.is_none_or(|&expected| usize::from(expected) != count) {
+            return unrecordable(format!("there is no shape {shape} with {count} addresses"));
         }
-        let Some(access) = DataAccess::new(instruction, kind, size_bytes) else {
-            return unrecordable(format!(
-                "a data access of {size_bytes} bytes, kind {kind:?}"
-            ));
-        };
-        let last = stream.open_accesses.last();
-        if last.is_some_and(|last| last.instruction() > access.instruction()) {
-            return unrecordable(format!(
-                "instruction {instruction} comes out of program order"
-            ));
+        if !self.goes_on(thread, count) {
+            self.begin(thread, count)?;
         }
-        if stream.open_accesses.len() == MAX_DATA_ACCESSES {
-            return unrecordable("an execution with more than 65 000 data accesses".into());
-        }
-        stream.open_accesses.push(access);
-        stream.open_addresses.push(address);
+        self.waiting += 1 + count;
+        self.streams[thread as usize].append(shape, addresses);
         Ok(())
     }
 
@@ -296,50 +189,79 @@ impl Writer {
             executions: self.executions,
             accesses: self.data_accesses,
         })?;
-        let size_bytes = self.sink.close()?;
+        let written = self.sink.close()?;
         std::fs::rename(partial_path(&self.path), &self.path).map_err(|source| Error::Write {
             path: self.path.clone(),
             source,
         })?;
         Ok(Summary {
-            size_bytes,
+            size_bytes: written.size_bytes,
             executions: self.executions,
-            accesses: self.data_accesses + self.fetches,
+            accesses: written.accesses,
             requests: self.requests,
         })
     }
 
-    /// Moves the thread's last execution, whose accesses are now complete, into its stretch.
-    fn close_execution(&mut self, thread: u32) -> Result<(), Error> {
-        let stream = stream(&mut self.streams, thread)?;
-        let Some(open) = stream.open.take() else {
-            return Ok(());
+    /// Whether the thread's next execution, with so many data accesses, has only to be appended.
+    #[inline]
+    fn goes_on(&self, thread: u32, count: usize) -> bool {
+        let stream = self.streams.get(thread as usize);
+        stream.is_some_and(|stream| stream.goes_on && self.has_room(&stream.stretch, count))
+    }
+
+    #[inline]
+    fn has_room(&self, stretch: &Stretch, count: usize) -> bool {
+        stretch.shapes.len() < self.executions_per_block
+            && stretch.addresses.len() + count <= MAX_ACCESSES
+    }
+
+    /// Makes ready for the thread's next execution, which has so many data accesses.
+    #[cold]
+    fn begin(&mut self, thread: u32, count: usize) -> Result<(), Error> {
+        self.close_execution(thread)?;
+        self.write_ended_request(thread)?;
+        let Some(beginning) = self.streams[thread as usize].take_beginning() else {
+            return unrecordable(format!("thread {thread} has no stamp yet"));
         };
-        let (shape, new) = self.interner.number(open.code_block, &stream.open_accesses);
-        if new {
-            let accesses = stream.open_accesses.clone();
-            self.new_details += accesses.len();
-            self.new_shapes.push((open.code_block, accesses));
-        }
-        self.executions += 1;
-        self.data_accesses += stream.open_addresses.len() as u64;
-        self.fetches += self.blocks[open.code_block as usize].fetches;
-        self.requests += u64::from(open.begins_request.is_some());
-        let no_room = stream.stretch.shapes.len() == self.executions_per_block
-            || stream.stretch.addresses.len() + stream.open_addresses.len() > MAX_ACCESSES;
-        if no_room {
+        self.make_room(thread, count)?;
+        self.requests += u64::from(beginning.begins_request());
+        let stream = &mut self.streams[thread as usize];
+        stream.begin(&beginning);
+        stream.goes_on = true;
+        Ok(())
+    }
+
+    /// What follows a request that has ended, and is none of another, is in a block of its own.
+    fn write_ended_request(&mut self, thread: u32) -> Result<(), Error> {
+        let stream = stream(&mut self.streams, thread)?;
+        if stream.request_ended {
+            stream.close_request();
             self.write_block(thread as usize)?;
         }
-        let stream = &mut self.streams[thread as usize];
-        self.waiting += 1 + stream.open_addresses.len();
-        stream.append(shape, &open);
+        Ok(())
+    }
+
+    /// Makes room for an execution of the thread with so many data accesses.
+    fn make_room(&mut self, thread: u32, count: usize) -> Result<(), Error> {
+        let thread = thread as usize;
+        if !self.has_room(&self.streams[thread].stretch, count) {
+            self.write_block(thread)?;
+        }
         if self.waiting > MAX_WAITING {
             let size =
                 |stream: &Stream| stream.stretch.shapes.len() + stream.stretch.addresses.len();
             let largest = (0..self.streams.len()).max_by_key(|&thread| size(&self.streams[thread]));
             largest.map_or(Ok(()), |largest| self.write_block(largest))?;
         }
-        self.write_many_definitions()
+        let stretch = &mut self.streams[thread].stretch;
+        if stretch.shapes.capacity() == 0 {
+            let thread = stretch.thread;
+            *stretch = Stretch {
+                thread,
+                ..self.sink.room()
+            };
+        }
+        Ok(())
     }
 
     fn write_block(&mut self, thread: usize) -> Result<(), Error> {
@@ -347,42 +269,11 @@ impl Writer {
         if stretch.shapes.is_empty() && stretch.requests.is_empty() {
             return Ok(());
         }
+        self.executions += stretch.shapes.len() as u64;
+        self.data_accesses += stretch.addresses.len() as u64;
         self.waiting -= stretch.shapes.len() + stretch.addresses.len();
         self.write_definitions()?;
         self.sink.write(Part::Block(stretch))
-    }
-
-    /// Writes what is defined and not yet written, in an order in which nothing is named before it
-    /// is defined.
-    fn write_definitions(&mut self) -> Result<(), Error> {
-        self.new_details = 0;
-        if !self.new_functions.is_empty() {
-            let functions = std::mem::take(&mut self.new_functions);
-            self.sink.write(Part::Functions(functions))?;
-        }
-        if !self.new_blocks.is_empty() {
-            let blocks = std::mem::take(&mut self.new_blocks);
-            self.sink.write(Part::CodeBlocks(blocks))?;
-        }
-        if !self.new_shapes.is_empty() {
-            let shapes = std::mem::take(&mut self.new_shapes);
-            self.sink.write(Part::Shapes(shapes))?;
-        }
-        Ok(())
-    }
-
-    /// Writes definitions when there are as many as an entry should hold.
-    fn write_many_definitions(&mut self) -> Result<(), Error> {
-        let counts = [
-            self.new_functions.len(),
-            self.new_blocks.len(),
-            self.new_shapes.len(),
-        ];
-        // Each adds at most half of the most details, so that the other half is never exceeded.
-        if counts.contains(&MAX_DEFINITIONS) || self.new_details > MAX_DETAILS / 2 {
-            self.write_definitions()?;
-        }
-        Ok(())
     }
 }
 

@@ -2,8 +2,8 @@
 //! it cannot write.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Error, Function, Header, Instruction, Kind, Module, Trace, Writer,
-    WriterOptions, check, partial_path,
+    CodeBlock, DataAccess, EndReason, Error, Function, Header, Instruction, Kind, Module, Trace,
+    Writer, WriterOptions, check, partial_path,
 };
 use std::path::Path;
 
@@ -162,10 +162,20 @@ fn executions_must_have_a_place_in_the_order() {
     refused(writer.data(0, 0, Kind::Fetch, 8, 0), "Fetch");
     writer.data(0, 1, Kind::Load, 8, 0).unwrap();
     refused(writer.data(0, 0, Kind::Load, 8, 0), "out of program order");
+    let load = |instruction| DataAccess::new(instruction, Kind::Load, 8).unwrap();
+    refused(writer.shape(1, &[]), "no code block 1");
+    refused(writer.shape(0, &[load(2)]), "instruction 2");
+    refused(writer.shape(0, &[load(1), load(0)]), "program order");
+    let shape = writer.shape(0, &[load(0)]).unwrap();
+    let addresses = |count| std::iter::repeat_n(0x1000, count);
+    refused(writer.executed(0, shape, addresses(2)), "2 addresses");
+    refused(writer.executed(0, shape + 1, addresses(1)), "no shape");
+    refused(writer.executed(1, shape, addresses(1)), "no thread 1");
+    writer.executed(0, shape, addresses(1)).unwrap();
     // What was refused has left nothing behind.
     writer.finish(EndReason::ServerExited).unwrap();
     let trace = Trace::open(&path).unwrap();
-    assert_eq!((trace.execution_count(), trace.data_access_count()), (1, 1));
+    assert_eq!((trace.execution_count(), trace.data_access_count()), (2, 2));
 }
 
 #[test]

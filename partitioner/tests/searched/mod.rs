@@ -20,7 +20,12 @@ const THREADS: u32 = 3;
 
 /// Calls in any order, or round after round in nearly the same one, as servers make them.
 pub fn programs() -> impl Strategy<Value = Vec<Step>> {
-    let data = || vec((0u64..40, prop::bool::weighted(0.3)), 0..8);
+    // Here and there, or a few lines again and again.
+    let data = || {
+        let few =
+            (1u64..7).prop_flat_map(|lines| vec((0..lines, prop::bool::weighted(0.3)), 0..24));
+        prop_oneof![4 => vec((0u64..40, prop::bool::weighted(0.3)), 0..8), 1 => few]
+    };
     let any_order = vec((0..THREADS, 0..FUNCTIONS, data()), 1..60);
     let called = prop::bool::weighted(0.9);
     let ordered = vec((called, prop::bool::weighted(0.05), data()), 1..60);

@@ -8,9 +8,11 @@
 //! which depends only on the occurrences that touch lines of that residue: whoever asks about many
 //! sets of occurrences can ask residue by residue and remember the answers.
 //!
+//! Before any of that, touches on which nothing depends are left out ([`Certain`]).
 //! Of an occurrence that runs elsewhere only its stores are seen, once each. To replay all cores
 //! and read off one was rejected: it costs as many times more as there are cores.
 
+use super::certain::Certain;
 use super::prepared::Prepared;
 use super::shard::{Entry, PIECE, Shard, kind};
 use crate::contents::Contents;
@@ -84,9 +86,11 @@ impl Alone {
             let lines = shard.lines.numbers();
             core.register(lines);
             let l2_sets = lines.iter().map(|quotient| (quotient & last_set) as u32);
+            let mut certain = Certain::new(machine, prepared.residues);
+            let thin = |piece: &[Entry], kept: &mut Vec<Entry>| certain.thin(piece, lines, kept);
             Residue::new(
                 (core, l2_sets.collect()),
-                entries,
+                (entries, thin),
                 &of_pieces,
                 occurrences.len(),
             )
@@ -169,28 +173,29 @@ impl Alone {
 }
 
 impl Residue {
-    /// `of_pieces` says, round after round, which of the `occurrences` each piece belongs to.
+    /// Of each piece the entries that `thin` leaves; `of_pieces` says, round after round, which of
+    /// the `occurrences` each piece belongs to.
     fn new(
         (core, l2_sets): (World, Vec<u32>),
-        entries: &[Entry],
+        (entries, mut thin): (&[Entry], impl FnMut(&[Entry], &mut Vec<Entry>)),
         of_pieces: &[Vec<u32>],
         occurrences: usize,
     ) -> Residue {
         let mut residue = Residue {
             core,
             l2_sets,
-            entries: Vec::with_capacity(entries.len()),
+            entries: Vec::new(),
             stores: Vec::new(),
             stretches: Vec::new(),
             touched: vec![false; occurrences],
         };
         let mut pieces: Vec<(usize, u32)> = Vec::new();
-        for &entry in entries {
-            match entry & 3 == PIECE {
-                true => pieces.push(((entry >> 2) as usize, residue.entries.len() as u32)),
-                false => residue.entries.push(entry),
-            }
+        for piece in entries.chunk_by(|_, next| next & 3 != PIECE) {
+            let (&mark, touches) = piece.split_first().expect("a chunk has an entry");
+            pieces.push(((mark >> 2) as usize, residue.entries.len() as u32));
+            thin(touches, &mut residue.entries);
         }
+        residue.entries.shrink_to_fit();
         let ends = pieces.iter().skip(1).map(|&(_, start)| start);
         let ends: Vec<u32> = ends.chain([residue.entries.len() as u32]).collect();
         for of_pieces in of_pieces {

@@ -1,36 +1,70 @@
 //! A stretch of executions as a `block` entry of the file.
 
 use super::{MAX_SHAPES, MAX_TOUCHES};
-use crate::address;
+use crate::address::{Coded, Coder};
 use crate::column::{Packed, pack};
 use crate::entry::Message;
-use crate::repeats::{self, Repeat, Spelled};
+use crate::repeats::{Finder, Repeat, Spelled};
 use crate::shape::Size;
 use crate::stretch::{Run, Stretch};
 use crate::trace_capnp::entry;
-use std::collections::HashMap;
 use zstd::bulk::Compressor;
 
-/// Writes a stretch as a `block` entry; `None` when it needs more than one. `sizes` are those of
-/// the shapes.
-pub fn write(
+/// Writes stretches, with room that is used again for each.
+#[derive(Default)]
+pub struct Encoder {
+    finder: Finder,
+    places: Places,
+    coder: Coder,
+}
+
+/// A stretch as a `block` entry.
+pub struct Written {
+    /// The entry.
+    pub message: Message,
+    /// Number of accesses, fetches included.
+    pub touches: u64,
+}
+
+impl Encoder {
+    /// Writes a stretch as one entry; `None` when it needs more than one. `sizes` are those of the
+    /// shapes.
+    pub fn write(
+        &mut self,
+        compressor: &mut Compressor<'_>,
+        stretch: &Stretch,
+        sizes: &[Size],
+    ) -> std::io::Result<Option<Written>> {
+        let touches_of = |&shape: &u32| u64::from(sizes[shape as usize].touches());
+        let touches = stretch.shapes.iter().map(touches_of).sum();
+        if touches > MAX_TOUCHES as u64 {
+            return Ok(None);
+        }
+        let data_count = |shape: u32| usize::from(sizes[shape as usize].data);
+        let found = self
+            .finder
+            .find(&stretch.shapes, &stretch.addresses, data_count);
+        let places = &mut self.places;
+        places.find(&found.shapes, sizes.len(), data_count);
+        if places.numbers.len() > MAX_SHAPES {
+            return Ok(None);
+        }
+        let slot_count = places.slot_count;
+        let Some(coded) = self.coder.code(&places.slots, slot_count, &found.addresses) else {
+            return Ok(None);
+        };
+        let message = columns(compressor, stretch, found, places, coded)?;
+        Ok(Some(Written { message, touches }))
+    }
+}
+
+fn columns(
     compressor: &mut Compressor<'_>,
     stretch: &Stretch,
-    sizes: &[Size],
-) -> std::io::Result<Option<Message>> {
-    let touches_of = |&shape: &u32| u64::from(sizes[shape as usize].touches());
-    if stretch.shapes.iter().map(touches_of).sum::<u64>() > MAX_TOUCHES as u64 {
-        return Ok(None);
-    }
-    let data_count = |shape: u32| usize::from(sizes[shape as usize].data);
-    let spelled = repeats::find(&stretch.shapes, &stretch.addresses, data_count);
-    let Some(places) = Places::new(&spelled, data_count) else {
-        return Ok(None);
-    };
-    let bases = address::choose_bases(&places.slots, places.slot_count, &spelled.addresses);
-    let Some(coded) = address::code(&places.slots, &bases, &spelled.addresses) else {
-        return Ok(None);
-    };
+    found: &Spelled,
+    places: &Places,
+    coded: &Coded,
+) -> std::io::Result<Message> {
     let mut before = 0;
     let mut step = |run: &Run| run.stamp - std::mem::replace(&mut before, run.stamp);
     let steps: Vec<u64> = stretch.runs.iter().map(&mut step).collect();
@@ -40,20 +74,16 @@ pub fn write(
         let end = repeat.place + repeat.length;
         repeat.place - std::mem::replace(&mut after, end)
     };
-    let spelled_before: Vec<u32> = spelled.repeats.iter().map(&mut spelled_before).collect();
-    let repeat_lengths: Vec<u32> = spelled.repeats.iter().map(|repeat| repeat.length).collect();
-    let distances: Vec<u32> = spelled
-        .repeats
-        .iter()
-        .map(|repeat| repeat.distance)
-        .collect();
+    let spelled_before: Vec<u32> = found.repeats.iter().map(&mut spelled_before).collect();
+    let repeat_lengths: Vec<u32> = found.repeats.iter().map(|repeat| repeat.length).collect();
+    let distances: Vec<u32> = found.repeats.iter().map(|repeat| repeat.distance).collect();
     let columns = [
         pack(compressor, &steps)?,
         pack(compressor, &lengths)?,
         pack(compressor, &places.numbers)?,
         pack(compressor, &places.low)?,
         pack(compressor, &places.high)?,
-        pack(compressor, &bases)?,
+        pack(compressor, &coded.bases)?,
         pack(compressor, &coded.hows)?,
         pack(compressor, &coded.regions)?,
         pack(compressor, &coded.regions_low)?,
@@ -66,9 +96,9 @@ pub fn write(
     let counts = Counts {
         shapes: places.numbers.len() as u32,
         explicit: coded.offsets.len() as u32,
-        repeats: spelled.repeats.len() as u32,
+        repeats: found.repeats.len() as u32,
     };
-    Ok(Some(assemble(stretch, &counts, &columns)))
+    Ok(assemble(stretch, &counts, &columns))
 }
 
 /// How many there are in a block.
@@ -146,37 +176,40 @@ fn assemble(stretch: &Stretch, counts: &Counts, columns: &[Packed; 14]) -> Messa
 
 /// The shapes that are spelled out, numbered anew within the block, and the slot of each of their
 /// data accesses.
+#[derive(Default)]
 struct Places {
     numbers: Vec<u32>,
     low: Vec<u8>,
     high: Vec<u8>,
     slots: Vec<u32>,
     slot_count: usize,
+    /// By shape: 1 + its number within the block and its first slot, or 0 if it is not known yet.
+    known: Vec<(u32, u32)>,
 }
 
 impl Places {
-    fn new(spelled: &Spelled, data_count: impl Fn(u32) -> usize) -> Option<Places> {
-        let mut places = Places {
-            numbers: Vec::new(),
-            low: Vec::with_capacity(spelled.shapes.len()),
-            high: Vec::with_capacity(spelled.shapes.len()),
-            slots: Vec::with_capacity(spelled.addresses.len()),
-            slot_count: 0,
-        };
-        let mut known: HashMap<u32, (usize, usize)> = HashMap::new();
-        for &shape in &spelled.shapes {
-            let count = data_count(shape);
-            let (place, first_slot) = *known.entry(shape).or_insert_with(|| {
-                places.numbers.push(shape);
-                places.slot_count += count;
-                (places.numbers.len() - 1, places.slot_count - count)
-            });
-            places.low.push(place as u8);
-            places.high.push((place >> 8) as u8);
-            places
-                .slots
-                .extend(first_slot as u32..(first_slot + count) as u32);
+    fn find(&mut self, spelled: &[u32], shapes: usize, data_count: impl Fn(u32) -> usize) {
+        for &shape in &self.numbers {
+            self.known[shape as usize] = (0, 0);
         }
-        (places.numbers.len() <= MAX_SHAPES).then_some(places)
+        self.known.resize(shapes, (0, 0));
+        self.numbers.clear();
+        self.low.clear();
+        self.high.clear();
+        self.slots.clear();
+        self.slot_count = 0;
+        for &shape in spelled {
+            let count = data_count(shape);
+            let known = &mut self.known[shape as usize];
+            if known.0 == 0 {
+                self.numbers.push(shape);
+                *known = (self.numbers.len() as u32, self.slot_count as u32);
+                self.slot_count += count;
+            }
+            let (number, first_slot) = (known.0 - 1, known.1);
+            self.low.push(number as u8);
+            self.high.push((number >> 8) as u8);
+            self.slots.extend(first_slot..first_slot + count as u32);
+        }
     }
 }

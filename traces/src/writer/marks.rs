@@ -33,6 +33,7 @@ impl Writer {
         stream.next_request = Some(number);
         stream.next_connection = 0;
         stream.request_ended = false;
+        stream.goes_on = false;
         Ok(())
     }
 
@@ -58,6 +59,7 @@ impl Writer {
     pub fn end_request(&mut self, thread: u32) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         stream.request_ended = stream.next_request.take().is_none();
+        stream.goes_on = false;
         Ok(())
     }
 

@@ -1,0 +1,150 @@
+//! However a stream of words is cut into pieces, and however executions are cut by stamps, the
+//! same is in the trace: taking in executions as a whole equals taking in word by word.
+
+use super::*;
+use corehop_ring::{Drain, Memory, Settings, Stream};
+use corehop_traces::{Access, EndReason, Header, Request, Trace, WriterOptions};
+use proptest::prelude::*;
+
+const INSTRUCTIONS: usize = 4;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A code block and its accesses, each with what is special about it, by instruction.
+    Execution(u32, Vec<(usize, u32, bool, u64)>),
+    Stamp,
+    Request,
+    End,
+}
+
+fn execution() -> impl Strategy<Value = Step> {
+    // Few addresses, places and sizes, so that the same comes again, and sometimes does not.
+    let access = (0..INSTRUCTIONS, 2..4u32, any::<bool>(), 0..6u64);
+    let accesses = proptest::collection::vec(access, 0..7).prop_map(|mut accesses| {
+        accesses.sort();
+        accesses
+    });
+    let usual = Just(vec![(0, 3, false, 1), (1, 3, true, 2), (3, 2, false, 3)]);
+    let accesses = prop_oneof![3 => usual, 1 => accesses];
+    (0..3u32, accesses).prop_map(|(block, accesses)| Step::Execution(block, accesses))
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        12 => execution(),
+        1 => Just(Step::Stamp),
+        1 => Just(Step::Request),
+        1 => Just(Step::End),
+    ];
+    proptest::collection::vec(step, 1..80)
+}
+
+/// The words, `None` where a stamp is to be.
+fn words_of(steps: &[Step], stamped: &[bool]) -> Vec<Option<u64>> {
+    let mut words = Vec::new();
+    let mut stamped = stamped.iter().cycle();
+    for step in steps {
+        match step {
+            Step::Execution(code_block, accesses) => {
+                let code_block = *code_block;
+                words.push(Some(Event::Execution { code_block }.encode()));
+                for &(place, size_shift, store, address) in accesses {
+                    if *stamped.next().unwrap_or(&false) {
+                        words.push(None);
+                    }
+                    let shape = word::data_shape(size_shift, store);
+                    let template = word::data_template(place);
+                    words.push(Some(word::data(template, shape, address * 64)));
+                }
+            }
+            Step::Stamp => words.push(None),
+            Step::Request => words.push(Some(Event::Request(words.len() as u64 + 1).encode())),
+            Step::End => words.push(Some(Event::End.encode())),
+        }
+    }
+    words
+}
+
+/// What a replay of the trace meets, execution by execution, and the requests.
+#[derive(Debug, PartialEq)]
+struct Met {
+    executions: Vec<(Option<u32>, u32, Vec<Access>)>,
+    requests: Vec<Request>,
+}
+
+/// What is in the trace of these words, handed over whenever `cuts` says so, and at the end.
+fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    let header = Header {
+        created_by: String::new(),
+        command: Vec::new(),
+        request_at: String::new(),
+        qemu_version: String::new(),
+        architecture: String::new(),
+    };
+    let writer = Writer::create(&path, &header, &WriterOptions::default()).unwrap();
+    let mut transcript = Transcript::new(writer, Modules::new("server".as_ref()));
+    let (memory, _file) = Memory::create(&Settings::default()).unwrap();
+    for code_block in 0..3 {
+        memory
+            .send(&Message::Block {
+                code_block,
+                process: 1,
+                start: 0x1000 + u64::from(code_block) * 0x100,
+                instruction_sizes: vec![2; INSTRUCTIONS],
+            })
+            .unwrap();
+    }
+    let mut drain = Drain::new(&memory);
+    let mut stream = Stream::idle();
+    stream.begin(&memory, 1, 2).unwrap();
+    for (&word, &cut) in words.iter().zip(cuts.iter().cycle()) {
+        match word {
+            Some(word) => assert!(stream.push(word)),
+            None => stream.stamp(&memory),
+        }
+        if cut {
+            stream.publish();
+            drain.pass(&mut transcript).unwrap();
+        }
+    }
+    stream.end();
+    drain.pass(&mut transcript).unwrap();
+    let executions = transcript.progress().executions;
+    let writer = transcript.into_writer();
+    let summary = writer.finish(EndReason::ServerExited).unwrap();
+    assert_eq!(summary.executions, executions);
+    let trace = Trace::open(&path).unwrap();
+    let mut met = Met {
+        executions: Vec::new(),
+        requests: trace.requests().to_vec(),
+    };
+    let mut played = trace.executions();
+    while let Some(execution) = played.next().unwrap() {
+        let accesses = execution.accesses.to_vec();
+        met.executions
+            .push((execution.request, execution.code_block, accesses));
+    }
+    let accesses = met.executions.iter().map(|(.., all)| all.len() as u64);
+    assert_eq!(accesses.sum::<u64>(), summary.accesses);
+    assert_eq!(met.executions.len() as u64, executions);
+    met
+}
+
+proptest! {
+    #[test]
+    fn a_trace_does_not_depend_on_how_its_words_were_cut(
+        steps in steps(),
+        stamped in proptest::collection::vec(proptest::bool::weighted(0.05), 1..40),
+        cuts in proptest::collection::vec(any::<bool>(), 1..40),
+    ) {
+        let words = words_of(&steps, &stamped);
+        let word_by_word = met_in(&words, &[true]);
+        let is_execution = |step: &&Step| matches!(step, Step::Execution(..));
+        let executions = steps.iter().filter(is_execution).count();
+        prop_assert_eq!(word_by_word.executions.len(), executions);
+        prop_assert_eq!(&met_in(&words, &[false]), &word_by_word);
+        prop_assert_eq!(&met_in(&words, &cuts), &word_by_word);
+    }
+}
