@@ -8,6 +8,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(300);
+/// What a program under bare QEMU may have of memory of its own.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// How a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +90,10 @@ impl Running {
         let mut command = match mode {
             Mode::Native => Command::new(&program[0]),
             Mode::Bare => {
-                let mut command = Command::new("qemu-x86_64");
-                command.arg(&program[0]);
+                // The recorder has a limit of its own.
+                let mut command = Command::new("prlimit");
+                command.arg(format!("--data={MOST_BYTES}"));
+                command.args(["qemu-x86_64", &program[0]]);
                 command
             }
             Mode::Recording | Mode::NotChosen => {
@@ -201,14 +205,21 @@ impl Drop for Running {
     }
 }
 
-/// User and system time of a process with all its threads, those that have ended included; see
-/// proc_pid_stat(5), fields 14 and 15.
+/// User and system time of a process with all its threads, those that have ended included. The
+/// ticks of proc_pid_stat(5) are too coarse for what a program does in a few milliseconds.
 fn cpu_us(process: u32) -> Outcome<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    let (_, after_name) = stat.rsplit_once(") ").ok_or("no name in stat")?;
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let ticks = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
-    // SAFETY: sysconf takes a number and touches no memory.
-    let ticks_per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    Ok(ticks * 1e6 / ticks_per_second as f64)
+    let mut clock = 0;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: both write to the variables they are given and to nothing else.
+    let failed = unsafe {
+        libc::clock_getcpuclockid(process.cast_signed(), &raw mut clock) != 0
+            || libc::clock_gettime(clock, &raw mut time) != 0
+    };
+    match failed {
+        true => Err(format!("process {process} has ended").into()),
+        false => Ok(time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3),
+    }
 }
