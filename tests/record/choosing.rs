@@ -5,14 +5,15 @@ use crate::redis;
 use corehop_traces::{EndReason, Ending, Kind, Trace};
 use std::collections::BTreeSet;
 
-const REQUESTS: u64 = 20_000;
+/// Of either server.
+const ROWS: u64 = 200_000;
 const CELLS: u64 = 50;
 
 /// Request `n`, from 1, stores once to each cell of row `n`, in order, and to no other.
-const ROWS: &str = r#"
+const ONE_THREAD: &str = r#"
 #include <stdio.h>
-enum { REQUESTS = 20000, CELLS = 50 };
-static volatile long rows[REQUESTS + 1][CELLS];
+enum { REQUESTS = 20000, ROWS = 200000, CELLS = 50 };
+static volatile long rows[ROWS][CELLS];
 void serve(int number) {
     for (int cell = 0; cell < CELLS; cell++) rows[number][cell] = cell;
 }
@@ -24,12 +25,15 @@ int main(void) {
 }
 "#;
 
-/// Three threads, each of which stores once to each cell of the row that it draws.
+/// Three threads, each of which stores once to each cell of the row that it draws. They go on until
+/// they are killed, because the machine decides how many requests pass while instrumentation comes
+/// and goes; slowly in the end, so that no row is drawn twice.
 const THREADS: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
-enum { THREADS = 3, REQUESTS = 20000, CELLS = 50 };
-static volatile long rows[REQUESTS + THREADS + 1][CELLS];
+#include <unistd.h>
+enum { THREADS = 3, REQUESTS = 20000, ROWS = 200000, CELLS = 50 };
+static volatile long rows[ROWS][CELLS];
 static volatile long drawn;
 void serve(int number) {
     for (int cell = 0; cell < CELLS; cell++) rows[number][cell] = cell;
@@ -37,8 +41,8 @@ void serve(int number) {
 static void *work(void *nothing) {
     for (;;) {
         long number = __atomic_add_fetch(&drawn, 1, __ATOMIC_SEQ_CST);
-        serve(number);
-        if (number > REQUESTS) return nothing;
+        serve(number % ROWS);
+        if (number > REQUESTS) usleep(1000);
     }
 }
 int main(void) {
@@ -68,7 +72,7 @@ fn recorded(source: &str, choice: [&str; 6]) -> (Trace, u64) {
 /// Of each request, the cells that it stored to, as row and column.
 fn stores_by_request(trace: &Trace, rows: u64) -> Vec<Vec<(u64, u64)>> {
     let mut stores = vec![Vec::new(); trace.requests().len()];
-    let end = rows + (REQUESTS + 4) * CELLS * 8;
+    let end = rows + ROWS * CELLS * 8;
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
         // A thread that serves no requests is recorded while others' requests are.
@@ -93,7 +97,7 @@ fn whole_row(row: u64) -> Vec<(u64, u64)> {
 #[test]
 fn chosen_requests_are_recorded_whole_and_under_their_numbers() {
     let choice = ["--requests", "20", "--of", "20000", "--seed", "7"];
-    let (trace, rows) = recorded(ROWS, choice);
+    let (trace, rows) = recorded(ONE_THREAD, choice);
     let numbers: Vec<u64> = trace.requests().iter().map(|r| r.number.unwrap()).collect();
     assert_eq!(numbers.len(), 20);
     assert!(numbers.is_sorted_by(|earlier, later| earlier < later));
@@ -110,7 +114,7 @@ fn chosen_requests_are_recorded_whole_and_under_their_numbers() {
 fn the_choice_follows_from_the_seed() {
     let numbers = |seed| {
         let choice = ["--requests", "5", "--of", "300", "--seed", seed];
-        let (trace, _) = recorded(ROWS, choice);
+        let (trace, _) = recorded(ONE_THREAD, choice);
         let requests = trace.requests().iter();
         requests.map(|r| r.number.unwrap()).collect::<Vec<_>>()
     };
@@ -121,7 +125,7 @@ fn the_choice_follows_from_the_seed() {
 
 #[test]
 fn as_many_requests_are_recorded_whatever_the_threads_do() {
-    // Of half of the server's requests: what another thread's switch spoils is made up for later.
+    // What another thread's switch spoils is made up for later.
     let choice = ["--requests", "40", "--of", "10000", "--seed", "1"];
     let (trace, rows) = recorded(THREADS, choice);
     let stores = stores_by_request(&trace, rows);
