@@ -8,13 +8,13 @@ cd "$(dirname "$0")/../fuzz"
 seconds=$1
 export RUSTC_BOOTSTRAP=1
 command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
-mkdir -p corpus/trace corpus/lackey corpus/drmemtrace corpus/plan corpus/machine corpus/elf
+mkdir -p corpus/trace corpus/ring corpus/lackey corpus/drmemtrace corpus/plan corpus/machine corpus/elf
 cp seeds/small.trace corpus/trace/
 cp seeds/small.lackey corpus/lackey/
 cp seeds/small.drmemtrace corpus/drmemtrace/
 cp ../configs/machines/*.toml corpus/machine/
 cp ../plans/tests/snapshots/*.snap corpus/plan/
 cp /bin/true corpus/elf/
-for target in trace lackey drmemtrace plan machine elf; do
+for target in trace ring lackey drmemtrace plan machine elf; do
     cargo fuzz run "$target" -- -max_total_time="$seconds" -rss_limit_mb=3000
 done

@@ -42,10 +42,13 @@ impl Memory {
         let mut read = control.read.load(Ordering::Relaxed);
         while read < written {
             let first = at(read);
-            let end = read + 1 + Message::payload_words(first) as u64;
-            if end > written {
+            let words = 1 + Message::payload_words(first) as u64;
+            // More than the ring holds, or less than a message: a wild store of the server.
+            if written - read > ring.len() as u64 || words > written - read {
+                control.read.store(written, Ordering::Release);
                 break;
             }
+            let end = read + words;
             let payload: Vec<u64> = (read + 1..end).map(at).collect();
             read = end;
             control.read.store(read, Ordering::Release);

@@ -8,6 +8,7 @@
 use crate::memory::{ChunkHeader, Memory, state};
 use crate::message::Message;
 use crate::word::Event;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Who receives what is read.
@@ -28,8 +29,8 @@ pub struct Drain<'m> {
     memory: &'m Memory,
     /// Words already read of each chunk that is in use.
     consumed: Vec<u32>,
-    /// Of each stream, the sequence of the chunk to read now.
-    expected: Vec<u32>,
+    /// Of each stream, the sequence of the chunk to read now, if it is not the first.
+    expected: HashMap<u32, u32>,
 }
 
 /// Words of one stream, in its order.
@@ -96,7 +97,7 @@ impl<'m> Drain<'m> {
         Drain {
             memory,
             consumed: vec![0; memory.settings().chunks as usize],
-            expected: Vec::new(),
+            expected: HashMap::new(),
         }
     }
 
@@ -110,11 +111,8 @@ impl<'m> Drain<'m> {
         self.memory.receive(|message| sink.message(message))?;
         let mut total = 0;
         for found in found {
-            let stream = found.stream as usize;
-            if stream >= self.expected.len() {
-                self.expected.resize(stream + 1, 0);
-            }
-            if self.expected[stream] != found.sequence {
+            let expected = self.expected.get(&found.stream).copied().unwrap_or(0);
+            if expected != found.sequence {
                 continue;
             }
             total += u64::from(self.read(&found, sink)?);
@@ -157,7 +155,8 @@ impl<'m> Drain<'m> {
         *consumed = found.length;
         if found.state == state::FULL {
             *consumed = 0;
-            self.expected[found.stream as usize] += 1;
+            let next = found.sequence.wrapping_add(1);
+            self.expected.insert(found.stream, next);
             header.state.store(state::FREE, Ordering::Release);
             memory
                 .header()

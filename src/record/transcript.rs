@@ -35,11 +35,11 @@ pub struct Transcript {
     writer: Writer,
     modules: Modules,
     /// By the plugin's number.
-    blocks: Vec<Block>,
+    blocks: HashMap<u32, Block>,
     latest: Latest,
     written: HashMap<Definition, u32>,
     /// The writer's thread for each stream.
-    threads: Vec<Option<u32>>,
+    threads: HashMap<u32, u32>,
     progress: Progress,
 }
 
@@ -47,9 +47,12 @@ pub struct Transcript {
 /// met: later, but before the block's words are read, another may take its place.
 type Definition = (Option<usize>, u64, Vec<u8>);
 
+/// The plugin numbers code blocks from 0 on. A larger number is a wild store of the server's into
+/// the shared memory, and there are tables by number.
+const MOST_BLOCKS: u32 = 1 << 24;
+
 #[derive(Clone)]
 enum Block {
-    Unknown,
     Defined(Definition),
     /// The writer's number.
     Written(u32),
@@ -61,10 +64,10 @@ impl Transcript {
         Transcript {
             writer,
             modules,
-            blocks: Vec::new(),
+            blocks: HashMap::new(),
             latest: Latest::default(),
             written: HashMap::new(),
-            threads: Vec::new(),
+            threads: HashMap::new(),
             progress: Progress::default(),
         }
     }
@@ -90,15 +93,11 @@ impl Transcript {
     }
 
     fn thread(&mut self, piece: &Piece<'_>) -> Result<u32, Error> {
-        let stream = piece.stream as usize;
-        if stream >= self.threads.len() {
-            self.threads.resize(stream + 1, None);
-        }
-        if let Some(thread) = self.threads[stream] {
+        if let Some(&thread) = self.threads.get(&piece.stream) {
             return Ok(thread);
         }
         let thread = self.writer.thread(piece.process, piece.thread)?;
-        self.threads[stream] = Some(thread);
+        self.threads.insert(piece.stream, thread);
         Ok(thread)
     }
 
@@ -150,10 +149,10 @@ impl Transcript {
 
     /// The writer's number of a code block, which is written when it is first executed.
     fn code_block(&mut self, number: u32) -> Result<u32, Error> {
-        let definition = match self.blocks.get(number as usize) {
+        let definition = match self.blocks.get(&number) {
             Some(Block::Written(code_block)) => return Ok(*code_block),
             Some(Block::Defined(definition)) => definition.clone(),
-            _ => {
+            None => {
                 return Err(Error::Unrecordable {
                     problem: format!("the plugin never defined code block {number}"),
                 });
@@ -173,7 +172,7 @@ impl Transcript {
                 code_block
             }
         };
-        self.blocks[number as usize] = Block::Written(code_block);
+        self.blocks.insert(number, Block::Written(code_block));
         Ok(code_block)
     }
 
@@ -243,11 +242,10 @@ impl Sink for Transcript {
                 instruction_sizes,
             } => {
                 let module = self.modules.at(process, start);
-                let place = code_block as usize;
-                if place >= self.blocks.len() {
-                    self.blocks.resize(place + 1, Block::Unknown);
+                let definition = (module, start, instruction_sizes);
+                if code_block < MOST_BLOCKS {
+                    self.blocks.insert(code_block, Block::Defined(definition));
                 }
-                self.blocks[place] = Block::Defined((module, start, instruction_sizes));
                 Ok(())
             }
             Message::Mapping {

@@ -1,0 +1,58 @@
+//! Whatever a server's wild stores leave in the shared memory, the recorder reads on.
+//!
+//! Raw bytes would hardly ever reach beyond the header, so an input is a list of stores, each a
+//! place and a word, between which the memory is drained.
+#![no_main]
+
+use corehop_ring::{Drain, Memory, Message, Piece, Settings, Sink};
+use libfuzzer_sys::fuzz_target;
+use std::convert::Infallible;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// Counts what it receives.
+#[derive(Default)]
+struct Counter {
+    events: u64,
+    messages: u64,
+}
+
+impl Sink for Counter {
+    type Error = Infallible;
+
+    fn message(&mut self, _: Message) -> Result<(), Infallible> {
+        self.messages += 1;
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: Piece<'_>) -> Result<(), Infallible> {
+        self.events += piece.events().count() as u64;
+        Ok(())
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let settings = Settings {
+        chunk_words: 16,
+        chunks: 4,
+        control_words: 2048,
+        ..Settings::default()
+    };
+    let (memory, file) = Memory::create(&settings).expect("room");
+    let file = File::from(file);
+    let places = file.metadata().expect("a size").len() / 8;
+    let mut drain = Drain::new(&memory);
+    let mut counter = Counter::default();
+    for stores in bytes.chunks(60) {
+        for store in stores.chunks_exact(10) {
+            let (place, word) = store.split_at(2);
+            let place = u16::from_le_bytes(place.try_into().expect("two bytes"));
+            file.write_all_at(word, u64::from(place) % places * 8)
+                .expect("within the memory");
+        }
+        let Ok(words) = drain.pass(&mut counter);
+        // Four chunks of 16 words; the messages are no more than the ring has words.
+        assert!(words <= 64);
+    }
+    assert!(counter.messages <= 2048 * (1 + bytes.len() as u64 / 60));
+});
