@@ -12,6 +12,9 @@ use std::time::Duration;
 /// The most words between two stamps of a stream.
 pub const STAMP_EVERY: u32 = 1024;
 
+/// What a stream fills while a recorder that keeps up is away, and more.
+const FEW_CHUNKS: u32 = 61;
+
 /// Why a stream takes no more words: recording was stopped, or the recorder's process is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("recording has ended")]
@@ -197,10 +200,12 @@ impl<'m> Stream<'m> {
         Ok(())
     }
 
-    /// Starts looking where few others look: after the chunk numbered like the stream.
+    /// Starts looking where few others look. It is always the same place, so that a stream goes on
+    /// in chunks that were read just now, as long as the recorder keeps up: they are still in the
+    /// caches, where all chunks together are not.
     fn claim_free(&self, memory: &Memory) -> Option<u32> {
         let chunks = memory.settings().chunks;
-        let first = self.stream.wrapping_mul(7).wrapping_add(self.sequence) % chunks;
+        let first = self.stream.wrapping_mul(FEW_CHUNKS) % chunks;
         let claimed = (first..chunks).chain(0..first).find(|&chunk| {
             let state = &memory.chunk(chunk).state;
             state.load(Ordering::Relaxed) == state::FREE

@@ -76,8 +76,6 @@ const MOST_NOTES: usize = 1 << 18;
 /// Finds repeats, with room that is used again for each block.
 #[derive(Default)]
 pub struct Finder {
-    /// By execution, where its addresses begin; and where all end.
-    begins: Vec<u32>,
     /// By some bits of a window's hash, 1 + the place of the last such window noted, or 0.
     notes: Vec<u32>,
     spelled: Spelled,
@@ -85,20 +83,8 @@ pub struct Finder {
 
 impl Finder {
     /// Finds the repeats among executions, which have shape numbers `shapes` and data accesses at
-    /// `addresses`, as many an execution as `data_count` says of its shape.
-    pub fn find(
-        &mut self,
-        shapes: &[u32],
-        addresses: &[u64],
-        data_count: impl Fn(u32) -> usize,
-    ) -> &Spelled {
-        let ends = shapes.iter().scan(0, |end, &shape| {
-            *end += data_count(shape) as u32;
-            Some(*end)
-        });
-        self.begins.clear();
-        self.begins.push(0);
-        self.begins.extend(ends);
+    /// `addresses`; `begins` says where those of each begin, and where all end.
+    pub fn find(&mut self, shapes: &[u32], addresses: &[u64], begins: &[u32]) -> &Spelled {
         let most_notes = shapes.len().next_power_of_two().clamp(2, MOST_NOTES);
         self.notes.clear();
         self.notes.resize(most_notes, 0);
@@ -107,7 +93,7 @@ impl Finder {
         let executions = Executions {
             shapes,
             addresses,
-            begins: &self.begins,
+            begins,
         };
         find(&executions, &mut self.notes, spelled);
         spelled
@@ -219,9 +205,11 @@ impl Executions<'_> {
         (&self.shapes[places], &self.addresses[addresses])
     }
 
-    /// Whether `count` executions from `place` on are there, and those from `earlier` on.
+    /// Whether `count` executions from `place` on are there, and those from `earlier` on. The first
+    /// shape is looked at before all else, because it tells most of those that are not.
     fn same(&self, earlier: usize, place: usize, count: usize) -> bool {
         place + count <= self.shapes.len()
+            && self.shapes[earlier] == self.shapes[place]
             && self.of(earlier..earlier + count) == self.of(place..place + count)
     }
 
@@ -231,22 +219,28 @@ impl Executions<'_> {
         (1..=most.min(earlier)).take_while(same).count()
     }
 
-    /// How many executions from `place` on are those from `earlier` on: always twice as many at a
-    /// time as long as they are, then always half as many.
+    /// How many executions from `place` on are those from `earlier` on: looks at twice as many at a
+    /// time while all are, since shapes go on being the same for long after addresses do not.
     fn same_after(&self, earlier: usize, place: usize) -> usize {
-        let (mut count, mut step) = (0, 1);
-        let same = |count, step| self.same(earlier + count, place + count, step);
-        while same(count, step) {
-            count += step;
+        let (mut count, mut step) = (0, WINDOW);
+        loop {
+            let here = place + count;
+            let most = step.min(self.shapes.len() - here);
+            let (shapes, addresses) = self.of(here..here + most);
+            let (earlier_shapes, earlier_addresses) =
+                self.of(earlier + count..earlier + count + most);
+            let same_shapes = same_values(shapes, earlier_shapes);
+            // As many addresses have the same places in both; what follows may be another shape's.
+            let same_addresses = same_values(addresses, earlier_addresses) as u32;
+            let first = self.begins[here];
+            let ends = &self.begins[here + 1..=here + same_shapes];
+            let same = ends.partition_point(|end| end - first <= same_addresses);
+            count += same;
+            if same < most || most < step {
+                return count;
+            }
             step *= 2;
         }
-        while step > 1 {
-            step /= 2;
-            if same(count, step) {
-                count += step;
-            }
-        }
-        count
     }
 
     fn spell(&self, places: Range<usize>, spelled: &mut Spelled) {
@@ -254,6 +248,18 @@ impl Executions<'_> {
         spelled.shapes.extend_from_slice(shapes);
         spelled.addresses.extend_from_slice(addresses);
     }
+}
+
+/// How many values at the beginning of both are the same.
+fn same_values<T: PartialEq>(values: &[T], others: &[T]) -> usize {
+    const TOGETHER: usize = 8;
+    let (eights, _) = values.as_chunks::<TOGETHER>();
+    let (other_eights, _) = others.as_chunks::<TOGETHER>();
+    let same = |(eight, other): &(&[T; TOGETHER], &[T; TOGETHER])| eight == other;
+    let eights = eights.iter().zip(other_eights).take_while(same).count();
+    let whole = eights * TOGETHER;
+    let rest = values[whole..].iter().zip(&others[whole..]);
+    whole + rest.take_while(|(value, other)| value == other).count()
 }
 
 #[cfg(test)]
@@ -264,7 +270,8 @@ mod tests {
     fn find_in(shapes: &[u32]) -> Spelled {
         let addresses: Vec<u64> = shapes.iter().map(|&shape| u64::from(shape) * 8).collect();
         let mut finder = Finder::default();
-        finder.find(shapes, &addresses, |_| 1);
+        let begins: Vec<u32> = (0..=shapes.len() as u32).collect();
+        finder.find(shapes, &addresses, &begins);
         finder.spelled
     }
 
@@ -351,7 +358,8 @@ mod tests {
         let shapes: Vec<u32> = (0..60).chain(0..60).collect();
         let addresses: Vec<u64> = (0..120).collect();
         let mut finder = Finder::default();
-        let spelled = finder.find(&shapes, &addresses, |_| 1);
+        let begins: Vec<u32> = (0..=120).collect();
+        let spelled = finder.find(&shapes, &addresses, &begins);
         assert_eq!(spelled.repeats, []);
         assert_eq!((&spelled.shapes, &spelled.addresses), (&shapes, &addresses));
     }

@@ -13,6 +13,8 @@ use zstd::bulk::Compressor;
 /// Writes stretches, with room that is used again for each.
 #[derive(Default)]
 pub struct Encoder {
+    /// By execution, where its addresses begin; and where all end.
+    begins: Vec<u32>,
     finder: Finder,
     places: Places,
     coder: Coder,
@@ -35,15 +37,14 @@ impl Encoder {
         stretch: &Stretch,
         sizes: &[Size],
     ) -> std::io::Result<Option<Written>> {
-        let touches_of = |&shape: &u32| u64::from(sizes[shape as usize].touches());
-        let touches = stretch.shapes.iter().map(touches_of).sum();
+        let touches = self.measure(&stretch.shapes, sizes);
         if touches > MAX_TOUCHES as u64 {
             return Ok(None);
         }
         let data_count = |shape: u32| usize::from(sizes[shape as usize].data);
         let found = self
             .finder
-            .find(&stretch.shapes, &stretch.addresses, data_count);
+            .find(&stretch.shapes, &stretch.addresses, &self.begins);
         let places = &mut self.places;
         places.find(&found.shapes, sizes.len(), data_count);
         if places.numbers.len() > MAX_SHAPES {
@@ -55,6 +56,20 @@ impl Encoder {
         };
         let message = columns(compressor, stretch, found, places, coded)?;
         Ok(Some(Written { message, touches }))
+    }
+
+    /// Finds where each execution's addresses begin; the number of accesses, fetches included.
+    fn measure(&mut self, shapes: &[u32], sizes: &[Size]) -> u64 {
+        self.begins.clear();
+        self.begins.resize(shapes.len() + 1, 0);
+        let (mut end, mut touches) = (0, 0);
+        for (begin, &shape) in self.begins[1..].iter_mut().zip(shapes) {
+            let size = sizes[shape as usize];
+            end += u32::from(size.data);
+            touches += u64::from(size.touches());
+            *begin = end;
+        }
+        touches
     }
 }
 
