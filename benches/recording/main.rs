@@ -57,7 +57,7 @@ fn main() -> Outcome<()> {
         figures.insert("redis".into(), measure(&subject, &tools, rounds)?);
     }
     if is_whole && wanted("mariadbd") {
-        let subject = Mariadb::prepare(&tools, 60)?;
+        let subject = Mariadb::prepare(&tools, 30)?;
         figures.insert("mariadbd".into(), measure(&subject, &tools, rounds)?);
     }
     if wanted("sqlite3") {

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -325,6 +326,52 @@ fn the_other_side_opens_what_one_side_made() {
     other.set_loaded();
     assert!(memory.is_loaded() && !memory.recorder_is_gone());
 }
+
+/// Counts words alone: numbers of streams may be anything.
+struct Count(u64);
+
+impl Sink for Count {
+    type Error = Infallible;
+
+    fn message(&mut self, _: Message) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: Piece<'_>) -> Result<(), Infallible> {
+        self.0 += piece.words().iter().len() as u64;
+        Ok(())
+    }
+}
+
+#[test]
+fn whatever_a_servers_wild_store_overwrites_the_reader_goes_on() {
+    let settings = Settings {
+        control_words: 2048,
+        ..small(2, 16)
+    };
+    let places = std::fs::File::from(Memory::create(&settings).unwrap().1);
+    let places = places.metadata().unwrap().len() / 8;
+    for (place, word) in (0..places).flat_map(|place| WILD.map(|word| (place, word))) {
+        let (memory, file) = Memory::create(&settings).unwrap();
+        let mut stream = Stream::idle();
+        stream.begin(&memory, 1, 2).unwrap();
+        stream.push(Event::Execution { code_block: 7 }.encode());
+        stream.publish();
+        memory.send(&Message::Trouble("none".into())).unwrap();
+        std::fs::File::from(file)
+            .write_all_at(&word.to_le_bytes(), place * 8)
+            .unwrap();
+        let mut count = Count(0);
+        let mut drain = Drain::new(&memory);
+        for _ in 0..2 {
+            let Ok(words) = drain.pass(&mut count);
+            assert!(words <= 32, "{words} words after {word:#x} at {place}");
+        }
+        assert!(count.0 <= 32);
+    }
+}
+
+const WILD: [u64; 4] = [0, u32::MAX as u64, 1 << 63, u64::MAX];
 
 #[test]
 fn a_file_that_no_recorder_made_is_refused() {
