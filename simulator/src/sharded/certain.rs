@@ -65,7 +65,9 @@ struct Recent {
 impl Certain {
     /// On all of `machines`, for lines of one of so many residues.
     pub fn new(machines: &[&Machine], residues: u64) -> Certain {
-        let caches = machines.iter().map(|machine| Caches::new(machine, residues));
+        let caches = machines
+            .iter()
+            .map(|machine| Caches::new(machine, residues));
         Certain {
             machines: caches.collect(),
             certain: Vec::new(),
@@ -80,7 +82,8 @@ impl Certain {
         for caches in &mut self.machines {
             caches.begin_piece();
             for (touch, &entry) in (1..).zip(piece) {
-                if let Some(certain) = caches.touch(touch, entry, quotients[(entry >> 2) as usize]) {
+                if let Some(certain) = caches.touch(touch, entry, quotients[(entry >> 2) as usize])
+                {
                     self.certain[certain as usize - 1] += 1;
                 }
             }
@@ -307,7 +310,10 @@ mod tests {
             assert_eq!(thinned(&[&machine], &too_large), too_large);
         }
         let machine = small(Inclusion::NonInclusive, Policy::Fifo);
-        assert_eq!(thinned(&[&machine], &rounds(3, &[0, 1])), rounds(3, &[0, 1]));
+        assert_eq!(
+            thinned(&[&machine], &rounds(3, &[0, 1])),
+            rounds(3, &[0, 1])
+        );
     }
 
     #[test]

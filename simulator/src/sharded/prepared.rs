@@ -2,8 +2,8 @@
 //!
 //! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
 //! plans or machines reads it once. Of what condensing leaves, nothing depends on the touches that
-//! are certain to hit in these machines' L1s ([`Certain`]), and they are left out too. XX of the
-//! accesses of a recorded mariadbd are left, at four bytes each.
+//! are certain to hit in these machines' L1s ([`Certain`]), and they are left out too. A sixth of
+//! the accesses of a recorded mariadbd are left, at four bytes each.
 
 use super::certain::Certain;
 use super::condense::Piece;
