@@ -8,7 +8,9 @@ cd "$(dirname "$0")/../fuzz"
 seconds=$1
 export RUSTC_BOOTSTRAP=1
 command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
-mkdir -p corpus/trace corpus/ring corpus/lackey corpus/drmemtrace corpus/plan corpus/machine corpus/elf
+for corpus in trace ring lackey drmemtrace plan machine elf; do
+    mkdir -p "corpus/$corpus"
+done
 cp seeds/small.trace corpus/trace/
 cp seeds/small.lackey corpus/lackey/
 cp seeds/small.drmemtrace corpus/drmemtrace/

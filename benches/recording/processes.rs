@@ -182,10 +182,10 @@ impl Running {
         Ok([cpu_us(self.server)?, recorder])
     }
 
-    /// Ends the program; the trace, where all was recorded.
+    /// Ends the program; the trace, where all was recorded. mariadbd takes no notice of SIGINT.
     pub fn end(mut self) -> Outcome<Option<PathBuf>> {
         // SAFETY: kill takes two numbers and touches no memory.
-        unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGINT) };
+        unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGTERM) };
         let status = self.child.wait()?;
         if self.mode != Mode::Recording {
             return Ok(None);
