@@ -42,36 +42,16 @@ pub fn machines(sweep: &Sweep) -> Picture {
         };
         bar("cold", "one core", rows[0].misses()[0], "");
         for row in rows {
-            let saved = change_between(row.baseline.l2.misses, row.split.l2.misses);
-            let [before, after] = row.misses();
+            let [_, after] = row.misses();
             bar(
                 "own",
                 &format!("{} cores", row.cores),
                 after,
-                &format!(" ({saved})"),
+                &format!(" ({})", saved(row)),
             );
-            let even = row.break_even_hop_cycles.filter(|even| *even > 0.0);
-            table.row([
-                machine.clone(),
-                row.cores.to_string(),
-                format!("{before:.2}"),
-                format!("{after:.2}"),
-                saved,
-                format!("{:.2}", row.hops as f64 / row.requests as f64),
-                even.map_or("none".into(), |cycles| format!("{cycles:.0}")),
-                change_between(row.baseline.cycles, row.split.cycles),
-            ]);
+            table.row(numbers(row));
         }
-        let ratio = |row: &&Row| row.misses()[1] / row.misses()[0].max(1.0);
-        let fewest = rows.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-        best.extend(
-            fewest
-                .filter(|row| row.split.l2.misses < row.baseline.l2.misses)
-                .map(|row| {
-                    let saved = change_between(row.baseline.l2.misses, row.split.l2.misses);
-                    format!("{machine} {saved} on {} cores", row.cores)
-                }),
-        );
+        best.extend(fewest(rows));
     }
     Picture {
         name: "sweep".into(),
@@ -88,4 +68,39 @@ pub fn machines(sweep: &Sweep) -> Picture {
         drawing,
         table,
     }
+}
+
+/// A row of the table.
+fn numbers(row: &Row) -> [String; 8] {
+    let [before, after] = row.misses();
+    let even = row.break_even_hop_cycles.filter(|even| *even > 0.0);
+    [
+        row.machine.clone(),
+        row.cores.to_string(),
+        format!("{before:.2}"),
+        format!("{after:.2}"),
+        saved(row),
+        format!("{:.2}", row.hops as f64 / row.requests as f64),
+        even.map_or("none".into(), |cycles| format!("{cycles:.0}")),
+        change_between(row.baseline.cycles, row.split.cycles),
+    ]
+}
+
+fn saved(row: &Row) -> String {
+    change_between(row.baseline.l2.misses, row.split.l2.misses)
+}
+
+/// On how many cores a machine misses least, in words; nothing where splitting only adds misses.
+fn fewest(rows: &[Row]) -> Option<String> {
+    let ratio = |row: &Row| row.split.l2.misses as f64 / row.baseline.l2.misses.max(1) as f64;
+    let best = rows
+        .iter()
+        .filter(|row| row.split.l2.misses < row.baseline.l2.misses)
+        .min_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
+    Some(format!(
+        "{} {} on {} cores",
+        best.machine,
+        saved(best),
+        best.cores
+    ))
 }
