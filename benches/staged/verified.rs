@@ -3,7 +3,7 @@
 //! Here the original is the delegated program without hops: every session is a thread that runs
 //! both phases wherever the scheduler puts it. The rounds of such a program differ by half on a
 //! virtual machine, so that a gain of a fifth would need hundreds of them. It is therefore asked
-//! where the gain is large: lines that one core writes and the other reads, in an L2 that holds all.
+//! where the gain is large: an L2 holds all, and what is lost are lines that the other core writes.
 
 use crate::Point;
 use crate::patched::{Outcome, PLAN, Program};
