@@ -93,7 +93,8 @@ pub struct Arguments {
     /// not, but the report says what it would do; or wherever that is better.
     #[arg(long, value_enum, default_value_t = Returns::Tell)]
     returns: Returns,
-    /// Stop looking after so many seconds and keep the best so far, as Ctrl-C does.
+    /// Stop looking after so many seconds and keep the best so far, as Ctrl-C does. A sweep makes
+    /// several searches, as does --fewer where fewer cores do as well: each has so long.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<Duration>,
     /// Keep what the search learns in this file every ten seconds and at its end; with the same

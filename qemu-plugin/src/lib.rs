@@ -13,6 +13,7 @@
 
 mod connections;
 mod fork;
+mod instruction;
 mod mappings;
 mod phase;
 mod shapes;

@@ -5,13 +5,14 @@
 //! falling through: then the marker starts another one, so that a request always begins with a code
 //! block.
 
+use crate::instruction::{Bytes, is_atomic, no_op_number};
 use crate::mappings::Mappings;
 use crate::phase::Phase;
 use crate::{plugin, stale, vcpu};
-use corehop_ring::{Message, NO_OP, Off, RequestMarker, word};
+use corehop_ring::{Message, Off, RequestMarker, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
-    qemu_plugin_insn_data, qemu_plugin_insn_size, qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
+    qemu_plugin_insn_size, qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
     qemu_plugin_register_vcpu_insn_exec_cb, qemu_plugin_register_vcpu_mem_cb,
     qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb, qemu_plugin_tb_get_insn,
     qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
@@ -211,59 +212,4 @@ impl Block {
             }
         }
     }
-}
-
-/// The bytes of an instruction, of which there are at most 15 (Intel SDM volume 2, 2.3.11).
-struct Bytes {
-    bytes: [u8; 15],
-    count: usize,
-}
-
-impl Bytes {
-    fn of(instruction: *mut qemu_plugin_insn) -> Bytes {
-        let mut bytes = [0; 15];
-        // SAFETY: the handle is valid while the translation callback runs.
-        let count = unsafe { qemu_plugin_insn_size(instruction) }.min(bytes.len());
-        // SAFETY: QEMU gives as many bytes as it says, and no more than are asked for are copied.
-        #[cfg(not(feature = "api-v4"))]
-        unsafe {
-            let data = qemu_plugin_insn_data(instruction).cast();
-            std::ptr::copy_nonoverlapping(data, bytes.as_mut_ptr(), count);
-        }
-        // SAFETY: the bytes are this function's, as many as it says.
-        #[cfg(feature = "api-v4")]
-        let count = unsafe { qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), count) };
-        Bytes { bytes, count }
-    }
-}
-
-impl std::ops::Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.bytes[..self.count]
-    }
-}
-
-/// The number of a no-op that marks a request (`include/corehop.h`).
-fn no_op_number(bytes: &[u8]) -> Option<u16> {
-    let [0x0f, 0x1f, 0x84, 0x00, low, high, upper @ ..] = bytes else {
-        return None;
-    };
-    (*upper == NO_OP.to_le_bytes()).then(|| u16::from_le_bytes([*low, *high]))
-}
-
-/// True for an atomic read-modify-write, which is recorded as its store alone: the LOCK prefix, or
-/// XCHG with memory, which locks without it (Intel SDM volume 2, LOCK and XCHG).
-pub(crate) fn is_atomic(bytes: &[u8]) -> bool {
-    const LOCK: u8 = 0xf0;
-    let legacy = [
-        LOCK, 0xf2, 0xf3, 0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65,
-    ];
-    let opcode = bytes
-        .iter()
-        .position(|byte| !legacy.contains(byte) && byte & 0xf0 != 0x40)
-        .unwrap_or(bytes.len());
-    let (prefixes, rest) = bytes.split_at(opcode);
-    prefixes.contains(&LOCK) || matches!(rest, [0x86 | 0x87, modrm, ..] if modrm >> 6 != 3)
 }

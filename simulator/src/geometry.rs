@@ -135,7 +135,8 @@ impl Geometry {
     }
 }
 
-fn levels(machine: &Machine) -> Vec<Level> {
+/// Its caches' levels, from the L1I on.
+pub(crate) fn levels(machine: &Machine) -> Vec<Level> {
     let private = [machine.l1i, machine.l1d, machine.l2];
     private.into_iter().chain(machine.l3).collect()
 }

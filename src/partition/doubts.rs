@@ -55,7 +55,7 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     lines.extend(runner_up(report).map(|said| ("runner-up", said)));
     let judged = &report.outcome.judged;
-    if judged.order.len() > 1 {
+    if judged.order.len() > 1 && !report.outcome.ranking.in_full {
         let order = judged
             .order
             .iter()

@@ -84,7 +84,11 @@ pub fn verdict(report: &Report<'_>) -> String {
         Some(ratio) if ratio >= 1.0 => {
             format!("splitting does not pay here: {} {name}", change(ratio))
         }
-        Some(ratio) => format!("{} {name} on requests not searched", change(ratio)),
+        Some(ratio) => {
+            let requests = held_out.requests;
+            let are = if requests == 1 { "request" } else { "requests" };
+            format!("{} {name} on {requests} {are} not searched", change(ratio))
+        }
     }
 }
 
@@ -111,7 +115,7 @@ fn how(ranking: &Ranking) -> &'static str {
 /// What is known of the splits that were not evaluated.
 fn proof(ranking: &Ranking, objective: Objective) -> String {
     // Where the ranking is by something else than the objective, the proof is of that.
-    let by = match objective.is_ranked_as_it_is() {
+    let by = match ranking.in_full || objective.is_ranked_as_it_is() {
         true => String::new(),
         false => format!(", by {}", objective.ranked_by()),
     };

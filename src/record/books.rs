@@ -3,7 +3,7 @@
 //! A server may fork, and its workers be in sessions of their own, so its processes are found as
 //! the children of its threads, and so on. One that has ended is in the books of who waited for it.
 
-use std::fmt::Display;
+use procfs::process::{Process, Status};
 use std::time::Duration;
 
 /// What the processes of a server take together.
@@ -19,11 +19,11 @@ pub struct Taken {
 /// What a process takes, and all that it has started; nothing once it has ended.
 pub fn of(process: u32) -> Taken {
     let mut taken = Taken {
-        resident_bytes: status_bytes(process, "VmRSS:"),
+        resident_bytes: resident_bytes(process),
         cpu: cpu(process),
     };
     for descendant in descendants(process) {
-        taken.resident_bytes += status_bytes(descendant, "RssAnon:");
+        taken.resident_bytes += status_bytes(descendant, |status| status.rssanon);
         taken.cpu += cpu(descendant);
     }
     taken
@@ -31,45 +31,36 @@ pub fn of(process: u32) -> Taken {
 
 /// A process's resident memory; 0 once it has ended.
 pub fn resident_bytes(process: u32) -> u64 {
-    status_bytes(process, "VmRSS:")
+    status_bytes(process, |status| status.vmrss)
 }
 
-fn read(process: u32, file: impl Display) -> String {
-    std::fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default()
+fn open(process: u32) -> Option<Process> {
+    Process::new(process.try_into().ok()?).ok()
 }
 
-fn status_bytes(process: u32, name: &str) -> u64 {
-    let status = read(process, "status");
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
-    kibibytes.unwrap_or(0u64) * 1024
+fn status_bytes(process: u32, kibibytes: impl Fn(&Status) -> Option<u64>) -> u64 {
+    let status = open(process).and_then(|process| process.status().ok());
+    status.as_ref().and_then(kibibytes).unwrap_or(0) * 1024
 }
 
-/// Time of a process and of those that it has waited for: fields 14 to 17 of proc_pid_stat(5), the
-/// first two of which come after a name that may hold anything.
+/// Time of a process and of those that it has waited for.
 fn cpu(process: u32) -> Duration {
-    let stat = read(process, "stat");
-    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
-    let ticks = fields.split(' ').skip(11).take(4);
-    let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
-    let per_second = rustix::param::clock_ticks_per_second().max(1);
-    Duration::from_millis(ticks * 1000 / per_second)
+    let Some(stat) = open(process).and_then(|process| process.stat().ok()) else {
+        return Duration::ZERO;
+    };
+    let waited_for = (stat.cutime + stat.cstime).max(0).cast_unsigned();
+    let ticks = stat.utime + stat.stime + waited_for;
+    Duration::from_millis(ticks * 1000 / procfs::ticks_per_second())
 }
 
 fn descendants(process: u32) -> Vec<u32> {
     let mut found = Vec::new();
     let mut parents = vec![process];
     while let Some(parent) = parents.pop() {
-        let Ok(threads) = std::fs::read_dir(format!("/proc/{parent}/task")) else {
-            continue;
-        };
-        for thread in threads.flatten() {
-            let children = read(
-                parent,
-                format!("task/{}/children", thread.file_name().display()),
-            );
-            let children = children.split_whitespace().flat_map(str::parse::<u32>);
-            parents.extend(children.clone());
+        let tasks = open(parent).and_then(|process| process.tasks().ok());
+        for task in tasks.into_iter().flatten().flatten() {
+            let children = task.children().unwrap_or_default();
+            parents.extend(&children);
             found.extend(children);
         }
     }

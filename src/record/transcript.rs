@@ -115,9 +115,7 @@ impl Transcript {
         if let Some((shape, forms)) = self.latest.of(number) {
             let (data, rest) = words.split_at(forms.len());
             if ends_execution(rest) && data.iter().map(word::form).eq(forms.iter().copied()) {
-                self.progress.data_accesses += forms.len() as u64;
-                let addresses = data.iter().map(word::address);
-                self.writer.executed(thread, shape, addresses)?;
+                self.executed(thread, shape, data)?;
                 return Ok(rest);
             }
         }
@@ -139,13 +137,19 @@ impl Transcript {
             self.writer.execution(thread, code_block)?;
             return Ok(words);
         }
-        self.progress.data_accesses += count as u64;
         let accesses: Vec<DataAccess> = data.iter().filter_map(access_of).collect();
         let shape = self.writer.shape(code_block, &accesses)?;
         self.latest.set(number, shape, data.iter().map(word::form));
-        let addresses = data.iter().map(word::address);
-        self.writer.executed(thread, shape, addresses)?;
+        self.executed(thread, shape, data)?;
         Ok(rest)
+    }
+
+    /// Writes an execution of a shape that the writer knows, from the words of its accesses.
+    #[inline]
+    fn executed(&mut self, thread: u32, shape: u32, data: Words<'_>) -> Result<(), Error> {
+        let addresses = data.iter().map(word::address);
+        self.progress.data_accesses += addresses.len() as u64;
+        self.writer.executed(thread, shape, addresses)
     }
 
     /// The writer's number of a code block, which is written when it is first executed.
@@ -193,9 +197,8 @@ impl Transcript {
                 size_shift,
                 store,
             } => {
-                let kind = if store { Kind::Store } else { Kind::Load };
                 self.progress.data_accesses += 1;
-                let size_bytes = 1 << size_shift;
+                let (kind, size_bytes) = kind_and_size_bytes(store, size_shift);
                 self.writer
                     .data(thread, instruction, kind, size_bytes, address)?;
             }
@@ -227,8 +230,13 @@ fn access_of(word: u64) -> Option<DataAccess> {
     else {
         return None;
     };
+    let (kind, size_bytes) = kind_and_size_bytes(store, size_shift);
+    DataAccess::new(instruction, kind, size_bytes)
+}
+
+fn kind_and_size_bytes(store: bool, size_shift: u8) -> (Kind, u16) {
     let kind = if store { Kind::Store } else { Kind::Load };
-    DataAccess::new(instruction, kind, 1 << size_shift)
+    (kind, 1 << size_shift)
 }
 
 impl Sink for Transcript {

@@ -1,6 +1,6 @@
 //! Requests chosen while the server runs are recorded whole, under their numbers, and no others.
 
-use crate::recording::{Recording, compile, connect, free_port};
+use crate::recording::{Recording, compile};
 use crate::redis;
 use corehop_traces::{EndReason, Ending, Kind, Trace};
 use std::collections::BTreeSet;
@@ -135,10 +135,8 @@ fn as_many_requests_are_recorded_whatever_the_threads_do() {
 
 #[test]
 fn of_redis_commands_those_chosen_are_recorded() {
-    let port = free_port();
     let choice = ["--requests", "5", "--of", "1000", "--seed", "3"];
-    let mut recording = redis::start(&choice, port);
-    let stream = connect(&recording, port);
+    let (mut recording, stream) = redis::serving(&choice);
     redis::send_commands(&stream, 1001);
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 5);

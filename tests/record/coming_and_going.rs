@@ -60,9 +60,7 @@ fn a_library_in_the_place_of_another_is_told_from_it() {
 void serve(void) { call("./one", "in_one"); call("./two", "in_two"); }
 int main(void) { for (int i = 0; i < 3; i++) serve(); return 0; }
 "#;
-    compile(folder.path(), "server", &format!("{CALLS}{serve}"), &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of_in(folder, &format!("{CALLS}{serve}"));
     assert_both_at_one_address(&recording.trace());
 }
 
@@ -91,9 +89,7 @@ int main(void) {
     return 0;
 }
 "#;
-    compile(folder.path(), "server", &format!("{CALLS}{serve}"), &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of_in(folder, &format!("{CALLS}{serve}"));
     let trace = recording.trace();
     assert_both_at_one_address(&trace);
     assert_eq!(trace.requests().len(), 40);
@@ -118,10 +114,7 @@ int main(void) { for (int i = 1; i <= 5; i++) serve(i); return 0; }
 
 #[test]
 fn code_that_is_made_at_run_time_is_recorded_outside_all_modules() {
-    let folder = tempfile::tempdir().unwrap();
-    compile(folder.path(), "server", MADE, &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of(MADE);
     let trace = recording.trace();
     let mut executions = trace.executions();
     let mut requests = Vec::new();
@@ -156,10 +149,7 @@ int main(void) {
 
 #[test]
 fn threads_that_come_and_go_end_their_requests() {
-    let folder = tempfile::tempdir().unwrap();
-    compile(folder.path(), "server", THREADS, &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of(THREADS);
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 40);
     assert!(trace.requests().iter().all(|request| request.complete));

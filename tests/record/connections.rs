@@ -2,7 +2,7 @@
 //! event loops, threads and processes.
 
 use crate::recording::{Recording, compile, connect, free_port, send};
-use crate::redis::send_commands;
+use crate::redis::{self, send_commands};
 use corehop_traces::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -33,18 +33,13 @@ fn told(recording: &Recording) -> String {
 #[test]
 fn an_event_loop_on_one_thread_redis() {
     let port = free_port();
-    let number = port.to_string();
-    let mut arguments = vec!["--request-at", "syscalls", "--", "redis-server"];
-    arguments.extend(["--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]);
-    arguments.extend(["--port", &number]);
-    let mut recording = Recording::start_in(tempfile::tempdir().unwrap(), arguments);
+    let folder = tempfile::tempdir().unwrap();
+    let mut recording = redis::start_in(folder, "syscalls", &[], port);
     let streams = [(); 3].map(|()| connect(&recording, port));
     for (stream, count) in streams.iter().zip([20, 30, 40]) {
         send_commands(stream, count);
     }
-    (&mut &streams[0])
-        .write_all(b"SHUTDOWN NOSAVE\r\n")
-        .unwrap();
+    redis::shut_down(&streams[0]);
     let trace = recording.trace();
     assert_eq!(by_connection(&trace), [21, 30, 40]);
     assert_eq!(
@@ -81,13 +76,11 @@ fn event_loops_on_several_threads_memcached() {
 #[test]
 fn requests_that_begin_at_a_function_have_connections_too() {
     let port = free_port();
-    let mut recording = crate::redis::start(&[], port);
+    let mut recording = redis::start(&[], port);
     let streams = [(); 2].map(|()| connect(&recording, port));
     send_commands(&streams[1], 5);
     send_commands(&streams[0], 7);
-    (&mut &streams[0])
-        .write_all(b"SHUTDOWN NOSAVE\r\n")
-        .unwrap();
+    redis::shut_down(&streams[0]);
     assert_eq!(by_connection(&recording.trace()), [8, 5]);
 }
 

@@ -3,7 +3,6 @@
 use crate::recording::{Recording, compile, connect, free_port, is_running, send};
 use crate::redis;
 use corehop_traces::{EndReason, Ending, Kind, Rule, Trace, partial_path};
-use std::io::Write;
 
 fn open(recording: &Recording) -> Trace {
     Trace::open(&recording.path()).unwrap()
@@ -11,9 +10,7 @@ fn open(recording: &Recording) -> Trace {
 
 #[test]
 fn a_killed_server_leaves_every_request_it_had_answered() {
-    let port = free_port();
-    let mut recording = redis::start(&[], port);
-    let stream = connect(&recording, port);
+    let (mut recording, stream) = redis::serving(&[]);
     redis::send_commands(&stream, 30);
     send(recording.server(), libc::SIGKILL);
     assert_eq!(recording.finish().code(), Some(7));
@@ -27,9 +24,7 @@ fn a_killed_server_leaves_every_request_it_had_answered() {
 #[test]
 fn an_interrupt_ends_recording_and_server_and_keeps_the_trace() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        let port = free_port();
-        let mut recording = redis::start(&["--requests", "1000000"], port);
-        let stream = connect(&recording, port);
+        let (mut recording, stream) = redis::serving(&["--requests", "1000000"]);
         redis::send_commands(&stream, 30);
         let server = recording.server();
         recording.signal(signal);
@@ -43,9 +38,7 @@ fn an_interrupt_ends_recording_and_server_and_keeps_the_trace() {
 
 #[test]
 fn an_interrupt_before_any_request_leaves_nothing() {
-    let port = free_port();
-    let mut recording = redis::start(&[], port);
-    connect(&recording, port);
+    let (mut recording, _) = redis::serving(&[]);
     let server = recording.server();
     recording.signal(libc::SIGINT);
     assert_eq!(recording.finish().code(), Some(130));
@@ -61,10 +54,7 @@ fn a_second_interrupt_kills_a_server_that_will_not_end() {
 void serve(void) { usleep(1000); if (write(1, "!", 1) != 1) _exit(1); }
 int main(void) { signal(SIGTERM, SIG_IGN); for (;;) serve(); }
 "#;
-    let folder = tempfile::tempdir().unwrap();
-    compile(folder.path(), "server", source, &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of(source);
     recording.wait_for("a request", || {
         recording.stdout().contains("!!").then_some(())
     });
@@ -80,24 +70,20 @@ int main(void) { signal(SIGTERM, SIG_IGN); for (;;) serve(); }
 
 #[test]
 fn the_server_outlives_a_killed_recorder() {
-    let port = free_port();
-    let mut recording = redis::start(&[], port);
-    let stream = connect(&recording, port);
+    let (mut recording, stream) = redis::serving(&[]);
     redis::send_commands(&stream, 30);
     let server = recording.server();
     recording.signal(libc::SIGKILL);
     recording.finish();
     // More than the shared memory holds, so that it would wait if it still wrote.
     redis::send_commands(&stream, 6000);
-    (&mut &stream).write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
+    redis::shut_down(&stream);
     recording.wait_for("the server to end", || (!is_running(server)).then_some(()));
 }
 
 #[test]
 fn the_last_request_need_not_be_followed_by_another() {
-    let port = free_port();
-    let mut recording = redis::start(&["--requests", "20"], port);
-    let stream = connect(&recording, port);
+    let (mut recording, stream) = redis::serving(&["--requests", "20"]);
     redis::send_commands(&stream, 20);
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 20);
@@ -140,16 +126,12 @@ fn a_full_disk_ends_the_recording_with_a_message_and_the_server_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/dev/full", folder.path().join("trace.partial")).unwrap();
     let port = free_port();
-    let mut recording = redis::start_in(folder, &[], port);
+    let mut recording = redis::start_in(folder, "processCommand", &[], port);
     let stream = connect(&recording, port);
     redis::send_commands(&stream, 30);
-    recording.wait_for("the message", || {
-        let said = recording.stderr();
-        said.contains("recording has stopped, and the server goes on")
-            .then_some(())
-    });
+    wait_until_it_says_that_it_has_stopped(&recording);
     redis::send_commands(&stream, 300);
-    (&mut &stream).write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
+    redis::shut_down(&stream);
     assert_eq!(recording.finish().code(), Some(4));
     let said = recording.stderr();
     assert!(said.contains("No space left on device"), "{said}");
@@ -171,9 +153,7 @@ fn limit_files(process: u32, bytes: u64) {
 
 #[test]
 fn a_limit_on_file_sizes_ends_the_recording_with_a_message_and_the_server_goes_on() {
-    let port = free_port();
-    let mut recording = redis::start(&[], port);
-    let stream = connect(&recording, port);
+    let (mut recording, stream) = redis::serving(&[]);
     redis::send_commands(&stream, 30);
     let partial = partial_path(&recording.path());
     recording.wait_for("the requests", || {
@@ -182,18 +162,14 @@ fn a_limit_on_file_sizes_ends_the_recording_with_a_message_and_the_server_goes_o
     let written = std::fs::metadata(&partial).unwrap().len();
     limit_files(recording.id(), written + 100);
     redis::send_commands(&stream, 30);
-    recording.wait_for("the message", || {
-        let said = recording.stderr();
-        said.contains("recording has stopped, and the server goes on")
-            .then_some(())
-    });
+    wait_until_it_says_that_it_has_stopped(&recording);
     // The server itself has the limit's signal as it was: not ignored.
     let status = std::fs::read_to_string(format!("/proc/{}/status", recording.server())).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap();
     assert_eq!(ignored >> (libc::SIGXFSZ - 1) & 1, 0);
     redis::send_commands(&stream, 300);
-    (&mut &stream).write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
+    redis::shut_down(&stream);
     assert_eq!(recording.finish().code(), Some(4));
     let said = recording.stderr();
     assert!(said.contains("File too large"), "{said}");
@@ -248,10 +224,7 @@ int main(void) {
 
 #[test]
 fn killing_both_loses_nothing_that_was_recorded_some_time_before() {
-    let folder = tempfile::tempdir().unwrap();
-    compile(folder.path(), "server", RESTS, &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of(RESTS);
     let partial = partial_path(&recording.path());
     recording.wait_for("all requests in the file", || {
         let trace = Trace::open(&partial).ok()?;
@@ -291,10 +264,7 @@ int main(void) {
 
 #[test]
 fn a_recorder_that_falls_behind_holds_the_server_up_and_loses_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    compile(folder.path(), "server", STORES, &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of(STORES);
     let said = recording.wait_for("the server", || {
         let said = recording.stdout();
         said.ends_with('\n').then_some(said)
@@ -326,4 +296,12 @@ fn assert_only_logs_are_left(recording: &Recording) {
         .collect();
     left.sort();
     assert_eq!(left, ["stderr", "stdout"]);
+}
+
+fn wait_until_it_says_that_it_has_stopped(recording: &Recording) {
+    recording.wait_for("the message", || {
+        let said = recording.stderr();
+        said.contains("recording has stopped, and the server goes on")
+            .then_some(())
+    });
 }

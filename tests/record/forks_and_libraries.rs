@@ -29,10 +29,7 @@ int main(void) {
 
 #[test]
 fn each_process_writes_its_own_requests() {
-    let folder = tempfile::tempdir().unwrap();
-    compile(folder.path(), "server", FORKS, &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of(FORKS);
     let trace = recording.trace();
     let threads = trace.threads();
     let mut counts: Vec<usize> = (0..threads.len() as u32)
@@ -69,9 +66,7 @@ fn a_library_opened_while_recording_is_a_module() {
     let folder = tempfile::tempdir().unwrap();
     let library = compile(folder.path(), "lib,rary.so", LIBRARY, &["-shared", "-fPIC"]);
     let library = library.canonicalize().unwrap();
-    compile(folder.path(), "server", LOADS, &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of_in(folder, LOADS);
     let trace = recording.trace();
     let modules = trace.modules();
     let module = modules

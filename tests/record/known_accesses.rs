@@ -1,6 +1,6 @@
 //! A server whose every access is known: what is in the trace is what it did, to the byte.
 
-use crate::recording::{Recording, compile};
+use crate::recording::Recording;
 use corehop_traces::{Access, Kind, Trace};
 
 const THREADS: usize = 3;
@@ -52,10 +52,7 @@ struct Places {
 
 /// Records a server that prints addresses, and reads those.
 fn recorded_from(source: &str) -> (Trace, Vec<u64>) {
-    let folder = tempfile::tempdir().unwrap();
-    compile(folder.path(), "server", source, &[]);
-    let arguments = ["--request-at", "serve", "--", "./server"];
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = Recording::of(source);
     let trace = recording.trace();
     let printed = recording.stdout();
     let places = printed.split_whitespace();

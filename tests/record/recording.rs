@@ -40,6 +40,17 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// Starts recording a program of this C source, whose requests begin where `serve` is entered.
+    pub fn of(source: &str) -> Recording {
+        Recording::of_in(tempfile::tempdir().unwrap(), source)
+    }
+
+    /// The same, in a folder that was prepared.
+    pub fn of_in(folder: TempDir, source: &str) -> Recording {
+        compile(folder.path(), "server", source, &[]);
+        Recording::start_in(folder, ["--request-at", "serve", "--", "./server"])
+    }
+
     /// Starts `corehop record -o trace ARGUMENTS` in a folder that was prepared.
     pub fn start_in<'a>(
         folder: TempDir,

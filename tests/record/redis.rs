@@ -17,21 +17,32 @@ const SERVER: [&str; 7] = [
 ];
 
 pub fn start(arguments: &[&str], port: u16) -> Recording {
-    start_in(tempfile::tempdir().unwrap(), arguments, port)
+    let folder = tempfile::tempdir().unwrap();
+    start_in(folder, "processCommand", arguments, port)
 }
 
-/// The same, in a folder that was prepared.
-pub fn start_in(folder: TempDir, arguments: &[&str], port: u16) -> Recording {
+/// The same in a folder that was prepared, with requests that begin where it is said.
+pub fn start_in(folder: TempDir, marker: &str, arguments: &[&str], port: u16) -> Recording {
     let port = port.to_string();
-    let server = ["--request-at", "processCommand"];
-    let mut all: Vec<&str> = server
-        .into_iter()
-        .chain(arguments.iter().copied())
-        .collect();
+    let mut all = vec!["--request-at", marker];
+    all.extend(arguments);
     all.extend(["--", "redis-server"]);
     all.extend(SERVER);
     all.push(&port);
     Recording::start_in(folder, all)
+}
+
+/// One that serves, and a connection to it.
+pub fn serving(arguments: &[&str]) -> (Recording, TcpStream) {
+    let port = free_port();
+    let recording = start(arguments, port);
+    let stream = connect(&recording, port);
+    (recording, stream)
+}
+
+/// Ends it, which is a command too.
+pub fn shut_down(mut stream: &TcpStream) {
+    stream.write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
 }
 
 /// Sends commands one by one, each after the answer to the one before.
@@ -61,9 +72,7 @@ pub fn entries(trace: &Trace, symbol: &str) -> u64 {
 
 #[test]
 fn as_many_requests_are_recorded_as_were_asked_for() {
-    let port = free_port();
-    let mut recording = start(&["--requests", "50"], port);
-    let stream = connect(&recording, port);
+    let (mut recording, stream) = serving(&["--requests", "50"]);
     send_commands(&stream, 51);
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 50);
@@ -84,9 +93,7 @@ fn every_command_sent_is_a_request() {
     for stream in &streams {
         send_commands(stream, 20);
     }
-    (&mut &streams[0])
-        .write_all(b"SHUTDOWN NOSAVE\r\n")
-        .unwrap();
+    shut_down(&streams[0]);
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 61);
     assert_eq!(entries(&trace, "processCommand"), 61);
@@ -98,9 +105,7 @@ fn every_command_sent_is_a_request() {
 
 #[test]
 fn the_trace_names_the_binaries_that_ran_and_their_functions() {
-    let port = free_port();
-    let mut recording = start(&["--requests", "10"], port);
-    let stream = connect(&recording, port);
+    let (mut recording, stream) = serving(&["--requests", "10"]);
     send_commands(&stream, 11);
     let trace = recording.trace();
     let server = std::fs::canonicalize("/usr/bin/redis-server").unwrap();
@@ -149,13 +154,11 @@ fn the_trace_names_the_binaries_that_ran_and_their_functions() {
 
 #[test]
 fn the_server_runs_on_unrecorded_when_it_may() {
-    let port = free_port();
-    let mut recording = start(&["--requests", "5", "--keep-running"], port);
-    let stream = connect(&recording, port);
+    let (mut recording, stream) = serving(&["--requests", "5", "--keep-running"]);
     send_commands(&stream, 6);
     recording.wait_for("the trace", || recording.path().exists().then_some(()));
     send_commands(&stream, 500);
-    (&mut &stream).write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
+    shut_down(&stream);
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 5);
 }

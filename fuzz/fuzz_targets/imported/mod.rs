@@ -8,13 +8,7 @@ use corehop_traces::{Header, Trace, Writer, WriterOptions, check};
 pub fn sound(import: impl FnOnce(Writer) -> Result<Imported, Error>) -> Option<Trace> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("trace");
-    let header = Header {
-        created_by: String::new(),
-        command: Vec::new(),
-        request_at: String::new(),
-        qemu_version: String::new(),
-        architecture: String::new(),
-    };
+    let header = Header::default();
     let writer = Writer::create(&path, &header, &WriterOptions::default()).expect("room");
     import(writer).ok()?;
     assert!(check(&path).expect("a readable trace").sound());

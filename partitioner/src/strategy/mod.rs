@@ -86,6 +86,9 @@ pub struct Ranking {
     pub floor: u64,
     /// Whether the search was stopped before its end.
     pub stopped: bool,
+    /// Whether every split was replayed in full, as where cores share an L2: then it is ranked by the
+    /// objective itself.
+    pub in_full: bool,
     /// For splits drawn at random: with 99 % confidence at most this share of all is better.
     pub better_share: Option<f64>,
 }
@@ -165,6 +168,7 @@ pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
     search.progress.end();
     let better_share = (strategy == Strategy::Random).then(|| random::better_share(run.evaluated));
     Ranking {
+        in_full: run.evaluator.is_in_full(),
         best: run.best.into_iter().collect(),
         evaluated: run.evaluated,
         strategy,

@@ -8,11 +8,9 @@
 //! which depends only on the occurrences that touch lines of that residue: whoever asks about many
 //! sets of occurrences can ask residue by residue and remember the answers.
 //!
-//! Before any of that, touches on which nothing depends are left out ([`Certain`]).
 //! Of an occurrence that runs elsewhere only its stores are seen, once each. To replay all cores
 //! and read off one was rejected: it costs as many times more as there are cores.
 
-use super::certain::Certain;
 use super::prepared::Prepared;
 use super::shard::{Entry, PIECE, Shard, kind};
 use crate::contents::Contents;
@@ -86,11 +84,9 @@ impl Alone {
             let lines = shard.lines.numbers();
             core.register(lines);
             let l2_sets = lines.iter().map(|quotient| (quotient & last_set) as u32);
-            let mut certain = Certain::new(machine, prepared.residues);
-            let thin = |piece: &[Entry], kept: &mut Vec<Entry>| certain.thin(piece, lines, kept);
             Residue::new(
                 (core, l2_sets.collect()),
-                (entries, thin),
+                entries,
                 &of_pieces,
                 occurrences.len(),
             )
@@ -173,11 +169,10 @@ impl Alone {
 }
 
 impl Residue {
-    /// Of each piece the entries that `thin` leaves; `of_pieces` says, round after round, which of
-    /// the `occurrences` each piece belongs to.
+    /// `of_pieces` says, round after round, which of the `occurrences` each piece belongs to.
     fn new(
         (core, l2_sets): (World, Vec<u32>),
-        (entries, mut thin): (&[Entry], impl FnMut(&[Entry], &mut Vec<Entry>)),
+        entries: &[Entry],
         of_pieces: &[Vec<u32>],
         occurrences: usize,
     ) -> Residue {
@@ -193,7 +188,7 @@ impl Residue {
         for piece in entries.chunk_by(|_, next| next & 3 != PIECE) {
             let (&mark, touches) = piece.split_first().expect("a chunk has an entry");
             pieces.push(((mark >> 2) as usize, residue.entries.len() as u32));
-            thin(touches, &mut residue.entries);
+            residue.entries.extend(touches);
         }
         residue.entries.shrink_to_fit();
         let ends = pieces.iter().skip(1).map(|&(_, start)| start);

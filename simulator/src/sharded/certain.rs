@@ -1,15 +1,16 @@
-//! Touches of a piece that a core need not go through, because nothing depends on them.
+//! Touches of a piece that need not be simulated, because nothing depends on them.
 //!
-//! In a piece nobody but its thread touches the core's caches. So a line that an LRU cache of W
-//! ways has stays there while fewer than W others of its set are touched, and is not the oldest in
-//! that time: of three touches of it, first and last so close, the one between hits, and no line
-//! makes room otherwise, nor is the order after the last another, if it is left out. An L2 that
-//! includes the L1s may take a line from them only when it is filled, which touches certain to hit
-//! never do; so between first and last every other touch in the line's set of the L2 must be one of
-//! those. A line's first store in a piece stays, for it may take the line from other cores.
+//! In a piece nobody but its thread touches any cache. So a line that an LRU cache of W ways has
+//! stays there while fewer than W others of its set are touched, and is not the oldest in that
+//! time: of three touches of it, first and last so close, the one between hits, and no line makes
+//! room otherwise, nor is the order after the last another, if it is left out. A larger cache that
+//! includes the L1s may take a line from them, and one that hands its victims to an exclusive L3
+//! lets others find it there, but only when it is filled, which touches certain to hit never do; so
+//! between first and last every other touch in the line's set of such a cache must be one of those.
+//! A line's first store in a piece stays, for it may take the line from other cores.
 //!
-//! More than half of what condensing leaves goes, mostly of loops. To simulate the L1s once for all
-//! sets of occurrences was rejected: what a piece finds there depends on what ran before.
+//! More than a third of what condensing leaves goes, mostly of loops. To simulate the L1s once for
+//! all plans was rejected: what a piece finds there depends on what ran before on its core.
 
 use super::shard::{Entry, kind};
 use crate::machine::{Inclusion, Level, Machine, Policy};
@@ -19,24 +20,33 @@ use corehop_traces::Kind;
 #[path = "../../tests/random/mod.rs"]
 mod random;
 
-/// Leaves out such touches, piece by piece, for a machine's cores that share no cache.
+/// Leaves out such touches, piece by piece, for some machines.
 pub(super) struct Certain {
-    l1s: [FirstLevel; 2],
-    /// Number of sets of the L2 less one, where it includes the L1s.
-    last_l2_set: Option<u64>,
-    /// By set of the L2, the last touch that may have filled it, counted from 1.
-    filled: Vec<u32>,
-    /// By touch.
-    is_kept: Vec<bool>,
+    machines: Vec<Caches>,
+    /// By touch, on how many machines it is certain to hit.
+    certain: Vec<usize>,
 }
 
-/// The L1I or the L1D, in one residue.
+/// A machine's, in one residue, as far as they matter.
+struct Caches {
+    l1s: [FirstLevel; 2],
+    larger: Vec<Larger>,
+}
+
+/// The L1I or the L1D.
 struct FirstLevel {
     /// None where the policy is another than LRU: then nothing is certain.
     ways: usize,
     last_set: u64,
     /// By set, the lines touched last, the last one first.
     recent: Vec<Vec<Recent>>,
+}
+
+/// A cache that changes what the L1s have, or may do, when it is filled.
+struct Larger {
+    last_set: u64,
+    /// By set, the last touch that may have filled it, counted from 1.
+    filled: Vec<u32>,
 }
 
 /// A line touched in the piece at hand. Touches are counted from 1.
@@ -53,40 +63,70 @@ struct Recent {
 }
 
 impl Certain {
-    /// Of `machine`, for lines of one of so many residues.
-    pub fn new(machine: &Machine, residues: u64) -> Certain {
-        let l2_sets = machine.l2.sets() / residues;
-        let is_inclusive = machine.l2.inclusion == Inclusion::Inclusive;
+    /// On all of `machines`, for lines of one of so many residues.
+    pub fn new(machines: &[&Machine], residues: u64) -> Certain {
+        let caches = machines
+            .iter()
+            .map(|machine| Caches::new(machine, residues));
         Certain {
-            l1s: [&machine.l1i, &machine.l1d].map(|level| FirstLevel::new(level, residues)),
-            last_l2_set: is_inclusive.then_some(l2_sets - 1),
-            filled: vec![0; l2_sets as usize],
-            is_kept: Vec::new(),
+            machines: caches.collect(),
+            certain: Vec::new(),
         }
     }
 
     /// Appends the touches of `piece` to `kept` that something depends on. `quotients` are those of
     /// the lines' numbers, by line.
     pub fn thin(&mut self, piece: &[Entry], quotients: &[u64], kept: &mut Vec<Entry>) {
-        self.is_kept.clear();
-        self.is_kept.resize(piece.len(), true);
-        self.filled.fill(0);
+        self.certain.clear();
+        self.certain.resize(piece.len(), 0);
+        for caches in &mut self.machines {
+            caches.begin_piece();
+            for (touch, &entry) in (1..).zip(piece) {
+                if let Some(certain) = caches.touch(touch, entry, quotients[(entry >> 2) as usize])
+                {
+                    self.certain[certain as usize - 1] += 1;
+                }
+            }
+        }
+        let touches = piece.iter().zip(&self.certain);
+        let machines = self.machines.len();
+        kept.extend(touches.filter_map(|(&entry, &certain)| (certain < machines).then_some(entry)));
+    }
+}
+
+impl Caches {
+    fn new(machine: &Machine, residues: u64) -> Caches {
+        let l3_is = |inclusion| machine.l3.is_some_and(|l3| l3.inclusion == inclusion);
+        let l2_matters =
+            machine.l2.inclusion == Inclusion::Inclusive || l3_is(Inclusion::Exclusive);
+        let l2 = l2_matters.then_some(machine.l2.sets());
+        let l3 = machine.l3.map(|l3| l3.sets());
+        // Of lines that share a set of the cache with more sets, all share one of the other's.
+        let l3 = l3.filter(|&l3| l3_is(Inclusion::Inclusive) && l2.is_none_or(|l2| l3 < l2));
+        let larger = [l2, l3].into_iter().flatten();
+        let larger = larger.map(|sets| Larger::new(sets / residues)).collect();
+        Caches {
+            l1s: [&machine.l1i, &machine.l1d].map(|level| FirstLevel::new(level, residues)),
+            larger,
+        }
+    }
+
+    fn begin_piece(&mut self) {
+        for larger in &mut self.larger {
+            larger.filled.fill(0);
+        }
         for l1 in &mut self.l1s {
             l1.recent.iter_mut().for_each(Vec::clear);
         }
-        for (touch, &entry) in (1..).zip(piece) {
-            self.touch(touch, entry, quotients[(entry >> 2) as usize]);
-        }
-        let touches = piece.iter().zip(&self.is_kept);
-        kept.extend(touches.filter_map(|(&entry, &is_kept)| is_kept.then_some(entry)));
     }
 
-    fn touch(&mut self, touch: u32, entry: Entry, quotient: u64) {
+    /// Takes in a touch; an earlier one that is now known to go, if there is one.
+    fn touch(&mut self, touch: u32, entry: Entry, quotient: u64) -> Option<u32> {
         let (line, kind) = (entry >> 2, kind(entry));
         let l1 = &mut self.l1s[usize::from(kind != Kind::Fetch)];
         let recent = &mut l1.recent[(quotient & l1.last_set) as usize];
-        let l2_set = self.last_l2_set.map(|last| (quotient & last) as usize);
-        let filled = l2_set.map_or(0, |set| self.filled[set]);
+        let filled = self.larger.iter().map(|larger| larger.filled(quotient));
+        let filled = filled.max().unwrap_or(0);
         let found = recent.iter().position(|recent| recent.line == line);
         let found = found.map(|place| recent.remove(place));
         let stays = |since: u32| {
@@ -101,12 +141,12 @@ impl Certain {
             is_pending: false,
             is_stored: is_store,
         };
-        let mut hits = false;
+        let (mut hits, mut gone) = (false, None);
         if let Some(before) = found {
             let mut anchor = before.anchor;
             if before.is_pending {
                 match stays(anchor) {
-                    true => self.is_kept[before.last as usize - 1] = false,
+                    true => gone = Some(before.last),
                     false => anchor = before.last,
                 }
             }
@@ -117,11 +157,31 @@ impl Certain {
                 next.is_pending = true;
             }
         }
-        if let (false, Some(set)) = (hits, l2_set) {
-            self.filled[set] = touch;
+        if !hits {
+            for larger in &mut self.larger {
+                larger.fill(quotient, touch);
+            }
         }
         recent.insert(0, next);
         recent.truncate(l1.ways + 1);
+        gone
+    }
+}
+
+impl Larger {
+    fn new(sets: u64) -> Larger {
+        Larger {
+            last_set: sets - 1,
+            filled: vec![0; sets as usize],
+        }
+    }
+
+    fn filled(&self, quotient: u64) -> u32 {
+        self.filled[(quotient & self.last_set) as usize]
+    }
+
+    fn fill(&mut self, quotient: u64, touch: u32) {
+        self.filled[(quotient & self.last_set) as usize] = touch;
     }
 }
 
@@ -162,37 +222,25 @@ mod tests {
             })
     }
 
-    /// One core of a machine whose cores share nothing.
-    fn private(machine: Machine) -> Machine {
-        let mut machine = Machine {
-            l3: None,
-            ..machine
-        };
-        let levels = [&mut machine.l1i, &mut machine.l1d, &mut machine.l2];
-        levels.into_iter().for_each(|level| level.shared_by = 1);
-        machine
-    }
+    /// A touch, and whether another core makes it.
+    type Touches = Vec<(Entry, bool)>;
 
-    fn thinned(machine: &Machine, piece: &[Entry]) -> Vec<Entry> {
+    fn thinned(machines: &[&Machine], piece: &[Entry]) -> Vec<Entry> {
         let quotients: Vec<u64> = (0..LINES.into()).collect();
         let mut kept = Vec::new();
-        Certain::new(machine, 1).thin(piece, &quotients, &mut kept);
+        Certain::new(machines, 1).thin(piece, &quotients, &mut kept);
         kept
     }
 
-    /// What is counted of pieces, between which every third line is stored to elsewhere.
-    fn tally(machine: &Machine, pieces: [&[Entry]; 3]) -> Tally {
-        let mut world = World::new(&Geometry::new(machine, 1, 1));
+    /// What is counted by core when these touches are made one after the other.
+    fn tally(machine: &Machine, touches: &Touches) -> Vec<Tally> {
+        let mut world = World::new(&Geometry::new(machine, machine.cores.min(2), 1));
         world.register(&(0..LINES.into()).collect::<Vec<u64>>());
-        for (number, piece) in (0..).zip(pieces) {
-            for &entry in piece {
-                world.access(0, kind(entry), entry >> 2, &mut ());
-            }
-            (0..LINES)
-                .filter(|line| line % 3 == number)
-                .for_each(|line| world.store_elsewhere(line));
+        for &(entry, other) in touches {
+            let core = usize::from(other && machine.cores > 1);
+            world.access(core, kind(entry), entry >> 2, &mut ());
         }
-        world.tally()[0].clone()
+        world.tally().to_vec()
     }
 
     proptest! {
@@ -203,13 +251,22 @@ mod tests {
 
         #[test]
         fn whatever_ran_before_and_after_nothing_depends_on_what_is_left_out(
-            machine in machines(),
+            machine in machines(), another in machines(),
             before in touches(60), piece in touches(60), after in touches(60),
+            others in vec(any::<bool>(), 120),
         ) {
-            let machine = private(machine);
-            let kept = thinned(&machine, &piece);
-            let whole = tally(&machine, [&before, &piece, &after]);
-            prop_assert_eq!(tally(&machine, [&before, &kept, &after]), whole);
+            let with = |piece: &[Entry]| -> Touches {
+                let [before, after] = [&before, &after].map(|some| some.iter().copied());
+                let (first, last) = others.split_at(60);
+                let piece = piece.iter().map(|&entry| (entry, false));
+                let before = before.zip(first.iter().copied());
+                before.chain(piece).chain(after.zip(last.iter().copied())).collect()
+            };
+            let whole = tally(&machine, &with(&piece));
+            let kept = thinned(&[&machine], &piece);
+            prop_assert_eq!(&tally(&machine, &with(&kept)), &whole);
+            let for_both = thinned(&[&machine, &another], &piece);
+            prop_assert_eq!(&tally(&machine, &with(&for_both)), &whole);
         }
     }
 
@@ -246,21 +303,24 @@ mod tests {
         for inclusion in [Inclusion::Inclusive, Inclusion::NonInclusive] {
             let machine = small(inclusion, Policy::Lru);
             assert_eq!(
-                thinned(&machine, &rounds(10, &[0, 1, 2, 3])),
+                thinned(&[&machine], &rounds(10, &[0, 1, 2, 3])),
                 rounds(2, &[0, 1, 2, 3])
             );
             let too_large = rounds(10, &[0, 1, 2, 3, 4]);
-            assert_eq!(thinned(&machine, &too_large), too_large);
+            assert_eq!(thinned(&[&machine], &too_large), too_large);
         }
         let machine = small(Inclusion::NonInclusive, Policy::Fifo);
-        assert_eq!(thinned(&machine, &rounds(3, &[0, 1])), rounds(3, &[0, 1]));
+        assert_eq!(
+            thinned(&[&machine], &rounds(3, &[0, 1])),
+            rounds(3, &[0, 1])
+        );
     }
 
     #[test]
     fn where_the_l2_may_be_filled_meanwhile_a_line_may_have_gone() {
         // Line 4 shares its set of the L2 with line 0.
         let piece = [rounds(2, &[0, 1]), rounds(1, &[4]), rounds(2, &[0, 1])].concat();
-        let kept = |inclusion| thinned(&small(inclusion, Policy::Lru), &piece);
+        let kept = |inclusion| thinned(&[&small(inclusion, Policy::Lru)], &piece);
         let doubtful = rounds(1, &[0, 1, 0, 4, 0, 0, 1]);
         assert_eq!(kept(Inclusion::Inclusive), doubtful);
         assert_eq!(kept(Inclusion::NonInclusive), rounds(1, &[0, 1, 4, 0, 1]));
@@ -271,7 +331,7 @@ mod tests {
         let of = |kinds: [Kind; 6]| kinds.map(|kind| kind as u32).to_vec();
         let machine = small(Inclusion::Inclusive, Policy::Lru);
         let (load, store) = (Kind::Load, Kind::Store);
-        let kept = thinned(&machine, &of([load, load, store, load, store, load]));
+        let kept = thinned(&[&machine], &of([load, load, store, load, store, load]));
         assert_eq!(kept, [load, store, load].map(|kind| kind as u32));
     }
 }

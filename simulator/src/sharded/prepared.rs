@@ -1,19 +1,21 @@
 //! A trace made ready to be replayed many times: condensed, sharded, and in memory.
 //!
 //! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
-//! plans or machines reads it once. A quarter of the touches of a recorded mariadbd are left, at
-//! four bytes each.
+//! plans or machines reads it once. Of what condensing leaves, nothing depends on the touches that
+//! are certain to hit in these machines' L1s ([`Certain`]), and they are left out too. A sixth of
+//! the accesses of a recorded mariadbd are left, at four bytes each.
 
+use super::certain::Certain;
 use super::condense::Piece;
 use super::options;
-use super::pass::{self, Reading};
+use super::pass::{self, Batch, Reading};
 use super::placement::{Cores, Placement};
 use super::report::Report;
-use super::shard::{Entry, Shard};
+use super::shard::{Entry, PIECE, Shard};
 use super::simulate::{self, Simulation};
 use crate::Error;
-use crate::geometry::Geometry;
-use crate::machine::Machine;
+use crate::geometry::{self, Geometry};
+use crate::machine::{Level, Machine};
 use crate::replay::{Replay, ReplayOptions, chosen_requests};
 use crate::split::Split;
 use crate::tally::Tally;
@@ -38,6 +40,8 @@ use rayon::prelude::*;
 /// ```
 pub struct Prepared {
     pub(super) residues: u64,
+    /// Those of each machine.
+    caches: Vec<Vec<Level>>,
     /// By function: whether a split may move threads at its entries.
     breaks: Vec<bool>,
     /// Those of all these functions, if a split may delegate them.
@@ -88,7 +92,12 @@ impl Prepared {
     ) -> Result<Prepared, Error> {
         let chosen = chosen_requests(options, trace.requests().len())?;
         let residues = options::residues_of(machines.iter().copied());
-        let mut shards = options::shards(residues, Vec::new);
+        let thinning = || Thinning {
+            certain: Certain::new(machines, residues),
+            gathered: Vec::new(),
+            entries: Vec::new(),
+        };
+        let mut shards = options::shards(residues, thinning);
         let reading = Reading {
             trace,
             requests: options.requests.as_ref().map(|_| &chosen[..]),
@@ -107,16 +116,19 @@ impl Prepared {
                 pieces.extend(placed.map(|&placed| *batch.order.piece(placed)));
                 first_piece
             },
-            |&first_piece, batch, shard, entries| {
-                shard.gather(batch.order, batch.placed, first_piece, entries);
-            },
+            |&first_piece, batch, shard, thinning| thinning.read_on(shard, batch, first_piece),
         )?;
         pieces.shrink_to_fit();
-        for (_, entries) in &mut shards {
+        let entries_alone = |(shard, thinning): (Shard, Thinning)| {
+            let mut entries = thinning.entries;
             entries.shrink_to_fit();
-        }
+            (shard, entries)
+        };
+        let shards = shards.into_iter().map(entries_alone).collect();
+        let caches = machines.iter().map(|machine| geometry::levels(machine));
         Ok(Prepared {
             residues,
+            caches: caches.collect(),
             breaks: reading.breaks,
             calls,
             pieces,
@@ -133,9 +145,8 @@ impl Prepared {
     /// [`Error::TooManyCores`] for a split that the machine is too small for.
     ///
     /// # Panics
-    /// When the machine is not one of those that it was prepared for, nor one whose caches' set
-    /// counts have the same divisor; or when the split moves threads at other functions, or
-    /// delegates calls and it was not prepared with them.
+    /// When the machine has other caches than those that it was prepared for, or the split moves
+    /// threads at other functions, or delegates calls and it was not prepared with them.
     pub fn replay(&self, machine: &Machine, split: &Split) -> Result<Replay, Error> {
         self.replay_rounds(machine, split, 1)
     }
@@ -194,9 +205,8 @@ impl Prepared {
     /// # Panics
     /// When it was prepared for other machines.
     pub(super) fn check_machine(&self, machine: &Machine) {
-        let residues = Geometry::residues_of(machine);
         assert!(
-            residues.is_multiple_of(self.residues),
+            self.caches.contains(&geometry::levels(machine)),
             "prepared for other machines than {}",
             machine.name
         );
@@ -209,5 +219,27 @@ impl Prepared {
         };
         let shards: usize = self.shards.iter().map(of_shard).sum();
         shards + self.pieces.capacity() * size_of::<Piece>()
+    }
+}
+
+/// What is left of a residue's touches, while they are read.
+struct Thinning {
+    certain: Certain,
+    /// Room for what comes next.
+    gathered: Vec<Entry>,
+    entries: Vec<Entry>,
+}
+
+impl Thinning {
+    /// Takes in the touches of the placed pieces; the first piece has the index `first_piece`.
+    fn read_on(&mut self, shard: &mut Shard, batch: Batch<'_>, first_piece: usize) {
+        self.gathered.clear();
+        shard.gather(batch.order, batch.placed, first_piece, &mut self.gathered);
+        let quotients = shard.lines.numbers();
+        for piece in self.gathered.chunk_by(|_, next| next & 3 != PIECE) {
+            let (&mark, touches) = piece.split_first().expect("a chunk has an entry");
+            self.entries.push(mark);
+            self.certain.thin(touches, quotients, &mut self.entries);
+        }
     }
 }

@@ -76,13 +76,7 @@ struct Met {
 fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
-    let header = Header {
-        created_by: String::new(),
-        command: Vec::new(),
-        request_at: String::new(),
-        qemu_version: String::new(),
-        architecture: String::new(),
-    };
+    let header = Header::default();
     let writer = Writer::create(&path, &header, &WriterOptions::default()).unwrap();
     let mut transcript = Transcript::new(writer, Modules::new("server".as_ref()));
     let (memory, _file) = Memory::create(&Settings::default()).unwrap();
