@@ -51,9 +51,9 @@ pub(crate) fn is_atomic(bytes: &[u8]) -> bool {
     prefixes.contains(&LOCK) || matches!(rest, [0x86 | 0x87, modrm, ..] if modrm >> 6 != 3)
 }
 
-/// Whether QEMU may run it by a helper that reaches memory: atomics, the x87, state of all registers
-/// (XSAVE and its kin), CMPXCHG16B, far returns, and what moves by masks or gathers, whichever of
-/// its operands are in memory.
+/// Whether QEMU may run it by a helper that reaches memory: atomics, the x87, state of all
+/// registers (XSAVE and its kin), CMPXCHG16B, far returns, and what moves by masks or gathers,
+/// whichever of its operands are in memory.
 pub(crate) fn may_reach_memory_in_a_helper(bytes: &[u8]) -> bool {
     let is_far = |modrm: u8| matches!(modrm >> 3 & 7, 3 | 5);
     let by_mask = |opcode: u8| matches!(opcode, 0x2c..=0x2f | 0x8c | 0x8e | 0x90..=0x93);
