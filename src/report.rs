@@ -20,6 +20,7 @@ mod pictures;
 mod regions;
 mod repeat;
 mod space;
+mod sweep;
 mod table;
 
 use crate::explain::{Explanation, Question, machine_of};
@@ -37,16 +38,18 @@ use output::OutputArguments;
 use pass::Listener;
 use perfetto::Timeline;
 use pictured::{Pictured, Pictures};
-use pictures::{Picture, accesses, elsewhere, misses, space as of_space, split};
+use pictures::{Picture, accesses, elsewhere, misses, space as of_space, split, sweep as of_sweep};
 use space::Space;
 use std::path::{Path, PathBuf};
+use sweep::Sweep;
 
 /// Show a plan as a page to look at: accesses, misses, the split, the space searched
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop report split.toml bank.trace -o report.html
          corehop report split.toml -o report.html --requests 130,140-143
-         corehop report split.toml --perfetto calls.json --folded misses.folded --requests 130")]
+         corehop report split.toml --perfetto calls.json --folded misses.folded --requests 130
+         corehop report split.toml -o report.html --sweep sweep.json")]
 pub struct Arguments {
     /// The plan to report on
     plan: PathBuf,
@@ -67,6 +70,10 @@ pub struct Arguments {
     /// Leave out the space searched, which takes longer than all else
     #[arg(long)]
     quick: bool,
+    /// Show beside it the best splits for other machines and numbers of cores, which `corehop
+    /// partition --sweep --json` printed into this file
+    #[arg(long, value_name = "FILE")]
+    sweep: Option<PathBuf>,
     #[command(flatten)]
     jobs: Jobs,
 }
@@ -79,6 +86,8 @@ struct Report<'a> {
     attribution: &'a Attribution,
     /// Unless it was left out.
     space: Option<Space>,
+    /// Where one was given.
+    sweep: Option<Sweep>,
 }
 
 /// The pictures by section.
@@ -127,6 +136,7 @@ impl Report<'_> {
             shown.push(of_space::neighbours(explained));
             shown.push(elsewhere::machines(explained, space));
         }
+        shown.extend(self.sweep.as_ref().map(of_sweep::machines));
         shown
     }
 }
@@ -144,6 +154,7 @@ const MOST_CELLS_OF_ONE: usize = 100_000;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     arguments.outputs.check()?;
+    let sweep = arguments.sweep.as_deref().map(Sweep::read).transpose()?;
     let plan = corehop_plans::read(&arguments.plan)?;
     let machine = machine_of(&plan, arguments.machine.as_deref())?;
     let (trace, trace_name) = open(arguments, &plan)?;
@@ -194,6 +205,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         pictured: &pictured,
         attribution: &attribution,
         space,
+        sweep,
     };
     arguments.outputs.write(&report, &report.sections())
 }

@@ -2,7 +2,8 @@
 //!
 //! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
 //! in neither, a Python 3.11 with pyelftools runs the one that this command carries. It keeps
-//! what it has read by build id, so asking twice costs a fraction of a second.
+//! what it has read by build id, so asking twice costs a fraction of a second. Rust's names are
+//! made readable here, by the demangler that Rust's own tools use.
 
 use crate::failure::{Exit, Failure};
 use crate::in_path::in_path;
@@ -27,6 +28,19 @@ pub struct Symbol {
     /// Other linker symbols of the same entry.
     #[serde(default)]
     pub aliases: Vec<String>,
+}
+
+impl Symbol {
+    /// With its name demangled, where it is one of Rust's; without the hash of the older scheme,
+    /// which says nothing to people.
+    fn readable(mut self) -> Symbol {
+        if self.name == self.symbol
+            && let Ok(name) = rustc_demangle::try_demangle(&self.symbol)
+        {
+            self.name = format!("{name:#}");
+        }
+        self
+    }
 }
 
 #[derive(Deserialize)]
@@ -91,7 +105,8 @@ fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Failure> {
             .remedy("`corehop doctor` says whether the symbolizer works at all"));
     }
     let parsed: Result<Output, _> = serde_json::from_slice(&output.stdout);
-    parsed.map(|output| output.functions).map_err(|error| {
+    let readable = |output: Output| output.functions.into_iter().map(Symbol::readable).collect();
+    parsed.map(readable).map_err(|error| {
         let path = path.display();
         let message = format!("what {program} printed for {path} makes no sense: {error}");
         Failure::new(Exit::Missing, message).remedy("run `make build` to install this version's")
@@ -169,6 +184,40 @@ mod tests {
         names.retain(|name| name.ends_with(".py"));
         names.sort();
         assert_eq!(names, CARRIED.map(|(name, _)| name));
+    }
+
+    /// Symbols from RFC 2603 and rustc's documentation; C++'s are the symbolizer's own business.
+    #[test]
+    fn names_of_both_rust_schemes_are_readable_and_others_stay() {
+        let name_of = |symbol: &str, name: &str| {
+            let (symbol, name) = (symbol.to_owned(), name.to_owned());
+            let symbol = Symbol {
+                offset: 0,
+                size: 0,
+                symbol,
+                name,
+                aliases: Vec::new(),
+            };
+            symbol.readable().name
+        };
+        for (symbol, name) in [
+            (
+                "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+                "core::fmt::Write::write_fmt",
+            ),
+            (
+                "_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h89abcdef01234567E",
+                "core::ptr::drop_in_place<alloc::string::String>",
+            ),
+            ("_RNvC6_123foo3bar", "123foo::bar"),
+            ("_RNvgarbage", "_RNvgarbage"),
+            ("_R", "_R"),
+            ("main", "main"),
+            ("_Zgarbage", "_Zgarbage"),
+        ] {
+            assert_eq!(name_of(symbol, symbol), name);
+        }
+        assert_eq!(name_of("_ZN3foo3barEi", "foo::bar(int)"), "foo::bar(int)");
     }
 
     #[test]

@@ -132,6 +132,10 @@ fn sides_take_turns_and_what_the_load_prints_decides() {
         line("ratio"),
         Some("ratio       1.205; 95 % interval 1.184 to 1.227")
     );
+    assert_eq!(
+        line("these show"),
+        Some("these show  changes of 1.8 % and more")
+    );
     assert_eq!(line("verdict"), Some("verdict     faster: +20.5 %"));
     assert_eq!(output.status.code(), Some(0));
     let warning = String::from_utf8(output.stderr).unwrap();
@@ -176,6 +180,7 @@ fn a_program_that_ends_by_itself_is_its_own_load_and_no_difference_is_said() {
     assert_eq!(figures["original"], figures["patched"]);
     assert_eq!(figures["interval"], serde_json::json!([1.0, 1.0]));
     assert_eq!(figures["verdict"], "no-difference");
+    assert_eq!(figures["resolution_percent"], 0.0);
     assert_eq!(figures["is_met"], true, "no loss was all that was required");
     assert_eq!(output.status.code(), Some(0));
 }

@@ -3,7 +3,7 @@
 //! Three measured lines, and as dashes the lines that the simulator draws: its rates are scaled so
 //! that both agree in place at the first point, since it knows no clock.
 
-use crate::{Found, Rates};
+use crate::found::{Found, Ways};
 use std::fmt::Write;
 
 const WIDTH: f64 = 720.0;
@@ -24,14 +24,14 @@ pub fn draw(found: &[&Found]) -> String {
     found.sort_by_key(|f| f.point.working_set_kib);
     let scale = found
         .iter()
-        .find_map(|f| Some(f.measured[0] / f.predicted?[0]));
+        .find_map(|f| Some(f.measured()[0] / f.predicted?[0]));
     let predicted = |f: &&Found| {
         f.predicted
             .map(|rates| rates.map(|r| r * scale.unwrap_or(1.0)))
     };
     let rates = found
         .iter()
-        .map(|f| f.measured)
+        .map(|f| f.measured())
         .chain(found.iter().filter_map(predicted));
     let most = rates.flatten().fold(1e6, f64::max) * 1.05;
     let sizes: Vec<f64> = found
@@ -69,7 +69,7 @@ pub fn draw(found: &[&Found]) -> String {
             y + 4.0
         );
     }
-    let line = |of: &dyn Fn(&&Found) -> Option<Rates>, index: usize| {
+    let line = |of: &dyn Fn(&&Found) -> Option<Ways>, index: usize| {
         let places = found.iter().zip(&sizes);
         let places = places.filter_map(|(f, &kib)| Some((x(kib), y(of(f)?[index]))));
         let places: Vec<String> = places.map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
@@ -77,7 +77,7 @@ pub fn draw(found: &[&Found]) -> String {
     };
     for (index, (name, colour)) in LINES.into_iter().enumerate() {
         let simulated = line(&predicted, index);
-        let measured = line(&|f| Some(f.measured), index);
+        let measured = line(&|f| Some(f.measured()), index);
         let end = TOP + 16.0 * (index + 1) as f64;
         let _ = writeln!(
             svg,

@@ -5,8 +5,9 @@
 //! the same time, some touches of one and then of the other. The simulator knows neither how long
 //! this machine's caches really take nor that a session may have to wait for a core.
 
+use crate::Point;
+use crate::found::Ways;
 use crate::patched::{Outcome, Program};
-use crate::{Point, Rates};
 use corehop_simulator::{Machine, Replayer, Split};
 use corehop_traces::{
     CodeBlock, EndReason, Function, Header, Kind, Module, Trace, Writer, WriterOptions,
@@ -27,7 +28,7 @@ const BUFFERS: u64 = 1 << 30;
 
 /// What the simulator says of a point, in touches in a million cycles; nothing on a machine whose
 /// caches the kernel does not describe.
-pub fn rates(program: &Program, point: Point) -> Outcome<Option<Rates>> {
+pub fn rates(program: &Program, point: Point) -> Outcome<Option<Ways>> {
     let Ok(mut machine) = Machine::named_or_path("host") else {
         return Ok(None);
     };

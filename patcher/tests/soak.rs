@@ -12,7 +12,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 use workshop::{Running, Statistics, patched, plan_of, plan_of_all, start, start_reading};
 
 const CLIENTS: usize = 4;
@@ -101,10 +102,10 @@ fn soak_one(subject: &Subject, backend: &str) -> serde_json::Value {
     let program = patched(binary, &plan, folder).output;
     (subject.prepare)(folder);
     let server = serve(subject, &program, folder, backend);
-    let until = Instant::now() + Duration::from_secs(seconds());
-    let client = |number: usize| {
+    let over = AtomicBool::new(false);
+    let client = &|number: usize| {
         let mut connections = 0u64;
-        while connections == 0 || Instant::now() < until {
+        while connections == 0 || !over.load(Relaxed) {
             (subject.talk)(folder, number);
             connections += 1;
         }
@@ -114,6 +115,9 @@ fn soak_one(subject: &Subject, backend: &str) -> serde_json::Value {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|n| scope.spawn(move || client(n)))
             .collect();
+        // In short steps, which a machine that is halted meanwhile does not take.
+        (0..seconds() * 20).for_each(|_| std::thread::sleep(Duration::from_millis(50)));
+        over.store(true, Relaxed);
         clients
             .into_iter()
             .map(|client| client.join().unwrap())
@@ -153,19 +157,20 @@ fn soak(subject: &Subject) {
         "stalls",
         "carriers",
     ];
-    let mut table = format!("{}, checked answers\n", subject.binary);
-    table += &columns.map(|name| format!("{name:>14}")).concat();
-    let rows: Vec<_> = ["affinity", "carrier", "count"]
-        .iter()
-        .map(|backend| soak_one(subject, backend))
-        .collect();
-    for row in &rows {
+    println!("{}, checked answers", subject.binary);
+    println!("{}", columns.map(|name| format!("{name:>14}")).concat());
+    let mut rows = Vec::new();
+    for backend in ["affinity", "carrier", "count"] {
+        let row = soak_one(subject, backend);
         let cell = |name| row[name].to_string().replace('"', "");
-        table += "\n";
-        table += &columns.map(|name| format!("{:>14}", cell(name))).concat();
+        println!(
+            "{}",
+            columns.map(|name| format!("{:>14}", cell(name))).concat()
+        );
+        rows.push(row);
     }
     println!(
-        "{table}\n{}",
+        "{}",
         serde_json::json!({"server": subject.binary, "rows": rows})
     );
 }

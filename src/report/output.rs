@@ -130,6 +130,7 @@ fn json(report: &Report<'_>) -> Value {
     let pictured = pictured.map(|of| encode::summary(of, report.explained.trace));
     object["pictured"] = pictured.collect();
     object["space"] = report.space.as_ref().map(Space::json).into();
+    object["sweep"] = serde_json::json!(report.sweep);
     object["repeat"] = repeat::json(report);
     object
 }

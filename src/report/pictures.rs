@@ -6,6 +6,7 @@ pub mod elsewhere;
 pub mod misses;
 pub mod space;
 pub mod split;
+pub mod sweep;
 
 use super::chart::Drawing;
 use super::table::Table;

@@ -73,6 +73,10 @@ fn commands(report: &Report<'_>) -> Vec<String> {
         format!(
             "corehop report {plan}{trace} --machine {machine} --warm-up {warm_up} -o report.html"
         ),
+        format!(
+            "corehop partition --cores {cores} --sweep --machine {machine} --machine host \
+             --json{trace} > sweep.json"
+        ),
     ]
 }
 

@@ -64,6 +64,11 @@ impl Comparison {
         }
     }
 
+    /// How far a ratio must lie from 1 to be told from it, in percent: smaller changes do not show.
+    pub fn resolution_percent(&self) -> f64 {
+        (self.high / self.ratio - 1.0) * 100.0
+    }
+
     /// Whether the gain is certainly so many percent or more.
     pub fn gains(&self, percent: f64) -> bool {
         self.low >= 1.0 + percent / 100.0
@@ -188,6 +193,12 @@ mod tests {
             prop_assert!(near(found.ratio, mean));
             prop_assert!(near(found.low, mean - quantile(n - 1.0) * error));
             prop_assert!(near(found.high, mean + quantile(n - 1.0) * error));
+            // What is as far from 1 as the resolution says, or further, has a verdict.
+            let distance = found.ratio.max(1.0 / found.ratio);
+            let is_resolved = distance > 1.0 + found.resolution_percent() / 100.0;
+            let has_verdict = found.verdict() != Verdict::NoDifference;
+            let margin = (distance.ln() - quantile(n - 1.0) * error).abs();
+            prop_assert!(is_resolved == has_verdict || margin < 1e-6, "{found:?}");
         }
 
         #[test]

@@ -27,6 +27,7 @@ pub fn render(report: &Report<'_>) -> Value {
         "ratio": comparison.ratio,
         "interval": [comparison.low, comparison.high],
         "confidence": super::interval::CONFIDENCE,
+        "resolution_percent": comparison.resolution_percent(),
         "verdict": comparison.verdict(),
         "required_gain_percent": arguments.require_gain,
         "is_met": arguments.require_gain.map(|percent| comparison.gains(percent)),

@@ -36,6 +36,12 @@ pub fn render(report: &Report<'_>) -> String {
         comparison.low, comparison.high
     );
     line!(text, "{:<12}{ratio:.3}; {interval}", "ratio");
+    let resolution = comparison.resolution_percent();
+    line!(
+        text,
+        "{:<12}changes of {resolution:.1} % and more",
+        "these show"
+    );
     hops(&mut text, report);
     if let Err(reason) = &report.counters {
         line!(

@@ -174,6 +174,46 @@ fn of_the_space_it_tells_every_split_where_they_are_few() {
 }
 
 #[test]
+fn a_sweep_that_was_made_is_drawn_row_by_row() {
+    let folder = folder();
+    let mut partition = std::process::Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let sweep = partition
+        .current_dir(folder.path())
+        .args([
+            "partition",
+            "--sweep",
+            "--json",
+            "--cores",
+            "2",
+            "--requests",
+            "3",
+            "bank.trace",
+        ])
+        .args(["--machine", "tiny.toml", "--machine", "xeon-e5-2620-v4"])
+        .output()
+        .unwrap();
+    assert!(sweep.status.success(), "{sweep:?}");
+    let printed: Value = serde_json::from_slice(&sweep.stdout).unwrap();
+    std::fs::write(folder.path().join("sweep.json"), &sweep.stdout).unwrap();
+    let asked = ["--quick", "--sweep", "sweep.json", "--csv", "csv", "--json"];
+    let told: Value = serde_json::from_str(&said(&folder, &asked)).unwrap();
+    let csv = std::fs::read_to_string(folder.path().join("csv/sweep.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 3, "a head and a row for each machine");
+    for (row, name) in rows[1..].iter().zip(["tiny", "xeon-e5-2620-v4"]) {
+        assert_eq!(row[..2], [name, "2"]);
+    }
+    for (row, of) in rows[1..].iter().zip(printed["rows"].as_array().unwrap()) {
+        let requests = of["requests"].as_f64().unwrap();
+        let misses = ["baseline", "split"].map(|side| of[side]["l2"]["misses"].as_f64().unwrap());
+        let expected = misses.map(|misses| format!("{:.2}", misses / requests));
+        assert_eq!(row[2..4], expected);
+    }
+    assert_eq!(told["sweep"]["rows"][0]["hops"], printed["rows"][0]["hops"]);
+    assert_eq!(told["sweep"]["trace"], "bank.trace");
+}
+
+#[test]
 fn what_cannot_be_shown_is_refused_in_words() {
     let folder = folder();
     let refused = |arguments: &[&str], code: i32, said: &str| {
@@ -187,6 +227,18 @@ fn what_cannot_be_shown_is_refused_in_words() {
     refused(&["-o", "r.html", "--requests", "2,6"], 2, none);
     refused(&["--perfetto", "t.json"], 2, "--requests");
     refused(&["-o", "none/r.html"], 4, "none/r.html");
+    refused(
+        &["-o", "r.html", "--sweep", "none"],
+        3,
+        "--sweep none: No such file",
+    );
+    std::fs::write(folder.path().join("s"), r#"{"trace": "t", "rows": []}"#).unwrap();
+    refused(&["-o", "r.html", "--sweep", "s"], 3, "it has no rows");
+    refused(
+        &["-o", "r.html", "--sweep", "split.toml"],
+        3,
+        "corehop partition --cores 4 --sweep",
+    );
     std::fs::write(folder.path().join("r.html"), "kept").unwrap();
     refused(&["-o", "r.html"], 4, "add --force");
     let kept = std::fs::read_to_string(folder.path().join("r.html")).unwrap();

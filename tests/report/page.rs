@@ -230,6 +230,19 @@ fn a_page_is_photographed() {
     let (page, folder) = (named("COREHOP_PAGE"), named("COREHOP_SCREENSHOTS"));
     let mut browser = Browser::open(&page, 1160, 900);
     browser.wait_for("shown !== null");
+    let opened = number(&browser.evaluate("performance.now()"));
+    println!("opened in {opened:.1} ms");
+    for (what, done) in [
+        ("drawn", "draw()"),
+        ("pointed at", "near(n * 50, n * 20)"),
+        ("zoomed into", "zoom(0.9)"),
+    ] {
+        let timed =
+            format!("for (let n = 0; n < 20; n++) {done}; return performance.now() - began");
+        let timed = format!("(() => {{ const began = performance.now(); {timed} }})() / 20");
+        println!("{what} in {:.1} ms", number(&browser.evaluate(&timed)));
+    }
+    browser.evaluate("whole()");
     let look = |browser: &mut Browser, name: &str, section: &str| {
         browser.evaluate(&format!("byId('{section}').scrollIntoView()"));
         let bytes = browser.screenshot();

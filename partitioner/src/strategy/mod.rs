@@ -86,8 +86,8 @@ pub struct Ranking {
     pub floor: u64,
     /// Whether the search was stopped before its end.
     pub stopped: bool,
-    /// Whether every split was replayed in full, as where cores share an L2: then it is ranked by the
-    /// objective itself.
+    /// Whether every split was replayed in full, as where cores share an L2: then it is ranked by
+    /// the objective itself.
     pub in_full: bool,
     /// For splits drawn at random: with 99 % confidence at most this share of all is better.
     pub better_share: Option<f64>,

@@ -129,7 +129,9 @@ pub fn machines(explained: &Explanation<'_>, space: &Space) -> Picture {
         name: "machines".into(),
         title: "The plan on other machines".into(),
         hint: "L2 misses of a request. A plan is for the machine it was searched on; where an L2 \
-               holds a whole request, splitting only adds misses."
+               holds a whole request, splitting only adds misses. The best plan for each machine \
+               and number of cores is what `corehop partition --sweep --json` finds, and `corehop \
+               report --sweep` shows."
             .into(),
         said: match &fewer[..] {
             [] => "The plan has fewer L2 misses than one core on none of them.".into(),

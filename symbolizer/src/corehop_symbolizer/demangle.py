@@ -1,11 +1,11 @@
 """Linker symbols as people read them.
 
-C++ names go through libstdc++'s own demangler (cxxfilt), which knows what the compiler meant;
-Rust's two schemes go through rust_demangler. A name neither understands is shown as it is: a
-name is for reading, and the symbol beside it stays exact.
+C++ names go through libstdc++'s own demangler (cxxfilt), which knows what the compiler meant.
+Rust's stay as they are, of both schemes: corehop has rustc's own demangler for them. A name that is
+not understood is shown as it is: a name is for reading, and the symbol beside it stays exact.
 
-Debian packages neither library. Where corehop was installed as a package, libstdc++ is called
-without cxxfilt, and Rust's names stay as they are.
+Debian does not package cxxfilt. Where corehop was installed as a package, libstdc++ is called
+without it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,11 @@ def library(name: str) -> ModuleType | None:
 
 
 CXXFILT = library("cxxfilt")
-RUST_DEMANGLER = library("rust_demangler")
-
-READABLE_HASH = re.compile(r"::h[0-9a-f]{16}$")
 
 
 def demangle(symbol: str) -> str:
     """Give the readable name, or the symbol itself where there is nothing to demangle."""
-    if symbol.startswith("_R") or (symbol.startswith("_ZN") and RUST_HASH.search(symbol)):
-        return demangle_rust(symbol)
-    if symbol.startswith("_Z"):
+    if symbol.startswith("_Z") and not RUST_HASH.search(symbol):
         return demangle_cpp(symbol)
     return symbol
 
@@ -80,13 +75,3 @@ def demangle_by_libstdcxx(symbol: str) -> str:
         return ctypes.string_at(readable).decode(errors="replace")
     finally:
         libc.free(readable)
-
-
-def demangle_rust(symbol: str) -> str:
-    """Demangle a Rust name, without the hash of the legacy scheme."""
-    if RUST_DEMANGLER is None:
-        return symbol
-    try:
-        return READABLE_HASH.sub("", str(RUST_DEMANGLER.demangle(symbol)))
-    except Exception:  # The library signals what it cannot read with whatever it trips over.
-        return symbol
