@@ -5,6 +5,7 @@ use crate::recording::Recording;
 use corehop_patcher::{Analysis, patch};
 use corehop_plans::Mode::{Call, Enter};
 use corehop_plans::{Mode, Plan, PlannedFunction};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
@@ -102,12 +103,19 @@ fn predicted_and_counted(recording: &Recording, trial: &str, planned: &[Planned]
         .unwrap();
     let hooked = path("delegates.hop");
     patch(&path("delegates"), &plan, &hooked, true).unwrap();
-    let ran = Command::new(&hooked)
+    let mut command = Command::new(&hooked);
+    command
         .arg(trial)
         .env("COREHOP_BACKEND", "count")
-        .env("COREHOP_STATS", path("statistics"))
-        .output()
-        .unwrap();
+        .env("COREHOP_STATS", path("statistics"));
+    // A process that another test's thread starts has the file open for writing until it runs what
+    // it is started for, if it was forked while this one was written.
+    let ran = loop {
+        match command.output() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            ran => break ran.unwrap(),
+        }
+    };
     assert!(ran.status.success());
     let statistics = std::fs::read(path("statistics")).unwrap();
     [
