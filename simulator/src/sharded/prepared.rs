@@ -145,8 +145,9 @@ impl Prepared {
     /// [`Error::TooManyCores`] for a split that the machine is too small for.
     ///
     /// # Panics
-    /// When the machine has other caches than those that it was prepared for, or the split moves
-    /// threads at other functions, or delegates calls and it was not prepared with them.
+    /// When the machine has other caches than those that it was prepared for, but for an L3 left
+    /// out, or the split moves threads at other functions, or delegates calls and it was not
+    /// prepared with them.
     pub fn replay(&self, machine: &Machine, split: &Split) -> Result<Replay, Error> {
         self.replay_rounds(machine, split, 1)
     }
@@ -205,8 +206,10 @@ impl Prepared {
     /// # Panics
     /// When it was prepared for other machines.
     pub(super) fn check_machine(&self, machine: &Machine) {
+        // Without the L3 it is another machine, but one on which no less is certain.
+        let levels = geometry::levels(machine);
         assert!(
-            self.caches.contains(&geometry::levels(machine)),
+            self.caches.iter().any(|of| of.starts_with(&levels)),
             "prepared for other machines than {}",
             machine.name
         );
