@@ -12,7 +12,7 @@
 //! and read off one was rejected: it costs as many times more as there are cores.
 
 use super::prepared::Prepared;
-use super::shard::{Entry, PIECE, Shard, kind};
+use super::shard::{self, Entry, Shard, kind};
 use crate::contents::Contents;
 use crate::geometry::Geometry;
 use crate::machine::{Inclusion, Level, Machine};
@@ -185,8 +185,7 @@ impl Residue {
             touched: vec![false; occurrences],
         };
         let mut pieces: Vec<(usize, u32)> = Vec::new();
-        for piece in entries.chunk_by(|_, next| next & 3 != PIECE) {
-            let (&mark, touches) = piece.split_first().expect("a chunk has an entry");
+        for (mark, touches) in shard::pieces(entries) {
             pieces.push(((mark >> 2) as usize, residue.entries.len() as u32));
             residue.entries.extend(touches);
         }

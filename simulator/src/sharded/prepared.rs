@@ -11,7 +11,7 @@ use super::options;
 use super::pass::{self, Batch, Reading};
 use super::placement::{Cores, Placement};
 use super::report::Report;
-use super::shard::{Entry, PIECE, Shard};
+use super::shard::{self, Entry, Shard};
 use super::simulate::{self, Simulation};
 use crate::Error;
 use crate::geometry::{self, Geometry};
@@ -239,8 +239,7 @@ impl Thinning {
         self.gathered.clear();
         shard.gather(batch.order, batch.placed, first_piece, &mut self.gathered);
         let quotients = shard.lines.numbers();
-        for piece in self.gathered.chunk_by(|_, next| next & 3 != PIECE) {
-            let (&mark, touches) = piece.split_first().expect("a chunk has an entry");
+        for (mark, touches) in shard::pieces(&self.gathered) {
             self.entries.push(mark);
             self.certain.thin(touches, quotients, &mut self.entries);
         }

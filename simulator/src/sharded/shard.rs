@@ -22,6 +22,12 @@ pub(crate) fn kind(entry: Entry) -> Kind {
     KINDS[(entry & 3) as usize]
 }
 
+/// Each piece of a stream: its mark, and its touches.
+pub(crate) fn pieces(entries: &[Entry]) -> impl Iterator<Item = (Entry, &[Entry])> {
+    let pieces = entries.chunk_by(|_, next| next & 3 != PIECE);
+    pieces.map(|piece| (piece[0], &piece[1..]))
+}
+
 /// The lines of one residue, and how far each waiting block's stream of it has been read.
 pub(crate) struct Shard {
     residue: usize,
