@@ -280,7 +280,8 @@ fn finish_trace(
         remove_partial(output);
         return Err(nothing_recorded(arguments, memory, over));
     }
-    let summary = transcript.into_writer().finish(reason);
+    let finished = transcript.into_writer();
+    let summary = finished.and_then(|writer| writer.finish(reason));
     let summary = summary.map_err(|error| failed(&error))?;
     say(arguments, &summary, over);
     match over {

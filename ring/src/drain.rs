@@ -75,11 +75,28 @@ impl<'m> Words<'m> {
         Some((first.load(Ordering::Relaxed), Words(others)))
     }
 
-    /// The first `count` words, or all if there are fewer, and the others.
+    /// Copies the first words, up to one that does not belong to them; that one and the others.
     #[inline]
-    pub fn split_at(self, count: usize) -> (Words<'m>, Words<'m>) {
-        let (words, others) = self.0.split_at(count.min(self.0.len()));
-        (Words(words), Words(others))
+    pub fn copy_while(self, copy: &mut Vec<u64>, belongs: impl Fn(u64) -> bool) -> Words<'m> {
+        let mut others = self.0;
+        // Eight at a time, because they mostly all belong.
+        while let Some((eight, rest)) = others.split_first_chunk::<8>() {
+            let loaded = eight.each_ref().map(|word| word.load(Ordering::Relaxed));
+            if !loaded.iter().fold(true, |all, &word| all & belongs(word)) {
+                break;
+            }
+            copy.extend_from_slice(&loaded);
+            others = rest;
+        }
+        let mut others = Words(others);
+        while let Some((word, rest)) = others.split_first() {
+            if !belongs(word) {
+                break;
+            }
+            copy.push(word);
+            others = rest;
+        }
+        others
     }
 }
 

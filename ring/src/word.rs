@@ -95,10 +95,17 @@ pub fn is_data(word: u64) -> bool {
     word & !PAYLOAD == DATA
 }
 
-/// Whether the execution before this word makes no access after it. A stamp may come in between.
+/// Whether this word says what was executed, or with which access.
 #[inline(always)]
-pub fn ends_execution(word: u64) -> bool {
-    matches!(word & !PAYLOAD, EXECUTION | REQUEST | END | CONNECTION)
+pub fn is_of_execution(word: u64) -> bool {
+    const { assert!(DATA >> TAG_SHIFT == 1 && EXECUTION >> TAG_SHIFT == 2) };
+    (word >> TAG_SHIFT).wrapping_sub(1) < 2
+}
+
+/// Whether with this word an execution begins, and the one before is over.
+#[inline(always)]
+pub fn is_execution(word: u64) -> bool {
+    word & !PAYLOAD == EXECUTION
 }
 
 impl Event {

@@ -24,7 +24,7 @@ const FEW_WORDS: u64 = 100_000;
 const PAUSE: Duration = Duration::from_millis(2);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What a killed recorder loses is what came since, and what its writing thread was compressing.
-const FLUSH_EVERY: Duration = Duration::from_millis(50);
+const FLUSH_EVERY: Duration = Duration::from_millis(70);
 
 /// Ctrl-C and SIGTERM received so far.
 pub static INTERRUPTS: AtomicUsize = AtomicUsize::new(0);

@@ -4,18 +4,22 @@
 //! translate for themselves), so code blocks are told apart by their contents, and only those that
 //! are executed get into the trace.
 //!
-//! A code block nearly always makes the same accesses, so its execution is compared with the one
-//! before as a whole, and only its addresses are handed on. To take in each access by itself takes
-//! several times as long.
+//! What a thread does once more is taken in many executions at a time, by its words alone. Of the
+//! rest, a code block nearly always makes the same accesses, so its execution is compared with the
+//! one before as a whole, and only its addresses are handed on. To take in each access by itself
+//! takes several times as long.
 
+mod incoming;
 #[cfg(test)]
 mod tests;
+
+use incoming::Incoming;
 
 use super::latest::Latest;
 use super::modules::{Mapping, Modules};
 use crate::voice;
 use corehop_ring::word;
-use corehop_ring::{Event, Message, Piece, Sink, Words};
+use corehop_ring::{Event, Message, Piece, Sink};
 use corehop_traces::{CodeBlock, DataAccess, Error, Kind, Writer};
 use std::collections::HashMap;
 
@@ -38,8 +42,7 @@ pub struct Transcript {
     blocks: HashMap<u32, Block>,
     latest: Latest,
     written: HashMap<Definition, u32>,
-    /// The writer's thread for each stream.
-    threads: HashMap<u32, u32>,
+    streams: HashMap<u32, Incoming>,
     progress: Progress,
 }
 
@@ -67,7 +70,7 @@ impl Transcript {
             blocks: HashMap::new(),
             latest: Latest::default(),
             written: HashMap::new(),
-            threads: HashMap::new(),
+            streams: HashMap::new(),
             progress: Progress::default(),
         }
     }
@@ -87,68 +90,116 @@ impl Transcript {
         self.writer.note(requests, text)
     }
 
-    /// The writer, to finish the trace.
-    pub fn into_writer(self) -> Writer {
-        self.writer
-    }
-
-    fn thread(&mut self, piece: &Piece<'_>) -> Result<u32, Error> {
-        if let Some(&thread) = self.threads.get(&piece.stream) {
-            return Ok(thread);
+    /// Takes in each stream's last execution, which no more can come to; the writer, to finish the
+    /// trace.
+    pub fn into_writer(mut self) -> Result<Writer, Error> {
+        let mut streams: Vec<_> = std::mem::take(&mut self.streams).into_iter().collect();
+        streams.sort_unstable_by_key(|&(stream, _)| stream);
+        for (_, mut incoming) in streams {
+            self.take_in_all(&mut incoming)?;
         }
-        let thread = self.writer.thread(piece.process, piece.thread)?;
-        self.threads.insert(piece.stream, thread);
-        Ok(thread)
+        Ok(self.writer)
     }
 
-    /// Takes in an execution of a code block of the plugin's number, which `words` follow. What
-    /// comes after its accesses; or all of them, if more accesses may come.
+    /// What has come in of the piece's stream.
+    fn incoming(&mut self, piece: &Piece<'_>) -> Result<Incoming, Error> {
+        match self.streams.get_mut(&piece.stream) {
+            Some(incoming) => Ok(std::mem::take(incoming)),
+            None => Ok(Incoming::new(
+                self.writer.thread(piece.process, piece.thread)?,
+            )),
+        }
+    }
+
+    /// Takes in all executions that have come in.
+    fn take_in_all(&mut self, incoming: &mut Incoming) -> Result<(), Error> {
+        self.take_in(incoming, incoming.words())
+    }
+
+    /// Takes in the executions at the head of what has come in, `count` words.
+    fn take_in(&mut self, incoming: &mut Incoming, count: usize) -> Result<(), Error> {
+        let thread = incoming.thread;
+        let (before, after) = incoming.around_stamp(count);
+        self.executions(thread, before)?;
+        if let Some((stamp, words)) = after {
+            self.writer.stamp(thread, stamp)?;
+            self.executions(thread, words)?;
+        }
+        incoming.remove(count);
+        Ok(())
+    }
+
+    /// Takes in whole executions.
+    fn executions(&mut self, thread: u32, mut words: &[u64]) -> Result<(), Error> {
+        while !words.is_empty() {
+            let same = self.writer.repeated(thread, words, word::is_execution);
+            self.progress.executions += same.executions as u64;
+            self.progress.data_accesses += (same.words - same.executions) as u64;
+            words = &words[same.words..];
+            if !words.is_empty() {
+                words = self.execution(thread, words)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in the execution at the head of `words`; what follows it.
     #[inline]
-    fn execution<'w>(
-        &mut self,
-        thread: u32,
-        number: u32,
-        words: Words<'w>,
-    ) -> Result<Words<'w>, Error> {
-        self.progress.executions += 1;
-        if let Some((shape, forms)) = self.latest.of(number) {
-            let (data, rest) = words.split_at(forms.len());
-            if ends_execution(rest) && data.iter().map(word::form).eq(forms.iter().copied()) {
-                self.executed(thread, shape, data)?;
+    fn execution<'w>(&mut self, thread: u32, words: &'w [u64]) -> Result<&'w [u64], Error> {
+        let Some(Event::Execution { code_block }) = Event::decode(words[0]) else {
+            return self.access_of_none(thread, words);
+        };
+        if let Some((shape, forms)) = self.latest.of(code_block) {
+            let (its, rest) = words.split_at(words.len().min(1 + forms.len()));
+            let same = || {
+                its[1..]
+                    .iter()
+                    .map(|&word| word::form(word))
+                    .eq(forms.iter().copied())
+            };
+            if rest.first().is_none_or(|&next| word::is_execution(next)) && same() {
+                self.executed(thread, shape, its)?;
                 return Ok(rest);
             }
         }
-        self.new_execution(thread, number, words)
+        self.new_execution(thread, code_block, words)
     }
 
-    /// The same for one that does other than the last of its code block, or may not be over.
+    /// The same for one that does other than the last of its code block.
     #[cold]
     fn new_execution<'w>(
         &mut self,
         thread: u32,
         number: u32,
-        words: Words<'w>,
-    ) -> Result<Words<'w>, Error> {
+        words: &'w [u64],
+    ) -> Result<&'w [u64], Error> {
         let code_block = self.code_block(number)?;
-        let count = words.iter().take_while(|&word| word::is_data(word)).count();
-        let (data, rest) = words.split_at(count);
-        if !ends_execution(rest) {
-            self.writer.execution(thread, code_block)?;
-            return Ok(words);
-        }
-        let accesses: Vec<DataAccess> = data.iter().filter_map(access_of).collect();
+        let data = words[1..].iter().take_while(|&&word| word::is_data(word));
+        let (its, rest) = words.split_at(1 + data.count());
+        let accesses: Vec<DataAccess> = its[1..]
+            .iter()
+            .filter_map(|&word| access_of(word))
+            .collect();
         let shape = self.writer.shape(code_block, &accesses)?;
-        self.latest.set(number, shape, data.iter().map(word::form));
-        self.executed(thread, shape, data)?;
+        let forms = its[1..].iter().map(|&word| word::form(word));
+        self.latest.set(number, shape, forms);
+        self.executed(thread, shape, its)?;
         Ok(rest)
     }
 
-    /// Writes an execution of a shape that the writer knows, from the words of its accesses.
+    /// Writes an execution of a shape that the writer knows, from its words.
     #[inline]
-    fn executed(&mut self, thread: u32, shape: u32, data: Words<'_>) -> Result<(), Error> {
-        let addresses = data.iter().map(word::address);
-        self.progress.data_accesses += addresses.len() as u64;
-        self.writer.executed(thread, shape, addresses)
+    fn executed(&mut self, thread: u32, shape: u32, words: &[u64]) -> Result<(), Error> {
+        self.progress.executions += 1;
+        self.progress.data_accesses += words.len() as u64 - 1;
+        self.writer.executed(thread, shape, words, word::address)
+    }
+
+    /// Refuses an access before which nothing was executed.
+    #[cold]
+    fn access_of_none<'w>(&mut self, thread: u32, words: &'w [u64]) -> Result<&'w [u64], Error> {
+        self.writer.data(thread, 0, Kind::Load, 1, 0)?;
+        Ok(&words[1..])
     }
 
     /// The writer's number of a code block, which is written when it is first executed.
@@ -180,43 +231,27 @@ impl Transcript {
         Ok(code_block)
     }
 
-    /// Takes in an event, which `rest` follows. What comes next.
-    #[inline]
-    fn event<'w>(
-        &mut self,
-        thread: u32,
-        event: Event,
-        rest: Words<'w>,
-    ) -> Result<Words<'w>, Error> {
+    /// Takes in what is no part of an execution, and comes after all that has come in.
+    fn mark(&mut self, incoming: &mut Incoming, event: Event) -> Result<(), Error> {
+        let thread = incoming.thread;
+        if let Event::Stamp(stamp) = event
+            && incoming.words() > 0
+        {
+            incoming.stamp(stamp);
+            return Ok(());
+        }
+        self.take_in_all(incoming)?;
         match event {
-            Event::Execution { code_block } => return self.execution(thread, code_block, rest),
-            Event::Data {
-                address,
-                instruction,
-                size_shift,
-                store,
-            } => {
-                self.progress.data_accesses += 1;
-                let (kind, size_bytes) = kind_and_size_bytes(store, size_shift);
-                self.writer
-                    .data(thread, instruction, kind, size_bytes, address)?;
-            }
-            Event::Stamp(stamp) => self.writer.stamp(thread, stamp)?,
+            Event::Stamp(stamp) => self.writer.stamp(thread, stamp),
             Event::Request(number) => {
                 self.progress.requests += 1;
-                self.writer.numbered_request(thread, number)?;
+                self.writer.numbered_request(thread, number)
             }
-            Event::Connection(number) => self.writer.connection(thread, number)?,
-            Event::End => self.writer.end_request(thread)?,
+            Event::Connection(number) => self.writer.connection(thread, number),
+            Event::End => self.writer.end_request(thread),
+            Event::Execution { .. } | Event::Data { .. } => Ok(()),
         }
-        Ok(rest)
     }
-}
-
-/// Whether the execution before these words makes no access among or after them.
-fn ends_execution(words: Words<'_>) -> bool {
-    let next = words.split_first();
-    next.is_some_and(|(next, _)| word::ends_execution(next))
 }
 
 fn access_of(word: u64) -> Option<DataAccess> {
@@ -280,15 +315,22 @@ impl Sink for Transcript {
     }
 
     fn piece(&mut self, piece: Piece<'_>) -> Result<(), Error> {
-        let thread = self.thread(&piece)?;
+        let mut incoming = self.incoming(&piece)?;
         let mut words = piece.words();
-        while let Some((word, rest)) = words.split_first() {
-            words = match Event::decode(word) {
-                Some(event) => self.event(thread, event, rest)?,
-                // A word that nobody writes.
-                None => rest,
+        loop {
+            words = incoming.gather(words);
+            let whole = incoming.whole();
+            self.take_in(&mut incoming, whole)?;
+            let Some((word, rest)) = words.split_first() else {
+                break;
             };
+            // Some words nobody writes.
+            if let Some(event) = Event::decode(word) {
+                self.mark(&mut incoming, event)?;
+            }
+            words = rest;
         }
+        self.streams.insert(piece.stream, incoming);
         Ok(())
     }
 }

@@ -4,12 +4,11 @@
 //! file's bytes do not depend on how the two threads take turns.
 
 use crate::Error;
-use crate::block::{Encoder, Written};
+use crate::block::Encoder;
 use crate::definition::{self, EnteredBlock, WrittenShape};
 use crate::entry::{Message, message, seal};
 use crate::program::{Function, Module};
 use crate::recording::{EndReason, Header, Note};
-use crate::shape::{Size, fetches_of};
 use crate::stretch::Stretch;
 use crate::trace_capnp::{end, entry};
 use std::fs::File;
@@ -48,18 +47,9 @@ enum Order {
 pub struct Sink {
     path: PathBuf,
     orders: Option<SyncSender<Order>>,
-    thread: Option<JoinHandle<std::io::Result<Totals>>>,
+    thread: Option<JoinHandle<std::io::Result<u64>>>,
     /// Stretches that were written: a page of memory used again costs a fraction of a new one.
     rooms: Receiver<Stretch>,
-}
-
-/// What was written in all.
-#[derive(Clone, Copy, Default)]
-pub struct Totals {
-    /// Bytes in the file.
-    pub size_bytes: u64,
-    /// Accesses, fetches included.
-    pub accesses: u64,
 }
 
 impl Sink {
@@ -109,8 +99,8 @@ impl Sink {
         self.send(Order::Flush(None))
     }
 
-    /// Ends the thread.
-    pub fn close(&mut self) -> Result<Totals, Error> {
+    /// Ends the thread; the number of bytes in the file.
+    pub fn close(&mut self) -> Result<u64, Error> {
         self.orders = None;
         let outcome = match self.thread.take() {
             Some(thread) => thread.join().expect("the writing thread does not panic"),
@@ -147,16 +137,15 @@ fn write_all(
     level: i32,
     orders: &Receiver<Order>,
     written: Sender<Stretch>,
-) -> std::io::Result<Totals> {
+) -> std::io::Result<u64> {
     let mut output = Output {
         file: BufWriter::with_capacity(1 << 20, file),
         compressor: Compressor::new(level)?,
         encoder: Encoder::default(),
         written,
-        fetches: Vec::new(),
-        sizes: Vec::new(),
+        data_counts: Vec::new(),
         number: 0,
-        totals: Totals::default(),
+        size_bytes: 0,
     };
     for order in orders {
         match order {
@@ -169,7 +158,7 @@ fn write_all(
         }
     }
     output.file.flush()?;
-    Ok(output.totals)
+    Ok(output.size_bytes)
 }
 
 struct Output {
@@ -177,12 +166,10 @@ struct Output {
     compressor: Compressor<'static>,
     encoder: Encoder,
     written: Sender<Stretch>,
-    /// Of each code block so far, the number of fetches.
-    fetches: Vec<u16>,
-    /// Of each shape so far.
-    sizes: Vec<Size>,
+    /// Of each shape so far, the number of data accesses.
+    data_counts: Vec<u16>,
     number: u32,
-    totals: Totals,
+    size_bytes: u64,
 }
 
 impl Output {
@@ -192,17 +179,10 @@ impl Output {
             Part::Header(header) => header_message(&header),
             Part::Module(module) => module_message(&module),
             Part::Functions(all) => definition::write_functions(compressor, &all)?,
-            Part::CodeBlocks(all) => {
-                let fetches = all.iter().map(|(block, _)| fetches_of(block) as u16);
-                self.fetches.extend(fetches);
-                definition::write_code_blocks(compressor, &all)?
-            }
+            Part::CodeBlocks(all) => definition::write_code_blocks(compressor, &all)?,
             Part::Shapes(all) => {
-                let size = |(block, accesses): &WrittenShape| Size {
-                    data: accesses.len() as u16,
-                    fetches: self.fetches[*block as usize],
-                };
-                self.sizes.extend(all.iter().map(size));
+                let count = |(_, accesses): &WrittenShape| accesses.len() as u16;
+                self.data_counts.extend(all.iter().map(count));
                 definition::write_shapes(compressor, &all)?
             }
             Part::Thread {
@@ -220,21 +200,20 @@ impl Output {
         self.append(message)
     }
 
-    /// Writes a stretch as one block, or as several if it touches too much for one.
+    /// Writes a stretch as one block, or as several if it is too varied for one.
     fn write_stretch(&mut self, mut stretch: Stretch) -> std::io::Result<()> {
-        let encoder = &mut self.encoder;
-        match encoder.write(&mut self.compressor, &stretch, &self.sizes)? {
-            Some(Written { message, touches }) => {
-                self.totals.accesses += touches;
+        let (encoder, compressor) = (&mut self.encoder, &mut self.compressor);
+        match encoder.write(compressor, &stretch, &self.data_counts)? {
+            Some(message) => {
                 stretch.clear();
                 // A writer that has no more use for it may be gone.
                 let _ = self.written.send(stretch);
                 self.append(message)
             }
             None => {
-                let earlier = stretch.split_half(&self.sizes);
+                let [earlier, later] = stretch.halves(&self.data_counts);
                 self.write_stretch(earlier)?;
-                self.write_stretch(stretch)
+                self.write_stretch(later)
             }
         }
     }
@@ -243,7 +222,7 @@ impl Output {
         let bytes = seal(&mut message, self.number);
         self.file.write_all(&bytes)?;
         self.number += 1;
-        self.totals.size_bytes += bytes.len() as u64;
+        self.size_bytes += bytes.len() as u64;
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! What a writer holds of one thread: the stretch being gathered, and the execution being made.
 
+use crate::history::{Arrival, Followed, History, Notes};
 use crate::shape::DataAccess;
 use crate::stretch::{Run, Stretch};
 
@@ -27,6 +28,8 @@ pub struct Open {
 #[derive(Default)]
 pub struct Stream {
     /// The executions that are not written yet, without the open one.
+    pub history: History,
+    /// What else there is to them.
     pub stretch: Stretch,
     /// The next execution belongs to the last run and request of the stretch, and none is open.
     pub goes_on: bool,
@@ -74,7 +77,7 @@ impl Stream {
     pub fn begin(&mut self, beginning: &Beginning) {
         let stretch = &mut self.stretch;
         if let Some(number) = beginning.request {
-            stretch.requests.push(stretch.shapes.len() as u32);
+            stretch.requests.push(self.history.executions() as u32);
             stretch.numbers.push(number);
             stretch.connections.push(beginning.connection);
         }
@@ -86,21 +89,35 @@ impl Stream {
         }
     }
 
-    /// Adds an execution of this shape to the last run.
+    /// Adds an execution to the last run.
     #[inline]
-    pub fn append(&mut self, shape: u32, addresses: impl Iterator<Item = u64>) {
-        let stretch = &mut self.stretch;
-        if let Some(run) = stretch.runs.last_mut() {
-            run.executions += 1;
+    pub fn append(
+        &mut self,
+        notes: &mut Notes,
+        arrival: Arrival<impl Iterator<Item = u64>, impl Iterator<Item = u64>>,
+    ) {
+        self.history.push(notes, arrival);
+        self.lengthen_run(1);
+    }
+
+    /// Adds the executions at the head of `words` that go on with a repeat.
+    #[inline]
+    pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
+        let followed = self.history.follow(words, begins);
+        self.lengthen_run(followed.executions as u32);
+        followed
+    }
+
+    fn lengthen_run(&mut self, executions: u32) {
+        if let Some(run) = self.stretch.runs.last_mut() {
+            run.executions += executions;
         }
-        stretch.shapes.push(shape);
-        stretch.addresses.extend(addresses);
     }
 
     /// Marks the end of a request where no other begins.
     pub fn close_request(&mut self) {
         if std::mem::take(&mut self.request_ended) {
-            self.stretch.requests.push(self.stretch.shapes.len() as u32);
+            self.stretch.requests.push(self.history.executions() as u32);
             self.stretch.numbers.push(0);
             self.stretch.connections.push(0);
         }
@@ -119,7 +136,9 @@ impl Stream {
             ..Stretch::default()
         };
         self.goes_on = false;
-        std::mem::replace(&mut self.stretch, next)
+        let mut stretch = std::mem::replace(&mut self.stretch, next);
+        stretch.fill(&mut self.history);
+        stretch
     }
 }
 

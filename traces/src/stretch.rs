@@ -1,6 +1,7 @@
 //! A stretch of one thread's executions, as a writer gathers it.
 
-use crate::shape::Size;
+use crate::history::History;
+use crate::repeats::Spelled;
 
 /// Executions between which no other thread is known to have done anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,14 +13,16 @@ pub struct Run {
 }
 
 /// Executions of one thread, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Stretch {
     /// Index of the thread.
     pub thread: u32,
-    /// Shape number of each execution.
-    pub shapes: Vec<u32>,
-    /// Addresses of all data accesses, execution by execution.
-    pub addresses: Vec<u64>,
+    /// Number of executions.
+    pub executions: u32,
+    /// Number of their data accesses.
+    pub data_accesses: u32,
+    /// The executions.
+    pub spelled: Spelled,
     /// Runs, by ascending stamp.
     pub runs: Vec<Run>,
     /// Places of the executions that begin a request, ascending.
@@ -33,27 +36,34 @@ pub struct Stretch {
 impl Stretch {
     /// Forgets all but keeps the room.
     pub fn clear(&mut self) {
-        self.shapes.clear();
-        self.addresses.clear();
+        (self.executions, self.data_accesses) = (0, 0);
+        self.spelled.clear();
         self.runs.clear();
         self.requests.clear();
         self.numbers.clear();
         self.connections.clear();
     }
 
-    /// Takes the first half of the executions off. `sizes` are those of the shapes.
-    pub fn split_half(&mut self, sizes: &[Size]) -> Stretch {
-        let half = self.shapes.len() / 2;
-        let later_shapes = self.shapes.split_off(half);
-        let count_of = |&shape: &u32| usize::from(sizes[shape as usize].data);
-        let accesses = self.shapes.iter().map(count_of).sum();
+    /// Takes what a thread did.
+    pub fn fill(&mut self, history: &mut History) {
+        self.executions = history.executions() as u32;
+        self.data_accesses = history.data_accesses() as u32;
+        self.spelled = history.take();
+    }
+
+    /// The same as two, each with half of the executions. `data_counts` are those of the shapes.
+    pub fn halves(mut self, data_counts: &[u16]) -> [Stretch; 2] {
+        let (shapes, addresses) = self.spelled.written_out(data_counts);
+        let (shapes, later_shapes) = shapes.split_at(shapes.len() / 2);
+        let count_of = |&shape: &u32| usize::from(data_counts[shape as usize]);
+        let (addresses, later_addresses) =
+            addresses.split_at(shapes.iter().map(count_of).sum::<usize>());
+        let half = shapes.len() as u32;
         let mut later = Stretch {
             thread: self.thread,
-            shapes: later_shapes,
-            addresses: self.addresses.split_off(accesses),
             ..Stretch::default()
         };
-        let mut room = half as u32;
+        let mut room = half;
         for run in std::mem::take(&mut self.runs) {
             let stamp = run.stamp;
             let executions = run.executions.min(room);
@@ -69,13 +79,14 @@ impl Stretch {
                 });
             }
         }
-        let half = half as u32;
         let first_later = self.requests.partition_point(|&place| place < half);
         let places = self.requests.split_off(first_later);
         later.numbers = self.numbers.split_off(first_later);
         later.connections = self.connections.split_off(first_later);
         later.requests = places.into_iter().map(|place| place - half).collect();
-        std::mem::replace(self, later)
+        self.fill(&mut History::of(shapes, addresses, data_counts));
+        later.fill(&mut History::of(later_shapes, later_addresses, data_counts));
+        [self, later]
     }
 }
 
@@ -83,58 +94,49 @@ impl Stretch {
 mod tests {
     use super::*;
 
+    /// Executions of shapes with no access and with one.
+    fn stretch(shapes: &[u32], addresses: &[u64]) -> Stretch {
+        let mut stretch = Stretch::default();
+        stretch.fill(&mut History::of(shapes, addresses, &[0, 1]));
+        stretch
+    }
+
     #[test]
     fn halves_hold_what_the_whole_held() {
-        let mut later = Stretch {
+        let run = |stamp, executions| Run { stamp, executions };
+        let whole = Stretch {
             thread: 3,
-            shapes: vec![0, 1, 0, 1, 1],
-            addresses: vec![10, 11, 12],
-            runs: vec![
-                Run {
-                    stamp: 5,
-                    executions: 1,
-                },
-                Run {
-                    stamp: 7,
-                    executions: 4,
-                },
-            ],
+            runs: vec![run(5, 1), run(7, 4)],
             requests: vec![1, 2, 5],
             numbers: vec![7, 9, 0],
             connections: vec![3, 0, 0],
+            ..stretch(&[0, 1, 0, 1, 1], &[10, 11, 12])
         };
-        let earlier = later.split_half(&[0, 1].map(|data| Size { data, fetches: 1 }));
-        let expected = Stretch {
+        let earlier = Stretch {
             thread: 3,
-            shapes: vec![0, 1],
-            addresses: vec![10],
-            runs: vec![
-                Run {
-                    stamp: 5,
-                    executions: 1,
-                },
-                Run {
-                    stamp: 7,
-                    executions: 1,
-                },
-            ],
+            runs: vec![run(5, 1), run(7, 1)],
             requests: vec![1],
             numbers: vec![7],
             connections: vec![3],
+            ..stretch(&[0, 1], &[10])
         };
-        assert_eq!(earlier, expected);
-        let expected = Stretch {
+        let later = Stretch {
             thread: 3,
-            shapes: vec![0, 1, 1],
-            addresses: vec![11, 12],
-            runs: vec![Run {
-                stamp: 7,
-                executions: 3,
-            }],
+            runs: vec![run(7, 3)],
             requests: vec![0, 3],
             numbers: vec![9, 0],
             connections: vec![0, 0],
+            ..stretch(&[0, 1, 1], &[11, 12])
         };
-        assert_eq!(later, expected);
+        assert_eq!(whole.halves(&[0, 1]), [earlier, later]);
+    }
+
+    #[test]
+    fn a_repeat_that_reaches_into_the_later_half_is_none_there() {
+        let shapes = [0, 1].repeat(50);
+        let addresses = vec![64; 50];
+        let [earlier, later] = stretch(&shapes, &addresses).halves(&[0, 1]);
+        assert_eq!(earlier, stretch(&shapes[..50], &addresses[..25]));
+        assert_eq!(later, stretch(&shapes[50..], &addresses[25..]));
     }
 }

@@ -8,14 +8,14 @@ mod definitions;
 mod marks;
 
 use crate::Error;
-use crate::block::{MAX_ACCESSES, MAX_EXECUTIONS};
+use crate::block::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_TOUCHES};
 use crate::definition::{EnteredBlock, WrittenShape};
+use crate::history::{Arrival, Followed, History, Notes};
 use crate::program::Function;
 use crate::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
-use crate::shape::Interner;
+use crate::shape::{Interner, Size};
 use crate::sink::{Part, Sink};
 use crate::stream::Stream;
-use crate::stretch::Stretch;
 use std::path::{Path, PathBuf};
 
 /// Executions and data accesses of all threads that may wait for their blocks to fill: a bound on
@@ -31,19 +31,26 @@ pub struct Writer {
     functions: u32,
     /// By code block, its number of instructions.
     instructions: Vec<u16>,
+    /// By code block, its number of fetches.
+    fetches: Vec<u16>,
     interner: Interner,
-    /// By shape, its number of data accesses.
-    data_counts: Vec<u16>,
+    /// By shape.
+    sizes: Vec<Size>,
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
     new_shapes: Vec<WrittenShape>,
     /// Bytes of names and data accesses of shapes in what is new.
     new_details: usize,
     streams: Vec<Stream>,
+    notes: Notes,
+    /// Histories that no stream uses: a page of memory used again costs a fraction of a new one.
+    histories: Vec<History>,
     /// Executions and data accesses in the streams, not yet written.
     waiting: usize,
     executions: u64,
     data_accesses: u64,
+    /// Fetches included.
+    accesses: u64,
     requests: u64,
 }
 
@@ -77,16 +84,20 @@ impl Writer {
             modules: 0,
             functions: 0,
             instructions: Vec::new(),
+            fetches: Vec::new(),
             interner: Interner::default(),
-            data_counts: Vec::new(),
+            sizes: Vec::new(),
             new_functions: Vec::new(),
             new_blocks: Vec::new(),
             new_shapes: Vec::new(),
             new_details: 0,
             streams: Vec::new(),
+            notes: Notes::default(),
+            histories: Vec::new(),
             waiting: 0,
             executions: 0,
             data_accesses: 0,
+            accesses: 0,
             requests: 0,
         })
     }
@@ -121,30 +132,64 @@ impl Writer {
         Ok(())
     }
 
-    /// Records that the thread has executed a code block, in this shape, with its data accesses at
-    /// these addresses.
+    /// Records that the thread has executed a code block, in this shape. `words` are one that
+    /// begins the execution and one for each data access, whose address `address` tells; equal
+    /// words are equal executions. [`Writer::repeated`] goes by them, and takes many at a time.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread, the thread has no stamp yet, or there
-    /// is no such shape with so many addresses; [`Error::Write`].
+    /// is no such shape with so many data accesses; [`Error::Write`].
     #[inline]
     pub fn executed(
         &mut self,
         thread: u32,
         shape: u32,
-        addresses: impl ExactSizeIterator<Item = u64>,
+        words: &[u64],
+        address: impl Fn(u64) -> u64,
     ) -> Result<(), Error> {
-        let count = addresses.len();
-        let expected = self.data_counts.get(shape as usize);
-        if expected.is_none_or(|&expected| usize::from(expected) != count) {
+        let data = words.get(1..).unwrap_or_default();
+        let size = self.sizes.get(shape as usize).copied();
+        let Some(size) = size.filter(|size| usize::from(size.data) == data.len()) else {
+            let count = data.len();
             return unrecordable(format!("there is no shape {shape} with {count} addresses"));
+        };
+        if !self.goes_on(thread, size) {
+            self.begin(thread, size)?;
         }
-        if !self.goes_on(thread, count) {
-            self.begin(thread, count)?;
-        }
-        self.waiting += 1 + count;
-        self.streams[thread as usize].append(shape, addresses);
+        self.waiting += words.len();
+        let arrival = Arrival {
+            words: words.iter().copied(),
+            shape,
+            addresses: data.iter().map(|&word| address(word)),
+            touches: size.touches(),
+        };
+        self.streams[thread as usize].append(&mut self.notes, arrival);
         Ok(())
+    }
+
+    /// Records as many of the thread's next executions as go on doing what it did before: those at
+    /// the head of `words`, which holds whole executions, each of which begins with a word of which
+    /// `begins` is true. Where there are none, [`Writer::executed`] takes the next.
+    #[inline]
+    pub fn repeated(
+        &mut self,
+        thread: u32,
+        words: &[u64],
+        begins: impl Fn(u64) -> bool,
+    ) -> Followed {
+        let stream = self.streams.get_mut(thread as usize);
+        let Some(stream) = stream.filter(|stream| stream.goes_on) else {
+            return Followed::default();
+        };
+        let history = &stream.history;
+        if history.executions() + words.len() > self.executions_per_block
+            || history.data_accesses() + words.len() > MAX_ACCESSES
+        {
+            return Followed::default();
+        }
+        let followed = stream.follow(words, begins);
+        self.waiting += followed.words;
+        followed
     }
 
     /// Writes all that is recorded so far to the file, so that it survives a kill; all but each
@@ -189,41 +234,42 @@ impl Writer {
             executions: self.executions,
             accesses: self.data_accesses,
         })?;
-        let written = self.sink.close()?;
+        let size_bytes = self.sink.close()?;
         std::fs::rename(partial_path(&self.path), &self.path).map_err(|source| Error::Write {
             path: self.path.clone(),
             source,
         })?;
         Ok(Summary {
-            size_bytes: written.size_bytes,
+            size_bytes,
             executions: self.executions,
-            accesses: written.accesses,
+            accesses: self.accesses,
             requests: self.requests,
         })
     }
 
-    /// Whether the thread's next execution, with so many data accesses, has only to be appended.
+    /// Whether the thread's next execution, of this size, has only to be appended.
     #[inline]
-    fn goes_on(&self, thread: u32, count: usize) -> bool {
+    fn goes_on(&self, thread: u32, size: Size) -> bool {
         let stream = self.streams.get(thread as usize);
-        stream.is_some_and(|stream| stream.goes_on && self.has_room(&stream.stretch, count))
+        stream.is_some_and(|stream| stream.goes_on && self.has_room(&stream.history, size))
     }
 
     #[inline]
-    fn has_room(&self, stretch: &Stretch, count: usize) -> bool {
-        stretch.shapes.len() < self.executions_per_block
-            && stretch.addresses.len() + count <= MAX_ACCESSES
+    fn has_room(&self, history: &History, size: Size) -> bool {
+        history.executions() < self.executions_per_block
+            && history.data_accesses() + usize::from(size.data) <= MAX_ACCESSES
+            && history.touches() + size.touches() as usize <= MAX_TOUCHES
     }
 
-    /// Makes ready for the thread's next execution, which has so many data accesses.
+    /// Makes ready for the thread's next execution, which has this size.
     #[cold]
-    fn begin(&mut self, thread: u32, count: usize) -> Result<(), Error> {
+    fn begin(&mut self, thread: u32, size: Size) -> Result<(), Error> {
         self.close_execution(thread)?;
         self.write_ended_request(thread)?;
         let Some(beginning) = self.streams[thread as usize].take_beginning() else {
             return unrecordable(format!("thread {thread} has no stamp yet"));
         };
-        self.make_room(thread, count)?;
+        self.make_room(thread, size)?;
         self.requests += u64::from(beginning.begins_request());
         let stream = &mut self.streams[thread as usize];
         stream.begin(&beginning);
@@ -241,37 +287,42 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes room for an execution of the thread with so many data accesses.
-    fn make_room(&mut self, thread: u32, count: usize) -> Result<(), Error> {
+    /// Makes room for an execution of the thread that has this size.
+    fn make_room(&mut self, thread: u32, size: Size) -> Result<(), Error> {
         let thread = thread as usize;
-        if !self.has_room(&self.streams[thread].stretch, count) {
+        if !self.has_room(&self.streams[thread].history, size) {
             self.write_block(thread)?;
         }
         if self.waiting > MAX_WAITING {
             let size =
-                |stream: &Stream| stream.stretch.shapes.len() + stream.stretch.addresses.len();
+                |stream: &Stream| stream.history.executions() + stream.history.data_accesses();
             let largest = (0..self.streams.len()).max_by_key(|&thread| size(&self.streams[thread]));
             largest.map_or(Ok(()), |largest| self.write_block(largest))?;
         }
-        let stretch = &mut self.streams[thread].stretch;
-        if stretch.shapes.capacity() == 0 {
-            let thread = stretch.thread;
-            *stretch = Stretch {
-                thread,
-                ..self.sink.room()
-            };
+        let stream = &mut self.streams[thread];
+        if stream.history.is_new() {
+            stream.history = self.histories.pop().unwrap_or_default();
+            let mut room = self.sink.room();
+            stream.history.make_room(std::mem::take(&mut room.spelled));
+            room.thread = stream.stretch.thread;
+            stream.stretch = room;
         }
         Ok(())
     }
 
     fn write_block(&mut self, thread: usize) -> Result<(), Error> {
-        let stretch = self.streams[thread].take_stretch();
-        if stretch.shapes.is_empty() && stretch.requests.is_empty() {
+        let stream = &mut self.streams[thread];
+        if stream.history.executions() == 0 && stream.stretch.requests.is_empty() {
             return Ok(());
         }
-        self.executions += stretch.shapes.len() as u64;
-        self.data_accesses += stretch.addresses.len() as u64;
-        self.waiting -= stretch.shapes.len() + stretch.addresses.len();
+        self.accesses += stream.history.touches() as u64;
+        let stretch = stream.take_stretch();
+        if !stream.history.is_new() {
+            self.histories.push(std::mem::take(&mut stream.history));
+        }
+        self.executions += u64::from(stretch.executions);
+        self.data_accesses += u64::from(stretch.data_accesses);
+        self.waiting -= (stretch.executions + stretch.data_accesses) as usize;
         self.write_definitions()?;
         self.sink.write(Part::Block(stretch))
     }

@@ -2,8 +2,8 @@
 //! it cannot write.
 
 use corehop_traces::{
-    CodeBlock, DataAccess, EndReason, Error, Function, Header, Instruction, Kind, Module, Trace,
-    Writer, WriterOptions, check, partial_path,
+    CodeBlock, DataAccess, EndReason, Error, Followed, Function, Header, Instruction, Kind, Module,
+    Trace, Writer, WriterOptions, check, partial_path,
 };
 use std::path::Path;
 
@@ -167,11 +167,18 @@ fn executions_must_have_a_place_in_the_order() {
     refused(writer.shape(0, &[load(2)]), "instruction 2");
     refused(writer.shape(0, &[load(1), load(0)]), "program order");
     let shape = writer.shape(0, &[load(0)]).unwrap();
-    let addresses = |count| std::iter::repeat_n(0x1000, count);
-    refused(writer.executed(0, shape, addresses(2)), "2 addresses");
-    refused(writer.executed(0, shape + 1, addresses(1)), "no shape");
-    refused(writer.executed(1, shape, addresses(1)), "no thread 1");
-    writer.executed(0, shape, addresses(1)).unwrap();
+    let address = |word| word;
+    refused(
+        writer.executed(0, shape, &[1, 64, 64], address),
+        "2 addresses",
+    );
+    refused(writer.executed(0, shape, &[], address), "0 addresses");
+    refused(writer.executed(0, shape + 1, &[1, 64], address), "no shape");
+    refused(writer.executed(1, shape, &[1, 64], address), "no thread 1");
+    writer.executed(0, shape, &[1, 64], address).unwrap();
+    let none = Followed::default();
+    assert_eq!(writer.repeated(0, &[1, 64], |word| word == 1), none);
+    assert_eq!(writer.repeated(1, &[1, 64], |word| word == 1), none);
     // What was refused has left nothing behind.
     writer.finish(EndReason::ServerExited).unwrap();
     let trace = Trace::open(&path).unwrap();

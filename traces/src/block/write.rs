@@ -1,11 +1,10 @@
 //! A stretch of executions as a `block` entry of the file.
 
-use super::{MAX_SHAPES, MAX_TOUCHES};
+use super::MAX_SHAPES;
 use crate::address::{Coded, Coder};
 use crate::column::{Packed, pack};
 use crate::entry::Message;
-use crate::repeats::{Finder, Repeat, Spelled};
-use crate::shape::Size;
+use crate::repeats::Repeat;
 use crate::stretch::{Run, Stretch};
 use crate::trace_capnp::entry;
 use zstd::bulk::Compressor;
@@ -13,40 +12,22 @@ use zstd::bulk::Compressor;
 /// Writes stretches, with room that is used again for each.
 #[derive(Default)]
 pub struct Encoder {
-    /// By execution, where its addresses begin; and where all end.
-    begins: Vec<u32>,
-    finder: Finder,
     places: Places,
     coder: Coder,
 }
 
-/// A stretch as a `block` entry.
-pub struct Written {
-    /// The entry.
-    pub message: Message,
-    /// Number of accesses, fetches included.
-    pub touches: u64,
-}
-
 impl Encoder {
-    /// Writes a stretch as one entry; `None` when it needs more than one. `sizes` are those of the
-    /// shapes.
+    /// Writes a stretch as one entry; `None` when it needs more than one. `data_counts` are those
+    /// of the shapes.
     pub fn write(
         &mut self,
         compressor: &mut Compressor<'_>,
         stretch: &Stretch,
-        sizes: &[Size],
-    ) -> std::io::Result<Option<Written>> {
-        let touches = self.measure(&stretch.shapes, sizes);
-        if touches > MAX_TOUCHES as u64 {
-            return Ok(None);
-        }
-        let data_count = |shape: u32| usize::from(sizes[shape as usize].data);
-        let found = self
-            .finder
-            .find(&stretch.shapes, &stretch.addresses, &self.begins);
+        data_counts: &[u16],
+    ) -> std::io::Result<Option<Message>> {
+        let found = &stretch.spelled;
         let places = &mut self.places;
-        places.find(&found.shapes, sizes.len(), data_count);
+        places.find(&found.shapes, data_counts);
         if places.numbers.len() > MAX_SHAPES {
             return Ok(None);
         }
@@ -54,32 +35,17 @@ impl Encoder {
         let Some(coded) = self.coder.code(&places.slots, slot_count, &found.addresses) else {
             return Ok(None);
         };
-        let message = columns(compressor, stretch, found, places, coded)?;
-        Ok(Some(Written { message, touches }))
-    }
-
-    /// Finds where each execution's addresses begin; the number of accesses, fetches included.
-    fn measure(&mut self, shapes: &[u32], sizes: &[Size]) -> u64 {
-        self.begins.clear();
-        self.begins.resize(shapes.len() + 1, 0);
-        let (mut end, mut touches) = (0, 0);
-        for (begin, &shape) in self.begins[1..].iter_mut().zip(shapes) {
-            let size = sizes[shape as usize];
-            end += u32::from(size.data);
-            touches += u64::from(size.touches());
-            *begin = end;
-        }
-        touches
+        columns(compressor, stretch, places, coded).map(Some)
     }
 }
 
 fn columns(
     compressor: &mut Compressor<'_>,
     stretch: &Stretch,
-    found: &Spelled,
     places: &Places,
     coded: &Coded,
 ) -> std::io::Result<Message> {
+    let found = &stretch.spelled;
     let mut before = 0;
     let mut step = |run: &Run| run.stamp - std::mem::replace(&mut before, run.stamp);
     let steps: Vec<u64> = stretch.runs.iter().map(&mut step).collect();
@@ -128,8 +94,8 @@ fn assemble(stretch: &Stretch, counts: &Counts, columns: &[Packed; 14]) -> Messa
     let mut message = crate::entry::message(bytes + stretch.requests.len() * 20);
     let mut block = message.init_root::<entry::Builder<'_>>().init_block();
     block.set_thread(stretch.thread);
-    block.set_executions(stretch.shapes.len() as u32);
-    block.set_accesses(stretch.addresses.len() as u32);
+    block.set_executions(stretch.executions);
+    block.set_accesses(stretch.data_accesses);
     block.set_run_count(stretch.runs.len() as u32);
     block.set_shape_count(counts.shapes);
     block.set_explicit_count(counts.explicit);
@@ -203,18 +169,18 @@ struct Places {
 }
 
 impl Places {
-    fn find(&mut self, spelled: &[u32], shapes: usize, data_count: impl Fn(u32) -> usize) {
+    fn find(&mut self, spelled: &[u32], data_counts: &[u16]) {
         for &shape in &self.numbers {
             self.known[shape as usize] = (0, 0);
         }
-        self.known.resize(shapes, (0, 0));
+        self.known.resize(data_counts.len(), (0, 0));
         self.numbers.clear();
         self.low.clear();
         self.high.clear();
         self.slots.clear();
         self.slot_count = 0;
         for &shape in spelled {
-            let count = data_count(shape);
+            let count = usize::from(data_counts[shape as usize]);
             let known = &mut self.known[shape as usize];
             if known.0 == 0 {
                 self.numbers.push(shape);

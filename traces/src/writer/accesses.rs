@@ -6,6 +6,7 @@
 use super::{Writer, stream, unrecordable};
 use crate::Error;
 use crate::execution::Kind;
+use crate::history::Arrival;
 use crate::shape::{DataAccess, MAX_DATA_ACCESSES};
 use crate::stream::Open;
 
@@ -86,13 +87,22 @@ impl Writer {
         let mut accesses = std::mem::take(&mut stream.open_accesses);
         let mut addresses = std::mem::take(&mut stream.open_addresses);
         let shape = self.intern(open.code_block, &accesses)?;
-        self.make_room(thread, addresses.len())?;
+        let size = self.sizes[shape as usize];
+        self.make_room(thread, size)?;
         self.requests += u64::from(open.beginning.begins_request());
         self.waiting += 1 + addresses.len();
         let stream = &mut self.streams[thread as usize];
         stream.begin(&open.beginning);
-        stream.append(shape, addresses.drain(..));
+        let its = addresses.iter().copied();
+        let arrival = Arrival {
+            words: std::iter::once(u64::from(shape)).chain(its.clone()),
+            shape,
+            addresses: its,
+            touches: size.touches(),
+        };
+        stream.append(&mut self.notes, arrival);
         accesses.clear();
+        addresses.clear();
         (stream.open_accesses, stream.open_addresses) = (accesses, addresses);
         Ok(())
     }

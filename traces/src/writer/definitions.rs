@@ -8,7 +8,7 @@ use super::{Writer, unrecordable};
 use crate::Error;
 use crate::definition::{MAX_DEFINITIONS, MAX_DETAILS};
 use crate::program::{CodeBlock, Function, Module};
-use crate::shape::{DataAccess, check_code_block, check_shape};
+use crate::shape::{DataAccess, Size, check_code_block, check_shape, fetches_of};
 use crate::sink::Part;
 
 impl Writer {
@@ -64,6 +64,7 @@ impl Writer {
         }
         self.new_blocks.push((block.clone(), entry));
         self.instructions.push(block.instructions.len() as u16);
+        self.fetches.push(fetches_of(block) as u16);
         self.write_many_definitions()?;
         Ok(self.instructions.len() as u32 - 1)
     }
@@ -91,7 +92,10 @@ impl Writer {
     ) -> Result<u32, Error> {
         let (shape, new) = self.interner.number(code_block, accesses);
         if new {
-            self.data_counts.push(accesses.len() as u16);
+            self.sizes.push(Size {
+                data: accesses.len() as u16,
+                fetches: self.fetches[code_block as usize],
+            });
             self.new_details += accesses.len();
             self.new_shapes.push((code_block, accesses.to_vec()));
             self.write_many_definitions()?;

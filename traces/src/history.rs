@@ -1,0 +1,322 @@
+//! Finds repeats while executions come in.
+//!
+//! A recorder does this with every execution, so what repeats is taken in many at a time: each
+//! stands here as a few words that tell it apart, and as long as a thread does what it did
+//! before, its words need only be compared. Where it does not, windows of executions are noted by
+//! their hashes, and a window met once more begins the next repeat.
+
+mod window;
+
+pub use window::Notes;
+
+use crate::block::MAX_TOUCHES;
+use crate::repeats::{Repeat, Spelled};
+use std::ops::Range;
+use window::{WINDOW, Window, hash_of};
+
+/// At the distance of the repeat before, a repeat costs less, and may be shorter.
+const SHORTEST_AT_SAME_DISTANCE: usize = 4;
+
+/// What one thread did since its block began, and which of it repeats.
+#[derive(Default)]
+pub struct History {
+    /// Tells this block's notes from all others'.
+    block: u32,
+    /// The words of all executions.
+    words: Vec<u64>,
+    /// By execution.
+    ends: Vec<End>,
+    spelled: Spelled,
+    /// How far back the last repeat lies; 0 if there was none.
+    distance: usize,
+    /// The last execution belongs to the last repeat.
+    follows: bool,
+    /// How many executions, the last ones, are spelled out though they are those at `distance`.
+    agreed: usize,
+    window: Window,
+}
+
+/// What there is up to the end of an execution.
+#[derive(Clone, Copy, Default)]
+struct End {
+    words: u32,
+    /// Accesses, fetches included.
+    touches: u32,
+}
+
+/// An execution that comes in.
+pub struct Arrival<K, A> {
+    /// One word and as many as it has data accesses, which no other execution has.
+    pub words: K,
+    /// Number of its shape.
+    pub shape: u32,
+    /// Addresses of its data accesses.
+    pub addresses: A,
+    /// Number of its accesses, fetches included.
+    pub touches: u32,
+}
+
+/// How much of what came in repeats what was there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// Number of executions.
+    pub executions: usize,
+    /// Number of words.
+    pub words: usize,
+}
+
+impl History {
+    /// Adds an execution.
+    #[inline]
+    pub fn push(
+        &mut self,
+        notes: &mut Notes,
+        arrival: Arrival<impl Iterator<Item = u64>, impl Iterator<Item = u64>>,
+    ) {
+        if self.ends.is_empty() {
+            self.block = notes.next_block();
+        }
+        let place = self.ends.len();
+        let touches = self.end().touches + arrival.touches;
+        self.words.extend(arrival.words);
+        let words = self.words.len() as u32;
+        self.ends.push(End { words, touches });
+        let agrees = self.agrees(place);
+        if self.follows && agrees {
+            self.lengthen(1);
+            return;
+        }
+        self.follows = false;
+        self.spelled.shapes.push(arrival.shape);
+        self.spelled.addresses.extend(arrival.addresses);
+        self.agreed = if agrees { self.agreed + 1 } else { 0 };
+        let earlier = self.note_window(place, notes);
+        if self.agreed == SHORTEST_AT_SAME_DISTANCE {
+            self.begin_repeat(self.distance, self.agreed);
+        } else if let Some(earlier) = earlier {
+            self.look_at_window(earlier, place + 1 - WINDOW);
+        }
+    }
+
+    /// Adds as many whole executions from the head of `words` as go on with the last repeat, where
+    /// `begins` tells the word with which an execution begins.
+    #[inline]
+    pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
+        let mut followed = Followed::default();
+        while self.distance > 0 {
+            let source = self.ends.len() - self.distance;
+            let from = self.begin(source).words as usize;
+            let rest = &words[followed.words..];
+            // Most that do not follow differ in the first word already.
+            if rest.first() != Some(&self.words[from]) {
+                break;
+            }
+            let same = same_values(&self.words[from..], rest);
+            let ends = &self.ends[source..];
+            let ends = &ends[..same.min(ends.len())];
+            let mut count = ends.partition_point(|end| end.words as usize - from <= same);
+            let words_of = |count: usize| ends[count - 1].words as usize - from;
+            // The last one may go on where the earlier one ended.
+            if count > 0 && rest.get(words_of(count)).is_some_and(|&next| !begins(next)) {
+                count -= 1;
+            }
+            let least = if self.follows {
+                1
+            } else {
+                SHORTEST_AT_SAME_DISTANCE
+            };
+            let touched = self.begin(source + count).touches - self.begin(source).touches;
+            if count < least || self.end().touches + touched > MAX_TOUCHES as u32 {
+                break;
+            }
+            let taken = words_of(count);
+            if !self.follows {
+                self.begin_repeat(self.distance, self.agreed);
+            }
+            self.words.extend_from_slice(&rest[..taken]);
+            self.repeat_ends(source..source + count);
+            self.lengthen(count);
+            followed.executions += count;
+            followed.words += taken;
+        }
+        followed
+    }
+
+    /// Number of executions.
+    pub fn executions(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Number of data accesses.
+    pub fn data_accesses(&self) -> usize {
+        self.words.len() - self.ends.len()
+    }
+
+    /// Number of accesses, fetches included.
+    pub fn touches(&self) -> usize {
+        self.end().touches as usize
+    }
+
+    /// What was found; the next execution begins another block.
+    pub fn take(&mut self) -> Spelled {
+        self.words.clear();
+        self.ends.clear();
+        (self.distance, self.follows, self.agreed) = (0, false, 0);
+        self.window = Window::default();
+        std::mem::take(&mut self.spelled)
+    }
+
+    /// The history of executions of these shapes, which have so many data accesses.
+    pub fn of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> History {
+        let (mut history, mut notes) = (History::default(), Notes::default());
+        let mut rest = addresses;
+        for &shape in shapes {
+            let count = usize::from(data_counts[shape as usize]);
+            let its = rest.split_off(..count).unwrap_or_default().iter().copied();
+            history.push(
+                &mut notes,
+                Arrival {
+                    words: std::iter::once(u64::from(shape)).chain(its.clone()),
+                    shape,
+                    addresses: its,
+                    touches: count as u32,
+                },
+            );
+        }
+        history
+    }
+
+    /// Uses this room for what is spelled out, where there is nothing yet.
+    pub fn make_room(&mut self, room: Spelled) {
+        self.spelled = room;
+    }
+
+    /// Whether it was never used.
+    pub fn is_new(&self) -> bool {
+        self.words.capacity() == 0
+    }
+
+    fn end(&self) -> End {
+        self.ends.last().copied().unwrap_or_default()
+    }
+
+    /// What there is before an execution.
+    fn begin(&self, place: usize) -> End {
+        let before = place.checked_sub(1);
+        before.map_or(End::default(), |before| self.ends[before])
+    }
+
+    fn words_of(&self, places: Range<usize>) -> &[u64] {
+        let (begin, end) = (self.begin(places.start), self.begin(places.end));
+        &self.words[begin.words as usize..end.words as usize]
+    }
+
+    /// Whether `count` executions from `earlier` on are those from `place` on.
+    fn same(&self, earlier: usize, place: usize, count: usize) -> bool {
+        self.words_of(earlier..earlier + count) == self.words_of(place..place + count)
+    }
+
+    /// Whether an execution is the one at the distance of the last repeat.
+    fn agrees(&self, place: usize) -> bool {
+        if self.distance == 0 || place < self.distance {
+            return false;
+        }
+        let earlier = self.words_of(place - self.distance..place - self.distance + 1);
+        let its = self.words_of(place..place + 1);
+        // Most that differ do so in the first word already.
+        earlier.first() == its.first() && earlier == its
+    }
+
+    /// Adds the ends of executions that come once more.
+    fn repeat_ends(&mut self, sources: Range<usize>) {
+        let (begin, end) = (self.begin(sources.start), self.end());
+        let first = self.ends.len();
+        self.ends.extend_from_within(sources);
+        for copied in &mut self.ends[first..] {
+            copied.words += end.words - begin.words;
+            copied.touches += end.touches - begin.touches;
+        }
+    }
+
+    /// The last executions belong to the last repeat.
+    fn lengthen(&mut self, count: usize) {
+        if let Some(repeat) = self.spelled.repeats.last_mut() {
+            repeat.length += count as u32;
+        }
+    }
+
+    /// Where the executions begin that are spelled out since the last repeat.
+    fn spelled_from(&self) -> usize {
+        let last = self.spelled.repeats.last();
+        last.map_or(0, |repeat| (repeat.place + repeat.length) as usize)
+    }
+
+    /// Notes the window that ends with the execution at `place`, if all in it are spelled out: what
+    /// comes once more is found where it first was. Where the one was that is noted under its
+    /// number.
+    fn note_window(&mut self, place: usize, notes: &mut Notes) -> Option<usize> {
+        let first = (place + 1).checked_sub(WINDOW)?;
+        let from = self.spelled_from();
+        if first < from {
+            return None;
+        }
+        if first == from {
+            self.window = Window::default();
+            for place in first..place {
+                self.window
+                    .advance(place, hash_of(self.words_of(place..place + 1)));
+            }
+        }
+        let hash = hash_of(self.words_of(place..place + 1));
+        notes.note(self.window.advance(place, hash), self.block, first)
+    }
+
+    /// Begins a repeat if the window at `place` is the one at `earlier`, and its executions are
+    /// spelled out so far.
+    fn look_at_window(&mut self, earlier: usize, place: usize) {
+        if !self.same(earlier, place, WINDOW) {
+            return;
+        }
+        let spelled = self.spelled_from();
+        let same = |&back: &usize| self.same(earlier - back, place - back, 1);
+        let before = (1..=earlier.min(place - spelled)).take_while(same).count();
+        self.begin_repeat(place - earlier, before + WINDOW);
+    }
+
+    /// The last `length` executions, which are spelled out, repeat those `distance` earlier.
+    fn begin_repeat(&mut self, distance: usize, length: usize) {
+        let count = self.ends.len();
+        let place = count - length;
+        let data_accesses = self.words_of(place..count).len() - length;
+        let spelled = &mut self.spelled;
+        spelled.shapes.truncate(spelled.shapes.len() - length);
+        let kept = spelled.addresses.len() - data_accesses;
+        spelled.addresses.truncate(kept);
+        spelled.repeats.push(Repeat {
+            place: place as u32,
+            length: length as u32,
+            distance: distance as u32,
+        });
+        (self.distance, self.follows, self.agreed) = (distance, true, 0);
+    }
+}
+
+/// How many values at the beginning of both are the same.
+fn same_values(values: &[u64], others: &[u64]) -> usize {
+    let (eights, _) = values.as_chunks::<8>();
+    let (other_eights, _) = others.as_chunks::<8>();
+    let mut same = 0;
+    for (eight, other) in eights.iter().zip(other_eights) {
+        let pairs = eight.iter().zip(other);
+        // A comparison of arrays would be a call of memcmp.
+        if pairs.fold(0, |all, (value, other)| all | value ^ other) != 0 {
+            break;
+        }
+        same += 8;
+    }
+    let rest = values[same..].iter().zip(&others[same..]);
+    same + rest.take_while(|(value, other)| value == other).count()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! Repeats are found where a reader would look for them, and hold what was there.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Executions of shapes with one data access each, in all of which shape and address agree.
+fn found_in(shapes: &[u32]) -> Spelled {
+    let addresses: Vec<u64> = shapes.iter().map(|&shape| u64::from(shape) * 8).collect();
+    History::of(shapes, &addresses, &[1; 100]).take()
+}
+
+fn repeat(place: u32, length: u32, distance: u32) -> Repeat {
+    Repeat {
+        place,
+        length,
+        distance,
+    }
+}
+
+#[test]
+fn what_comes_again_is_a_repeat_from_its_first_execution_on() {
+    let sequence: Vec<u32> = (0..60).collect();
+    let shapes = [&sequence[..], &[90, 91], &sequence[..], &[92]].concat();
+    let spelled = found_in(&shapes);
+    assert_eq!(spelled.repeats, [repeat(62, 60, 62)]);
+    assert_eq!(spelled.shapes.len(), 60 + 2 + 1);
+    assert_eq!(spelled.written_out(&[1; 100]).0, shapes);
+}
+
+#[test]
+fn a_sequence_that_follows_itself_is_one_repeat() {
+    let shapes = [1, 2, 3, 4, 5, 6, 7].repeat(20);
+    let spelled = found_in(&shapes);
+    assert_eq!(spelled.repeats.len(), 1);
+    assert_eq!(spelled.repeats[0].distance, 7);
+    assert_eq!(spelled.shapes.len(), 7);
+    assert_eq!(spelled.written_out(&[1; 100]).0, shapes);
+}
+
+#[test]
+fn after_a_difference_of_one_execution_a_repeat_goes_on() {
+    let sequence: Vec<u32> = (0..80).collect();
+    let mut again = sequence.clone();
+    again[40] = 99;
+    let shapes = [sequence, again].concat();
+    let spelled = found_in(&shapes);
+    assert_eq!(spelled.repeats, [repeat(80, 40, 80), repeat(121, 39, 80)]);
+    assert_eq!(spelled.written_out(&[1; 100]).0, shapes);
+}
+
+#[test]
+fn another_address_is_another_execution() {
+    let shapes: Vec<u32> = (0..60).chain(0..60).collect();
+    let addresses: Vec<u64> = (0..120).collect();
+    let spelled = History::of(&shapes, &addresses, &[1; 60]).take();
+    assert_eq!(spelled.repeats, []);
+    assert_eq!((spelled.shapes, spelled.addresses), (shapes, addresses));
+}
+
+/// It is too short for a window of its own: those that begin in it reach into the repeat after it.
+#[test]
+fn a_short_difference_between_two_repeats_is_found_when_all_comes_again() {
+    let first: Vec<u32> = (0..40).collect();
+    let second: Vec<u32> = (40..80).collect();
+    let between: Vec<u32> = (91..98).collect();
+    let changed = [&first[..], &between, &second].concat();
+    let shapes = [&first[..], &[80], &second, &[81], &changed, &[82], &changed].concat();
+    let spelled = found_in(&shapes);
+    assert_eq!(spelled.shapes.len(), 40 + 1 + 40 + 1 + between.len() + 1);
+    assert_eq!(spelled.written_out(&[1; 100]).0, shapes);
+}
+
+const BEGINS: u64 = 1 << 63;
+
+/// Shapes of so many accesses as the number says.
+fn words_of(executions: &[(u32, u64)]) -> Vec<Vec<u64>> {
+    let words = |&(shape, address): &(u32, u64)| {
+        let addresses = (0..u64::from(shape)).map(|place| address * 64 + place);
+        std::iter::once(BEGINS).chain(addresses).collect()
+    };
+    executions.iter().map(words).collect()
+}
+
+/// Which sequence comes next, and which of its executions has another shape.
+fn order() -> impl Strategy<Value = Vec<(usize, Option<(usize, u32)>)>> {
+    let change = proptest::option::of((0..40usize, 0..4u32));
+    proptest::collection::vec((0..4usize, change), 1..12)
+}
+
+proptest! {
+    /// Sequences of few different executions that come again, whole and changed.
+    #[test]
+    fn what_is_taken_in_many_at_a_time_is_what_came(
+        sequences in proptest::collection::vec(
+            proptest::collection::vec((0..4u32, 0..6u64), 1..40), 1..4),
+        order in order(),
+        cuts in proptest::collection::vec(1..50usize, 1..6),
+    ) {
+        let mut executions = Vec::new();
+        for (sequence, change) in order {
+            let mut sequence = sequences[sequence % sequences.len()].clone();
+            if let Some((place, shape)) = change {
+                let place = place % sequence.len();
+                sequence[place].0 = shape;
+            }
+            executions.extend(sequence);
+        }
+        let words = words_of(&executions);
+        let (mut history, mut notes) = (History::default(), Notes::default());
+        let (mut place, mut cuts) = (0, cuts.iter().cycle());
+        while place < executions.len() {
+            let end = executions.len().min(place + cuts.next().unwrap_or(&1));
+            let rest = words[place..end].concat();
+            let followed = history.follow(&rest, |word| word == BEGINS);
+            let taken = words[place..place + followed.executions].concat();
+            prop_assert_eq!(&rest[..followed.words], taken);
+            place += followed.executions;
+            if place < end {
+                let addresses = words[place][1..].iter().copied();
+                history.push(&mut notes, Arrival {
+                    words: words[place].iter().copied(),
+                    shape: executions[place].0,
+                    addresses,
+                    touches: 1 + executions[place].0,
+                });
+                place += 1;
+            }
+        }
+        let touches: u32 = executions.iter().map(|(shape, _)| 1 + shape).sum();
+        prop_assert_eq!(history.touches(), touches as usize);
+        prop_assert_eq!(history.executions(), executions.len());
+        prop_assert_eq!(history.data_accesses() + executions.len(), touches as usize);
+        let (shapes, addresses) = history.take().written_out(&[0, 1, 2, 3]);
+        let expected: Vec<u32> = executions.iter().map(|&(shape, _)| shape).collect();
+        prop_assert_eq!(shapes, expected);
+        let expected: Vec<u64> = words.iter().flat_map(|words| &words[1..]).copied().collect();
+        prop_assert_eq!(addresses, expected);
+    }
+}

@@ -1,0 +1,85 @@
+//! Windows of executions, and where each was met last.
+//!
+//! A window that comes once more begins a repeat. All windows of all threads are noted in one
+//! table of fixed size, which stays in a second-level cache: what is lost with a note is a repeat,
+//! at most.
+
+/// So many executions must be the same: a shorter repeat takes as much room as what it stands for.
+pub const WINDOW: usize = 8;
+/// Of the windows only one in so many is noted and looked for. Their content decides which, so that
+/// they are the same ones when it comes again.
+const NOTED_ONE_IN: u64 = 4;
+/// Two to this power is the number of windows noted at a time; of two with the same number the
+/// later one stays.
+const NOTES_BITS: u32 = 14;
+
+/// Where windows were last, by their hashes. All threads share it, since few are at work at once.
+pub struct Notes {
+    /// By some bits of a window's hash, its block and its place.
+    notes: Vec<(u32, u32)>,
+    blocks: u32,
+}
+
+impl Default for Notes {
+    fn default() -> Notes {
+        Notes {
+            notes: vec![(0, 0); 1 << NOTES_BITS],
+            blocks: 0,
+        }
+    }
+}
+
+impl Notes {
+    /// A number that no block has whose windows are noted.
+    pub fn next_block(&mut self) -> u32 {
+        if self.blocks == u32::MAX {
+            *self = Notes::default();
+        }
+        self.blocks += 1;
+        self.blocks
+    }
+
+    /// Notes a window of a block; where the one was that is noted under its number.
+    pub fn note(&mut self, hash: u64, block: u32, place: usize) -> Option<usize> {
+        if !(hash >> 32).is_multiple_of(NOTED_ONE_IN) {
+            return None;
+        }
+        let note = &mut self.notes[(hash >> (64 - NOTES_BITS)) as usize];
+        let (its_block, earlier) = std::mem::replace(note, (block, place as u32));
+        (its_block == block).then_some(earlier as usize)
+    }
+}
+
+/// The last executions, [`WINDOW`] of them, as a hash: a polynomial in [`FACTOR`], from which that
+/// of the next place follows (Karp and Rabin, 1987).
+#[derive(Default)]
+pub struct Window {
+    polynomial: u64,
+    /// Of each execution in it, by place modulo their number.
+    hashes: [u64; WINDOW],
+}
+
+/// Odd, its bits random: 2^64 divided by the golden ratio.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Window {
+    /// Takes in the execution at `place`, the next; the hash of the window that ends with it.
+    pub fn advance(&mut self, place: usize, hash: u64) -> u64 {
+        const OF_THE_FIRST: u64 = FACTOR.wrapping_pow(WINDOW as u32);
+        let gone = std::mem::replace(&mut self.hashes[place % WINDOW], hash);
+        let all = self.polynomial.wrapping_mul(FACTOR).wrapping_add(hash);
+        self.polynomial = all.wrapping_sub(gone.wrapping_mul(OF_THE_FIRST));
+        // The high bits of a product depend on all bits of its factors.
+        self.polynomial.wrapping_mul(FACTOR)
+    }
+}
+
+/// The words' products with powers of [`FACTOR`], which wait for each other's sum alone.
+pub fn hash_of(words: &[u64]) -> u64 {
+    let (mut hash, mut factor) = (0u64, FACTOR);
+    for &word in words {
+        hash = hash.wrapping_add((word ^ word >> 29).wrapping_mul(factor));
+        factor = factor.wrapping_mul(FACTOR);
+    }
+    hash ^ hash >> 32
+}
