@@ -4,7 +4,7 @@
 //! order are all that it must be told, but those that change nothing. A *piece* is what a thread
 //! did without interruption: in it no core changes, whatever the plan.
 
-use super::stream::{CHUNK, Stream};
+use super::stream::Stream;
 use corehop_traces::{Kind, Listener, Played, Thinner, Touch};
 
 /// What one thread did without interruption, between two places at which it may be moved.
@@ -54,17 +54,17 @@ pub(crate) struct Condenser {
     tails: [Tail; RESIDUES],
     /// Room for the next entries of each residue, side by side.
     room: Vec<u64>,
-    /// Chunks of no stream.
+    /// Memory of no stream.
     spare: Vec<Vec<u64>>,
 }
 
 /// The most residues.
 pub(crate) const RESIDUES: usize = Thinner::MOST_RESIDUES;
 
-/// Entries of a residue that there is room for: a chunk, and what may come before it is seen to be
-/// full. Not a power of two, which would put all residues' rooms into the same few sets of the
-/// host's first-level cache.
-const STRIDE: usize = CHUNK + 8;
+/// Entries of a residue that there is room for: what goes to its stream at once, and one or two that
+/// may come before it is seen to be full. Not a power of two, which would put all residues' rooms
+/// into the same few sets of the host's first-level cache.
+const STRIDE: usize = Stream::AT_ONCE + 8;
 
 /// So many touches kept are put into the room at once: a loop over few ends at an unforeseen place.
 const ENOUGH: usize = 512;
@@ -94,7 +94,7 @@ impl Condenser {
         let tail = |residue| Tail {
             next: (residue * STRIDE) as u32,
             unless_kept: NOWHERE,
-            last: (residue * STRIDE + CHUNK) as u32 - 1,
+            last: (residue * STRIDE + Stream::AT_ONCE) as u32 - 1,
         };
         Condenser {
             condensed: Condensed::default(),
@@ -183,20 +183,20 @@ impl Condenser {
             if next >= tail.last {
                 let stream = &mut self.condensed.streams[residue];
                 let room = &mut room[residue * STRIDE..][..STRIDE];
-                append_chunk(tail, room, stream, &mut self.spare);
+                empty_room(tail, room, stream, &mut self.spare);
             }
         }
     }
 }
 
-/// Moves a full chunk from the room of a residue to its stream.
+/// Moves what has gathered in the room of a residue to its stream.
 #[cold]
 #[inline(never)]
-fn append_chunk(tail: &mut Tail, room: &mut [u64], stream: &mut Stream, spare: &mut Vec<Vec<u64>>) {
-    stream.append(&room[..CHUNK], spare);
+fn empty_room(tail: &mut Tail, room: &mut [u64], stream: &mut Stream, spare: &mut Vec<Vec<u64>>) {
+    stream.append(&room[..Stream::AT_ONCE], spare);
     // A touch may have come after a mark that filled it.
-    room[0] = room[CHUNK];
-    tail.next -= CHUNK as u32;
+    room[0] = room[Stream::AT_ONCE];
+    tail.next -= Stream::AT_ONCE as u32;
     tail.unless_kept = NOWHERE;
 }
 
