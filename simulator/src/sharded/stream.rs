@@ -4,7 +4,7 @@
 //! stream, kept from block to block, grows to what the longest of all blocks took, and is copied
 //! every time: that was a twelfth of a replay, most of it spent in page faults.
 
-/// Entries of a chunk: 8 KiB, which a processor reads ahead in; half as much cost a reader more.
+/// Entries of a chunk: 8 KiB. In a quarter of that a processor has hardly begun to read ahead.
 const CHUNK: usize = 1024;
 
 /// Some chunks, of which all but the last are full.
