@@ -61,9 +61,9 @@ pub(crate) struct Condenser {
 /// The most residues.
 pub(crate) const RESIDUES: usize = Thinner::MOST_RESIDUES;
 
-/// Entries of a residue that there is room for: what goes to its stream at once, and one or two that
-/// may come before it is seen to be full. Not a power of two, which would put all residues' rooms
-/// into the same few sets of the host's first-level cache.
+/// Entries of a residue that there is room for: what goes to its stream at once, and one or two
+/// that may come before it is seen to be full. Not a power of two, which would put all residues'
+/// rooms into the same few sets of the host's first-level cache.
 const STRIDE: usize = Stream::AT_ONCE + 8;
 
 /// So many touches kept are put into the room at once: a loop over few ends at an unforeseen place.
