@@ -227,3 +227,74 @@ impl Listener for Condenser {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RESIDUES: usize = 4;
+    const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
+
+    /// Pieces of most lengths between no touches and more than a room holds.
+    fn pieces() -> Vec<Vec<Touch>> {
+        let mut state = 7u32;
+        let mut random = move |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % below
+        };
+        let lengths = (0..300).map(|piece| [3, 40, 2500][piece % 3]);
+        let lengths: Vec<u32> = lengths.map(&mut random).collect();
+        let mut piece = |length: u32| {
+            let touch = |_| Touch::new(random(24).into(), KINDS[random(3) as usize]);
+            (0..length).map(touch).collect()
+        };
+        lengths.into_iter().map(&mut piece).collect()
+    }
+
+    #[test]
+    fn every_piece_is_found_again_in_the_streams_of_its_residues() {
+        let mut condenser = Condenser::new(RESIDUES as u64);
+        let mut expected = vec![Vec::new(); RESIDUES];
+        // Twice, since rooms are used again.
+        let mut condensed = Condensed::default();
+        for _ in 0..2 {
+            condenser.begin(0, std::mem::take(&mut condensed));
+            condenser.run(0);
+            expected.iter_mut().for_each(Vec::clear);
+            for (index, touches) in pieces().iter().enumerate() {
+                condenser.played(Played {
+                    request: None,
+                    number: index as u64,
+                    returned: false,
+                    entered: Some(0),
+                    executions: 1,
+                    touches,
+                    counts: [0; 3],
+                });
+                let mut last = [None; RESIDUES];
+                for &touch in touches {
+                    let residue = touch.line() as usize % RESIDUES;
+                    let (stream, last) = (&mut expected[residue], &mut last[residue]);
+                    if last.is_none() {
+                        stream.push((index as u64) << 2 | NEW_PIECE);
+                    }
+                    let stored = Touch::new(touch.line(), Kind::Store);
+                    let loads_stored = touch.kind() == Kind::Load && *last == Some(stored);
+                    if *last != Some(touch) && !loads_stored {
+                        stream.push(touch.bits());
+                        *last = Some(touch);
+                    }
+                }
+            }
+            condensed = condenser.finish();
+        }
+        for (stream, expected) in condensed.streams.iter().zip(&expected) {
+            let mut entries = Vec::new();
+            while !stream.from(entries.len()).is_empty() {
+                entries.extend_from_slice(stream.from(entries.len()));
+            }
+            assert!(entries.len() > 4096);
+            assert_eq!(&entries, expected);
+        }
+    }
+}
