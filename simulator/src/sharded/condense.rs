@@ -242,7 +242,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % below
         };
-        let lengths = (0..300).map(|piece| [3, 40, 2500][piece % 3]);
+        let lengths = (0..3000).map(|piece| [3, 40, 2500][piece % 3]);
         let lengths: Vec<u32> = lengths.map(&mut random).collect();
         let mut piece = |length: u32| {
             let touch = |_| Touch::new(random(24).into(), KINDS[random(3) as usize]);
