@@ -136,7 +136,7 @@ impl<'a> Workshop<'a> {
             ),
         };
         let room = self.rooms.lock().expect(UNPOISONED).pop();
-        condenser.begin(block.thread, block.executions, room.unwrap_or_default());
+        condenser.begin(block.thread, room.unwrap_or_default());
         player.play(block, &mut condenser)?;
         let condensed = condenser.finish();
         self.tools

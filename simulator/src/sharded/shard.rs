@@ -61,20 +61,26 @@ impl Shard {
         self.read.resize(order.blocks(), 0);
         for (index, place) in (first_piece..).zip(placed) {
             let read = &mut self.read[place.block as usize];
-            let stream = &order.block(place.block).streams[self.residue][*read..];
+            let stream = &order.block(place.block).streams[self.residue];
             // A piece that touches nothing of this residue has no mark.
-            if stream.first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
+            if stream.from(*read).first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
                 continue;
             }
             entries.push(packed(index, PIECE));
-            let touches = &stream[1..];
-            let end = touches.iter().position(|entry| entry & 3 == NEW_PIECE);
-            let touches = &touches[..end.unwrap_or(touches.len())];
-            entries.extend(touches.iter().map(|&touch| {
-                let line = self.lines.id(touch >> self.shift, |_| ());
-                line << 2 | (touch & 3) as u32
-            }));
-            *read += 1 + touches.len();
+            *read += 1;
+            loop {
+                let rest = stream.from(*read);
+                let end = rest.iter().position(|entry| entry & 3 == NEW_PIECE);
+                let touches = &rest[..end.unwrap_or(rest.len())];
+                entries.extend(touches.iter().map(|&touch| {
+                    let line = self.lines.id(touch >> self.shift, |_| ());
+                    line << 2 | (touch & 3) as u32
+                }));
+                *read += touches.len();
+                if end.is_some() || rest.is_empty() {
+                    break;
+                }
+            }
         }
     }
 
