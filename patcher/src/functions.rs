@@ -11,6 +11,7 @@ use gimli::{
     UnwindSection, X86_64,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
 
 /// A function of a binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,10 +117,11 @@ pub(crate) fn layout(image: &Image) -> Layout {
     }
     found.retain(|start, _| !fragments.contains_key(start));
     let starts: BTreeSet<u64> = found.keys().chain(fragments.keys()).copied().collect();
+    let next = |offset| starts.range((Excluded(offset), Unbounded)).next().copied();
     let functions = found.into_iter().map(|(offset, found)| Function {
         offset,
         size_bytes: match found.size_bytes {
-            0 => room(image, offset, starts.range(offset + 1..).next().copied()),
+            0 => room(image, offset, next(offset)),
             known => known,
         },
         symbol: found.symbol,
@@ -128,7 +130,7 @@ pub(crate) fn layout(image: &Image) -> Layout {
         functions: functions.collect(),
         fragments: fragments
             .iter()
-            .map(|(&start, size)| (start, start + size))
+            .map(|(&start, &size)| (start, start.saturating_add(size)))
             .collect(),
         starts: starts.iter().copied().collect(),
         bare,

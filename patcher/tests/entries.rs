@@ -10,17 +10,32 @@ use std::sync::LazyLock;
 static ENTRIES: LazyLock<Vec<u8>> = LazyLock::new(|| build(&["-pie"]));
 
 fn build(flags: &[&str]) -> Vec<u8> {
+    build_from("entries.s", flags)
+}
+
+fn build_from(source: &str, flags: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("entries");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/entries.s");
+    let output = folder.path().join("program");
+    let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures"));
     let status = Command::new("cc")
         .args(flags)
         .args(["-o"])
         .arg(&output)
-        .arg(source)
+        .arg(fixtures.join(source))
         .status();
     assert!(status.unwrap().success());
     std::fs::read(output).unwrap()
+}
+
+/// Beyond the last address there is nothing to count on to.
+#[test]
+fn a_size_that_reaches_beyond_every_address_is_survived() {
+    let analysis = Analysis::from_bytes(build_from("sizes.s", &["-pie"]), Path::new("sizes"));
+    let analysis = analysis.unwrap();
+    let is_main = |f: &&corehop_patcher::Function| f.symbol.as_deref() == Some("main");
+    let main = analysis.functions().iter().find(is_main).expect("main");
+    assert_eq!(main.size_bytes, u64::MAX);
+    analysis.unsafe_reason(main.offset);
 }
 
 fn reason(analysis: &Analysis, symbol: &str) -> Option<String> {
