@@ -258,7 +258,7 @@ function begin() {
     key.className = "key";
     key.style.background = `var(--core${core % 8})`;
     entry.append(key, ` core ${core}`);
-    byId("cores").append(entry, " ");
+    byId("core-colours").append(entry, " ");
   }
   listen();
   if (data.requests.length) pick();

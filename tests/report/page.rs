@@ -217,6 +217,9 @@ fn every_picture_and_control_has_a_name_and_every_picture_a_table() {
         browser.evaluate("document.querySelectorAll('figure svg').length"),
         13
     );
+    let shared = "[...document.querySelectorAll('[id]')].map((of) => of.id)
+        .filter((id, place, all) => all.indexOf(id) !== place)";
+    assert_eq!(browser.evaluate(shared), serde_json::json!([]));
     let landmarks = "['header', 'nav', 'main'].map((of) => document.querySelectorAll(of).length)";
     assert_eq!(browser.evaluate(landmarks), serde_json::json!([1, 1, 1]));
 }
