@@ -48,7 +48,7 @@ test:
 
 test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),1000000) cargo test --release --locked \
-		-p corehop-simulator --test the_simulator_equals_the_oracle
+		-p corehop-simulator --lib --test the_simulator_equals_the_oracle
 
 qemu:
 	@scripts/qemu.sh

@@ -7,7 +7,8 @@
 //! includes the L1s may take a line from them, and one that hands its victims to an exclusive L3
 //! lets others find it there, but only when it is filled, which touches certain to hit never do; so
 //! between first and last every other touch in the line's set of such a cache must be one of those.
-//! A line's first store in a piece stays, for it may take the line from other cores.
+//! A line's first store in a piece stays, for it may take the line from other cores; and so does the
+//! first after it may have made room, for it takes the line from where it went.
 //!
 //! More than a third of what condensing leaves goes, mostly of loops. To simulate the L1s once for
 //! all plans was rejected: what a piece finds there depends on what ran before on its core.
@@ -151,7 +152,8 @@ impl Caches {
                 }
             }
             hits = stays(anchor);
-            next.is_stored |= before.is_stored;
+            // Where it may have been handed to an exclusive L3, the next store takes it from there.
+            next.is_stored |= hits && before.is_stored;
             if hits && (before.is_stored || !is_store) {
                 next.anchor = anchor;
                 next.is_pending = true;
@@ -202,7 +204,7 @@ impl FirstLevel {
 
 #[cfg(test)]
 mod tests {
-    use super::random::machines;
+    use super::random::{cases, machines};
     use super::*;
     use crate::geometry::Geometry;
     use crate::tally::Tally;
@@ -246,7 +248,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig {
             failure_persistence: None,
-            ..ProptestConfig::with_cases(4000)
+            ..ProptestConfig::with_cases(cases())
         })]
 
         #[test]
@@ -324,6 +326,39 @@ mod tests {
         let doubtful = rounds(1, &[0, 1, 0, 4, 0, 0, 1]);
         assert_eq!(kept(Inclusion::Inclusive), doubtful);
         assert_eq!(kept(Inclusion::NonInclusive), rounds(1, &[0, 1, 4, 0, 1]));
+    }
+
+    /// In both its instruction is fetched after it was stored to, which line 1 pushed from the L2.
+    #[test]
+    fn the_first_store_of_a_line_stays_once_the_exclusive_l3_may_have_it() {
+        let l3 = Level {
+            inclusion: Inclusion::Exclusive,
+            ..Level::new(64, 1, 1)
+        };
+        let machine = Machine {
+            l2: Level {
+                inclusion: Inclusion::NonInclusive,
+                ..Level::new(64, 1, 1)
+            },
+            l3: Some(l3),
+            ..small(Inclusion::NonInclusive, Policy::Lru)
+        };
+        let of = |line: u32, kind: Kind| line << 2 | kind as u32;
+        let (fetch, load, store) = (Kind::Fetch, Kind::Load, Kind::Store);
+        let piece = [
+            of(0, store),
+            of(1, fetch),
+            of(0, load),
+            of(0, store),
+            of(0, load),
+        ];
+        assert_eq!(thinned(&[&machine], &piece), piece);
+        let fetched = |piece: &[Entry]| {
+            let touches = piece.iter().chain(&[of(0, fetch)]);
+            tally(&machine, &touches.map(|&entry| (entry, false)).collect())
+        };
+        let without_the_second = [&piece[..3], &piece[4..]].concat();
+        assert_ne!(fetched(&piece), fetched(&without_the_second));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use std::io::Write;
 
 /// Random cases a property is tried on: `COREHOP_CASES`, or enough for every day.
-fn cases() -> u32 {
+pub fn cases() -> u32 {
     let wanted = std::env::var("COREHOP_CASES");
     wanted.map_or(4096, |cases| cases.parse().expect("a number of cases"))
 }
