@@ -354,8 +354,9 @@ mod tests {
         ];
         assert_eq!(thinned(&[&machine], &piece), piece);
         let fetched = |piece: &[Entry]| {
-            let touches = piece.iter().chain(&[of(0, fetch)]);
-            tally(&machine, &touches.map(|&entry| (entry, false)).collect())
+            let touches = [piece, &[of(0, fetch)]].concat();
+            let alone = touches.into_iter().map(|entry| (entry, false));
+            tally(&machine, &alone.collect())
         };
         let without_the_second = [&piece[..3], &piece[4..]].concat();
         assert_ne!(fetched(&piece), fetched(&without_the_second));
