@@ -7,8 +7,8 @@
 //! includes the L1s may take a line from them, and one that hands its victims to an exclusive L3
 //! lets others find it there, but only when it is filled, which touches certain to hit never do; so
 //! between first and last every other touch in the line's set of such a cache must be one of those.
-//! A line's first store in a piece stays, for it may take the line from other cores; and so does the
-//! first after it may have made room, for it takes the line from where it went.
+//! A line's first store in a piece stays, for it may take the line from other cores; and so does
+//! the first after it may have made room, for it takes the line from where it went.
 //!
 //! More than a third of what condensing leaves goes, mostly of loops. To simulate the L1s once for
 //! all plans was rejected: what a piece finds there depends on what ran before on its core.
@@ -45,7 +45,6 @@ struct FirstLevel {
 
 /// A cache that changes what the L1s have, or may do, when it is filled.
 struct Larger {
-    last_set: u64,
     /// By set, the last touch that may have filled it, counted from 1.
     filled: Vec<u32>,
 }
@@ -102,8 +101,9 @@ impl Caches {
             machine.l2.inclusion == Inclusion::Inclusive || l3_is(Inclusion::Exclusive);
         let l2 = l2_matters.then_some(machine.l2.sets());
         let l3 = machine.l3.map(|l3| l3.sets());
-        // Of lines that share a set of the cache with more sets, all share one of the other's.
-        let l3 = l3.filter(|&l3| l3_is(Inclusion::Inclusive) && l2.is_none_or(|l2| l3 < l2));
+        // Lines that share a set of such an L3 share one of the L2.
+        let with_l2 = |l3: u64| l2.is_some_and(|l2| l3.is_multiple_of(l2));
+        let l3 = l3.filter(|&l3| l3_is(Inclusion::Inclusive) && !with_l2(l3));
         let larger = [l2, l3].into_iter().flatten();
         let larger = larger.map(|sets| Larger::new(sets / residues)).collect();
         Caches {
@@ -173,17 +173,27 @@ impl Caches {
 impl Larger {
     fn new(sets: u64) -> Larger {
         Larger {
-            last_set: sets - 1,
             filled: vec![0; sets as usize],
         }
     }
 
+    /// An L3's sets may be no power of two.
+    fn set(&self, quotient: u64) -> usize {
+        let sets = self.filled.len() as u64;
+        let set = match sets.is_power_of_two() {
+            true => quotient & (sets - 1),
+            false => quotient % sets,
+        };
+        set as usize
+    }
+
     fn filled(&self, quotient: u64) -> u32 {
-        self.filled[(quotient & self.last_set) as usize]
+        self.filled[self.set(quotient)]
     }
 
     fn fill(&mut self, quotient: u64, touch: u32) {
-        self.filled[(quotient & self.last_set) as usize] = touch;
+        let set = self.set(quotient);
+        self.filled[set] = touch;
     }
 }
 
@@ -360,6 +370,18 @@ mod tests {
         };
         let without_the_second = [&piece[..3], &piece[4..]].concat();
         assert_ne!(fetched(&piece), fetched(&without_the_second));
+    }
+
+    #[test]
+    fn an_inclusive_l3_takes_lines_whose_numbers_are_equal_modulo_its_sets() {
+        let l3 = Level::new(64 * 12, 1, 1);
+        let machine = Machine {
+            l3: Some(l3),
+            ..small(Inclusion::NonInclusive, Policy::Lru)
+        };
+        let kept = |other| thinned(&[&machine], &rounds(1, &[13, other, 13, 0, 13]));
+        assert_eq!(kept(1), rounds(1, &[13, 1, 13, 0, 13]));
+        assert_eq!(kept(9), rounds(1, &[13, 9, 0, 13]));
     }
 
     #[test]
