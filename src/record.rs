@@ -249,7 +249,7 @@ fn remove_partial(output: &Path) {
 fn finish_trace(
     arguments: &Arguments,
     memory: &Memory,
-    transcript: Transcript,
+    mut transcript: Transcript,
     over: &Over,
 ) -> Result<(), Failure> {
     let output = &arguments.output;
@@ -280,8 +280,8 @@ fn finish_trace(
         remove_partial(output);
         return Err(nothing_recorded(arguments, memory, over));
     }
-    let finished = transcript.into_writer();
-    let summary = finished.and_then(|writer| writer.finish(reason));
+    let ended = transcript.end();
+    let summary = ended.and_then(|()| transcript.into_writer().finish(reason));
     let summary = summary.map_err(|error| failed(&error))?;
     say(arguments, &summary, over);
     match over {

@@ -13,14 +13,13 @@ mod incoming;
 #[cfg(test)]
 mod tests;
 
-use incoming::Incoming;
-
 use super::latest::Latest;
 use super::modules::{Mapping, Modules};
 use crate::voice;
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
 use corehop_traces::{CodeBlock, DataAccess, Error, Kind, Writer};
+use incoming::Incoming;
 use std::collections::HashMap;
 
 /// What has been recorded so far.
@@ -90,25 +89,28 @@ impl Transcript {
         self.writer.note(requests, text)
     }
 
-    /// Takes in each stream's last execution, which no more can come to; the writer, to finish the
-    /// trace.
-    pub fn into_writer(mut self) -> Result<Writer, Error> {
-        let mut streams: Vec<_> = std::mem::take(&mut self.streams).into_iter().collect();
+    /// Takes in each stream's last execution, which no more can come to.
+    pub fn end(&mut self) -> Result<(), Error> {
+        let mut streams: Vec<_> = self.streams.drain().collect();
         streams.sort_unstable_by_key(|&(stream, _)| stream);
         for (_, mut incoming) in streams {
             self.take_in_all(&mut incoming)?;
         }
-        Ok(self.writer)
+        Ok(())
+    }
+
+    /// The writer, to finish the trace.
+    pub fn into_writer(self) -> Writer {
+        self.writer
     }
 
     /// What has come in of the piece's stream.
     fn incoming(&mut self, piece: &Piece<'_>) -> Result<Incoming, Error> {
-        match self.streams.get_mut(&piece.stream) {
-            Some(incoming) => Ok(std::mem::take(incoming)),
-            None => Ok(Incoming::new(
-                self.writer.thread(piece.process, piece.thread)?,
-            )),
+        if let Some(incoming) = self.streams.remove(&piece.stream) {
+            return Ok(incoming);
         }
+        let thread = self.writer.thread(piece.process, piece.thread)?;
+        Ok(Incoming::new(thread))
     }
 
     /// Takes in all executions that have come in.
@@ -147,7 +149,8 @@ impl Transcript {
     #[inline]
     fn execution<'w>(&mut self, thread: u32, words: &'w [u64]) -> Result<&'w [u64], Error> {
         let Some(Event::Execution { code_block }) = Event::decode(words[0]) else {
-            return self.access_of_none(thread, words);
+            let problem = format!("thread {thread} has executed nothing to own an access");
+            return Err(Error::Unrecordable { problem });
         };
         if let Some((shape, forms)) = self.latest.of(code_block) {
             let (its, rest) = words.split_at(words.len().min(1 + forms.len()));
@@ -193,13 +196,6 @@ impl Transcript {
         self.progress.executions += 1;
         self.progress.data_accesses += words.len() as u64 - 1;
         self.writer.executed(thread, shape, words, word::address)
-    }
-
-    /// Refuses an access before which nothing was executed.
-    #[cold]
-    fn access_of_none<'w>(&mut self, thread: u32, words: &'w [u64]) -> Result<&'w [u64], Error> {
-        self.writer.data(thread, 0, Kind::Load, 1, 0)?;
-        Ok(&words[1..])
     }
 
     /// The writer's number of a code block, which is written when it is first executed.

@@ -11,6 +11,7 @@ pub use window::Notes;
 
 use crate::block::MAX_TOUCHES;
 use crate::repeats::{Repeat, Spelled};
+use std::iter::{Chain, Once};
 use std::ops::Range;
 use window::{WINDOW, Window, hash_of};
 
@@ -54,6 +55,18 @@ pub struct Arrival<K, A> {
     pub addresses: A,
     /// Number of its accesses, fetches included.
     pub touches: u32,
+}
+
+impl<A: Iterator<Item = u64> + Clone> Arrival<Chain<Once<u64>, A>, A> {
+    /// One that its shape and its addresses tell apart.
+    pub fn of_shape(shape: u32, addresses: A, touches: u32) -> Self {
+        Arrival {
+            words: std::iter::once(u64::from(shape)).chain(addresses.clone()),
+            shape,
+            addresses,
+            touches,
+        }
+    }
 }
 
 /// How much of what came in repeats what was there.
@@ -162,7 +175,6 @@ impl History {
         self.words.clear();
         self.ends.clear();
         (self.distance, self.follows, self.agreed) = (0, false, 0);
-        self.window = Window::default();
         std::mem::take(&mut self.spelled)
     }
 
@@ -173,15 +185,7 @@ impl History {
         for &shape in shapes {
             let count = usize::from(data_counts[shape as usize]);
             let its = rest.split_off(..count).unwrap_or_default().iter().copied();
-            history.push(
-                &mut notes,
-                Arrival {
-                    words: std::iter::once(u64::from(shape)).chain(its.clone()),
-                    shape,
-                    addresses: its,
-                    touches: count as u32,
-                },
-            );
+            history.push(&mut notes, Arrival::of_shape(shape, its, count as u32));
         }
         history
     }
@@ -260,15 +264,17 @@ impl History {
         if first < from {
             return None;
         }
+        let mut new = place;
         if first == from {
             self.window = Window::default();
-            for place in first..place {
-                self.window
-                    .advance(place, hash_of(self.words_of(place..place + 1)));
-            }
+            new = first;
         }
-        let hash = hash_of(self.words_of(place..place + 1));
-        notes.note(self.window.advance(place, hash), self.block, first)
+        let mut hash = 0;
+        for place in new..=place {
+            let its = hash_of(self.words_of(place..place + 1));
+            hash = self.window.advance(place, its);
+        }
+        notes.note(hash, self.block, first)
     }
 
     /// Begins a repeat if the window at `place` is the one at `earlier`, and its executions are

@@ -9,7 +9,6 @@ use corehop_ring::{Words, word};
 const TOO_MANY: usize = 1 << 17;
 
 /// Executions of one stream, the last of which may go on.
-#[derive(Default)]
 pub struct Incoming {
     /// The writer's thread.
     pub thread: u32,
@@ -23,7 +22,8 @@ impl Incoming {
     pub fn new(thread: u32) -> Incoming {
         Incoming {
             thread,
-            ..Incoming::default()
+            words: Vec::new(),
+            stamp: None,
         }
     }
 

@@ -93,13 +93,7 @@ impl Writer {
         self.waiting += 1 + addresses.len();
         let stream = &mut self.streams[thread as usize];
         stream.begin(&open.beginning);
-        let its = addresses.iter().copied();
-        let arrival = Arrival {
-            words: std::iter::once(u64::from(shape)).chain(its.clone()),
-            shape,
-            addresses: its,
-            touches: size.touches(),
-        };
+        let arrival = Arrival::of_shape(shape, addresses.iter().copied(), size.touches());
         stream.append(&mut self.notes, arrival);
         accesses.clear();
         addresses.clear();
