@@ -34,9 +34,9 @@ struct traveller {
     uint32_t wanted_home;    /* carriers send it home instead of running it */
     uint32_t control;        /* MXCSR */
     uint32_t keys;           /* PKRU */
-    uint32_t is_whole;       /* saved in `vectors`, rather than in `control` to `registers` */
+    uint32_t form;           /* how its registers are saved (vectors.c) */
     uint8_t registers[256] __attribute__((aligned(64))); /* SSE */
-    uint8_t *vectors;                                    /* XSAVE area */
+    uint8_t *vectors;                                    /* XSAVE area, or part of one */
     uint32_t away;           /* since it left home and until it is back */
     uint32_t detained;       /* it leaves home no more */
     uint32_t arrived;        /* it is back, and home may go on with it */

@@ -72,7 +72,7 @@ fn every_hop_of_320000_is_counted_and_each_thread_keeps_its_state() {
 }
 
 #[test]
-fn threads_that_use_sse_avx_and_x87_keep_their_registers_on_shared_cores() {
+fn threads_that_use_sse_avx_avx512_and_x87_keep_their_registers_on_shared_cores() {
     let folder = tempfile::tempdir().unwrap();
     let flags = ["-std=c++20", "-mno-red-zone"];
     let plain = build(folder.path(), "vectors", &flags, &["vectors.cpp"]);
@@ -84,11 +84,11 @@ fn threads_that_use_sse_avx_and_x87_keep_their_registers_on_shared_cores() {
         program,
     };
     let finished = run(&mut travels.command("carrier", ""));
-    assert_eq!(finished.output, "wrong: 0 0 0 0\n", "{}", finished.errors);
+    assert_eq!(finished.output, "wrong: 0 0 0 0 0 0\n", "{}", finished.errors);
     let statistics = travels.statistics();
     assert_eq!(statistics.0["backend"], "carrier");
-    assert_eq!(statistics.of("first_core"), (120_000, 120_000 - 4));
-    assert_eq!(statistics.of("second_core"), (120_000, 120_000));
+    assert_eq!(statistics.of("first_core"), (180_000, 180_000 - 6));
+    assert_eq!(statistics.of("second_core"), (180_000, 180_000));
 }
 
 #[test]
