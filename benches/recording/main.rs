@@ -1,10 +1,12 @@
-//! What recording costs: processor time of server and recorder for each request, four ways.
+//! What recording costs: processor time of server and recorder for each request, five ways.
 //!
 //! `make bench-record` runs it whole: a table for people, and one JSON object in the last line.
-//! Each program runs natively, under bare QEMU, recorded, and under the recorder with its requests
-//! not chosen, all four at once, and is driven in turn: so what else the machine does falls on all
-//! alike, and no start-up is counted. Its speed wavers still, so ratios are taken within a round.
-//! Wall time would say more of the machine than of the recorder, which works beside the server.
+//! Each program runs natively, under bare QEMU, under QEMU with a plugin that does nothing for each
+//! access (what no recorder by callbacks can go below), recorded, and under the recorder with its
+//! requests not chosen, all five at once, and is driven in turn: so what else the machine does
+//! falls on all alike, and no start-up is counted. Its speed wavers still, so ratios are taken
+//! within a round. Wall time would say more of the machine than of the recorder, which works beside
+//! the server.
 //! Without arguments, as under `cargo test`, redis and sqlite3 answer a few requests, to show that
 //! it still works. `COREHOP_BENCH` names the one program to measure.
 
@@ -12,27 +14,39 @@ mod processes;
 mod subjects;
 
 use processes::{Mode, Running, Tools};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use subjects::{Load, Mariadb, Redis, Sqlite, Subject};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-const MODES: [Mode; 4] = [Mode::Native, Mode::Bare, Mode::Recording, Mode::NotChosen];
+const MODES: [Mode; 5] = [
+    Mode::Native,
+    Mode::Bare,
+    Mode::Callbacks,
+    Mode::Recording,
+    Mode::NotChosen,
+];
 
 /// The paper whose method this follows (docs/architecture.md), of one thread under QEMU; and
 /// DynamoRIO's recorder, measured once on a sqlite3 script that keeps a processor busy.
 const ELSEWHERE: &str = "more than 50x (Automatic Staged Computation), 37x (drmemtrace, sqlite3; \
     24x without its start)";
 
-/// What was found of one program, by mode.
+/// What one way to run a program costs.
+struct Cost {
+    mode: Mode,
+    /// In microseconds of processor time a request, by round.
+    samples_us: Vec<f64>,
+    /// Medians of the rounds' ratios.
+    to_bare: f64,
+    to_native: f64,
+}
+
+/// What was found of one program.
 struct Costs {
-    /// Median of the rounds, in microseconds of processor time a request.
-    medians_us: [f64; 4],
-    /// Least and most.
-    spreads_us: [(f64, f64); 4],
-    /// By mode, the median of the rounds' ratios to native and to bare QEMU.
-    ratios: [[f64; 2]; 4],
-    /// The recorder's part of the recording.
+    /// As [`MODES`].
+    modes: Vec<Cost>,
+    /// The recorder's part of the recording, a request.
     recorder_us: f64,
     bytes_per_access: f64,
 }
@@ -42,13 +56,7 @@ fn main() -> Outcome<()> {
     let tools = Tools::find()?;
     let rounds = if is_whole { 5 } else { 1 };
     let mut figures = Map::new();
-    println!(
-        "CPU µs a request, median (least-most) of {rounds}; median of the ratios to bare QEMU\n"
-    );
-    println!(
-        "{:<10}{:>24}{:>24}{:>31}{:>31}{:>10}{:>16}",
-        "", "native", "bare QEMU", "recording", "not chosen", "recorder", "bytes/access"
-    );
+    println!("CPU µs a request, median and least-most of {rounds}; medians of the rounds' ratios");
     let only = std::env::var("COREHOP_BENCH").ok();
     let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
     if wanted("redis") {
@@ -72,39 +80,29 @@ fn main() -> Outcome<()> {
 
 fn measure(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Value> {
     let costs = costs(subject, tools, rounds)?;
-    let cell = |place: usize| {
-        let (least, most) = costs.spreads_us[place];
-        format!("{:.1} ({least:.1}-{most:.1})", costs.medians_us[place])
-    };
-    let with_ratio = |place: usize| format!("{} {:.2}x", cell(place), costs.ratios[place][1]);
-    let to_native = |place: usize| format!("{:.1}x", costs.ratios[place][0]);
-    println!(
-        "{:<10}{:>24}{:>24}{:>31}{:>31}{:>10.1}{:>16.3}",
-        subject.name(),
-        cell(0),
-        cell(1),
-        with_ratio(2),
-        with_ratio(3),
-        costs.recorder_us,
-        costs.bytes_per_access
-    );
-    println!(
-        "{:<34}{:>24}{:>31}{:>31}",
-        "  to native",
-        to_native(1),
-        to_native(2),
-        to_native(3)
-    );
-    Ok(json!({
-        "native_us": costs.medians_us[0],
-        "bare_qemu_us": costs.medians_us[1],
-        "recording_us": costs.medians_us[2],
-        "recording_ratio": costs.ratios[2][1],
-        "recorder_us": costs.recorder_us,
-        "not_chosen_us": costs.medians_us[3],
-        "not_chosen_ratio": costs.ratios[3][1],
-        "bytes_per_access": costs.bytes_per_access,
-    }))
+    let (mut figures, name) = (Map::new(), subject.name());
+    println!("\n{name:<14}    median      least-most  to bare QEMU  to native");
+    for cost in &costs.modes {
+        let (mode, us) = (cost.mode.name(), median(&cost.samples_us));
+        let least = cost.samples_us.iter().copied().fold(f64::MAX, f64::min);
+        let most = cost.samples_us.iter().copied().fold(0.0, f64::max);
+        let least_most = format!("{least:.1}-{most:.1}");
+        let (to_bare, to_native) = (cost.to_bare, cost.to_native);
+        println!("{mode:<14}{us:>10.1}{least_most:>16}{to_bare:>13.2}x{to_native:>10.1}x");
+        let key = mode.to_lowercase().replace(' ', "_");
+        figures.insert(format!("{key}_us"), us.into());
+        figures.insert(format!("{key}_ratio"), to_bare.into());
+    }
+    let Costs {
+        recorder_us,
+        bytes_per_access,
+        ..
+    } = costs;
+    println!("{:<14}{recorder_us:>10.1}", "recorder");
+    println!("{:<14}{bytes_per_access:>10.3}", "bytes/access");
+    figures.insert("recorder_us".into(), recorder_us.into());
+    figures.insert("bytes_per_access".into(), bytes_per_access.into());
+    Ok(Value::Object(figures))
 }
 
 fn costs(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Costs> {
@@ -113,7 +111,7 @@ fn costs(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Costs>
         .tempdir_in("/tmp")?;
     let mut running: Vec<(Running, _)> = Vec::new();
     for mode in MODES {
-        let own = folder.path().join(mode.name());
+        let own = folder.path().join(format!("{mode:?}"));
         std::fs::create_dir(&own)?;
         let mut process = Running::start(subject, mode, tools, &own)?;
         let mut load = subject.load(&mut process)?;
@@ -121,7 +119,7 @@ fn costs(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Costs>
         load.drive()?;
         running.push((process, load));
     }
-    let mut samples: [Vec<f64>; 4] = Default::default();
+    let mut samples = vec![Vec::new(); MODES.len()];
     let mut recorder = Vec::new();
     for _ in 0..rounds {
         for ((process, load), samples) in running.iter_mut().zip(&mut samples) {
@@ -144,25 +142,27 @@ fn costs(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Costs>
             bytes_per_access = tools.bytes_per_access(&trace)?;
         }
     }
-    // Taken first: medians sort the samples.
-    let ratios = [0, 1, 2, 3].map(|mode| [0, 1].map(|to| ratio(&samples[mode], &samples[to])));
+    let to = |mode: Mode, own: &[f64]| {
+        let place = MODES.iter().position(|&other| other == mode);
+        let others = &samples[place.expect("it is among them")];
+        let ratios: Vec<f64> = own.iter().zip(others).map(|(own, to)| own / to).collect();
+        median(&ratios)
+    };
+    let modes = MODES.iter().zip(&samples).map(|(&mode, own)| Cost {
+        mode,
+        samples_us: own.clone(),
+        to_bare: to(Mode::Bare, own),
+        to_native: to(Mode::Native, own),
+    });
     Ok(Costs {
-        ratios,
-        medians_us: samples.each_mut().map(|samples| median(samples)),
-        // Sorted by now.
-        spreads_us: samples.each_ref().map(|own| (own[0], own[own.len() - 1])),
-        recorder_us: median(&mut recorder),
+        modes: modes.collect(),
+        recorder_us: median(&recorder),
         bytes_per_access,
     })
 }
 
-/// Median of the rounds' ratios.
-fn ratio(samples: &[f64], to: &[f64]) -> f64 {
-    let mut ratios: Vec<f64> = samples.iter().zip(to).map(|(own, to)| own / to).collect();
-    median(&mut ratios)
-}
-
-fn median(samples: &mut [f64]) -> f64 {
+fn median(samples: &[f64]) -> f64 {
+    let mut samples = samples.to_vec();
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]
 }

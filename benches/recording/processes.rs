@@ -18,6 +18,8 @@ pub enum Mode {
     Native,
     /// Under QEMU, with no plugin.
     Bare,
+    /// Under QEMU, which calls a plugin that does nothing for each access.
+    Callbacks,
     /// Every request is recorded.
     Recording,
     /// Under the recorder, but the request to record never comes.
@@ -28,9 +30,10 @@ impl Mode {
     pub fn name(self) -> &'static str {
         match self {
             Mode::Native => "native",
-            Mode::Bare => "bare",
+            Mode::Bare => "bare QEMU",
+            Mode::Callbacks => "callbacks",
             Mode::Recording => "recording",
-            Mode::NotChosen => "not-chosen",
+            Mode::NotChosen => "not chosen",
         }
     }
 }
@@ -39,6 +42,8 @@ impl Mode {
 pub struct Tools {
     corehop: PathBuf,
     pub tpcc: PathBuf,
+    /// The plugin that does nothing.
+    idle: PathBuf,
 }
 
 impl Tools {
@@ -46,9 +51,10 @@ impl Tools {
         let corehop = PathBuf::from(env!("CARGO_BIN_EXE_corehop"));
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet", "--locked", "-p", "corehop-tpcc"]);
+        build.args(["--bins", "-p", "corehop-qemu-plugin", "--example", "idle"]);
         // A release build of the command carries the plugin.
         match cfg!(debug_assertions) {
-            true => build.args(["-p", "corehop-qemu-plugin"]),
+            true => build.arg("--lib"),
             false => build.arg("--release"),
         };
         build.current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -57,6 +63,7 @@ impl Tools {
         }
         Ok(Tools {
             tpcc: corehop.with_file_name("corehop-tpcc"),
+            idle: corehop.with_file_name("examples").join("libidle.so"),
             corehop,
         })
     }
@@ -89,11 +96,15 @@ impl Running {
         let program = subject.command(folder)?;
         let mut command = match mode {
             Mode::Native => Command::new(&program[0]),
-            Mode::Bare => {
+            Mode::Bare | Mode::Callbacks => {
                 // The recorder has a limit of its own.
                 let mut command = Command::new("prlimit");
                 command.arg(format!("--data={MOST_BYTES}"));
-                command.args(["qemu-x86_64", &program[0]]);
+                command.arg("qemu-x86_64");
+                if mode == Mode::Callbacks {
+                    command.arg("-plugin").arg(&tools.idle);
+                }
+                command.arg(&program[0]);
                 command
             }
             Mode::Recording | Mode::NotChosen => {
