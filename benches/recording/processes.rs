@@ -22,6 +22,8 @@ pub enum Mode {
     Callbacks,
     /// Every request is recorded.
     Recording,
+    /// One request in a hundred is recorded, drawn at random.
+    OneInHundred,
     /// Under the recorder, but the request to record never comes.
     NotChosen,
 }
@@ -33,6 +35,7 @@ impl Mode {
             Mode::Bare => "bare QEMU",
             Mode::Callbacks => "callbacks",
             Mode::Recording => "recording",
+            Mode::OneInHundred => "1 in 100",
             Mode::NotChosen => "not chosen",
         }
     }
@@ -107,12 +110,17 @@ impl Running {
                 command.arg(&program[0]);
                 command
             }
-            Mode::Recording | Mode::NotChosen => {
+            Mode::Recording | Mode::OneInHundred | Mode::NotChosen => {
                 let mut command = Command::new(&tools.corehop);
                 command.args(["record", "-o"]).arg(folder.join("trace"));
                 command.args(["--request-at", subject.request_at()]);
-                if mode == Mode::NotChosen {
-                    command.args(["--requests", "1", "--of", "1000000000"]);
+                let few = match mode {
+                    Mode::OneInHundred => Some(["10000", "1000000"]),
+                    Mode::NotChosen => Some(["1", "1000000000"]),
+                    _ => None,
+                };
+                if let Some([requests, of]) = few {
+                    command.args(["--requests", requests, "--of", of, "--seed", "7"]);
                 }
                 command.arg("--").arg(&program[0]);
                 command
@@ -131,7 +139,7 @@ impl Running {
             child,
             folder: folder.into(),
         };
-        if matches!(mode, Mode::Recording | Mode::NotChosen) {
+        if !matches!(mode, Mode::Native | Mode::Bare | Mode::Callbacks) {
             running.server = running.wait_for("the server to start", |running| {
                 let id = running.child.id();
                 let children = format!("/proc/{id}/task/{id}/children");
@@ -179,7 +187,7 @@ impl Running {
 
     /// Lets the recorder write what it has received.
     pub fn settle(&self) {
-        if self.mode == Mode::Recording {
+        if matches!(self.mode, Mode::Recording | Mode::OneInHundred) {
             std::thread::sleep(Duration::from_millis(300));
         }
     }

@@ -18,17 +18,16 @@ const VALUES: usize = 1 << 18;
 static SHAPES: [AtomicU64; VALUES] = [const { AtomicU64::new(0) }; VALUES];
 const KNOWN: u64 = 1;
 
-/// The part of a data word that says size and kind.
+/// The part of a data word that says size and kind, if it was asked for before.
 #[inline(always)]
+pub(crate) fn known(info: qemu_plugin_meminfo_t) -> Option<u64> {
+    let shape = SHAPES.get(info as usize)?.load(Ordering::Relaxed);
+    (shape != 0).then_some(shape & !KNOWN)
+}
+
+/// The part of a data word that says size and kind.
 pub(crate) fn of(info: qemu_plugin_meminfo_t) -> u64 {
-    let known = SHAPES
-        .get(info as usize)
-        .map_or(0, |shape| shape.load(Ordering::Relaxed));
-    if known == 0 {
-        ask(info)
-    } else {
-        known & !KNOWN
-    }
+    known(info).unwrap_or_else(|| ask(info))
 }
 
 #[cold]

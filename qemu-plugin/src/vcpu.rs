@@ -54,20 +54,36 @@ impl Vcpu {
 
     #[inline(always)]
     fn push(&mut self, word: u64) {
-        if !self.stream.push(word) {
+        // A server between two requests that are recorded goes this way at every access.
+        if !self.stream.push(word) && self.is_recorded() {
             self.push_into_new_room(word);
         }
     }
 
     #[cold]
     fn push_into_new_room(&mut self, word: u64) {
-        if !self.stream.is_writing() || !self.is_recorded() {
+        if !self.stream.is_writing() {
             return;
         }
         match self.stream.make_room(&plugin().memory) {
             Ok(()) => drop(self.stream.push(word)),
             Err(_) => self.turn_off(),
         }
+    }
+
+    /// Appends an execution, for which there is no room. A thread that serves no requests begins to
+    /// write with one.
+    #[inline(never)]
+    fn execute_without_room(&mut self, index: c_uint, word: u64) {
+        if !self.is_recorded() {
+            return;
+        }
+        if !self.stream.is_writing() && Phase::now() == Phase::Recording {
+            VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
+            self.begin();
+        }
+        self.push(word);
+        self.stream.publish();
     }
 
     /// Starts this thread's stream.
@@ -173,13 +189,12 @@ pub(crate) unsafe extern "C" fn on_execution(index: c_uint, number: *mut c_void)
     let Some(vcpu) = vcpu(index) else {
         return report_too_many();
     };
-    if !vcpu.stream.is_writing() && vcpu.is_recorded() && Phase::now() == Phase::Recording {
-        VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
-        vcpu.begin();
-    }
     let code_block = number as usize as u32;
-    vcpu.push(Event::Execution { code_block }.encode());
-    vcpu.stream.publish();
+    let word = Event::Execution { code_block }.encode();
+    match vcpu.stream.push(word) {
+        true => vcpu.stream.publish(),
+        false => vcpu.execute_without_room(index, word),
+    }
 }
 
 /// The code block at the request marker runs.
@@ -197,6 +212,22 @@ pub(crate) unsafe extern "C" fn on_marked_execution(index: c_uint, number: *mut 
 
 /// An access: `template` is the part of its word that the translation knew.
 pub(crate) unsafe extern "C" fn on_access(
+    index: c_uint,
+    info: qemu_plugin_meminfo_t,
+    address: u64,
+    template: *mut c_void,
+) {
+    let Some(vcpu) = vcpu(index) else { return };
+    let Some(shape) = shapes::known(info) else {
+        // SAFETY: the same callback contract, with the arguments QEMU passed.
+        return unsafe { on_unknown_access(index, info, address, template) };
+    };
+    vcpu.push(word::data(template as usize as u64, shape, address));
+}
+
+/// The first access of its shape. Apart, so that the others need no room for registers.
+#[cold]
+unsafe extern "C" fn on_unknown_access(
     index: c_uint,
     info: qemu_plugin_meminfo_t,
     address: u64,

@@ -9,8 +9,9 @@ use crate::memory::Memory;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Requests apart, fewer than this, between which a server stays instrumented: two switches make it
-/// translate its code twice, which costs about as much as this many instrumented requests.
-const NEAR_REQUESTS: u64 = 200;
+/// translate its code twice, which costs what callbacks that write nothing cost 500 requests of
+/// mariadbd or 2000 of redis-server (docs/recording.md).
+const NEAR_REQUESTS: u64 = 1000;
 
 /// The counters, all of the server's processes together.
 #[repr(C, align(64))]

@@ -6,6 +6,7 @@
 
 use crate::memory::{ChunkHeader, Memory, state};
 use crate::word::Event;
+use std::slice::Iter;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -25,8 +26,9 @@ pub struct Off;
 pub struct Stream<'m> {
     words: Option<&'m [AtomicU64]>,
     chunk: Option<&'m ChunkHeader>,
-    position: u32,
-    /// First position that needs [`Stream::make_room`]: a stamp is due or the chunk is full.
+    /// Where words go until it takes [`Stream::make_room`]: a stamp is due or the chunk is full.
+    room: Option<Iter<'m, AtomicU64>>,
+    /// Where in the chunk that room ends.
     limit: u32,
     stream: u32,
     sequence: u32,
@@ -41,7 +43,7 @@ impl<'m> Stream<'m> {
         Stream {
             words: None,
             chunk: None,
-            position: 0,
+            room: None,
             limit: 0,
             stream: 0,
             sequence: 0,
@@ -73,25 +75,31 @@ impl<'m> Stream<'m> {
     /// Appends a word. False when there is no room for it before [`Stream::make_room`].
     #[inline(always)]
     pub fn push(&mut self, word: u64) -> bool {
-        if self.position >= self.limit {
-            return false;
+        let place = self.room.as_mut().and_then(Iter::next);
+        if let Some(place) = place {
+            place.store(word, Ordering::Relaxed);
         }
-        match self
-            .words
-            .and_then(|words| words.get(self.position as usize))
-        {
-            Some(place) => place.store(word, Ordering::Relaxed),
-            None => return false,
-        }
-        self.position += 1;
-        true
+        place.is_some()
+    }
+
+    /// How many words there are in the chunk.
+    #[inline(always)]
+    fn position(&self) -> u32 {
+        self.limit - self.room.as_ref().map_or(0, |room| room.len() as u32)
+    }
+
+    /// Makes room for words from `position` on, but none at `limit`.
+    fn open(&mut self, position: u32, limit: u32) {
+        let range = position as usize..limit as usize;
+        let room = self.words.and_then(|words| words.get(range));
+        (self.room, self.limit) = (room.map(<[_]>::iter), limit);
     }
 
     /// Lets the recorder see everything pushed so far.
     #[inline(always)]
     pub fn publish(&mut self) {
         if let Some(chunk) = self.chunk {
-            chunk.length.store(self.position, Ordering::Release);
+            chunk.length.store(self.position(), Ordering::Release);
         }
     }
 
@@ -101,7 +109,7 @@ impl<'m> Stream<'m> {
             self.end();
             return Err(Off);
         }
-        if self.position + 1 < memory.settings().chunk_words {
+        if self.position() + 1 < memory.settings().chunk_words {
             self.stamp(memory);
             return Ok(());
         }
@@ -111,14 +119,13 @@ impl<'m> Stream<'m> {
 
     /// Writes a stamp, where there is room for it and at least one word more.
     pub fn stamp(&mut self, memory: &'m Memory) {
-        let capacity = memory.settings().chunk_words;
-        if !self.is_writing() || self.position + 1 >= capacity {
+        let (position, capacity) = (self.position(), memory.settings().chunk_words);
+        if !self.is_writing() || position + 1 >= capacity {
             return;
         }
         let stamp = memory.header().next_stamp.0.fetch_add(1, Ordering::AcqRel);
-        self.limit = capacity;
+        self.open(position, (position + STAMP_EVERY).min(capacity));
         self.push(Event::Stamp(stamp).encode());
-        self.limit = (self.position + STAMP_EVERY - 1).min(capacity);
         self.publish();
     }
 
@@ -162,8 +169,7 @@ impl<'m> Stream<'m> {
         if let Some(chunk) = self.chunk.take() {
             chunk.state.store(state::FULL, Ordering::Release);
         }
-        self.limit = 0;
-        self.position = u32::MAX - 1;
+        self.open(u32::MAX - 1, u32::MAX - 1);
     }
 
     fn claim(&mut self, memory: &'m Memory) -> Result<(), Off> {
@@ -193,9 +199,9 @@ impl<'m> Stream<'m> {
         header.thread.store(self.thread, relaxed);
         header.state.store(state::OWNED, Ordering::Release);
         self.sequence += 1;
-        self.position = 0;
         self.words = Some(memory.chunk_data(chunk));
         self.chunk = Some(header);
+        self.open(0, 0);
         self.stamp(memory);
         Ok(())
     }
