@@ -145,13 +145,12 @@ impl<'m> Drain<'m> {
         if !matches!(state, state::OWNED | state::FULL) {
             return None;
         }
-        let most = self.memory.settings().chunk_words;
         Some(Found {
             stream: header.stream.load(Ordering::Relaxed),
             sequence: header.sequence.load(Ordering::Relaxed),
             chunk,
             state,
-            length: header.length.load(Ordering::Acquire).min(most),
+            length: header.length.load(Ordering::Acquire),
         })
     }
 
@@ -160,6 +159,7 @@ impl<'m> Drain<'m> {
         let header = memory.chunk(found.chunk);
         let consumed = &mut self.consumed[found.chunk as usize];
         let range = *consumed as usize..found.length as usize;
+        // None where a wild store of the server has made a length that cannot be.
         let words = memory.chunk_data(found.chunk).get(range).unwrap_or(&[]);
         if !words.is_empty() {
             sink.piece(Piece {
