@@ -36,7 +36,7 @@ struct traveller {
     uint32_t keys;           /* PKRU */
     uint32_t form;           /* how its registers are saved (vectors.c) */
     uint8_t registers[256] __attribute__((aligned(64))); /* SSE */
-    uint8_t *vectors;                                    /* XSAVE area, or part of one */
+    uint8_t *vectors;                                    /* what does not fit above */
     uint32_t away;           /* since it left home and until it is back */
     uint32_t detained;       /* it leaves home no more */
     uint32_t arrived;        /* it is back, and home may go on with it */
@@ -146,7 +146,7 @@ void send_home(struct traveller *traveller);
 void keep_house(void *traveller);
 
 /* vectors.c */
-extern size_t vectors_size; /* of an XSAVE area */
+extern size_t vectors_size; /* of a traveller's `vectors` */
 bool prepare_vectors(void);
 void save_vectors(struct traveller *traveller);
 void restore_vectors(const struct traveller *traveller);

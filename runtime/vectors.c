@@ -34,7 +34,8 @@
 size_t vectors_size;
 static bool compacts, tells, has_keys, has_upper;
 
-/* In a traveller's `vectors`, if it is saved with the masks and the upper registers. */
+/* First in a traveller's `vectors`, before the XSAVE area: XRSTOR faults on one in which anything
+ * else was written. */
 struct upper {
     uint32_t registers[16][16] __attribute__((aligned(64)));
     uint64_t masks[8];
@@ -42,6 +43,7 @@ struct upper {
 };
 _Static_assert(offsetof(struct upper, masks) == 1024, "as SAVE_MASK has it");
 _Static_assert(offsetof(struct upper, present) == 1088, "as SAVE_UPPER has it");
+#define XSAVE_AREA sizeof(struct upper)
 
 /* An XSAVE area that says of every component that it is as at the start. */
 static struct {
@@ -78,7 +80,7 @@ void reset_vectors(void)
 
 static __attribute__((noinline)) void save_all(struct traveller *traveller)
 {
-    uint8_t *area = traveller->vectors;
+    uint8_t *area = traveller->vectors + XSAVE_AREA;
     if (LIKELY(compacts))
         __asm__ volatile("xsavec64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
     else
@@ -146,7 +148,8 @@ void save_vectors(struct traveller *traveller)
 void restore_vectors(const struct traveller *traveller)
 {
     if (UNLIKELY(traveller->form == WHOLE)) {
-        __asm__ volatile("xrstor64 (%0)" : : "r"(traveller->vectors), "a"(-1), "d"(-1) : "memory");
+        const uint8_t *area = traveller->vectors + XSAVE_AREA;
+        __asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
         return;
     }
     if (traveller->form == WITH_UPPER)
@@ -180,7 +183,7 @@ bool prepare_vectors(void)
         initial.format = 1ul << 63;
     __cpuid_count(0xd, 0, a, size, c, d);
     has_upper = (a & UPPER) != 0 && (extensions & HAS_WIDE_MASKS) != 0 &&
-                (extensions & HAS_VECTOR_LENGTHS) != 0 && size >= sizeof(struct upper);
-    vectors_size = ((size_t)size + 63) & ~(size_t)63;
-    return vectors_size != 0;
+                (extensions & HAS_VECTOR_LENGTHS) != 0;
+    vectors_size = XSAVE_AREA + (((size_t)size + 63) & ~(size_t)63);
+    return size != 0;
 }

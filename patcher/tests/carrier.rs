@@ -85,14 +85,14 @@ fn threads_that_use_sse_avx_avx512_and_x87_keep_their_registers_on_shared_cores(
     };
     let finished = run(&mut travels.command("carrier", ""));
     assert_eq!(
-        finished.output, "wrong: 0 0 0 0 0 0\n",
+        finished.output, "wrong: 0 0 0 0 0 0 0\n",
         "{}",
         finished.errors
     );
     let statistics = travels.statistics();
     assert_eq!(statistics.0["backend"], "carrier");
-    assert_eq!(statistics.of("first_core"), (180_000, 180_000 - 6));
-    assert_eq!(statistics.of("second_core"), (180_000, 180_000));
+    assert_eq!(statistics.of("first_core"), (210_000, 210_000 - 7));
+    assert_eq!(statistics.of("second_core"), (210_000, 210_000));
 }
 
 #[test]
