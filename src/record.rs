@@ -93,6 +93,10 @@ pub struct Arguments {
           value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
 
+    /// See each access by itself, also those that follow from others: the same trace, more slowly
+    #[arg(long)]
+    no_elision: bool,
+
     /// A library that the server is to load first: one that marks requests (docs/requests.md)
     #[arg(long, value_name = "LIBRARY")]
     preload: Option<PathBuf>,
@@ -138,7 +142,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     listening.map_err(|error| Failure::no_signals(&error))?;
 
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    let mut command = tools.command(Path::new(&shared));
+    let mut command = tools.command(Path::new(&shared), !arguments.no_elision);
     // Of the server's environment alone: QEMU itself is to load no more than it needs.
     if let Some(library) = preload(arguments)? {
         let mut variable = OsString::from("LD_PRELOAD=");

@@ -11,6 +11,7 @@
 //! the start (`system_calls`), at the cost of a callback each: they say which descriptors are
 //! connections, and where new code is mapped.
 
+mod callbacks;
 mod connections;
 mod fork;
 mod instruction;
@@ -44,6 +45,8 @@ struct Plugin {
     memory: Memory,
     /// Whether requests begin where system calls say so.
     at_system_calls: bool,
+    /// Whether accesses that follow from others are left out.
+    elides: bool,
     known: Mutex<Known>,
 }
 
@@ -81,7 +84,8 @@ unsafe fn register(id: qemu_plugin_id_t) {
     }
 }
 
-/// Entry point: `memory=PATH` names the memory that the recorder shares.
+/// Entry point: `memory=PATH` names the memory that the recorder shares; `elision=off` has every
+/// access recorded by itself.
 ///
 /// # Safety
 /// QEMU calls this once, with valid arguments.
@@ -125,6 +129,7 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
         id,
         memory,
         at_system_calls: marker == RequestMarker::SystemCalls,
+        elides: !arguments.iter().any(|argument| argument == "elision=off"),
         known: Mutex::new(Known::new(Mappings::new(marker))),
     };
     if PLUGIN.set(shared).is_err() {

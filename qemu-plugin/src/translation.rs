@@ -5,17 +5,17 @@
 //! falling through: then the marker starts another one, so that a request always begins with a code
 //! block.
 
-use crate::instruction::{Bytes, is_atomic, no_op_number};
+use crate::callbacks::Recorded;
+use crate::instruction::{Bytes, no_op_number};
 use crate::mappings::Mappings;
 use crate::phase::Phase;
 use crate::{plugin, stale, vcpu};
+use corehop_elision::{Access, Accesses};
 use corehop_ring::{Message, Off, RequestMarker, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
-    qemu_plugin_insn_size, qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW,
-    qemu_plugin_register_vcpu_insn_exec_cb, qemu_plugin_register_vcpu_mem_cb,
-    qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb, qemu_plugin_tb_get_insn,
-    qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
+    qemu_plugin_register_vcpu_insn_exec_cb, qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb,
+    qemu_plugin_tb_get_insn, qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
 };
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -29,8 +29,9 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
     let block = Block::of(tb);
     let ended = phase == Phase::Bare || plugin().memory.is_stopped();
     if stale::MATTERS && (ended || !everything) {
-        let instructions = block.instructions.iter();
-        instructions.for_each(|&instruction| stale::guard(instruction, &Bytes::of(instruction)));
+        for (&instruction, bytes) in block.instructions.iter().zip(&block.bytes) {
+            stale::guard(instruction, bytes);
+        }
     }
     if ended {
         return;
@@ -56,7 +57,7 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
 /// In a forked child: what it meets from now on is its own.
 pub(crate) fn forget_all(known: &mut Known) {
     known.mappings.forget_all();
-    known.numbers.clear();
+    known.blocks.clear();
 }
 
 /// Something else may be mapped at these addresses now.
@@ -65,7 +66,7 @@ pub(crate) fn forget(range: &Range<u64>) {
         return;
     };
     if known.mappings.forget(range) {
-        known.numbers.retain(|(start, _), _| !range.contains(start));
+        known.blocks.retain(|(start, _), _| !range.contains(start));
     }
 }
 
@@ -73,32 +74,39 @@ pub(crate) fn forget(range: &Range<u64>) {
 /// at a time.
 pub(crate) struct Known {
     mappings: Mappings,
-    /// Numbers of the code blocks that are defined: after a reset all are met again.
-    numbers: HashMap<(u64, Vec<u8>), u32>,
+    /// The code blocks that are defined, by where they are and their code: after a reset all are
+    /// met again.
+    blocks: HashMap<(u64, Vec<u8>), Recorded>,
 }
 
 impl Known {
     pub(crate) fn new(mappings: Mappings) -> Known {
         Known {
             mappings,
-            numbers: HashMap::new(),
+            blocks: HashMap::new(),
         }
     }
 
-    /// The number of a code block, which is defined if it is new.
-    fn number(&mut self, start: u64, sizes: &[u8]) -> Result<u32, Off> {
-        let memory = &plugin().memory;
-        match self.numbers.entry((start, sizes.to_vec())) {
-            Entry::Occupied(known) => Ok(*known.get()),
+    /// What is recorded of a code block, which is defined if it is new.
+    fn recorded(&mut self, start: u64, code: &[Bytes]) -> Result<&Recorded, Off> {
+        let bytes = code.iter().flat_map(|bytes| bytes.iter()).copied();
+        match self.blocks.entry((start, bytes.collect())) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(new) => {
+                let memory = &plugin().memory;
                 let code_block = memory.next_block();
+                let accesses = match plugin().elides {
+                    true => Accesses::of(start, code.iter().map(|bytes| &**bytes)),
+                    false => Accesses::default(),
+                };
                 memory.send(&Message::Block {
                     code_block,
                     process: std::process::id(),
                     start,
-                    instruction_sizes: sizes.to_vec(),
+                    instruction_sizes: code.iter().map(|bytes| bytes.len() as u8).collect(),
+                    accesses: accesses.all.iter().copied().map(Access::encode).collect(),
                 })?;
-                Ok(*new.insert(code_block))
+                Ok(new.insert(Recorded::new(code_block, accesses)))
             }
         }
     }
@@ -109,7 +117,8 @@ struct Block {
     tb: *mut qemu_plugin_tb,
     start: u64,
     instructions: Vec<*mut qemu_plugin_insn>,
-    sizes: Vec<u8>,
+    /// Of each instruction.
+    bytes: Vec<Bytes>,
 }
 
 impl Block {
@@ -121,13 +130,11 @@ impl Block {
             let instructions: Vec<_> = (0..count)
                 .map(|place| qemu_plugin_tb_get_insn(tb, place))
                 .collect();
-            let size = |&instruction: &*mut _| qemu_plugin_insn_size(instruction) as u8;
-            let sizes = instructions.iter().map(size).collect();
             Block {
                 tb,
                 start: qemu_plugin_tb_vaddr(tb),
+                bytes: instructions.iter().copied().map(Bytes::of).collect(),
                 instructions,
-                sizes,
             }
         }
     }
@@ -137,11 +144,8 @@ impl Block {
     }
 
     fn address_of(&self, place: usize) -> u64 {
-        let before: u64 = self.sizes[..place]
-            .iter()
-            .map(|&size| u64::from(size))
-            .sum();
-        self.start.wrapping_add(before)
+        let before: usize = self.bytes[..place].iter().map(|bytes| bytes.len()).sum();
+        self.start.wrapping_add(before as u64)
     }
 
     /// Places of the instructions at which requests begin, ascending.
@@ -154,9 +158,9 @@ impl Block {
             }
             RequestMarker::SystemCalls => Vec::new(),
             RequestMarker::NoOp { number } => {
-                let instructions = self.instructions.iter().enumerate();
-                let marks = instructions.filter(|&(_, &instruction)| {
-                    let found = no_op_number(&Bytes::of(instruction));
+                let instructions = self.bytes.iter().enumerate();
+                let marks = instructions.filter(|(_, bytes)| {
+                    let found = no_op_number(bytes);
                     found.is_some_and(|found| number.is_none_or(|number| number == found))
                 });
                 marks.map(|(place, _)| place).collect()
@@ -178,37 +182,42 @@ impl Block {
         if places.is_empty() {
             return;
         }
-        let Ok(code_block) =
-            known.number(self.address_of(places.start), &self.sizes[places.clone()])
-        else {
+        let first = places.start;
+        let (instructions, code) = (&self.instructions[places.clone()], &self.bytes[places]);
+        let Ok(recorded) = known.recorded(self.address_of(first), code) else {
             return;
         };
+        let leads = recorded.execution_at().filter(|_| !marked);
+        if leads.is_none() {
+            self.watch_execution(first, marked, recorded.number);
+        }
+        for (place, (&instruction, bytes)) in instructions.iter().zip(code).enumerate() {
+            let leads = leads.filter(|&(first, _)| first == place);
+            recorded.watch(
+                instruction,
+                place,
+                bytes,
+                leads.map(|(_, template)| template),
+            );
+        }
+    }
+
+    /// Has the code block that begins at the instruction `first` say that it runs.
+    fn watch_execution(&self, first: usize, marked: bool, number: u32) {
         let callback = match marked {
             true => Some(vcpu::on_marked_execution as _),
             false => Some(vcpu::on_execution as _),
         };
-        let number = code_block as usize as *mut c_void;
-        let flags = QEMU_PLUGIN_CB_NO_REGS;
+        let (flags, number) = (QEMU_PLUGIN_CB_NO_REGS, number as usize as *mut c_void);
         // SAFETY: the handles are QEMU's own and still valid; the callbacks match the types and
-        // treat the user data as the numbers they are.
+        // treat the user data as the number it is.
         unsafe {
-            match places.start {
+            match first {
                 0 => qemu_plugin_register_vcpu_tb_exec_cb(self.tb, callback, flags, number),
                 first => {
                     let instruction = self.instructions[first];
                     qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, number);
                 }
-            }
-            for (within, &instruction) in self.instructions[places].iter().enumerate() {
-                // QEMU 7.2 mistakes the kinds asked for (it tests `kinds & (kind + 1)`), so both
-                // are asked for and the callback sorts them.
-                let callback = match is_atomic(&Bytes::of(instruction)) {
-                    true => Some(vcpu::on_atomic_access as _),
-                    false => Some(vcpu::on_access as _),
-                };
-                let template = word::data_template(within) as usize as *mut c_void;
-                let kinds = QEMU_PLUGIN_MEM_RW;
-                qemu_plugin_register_vcpu_mem_cb(instruction, callback, flags, kinds, template);
             }
         }
     }

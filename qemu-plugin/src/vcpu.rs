@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What runs while the server runs: one callback for each code block, one for each access.
+//! What runs while the server runs: one callback for each access that is recorded, and one for each
+//! code block of which none can say that it runs.
 //!
 //! In user mode a virtual CPU is a thread, and its number finds what that thread writes, with no
 //! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
@@ -186,11 +187,16 @@ pub(crate) fn forget_all() {
 
 /// A code block runs: `number` is the one it was defined with.
 pub(crate) unsafe extern "C" fn on_execution(index: c_uint, number: *mut c_void) {
+    let code_block = number as usize as u32;
+    execute(index, Event::Execution { code_block }.encode());
+}
+
+/// An execution begins with this word.
+#[inline(always)]
+fn execute(index: c_uint, word: u64) {
     let Some(vcpu) = vcpu(index) else {
         return report_too_many();
     };
-    let code_block = number as usize as u32;
-    let word = Event::Execution { code_block }.encode();
     match vcpu.stream.push(word) {
         true => vcpu.stream.publish(),
         false => vcpu.execute_without_room(index, word),
@@ -222,7 +228,28 @@ pub(crate) unsafe extern "C" fn on_access(
         // SAFETY: the same callback contract, with the arguments QEMU passed.
         return unsafe { on_unknown_access(index, info, address, template) };
     };
-    vcpu.push(word::data(template as usize as u64, shape, address));
+    vcpu.push(word::at(template as usize as u64 | shape, address));
+}
+
+/// An access of which `template` says all but the address.
+pub(crate) unsafe extern "C" fn on_plain_access(
+    index: c_uint,
+    _info: qemu_plugin_meminfo_t,
+    address: u64,
+    template: *mut c_void,
+) {
+    let Some(vcpu) = vcpu(index) else { return };
+    vcpu.push(word::at(template as usize as u64, address));
+}
+
+/// The first access of a code block to be recorded, with which it says that it runs.
+pub(crate) unsafe extern "C" fn on_first_access(
+    index: c_uint,
+    _info: qemu_plugin_meminfo_t,
+    address: u64,
+    template: *mut c_void,
+) {
+    execute(index, word::at(template as usize as u64, address));
 }
 
 /// The first access of its shape. Apart, so that the others need no room for registers.
@@ -235,22 +262,33 @@ unsafe extern "C" fn on_unknown_access(
 ) {
     let Some(vcpu) = vcpu(index) else { return };
     let shape = shapes::of(info);
-    vcpu.push(word::data(template as usize as u64, shape, address));
+    vcpu.push(word::at(template as usize as u64 | shape, address));
 }
 
-/// An access of an atomic read-modify-write, which is one store in the trace. QEMU reports a load
-/// and a store while the server has one thread, and then both in one.
-pub(crate) unsafe extern "C" fn on_atomic_access(
-    index: c_uint,
-    info: qemu_plugin_meminfo_t,
-    address: u64,
-    template: *mut c_void,
-) {
-    if word::is_store(shapes::of(info)) {
-        // SAFETY: the same callback contract, with the arguments QEMU passed.
-        unsafe { on_access(index, info, address, template) };
-    }
+/// Makes a callback for the loads alone, or the stores alone, of an instruction that makes both.
+macro_rules! of_one_kind {
+    ($name:ident, $is_store:expr, $callback:ident) => {
+        pub(crate) unsafe extern "C" fn $name(
+            index: c_uint,
+            info: qemu_plugin_meminfo_t,
+            address: u64,
+            template: *mut c_void,
+        ) {
+            if word::is_store(shapes::of(info)) == $is_store {
+                // SAFETY: the same callback contract, with the arguments QEMU passed.
+                unsafe { $callback(index, info, address, template) };
+            }
+        }
+    };
 }
+
+of_one_kind!(on_plain_load, false, on_plain_access);
+of_one_kind!(on_plain_store, true, on_plain_access);
+of_one_kind!(on_first_load, false, on_first_access);
+of_one_kind!(on_first_store, true, on_first_access);
+// An atomic read-modify-write is one store in the trace. QEMU reports a load and a store while the
+// server has one thread, and then both in one.
+of_one_kind!(on_atomic_access, true, on_access);
 
 /// A system call begins: this thread may sleep in it, or end by it.
 pub(crate) fn enters_system_call(index: c_uint, call: Call) {

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 const MAGIC: u64 = 0x676e_6972_706f_6863;
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 const PAGE_BYTES: usize = 4096;
 
 /// Why the shared memory cannot be made or opened.

@@ -6,11 +6,12 @@ const BLOCK: u64 = 1;
 const MAPPING: u64 = 2;
 const TROUBLE: u64 = 3;
 
-/// The most words a message takes, its first one included.
-pub(crate) const MOST_WORDS: usize = 3 + 4096 / 8 + 4;
+/// The most words a message takes, its first one included: that of the largest code block.
+pub(crate) const MOST_WORDS: usize = 4 + MOST_INSTRUCTIONS / LENGTHS_PER_WORD + MOST_ACCESSES;
 
 const LENGTHS_PER_WORD: usize = 16;
 const MOST_TEXT_BYTES: usize = 4096;
+const MOST_ACCESSES: usize = 2 * MOST_INSTRUCTIONS;
 
 /// Something that data words refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,9 @@ pub enum Message {
         start: u64,
         /// Length in bytes of each instruction, 1 to 15; at most 512 of them.
         instruction_sizes: Vec<u8>,
+        /// Which accesses it makes whenever it runs, in program order, and which of them are not
+        /// recorded: as `corehop_elision::Access` encodes them. At most two an instruction.
+        accesses: Vec<u64>,
     },
     /// A mapping that code was found in, sent before the first block in it.
     Mapping {
@@ -53,6 +57,7 @@ impl Message {
                 process,
                 start,
                 instruction_sizes,
+                accesses,
             } => {
                 let sizes = &instruction_sizes[..instruction_sizes.len().min(MOST_INSTRUCTIONS)];
                 words.push(*start);
@@ -64,6 +69,7 @@ impl Message {
                         word | u64::from(size & 15) << (4 * place)
                     })
                 }));
+                words.extend(accesses.iter().take(MOST_ACCESSES));
                 BLOCK
             }
             Message::Mapping {
@@ -94,8 +100,10 @@ impl Message {
     /// Takes a message apart; `None` when nobody writes such words.
     pub(crate) fn decode(first: u64, payload: &[u64]) -> Option<Message> {
         match (first & 0xff, payload) {
-            (BLOCK, [start, process, counts, sizes @ ..]) => {
+            (BLOCK, [start, process, counts, rest @ ..]) => {
                 let count = (counts & 0xffff_ffff) as usize;
+                let count = count.min(MOST_INSTRUCTIONS);
+                let (sizes, accesses) = rest.split_at_checked(count.div_ceil(LENGTHS_PER_WORD))?;
                 let nibble = |place: usize| {
                     let word = sizes.get(place / LENGTHS_PER_WORD)?;
                     Some((word >> (4 * (place % LENGTHS_PER_WORD)) & 15) as u8)
@@ -104,9 +112,8 @@ impl Message {
                     code_block: (counts >> 32) as u32,
                     process: *process as u32,
                     start: *start,
-                    instruction_sizes: (0..count.min(MOST_INSTRUCTIONS))
-                        .map(nibble)
-                        .collect::<Option<_>>()?,
+                    instruction_sizes: (0..count).map(nibble).collect::<Option<_>>()?,
+                    accesses: accesses.to_vec(),
                 })
             }
             (MAPPING, [start, end, file_offset, text @ ..]) => {

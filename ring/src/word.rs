@@ -1,14 +1,19 @@
 //! What one 8-byte word of the data stream says.
 //!
 //! A data access has to fit one word, because there are as many of them as loads and stores: user
-//! addresses are canonical, so 48 bits carry them, and the program counter is only the
-//! instruction's place in the code block, whose execution comes before it in the stream.
+//! addresses are in the lower half, so 47 bits carry them, and the program counter is only the
+//! instruction's place in the code block, whose execution comes before it in the stream. An
+//! execution and its first access have one word in common where that is possible: it saves a
+//! third of all words, and of all callbacks.
 
 /// Largest place of an instruction within a code block that a word can carry. QEMU ends a
 /// translation block after 512 instructions (TCG_MAX_INSNS in its include/tcg/tcg.h).
 pub const MOST_INSTRUCTIONS: usize = 512;
 
-const TAG_SHIFT: u32 = 61;
+/// Set in an execution's word that says the address of its first recorded access too.
+const EXECUTION_AT: u64 = 1 << 63;
+
+const TAG_SHIFT: u32 = 60;
 const PAYLOAD: u64 = (1 << TAG_SHIFT) - 1;
 const DATA: u64 = 1 << TAG_SHIFT;
 const EXECUTION: u64 = 2 << TAG_SHIFT;
@@ -17,10 +22,10 @@ const REQUEST: u64 = 4 << TAG_SHIFT;
 const END: u64 = 5 << TAG_SHIFT;
 const CONNECTION: u64 = 6 << TAG_SHIFT;
 
-const ADDRESS_BITS: u32 = 48;
+const ADDRESS_BITS: u32 = 47;
 const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
 const INSTRUCTION_SHIFT: u32 = ADDRESS_BITS;
-const SHAPE_SHIFT: u32 = 57;
+const SHAPE_SHIFT: u32 = 56;
 const STORE: u64 = 1 << 3;
 
 /// One word, taken apart.
@@ -28,7 +33,7 @@ const STORE: u64 = 1 << 3;
 pub enum Event {
     /// A load or store by the code block whose execution was announced last on this stream.
     Data {
-        /// Guest virtual address of the first byte.
+        /// Guest virtual address of the first byte, below 2^47.
         address: u64,
         /// Place of the instruction in its code block, below [`MOST_INSTRUCTIONS`].
         instruction: u16,
@@ -41,6 +46,13 @@ pub enum Event {
     Execution {
         /// The number that [`crate::Message::Block`] gave it.
         code_block: u32,
+    },
+    /// The same, of a code block of which the first access to be recorded is always the same one.
+    ExecutionAt {
+        /// The number of the code block.
+        code_block: u16,
+        /// Guest virtual address of that access, below 2^47.
+        address: u64,
     },
     /// What follows on this stream happened after everything that follows a smaller stamp on any
     /// other stream and before its next stamp.
@@ -68,10 +80,17 @@ pub fn is_store(shape: u64) -> bool {
     shape & (STORE << SHAPE_SHIFT) != 0
 }
 
-/// Joins the three parts of a data word.
+/// All but the address of the word of an execution at its first recorded access, if the code block
+/// has so small a number.
+pub fn execution_at_template(code_block: u32) -> Option<u64> {
+    let code_block = u16::try_from(code_block).ok()?;
+    Some(EXECUTION_AT | u64::from(code_block) << ADDRESS_BITS)
+}
+
+/// Joins an address and the rest of a word.
 #[inline(always)]
-pub fn data(template: u64, shape: u64, address: u64) -> u64 {
-    template | shape | (address & ADDRESS)
+pub fn at(template: u64, address: u64) -> u64 {
+    template | (address & ADDRESS)
 }
 
 /// All of a data word but its address: which instruction, how many bytes, load or store.
@@ -83,10 +102,20 @@ pub fn form(word: u64) -> Form {
     (word >> ADDRESS_BITS) as Form
 }
 
-/// The address in a data word.
+/// The place of the instruction, log2 of the number of bytes and whether it is a store, of a form.
+pub fn form_parts(form: Form) -> (u16, u8, bool) {
+    let shape = u64::from(form) << ADDRESS_BITS;
+    (
+        form % MOST_INSTRUCTIONS as u16,
+        (shape >> SHAPE_SHIFT) as u8 & 7,
+        is_store(shape),
+    )
+}
+
+/// The address in the word of an access.
 #[inline(always)]
 pub fn address(word: u64) -> u64 {
-    sign_extended(word & ADDRESS)
+    word & ADDRESS
 }
 
 /// Whether this is a data word.
@@ -104,7 +133,24 @@ pub fn is_of_execution(word: u64) -> bool {
 /// Whether with this word an execution begins, and the one before is over.
 #[inline(always)]
 pub fn is_execution(word: u64) -> bool {
-    word & !PAYLOAD == EXECUTION
+    (word & !PAYLOAD == EXECUTION) | is_execution_at(word)
+}
+
+/// Whether with this word an execution begins, and it says where the first access is.
+#[inline(always)]
+pub fn is_execution_at(word: u64) -> bool {
+    word & EXECUTION_AT != 0
+}
+
+/// The number of the code block whose execution begins with this word.
+#[inline(always)]
+pub fn code_block(word: u64) -> Option<u32> {
+    if is_execution_at(word) {
+        return Some((word >> ADDRESS_BITS) as u32 & u32::from(u16::MAX));
+    }
+    let number = word & PAYLOAD;
+    let is_number = is_execution(word) && number <= u64::from(u32::MAX);
+    is_number.then_some(number as u32)
 }
 
 impl Event {
@@ -116,12 +162,18 @@ impl Event {
                 instruction,
                 size_shift,
                 store,
-            } => data(
-                data_template(usize::from(instruction)),
-                data_shape(u32::from(size_shift), store),
+            } => {
+                let shape = data_shape(u32::from(size_shift), store);
+                at(data_template(usize::from(instruction)) | shape, address)
+            }
+            Event::Execution { code_block } => EXECUTION | u64::from(code_block),
+            Event::ExecutionAt {
+                code_block,
+                address,
+            } => at(
+                EXECUTION_AT | u64::from(code_block) << ADDRESS_BITS,
                 address,
             ),
-            Event::Execution { code_block } => EXECUTION | u64::from(code_block),
             Event::Stamp(stamp) => STAMP | (stamp & PAYLOAD),
             Event::Request(number) => REQUEST | (number & PAYLOAD),
             Event::Connection(number) => CONNECTION | (number & PAYLOAD),
@@ -131,16 +183,25 @@ impl Event {
 
     /// What `word` says; `None` when no such word is ever written.
     pub fn decode(word: u64) -> Option<Event> {
+        if is_execution_at(word) {
+            return Some(Event::ExecutionAt {
+                code_block: (word >> ADDRESS_BITS) as u16,
+                address: address(word),
+            });
+        }
         let payload = word & PAYLOAD;
         Some(match word & !PAYLOAD {
-            DATA => Event::Data {
-                address: address(word),
-                instruction: ((word >> INSTRUCTION_SHIFT) as usize % MOST_INSTRUCTIONS) as u16,
-                size_shift: ((word >> SHAPE_SHIFT) & 7) as u8,
-                store: is_store(word),
-            },
+            DATA => {
+                let (instruction, size_shift, store) = form_parts(form(word));
+                Event::Data {
+                    address: address(word),
+                    instruction,
+                    size_shift,
+                    store,
+                }
+            }
             EXECUTION => Event::Execution {
-                code_block: u32::try_from(payload).ok()?,
+                code_block: code_block(word)?,
             },
             STAMP => Event::Stamp(payload),
             REQUEST => Event::Request(payload),
@@ -149,9 +210,4 @@ impl Event {
             _ => return None,
         })
     }
-}
-
-fn sign_extended(address: u64) -> u64 {
-    let unused = 64 - ADDRESS_BITS;
-    ((address << unused).cast_signed() >> unused).cast_unsigned()
 }

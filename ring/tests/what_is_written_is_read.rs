@@ -67,9 +67,9 @@ fn small(chunks: u32, chunk_words: u32) -> Settings {
 }
 
 fn events() -> impl Strategy<Value = Event> {
-    let address = prop_oneof![0..1u64 << 47, 0xffff_8000_0000_0000..=u64::MAX];
+    let address = 0..1u64 << 47;
     prop_oneof![
-        (address, 0..512u16, 0..8u8, any::<bool>()).prop_map(
+        (address.clone(), 0..512u16, 0..8u8, any::<bool>()).prop_map(
             |(address, instruction, size_shift, store)| Event::Data {
                 address,
                 instruction,
@@ -78,22 +78,28 @@ fn events() -> impl Strategy<Value = Event> {
             }
         ),
         any::<u32>().prop_map(|code_block| Event::Execution { code_block }),
-        (0..1u64 << 61).prop_map(Event::Stamp),
-        (0..1u64 << 61).prop_map(Event::Request),
-        (0..1u64 << 61).prop_map(Event::Connection),
+        (any::<u16>(), address).prop_map(|(code_block, address)| Event::ExecutionAt {
+            code_block,
+            address
+        }),
+        (0..1u64 << 60).prop_map(Event::Stamp),
+        (0..1u64 << 60).prop_map(Event::Request),
+        (0..1u64 << 60).prop_map(Event::Connection),
         Just(Event::End),
     ]
 }
 
 fn messages() -> impl Strategy<Value = Message> {
     let sizes = proptest::collection::vec(1..16u8, 1..513);
+    let accesses = proptest::collection::vec(any::<u64>(), 0..1025);
     prop_oneof![
-        (any::<[u32; 2]>(), any::<u64>(), sizes).prop_map(
-            |([code_block, process], start, instruction_sizes)| Message::Block {
+        (any::<[u32; 2]>(), any::<u64>(), sizes, accesses).prop_map(
+            |([code_block, process], start, instruction_sizes, accesses)| Message::Block {
                 code_block,
                 process,
                 start,
                 instruction_sizes,
+                accesses,
             }
         ),
         (any::<u32>(), any::<[u64; 3]>(), ".{0,100}").prop_map(
@@ -228,6 +234,7 @@ fn a_definition_comes_before_an_execution_by_another_thread() {
                     process: 1,
                     start: 0,
                     instruction_sizes: vec![1; 40],
+                    accesses: vec![7; 5],
                 };
                 memory.send(&definition).unwrap();
                 newest.store(code_block as usize, Ordering::Release);

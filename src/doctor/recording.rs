@@ -91,7 +91,7 @@ fn try_plugin(check: Check, tools: &Tools) -> Finding {
     };
     memory.set_marker(&RequestMarker::SystemCalls);
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    let output = tools.command(Path::new(&shared)).arg(SMALL).output();
+    let output = tools.command(Path::new(&shared), true).arg(SMALL).output();
     let said = match &output {
         Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
         Err(error) => error.to_string(),

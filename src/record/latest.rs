@@ -1,46 +1,116 @@
 //! What the last execution of each code block did, access by access but for addresses.
 //!
-//! Every execution of a recording is compared with it, so it is packed: 12 bytes a code block and
-//! 2 an access, which together stay in a second-level cache where a vector a code block would not.
+//! Every execution of a recording is compared with it, so it is packed: 16 bytes a code block and
+//! 2 a recorded access, which together stay in a second-level cache where a vector a code block
+//! would not.
 
-use corehop_ring::word::Form;
+use corehop_elision::Part;
+use corehop_ring::word::{self, Form};
 use std::collections::HashMap;
 
 /// By code block of the plugin's number, the shape of its last execution.
 #[derive(Default)]
 pub struct Latest {
     by_block: Vec<Known>,
-    by_shape: HashMap<u32, Known>,
+    /// By code block, shape and whether its first word says where the first access is.
+    by_shape: HashMap<(u32, u32, bool), Known>,
     forms: Vec<Form>,
+    sources: Vec<Source>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// 1 + the writer's number of the shape, or 0.
+    /// 1 + the writer's number of the shape, or 0; its highest bit says whether the first word says
+    /// where the first access is.
     shape: u32,
-    /// Where its forms are.
-    first: u32,
-    count: u32,
+    /// Where its forms and its sources are, and how many.
+    first_form: u32,
+    first_source: u32,
+    forms: u16,
+    sources: u16,
+}
+
+const LEADS: u32 = 1 << 31;
+
+/// From which of an execution's words an address follows.
+#[derive(Clone, Copy)]
+pub struct Source {
+    distance: u64,
+    word: u32,
+    mask: u32,
+}
+
+impl Source {
+    /// The address, in an execution that has these words.
+    #[inline(always)]
+    pub fn address(&self, words: &[u64]) -> u64 {
+        let mask = i64::from(self.mask.cast_signed()).cast_unsigned();
+        let from = word::address(words[self.word as usize]) & mask;
+        word::address(from.wrapping_add(self.distance))
+    }
+}
+
+impl From<&Part> for Source {
+    fn from(part: &Part) -> Source {
+        Source {
+            distance: part.distance,
+            word: part.word.unwrap_or(0),
+            mask: if part.word.is_some() { u32::MAX } else { 0 },
+        }
+    }
+}
+
+/// What an execution does, and from which words its addresses follow.
+#[derive(Clone, Copy)]
+pub struct Doing<'l> {
+    /// The writer's number of the shape.
+    pub shape: u32,
+    /// Of each access.
+    pub sources: &'l [Source],
 }
 
 impl Latest {
-    /// The shape, by the writer's number, and its forms; `None` when there is no last execution.
+    /// What the execution at the head of `words` does, if that is what the code block's last one
+    /// did, and the words that follow it.
     #[inline]
-    pub fn of(&self, block: u32) -> Option<(u32, &[Form])> {
+    pub fn same<'w>(
+        &self,
+        block: u32,
+        words: &'w [u64],
+    ) -> Option<(Doing<'_>, &'w [u64], &'w [u64])> {
         let known = self.by_block.get(block as usize)?;
-        let forms = &self.forms[known.first as usize..][..known.count as usize];
-        Some((known.shape.checked_sub(1)?, forms))
+        let leads = known.shape & LEADS != 0;
+        let shape = (known.shape & !LEADS).checked_sub(1)?;
+        let count = usize::from(known.forms);
+        let forms = &self.forms[known.first_form as usize..][..count];
+        let (its, rest) = words.split_at_checked(1 + count)?;
+        let same = its[1..].iter().map(|&word| word::form(word));
+        if rest.first().is_some_and(|&next| !word::is_execution(next))
+            || leads != word::is_execution_at(its[0])
+            || !same.eq(forms.iter().copied())
+        {
+            return None;
+        }
+        let sources = &self.sources[known.first_source as usize..];
+        let sources = &sources[..usize::from(known.sources)];
+        Some((Doing { shape, sources }, its, rest))
     }
 
-    /// An execution of the code block had this shape, which always has these forms.
-    pub fn set(&mut self, block: u32, shape: u32, forms: impl Iterator<Item = Form>) {
-        let known = self.by_shape.entry(shape).or_insert_with(|| {
-            let first = self.forms.len();
+    /// An execution of the code block, of these words, had this shape, whose accesses are `parts`.
+    pub fn set(&mut self, block: u32, shape: u32, words: &[u64], parts: &[Part]) {
+        let leads = word::is_execution_at(words[0]);
+        let known = self.by_shape.entry((block, shape, leads));
+        let known = known.or_insert_with(|| {
+            let (first_form, first_source) = (self.forms.len(), self.sources.len());
+            let forms = words[1..].iter().map(|&word| word::form(word));
             self.forms.extend(forms);
+            self.sources.extend(parts.iter().map(Source::from));
             Known {
-                shape: shape + 1,
-                first: first as u32,
-                count: (self.forms.len() - first) as u32,
+                shape: (shape + 1) | if leads { LEADS } else { 0 },
+                first_form: first_form as u32,
+                first_source: first_source as u32,
+                forms: (words.len() - 1) as u16,
+                sources: parts.len() as u16,
             }
         });
         let place = block as usize;

@@ -76,11 +76,14 @@ pub fn built_qemu() -> PathBuf {
 
 impl Tools {
     /// A run of QEMU with the plugin, which finds the shared memory at `memory`; what is to run
-    /// under it is missing yet.
-    pub fn command(&self, memory: &Path) -> Command {
+    /// under it is missing yet. Unless `elision`, it sees each access by itself.
+    pub fn command(&self, memory: &Path, elision: bool) -> Command {
         let mut plugin = escaped(&self.plugin);
         plugin.push(",memory=");
         plugin.push(escaped(memory));
+        if !elision {
+            plugin.push(",elision=off");
+        }
         let mut command = Command::new(&self.qemu.path);
         command.arg("-plugin").arg(plugin);
         command

@@ -7,15 +7,17 @@
 //! What a thread does once more is taken in many executions at a time, by its words alone. Of the
 //! rest, a code block nearly always makes the same accesses, so its execution is compared with the
 //! one before as a whole, and only its addresses are handed on. To take in each access by itself
-//! takes several times as long.
+//! takes several times as long. Accesses that follow from others were not recorded, and are put
+//! back here (`corehop_elision`).
 
 mod incoming;
 #[cfg(test)]
 mod tests;
 
-use super::latest::Latest;
+use super::latest::{Latest, Source};
 use super::modules::{Mapping, Modules};
 use crate::voice;
+use corehop_elision::{Access, Form, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
 use corehop_traces::{CodeBlock, DataAccess, Error, Kind, Writer};
@@ -53,10 +55,17 @@ type Definition = (Option<usize>, u64, Vec<u8>);
 /// the shared memory, and there are tables by number.
 const MOST_BLOCKS: u32 = 1 << 24;
 
+struct Block {
+    number: Number,
+    start: u64,
+    accesses: Box<[Access]>,
+}
+
+/// What a code block is to the writer.
 #[derive(Clone)]
-enum Block {
+enum Number {
+    /// Nothing yet.
     Defined(Definition),
-    /// The writer's number.
     Written(u32),
 }
 
@@ -136,7 +145,7 @@ impl Transcript {
         while !words.is_empty() {
             let same = self.writer.repeated(thread, words, word::is_execution);
             self.progress.executions += same.executions as u64;
-            self.progress.data_accesses += (same.words - same.executions) as u64;
+            self.progress.data_accesses += same.data_accesses as u64;
             words = &words[same.words..];
             if !words.is_empty() {
                 words = self.execution(thread, words)?;
@@ -148,24 +157,18 @@ impl Transcript {
     /// Takes in the execution at the head of `words`; what follows it.
     #[inline]
     fn execution<'w>(&mut self, thread: u32, words: &'w [u64]) -> Result<&'w [u64], Error> {
-        let Some(Event::Execution { code_block }) = Event::decode(words[0]) else {
+        let Some(code_block) = word::code_block(words[0]) else {
             let problem = format!("thread {thread} has executed nothing to own an access");
             return Err(Error::Unrecordable { problem });
         };
-        if let Some((shape, forms)) = self.latest.of(code_block) {
-            let (its, rest) = words.split_at(words.len().min(1 + forms.len()));
-            let same = || {
-                its[1..]
-                    .iter()
-                    .map(|&word| word::form(word))
-                    .eq(forms.iter().copied())
-            };
-            if rest.first().is_none_or(|&next| word::is_execution(next)) && same() {
-                self.executed(thread, shape, its)?;
-                return Ok(rest);
-            }
-        }
-        self.new_execution(thread, code_block, words)
+        let Some((doing, its, rest)) = self.latest.same(code_block, words) else {
+            return self.new_execution(thread, code_block, words);
+        };
+        self.progress.executions += 1;
+        self.progress.data_accesses += doing.sources.len() as u64;
+        let addresses = doing.sources.iter().map(|source| source.address(its));
+        self.writer.executed(thread, doing.shape, its, addresses)?;
+        Ok(rest)
     }
 
     /// The same for one that does other than the last of its code block.
@@ -179,30 +182,30 @@ impl Transcript {
         let code_block = self.code_block(number)?;
         let data = words[1..].iter().take_while(|&&word| word::is_data(word));
         let (its, rest) = words.split_at(1 + data.count());
-        let accesses: Vec<DataAccess> = its[1..]
-            .iter()
-            .filter_map(|&word| access_of(word))
-            .collect();
+        let forms: Vec<Form> = its[1..].iter().map(|&word| form_of(word)).collect();
+        let block = self.blocks.get(&number);
+        let (start, accesses) = block.map_or((0, &[][..]), |block| (block.start, &block.accesses));
+        let parts = complete(start, accesses, word::is_execution_at(its[0]), &forms);
+        let accesses: Option<Vec<DataAccess>> =
+            parts.iter().map(|part| access_of(part.form)).collect();
+        let accesses = accesses.ok_or_else(|| Error::Unrecordable {
+            problem: format!("code block {number} has no such accesses as thread {thread} made"),
+        })?;
         let shape = self.writer.shape(code_block, &accesses)?;
-        let forms = its[1..].iter().map(|&word| word::form(word));
-        self.latest.set(number, shape, forms);
-        self.executed(thread, shape, its)?;
-        Ok(rest)
-    }
-
-    /// Writes an execution of a shape that the writer knows, from its words.
-    #[inline]
-    fn executed(&mut self, thread: u32, shape: u32, words: &[u64]) -> Result<(), Error> {
+        self.latest.set(number, shape, its, &parts);
         self.progress.executions += 1;
-        self.progress.data_accesses += words.len() as u64 - 1;
-        self.writer.executed(thread, shape, words, word::address)
+        self.progress.data_accesses += parts.len() as u64;
+        let sources: Vec<Source> = parts.iter().map(Source::from).collect();
+        let addresses = sources.iter().map(|source| source.address(its));
+        self.writer.executed(thread, shape, its, addresses)?;
+        Ok(rest)
     }
 
     /// The writer's number of a code block, which is written when it is first executed.
     fn code_block(&mut self, number: u32) -> Result<u32, Error> {
-        let definition = match self.blocks.get(&number) {
-            Some(Block::Written(code_block)) => return Ok(*code_block),
-            Some(Block::Defined(definition)) => definition.clone(),
+        let definition = match self.blocks.get(&number).map(|block| &block.number) {
+            Some(Number::Written(code_block)) => return Ok(*code_block),
+            Some(Number::Defined(definition)) => definition.clone(),
             None => {
                 return Err(Error::Unrecordable {
                     problem: format!("the plugin never defined code block {number}"),
@@ -223,7 +226,9 @@ impl Transcript {
                 code_block
             }
         };
-        self.blocks.insert(number, Block::Written(code_block));
+        if let Some(block) = self.blocks.get_mut(&number) {
+            block.number = Number::Written(code_block);
+        }
         Ok(code_block)
     }
 
@@ -245,28 +250,23 @@ impl Transcript {
             }
             Event::Connection(number) => self.writer.connection(thread, number),
             Event::End => self.writer.end_request(thread),
-            Event::Execution { .. } | Event::Data { .. } => Ok(()),
+            Event::Execution { .. } | Event::ExecutionAt { .. } | Event::Data { .. } => Ok(()),
         }
     }
 }
 
-fn access_of(word: u64) -> Option<DataAccess> {
-    let Some(Event::Data {
+fn form_of(word: u64) -> Form {
+    let (instruction, size_shift, store) = word::form_parts(word::form(word));
+    Form {
         instruction,
         size_shift,
         store,
-        ..
-    }) = Event::decode(word)
-    else {
-        return None;
-    };
-    let (kind, size_bytes) = kind_and_size_bytes(store, size_shift);
-    DataAccess::new(instruction, kind, size_bytes)
+    }
 }
 
-fn kind_and_size_bytes(store: bool, size_shift: u8) -> (Kind, u16) {
-    let kind = if store { Kind::Store } else { Kind::Load };
-    (kind, 1 << size_shift)
+fn access_of(form: Form) -> Option<DataAccess> {
+    let kind = if form.store { Kind::Store } else { Kind::Load };
+    DataAccess::new(form.instruction, kind, 1 << form.size_shift)
 }
 
 impl Sink for Transcript {
@@ -279,11 +279,18 @@ impl Sink for Transcript {
                 process,
                 start,
                 instruction_sizes,
+                accesses,
             } => {
                 let module = self.modules.at(process, start);
                 let definition = (module, start, instruction_sizes);
                 if code_block < MOST_BLOCKS {
-                    self.blocks.insert(code_block, Block::Defined(definition));
+                    let accesses = accesses.iter().map_while(|&access| Access::decode(access));
+                    let block = Block {
+                        number: Number::Defined(definition),
+                        start,
+                        accesses: accesses.collect(),
+                    };
+                    self.blocks.insert(code_block, block);
                 }
                 Ok(())
             }

@@ -7,6 +7,7 @@ mod choosing;
 mod coming_and_going;
 mod connections;
 mod control;
+mod elision;
 mod endings;
 mod forks_and_libraries;
 mod going_back;

@@ -9,8 +9,9 @@ mod window;
 
 pub use window::Notes;
 
-use crate::block::MAX_TOUCHES;
+use crate::block::{MAX_ACCESSES, MAX_TOUCHES};
 use crate::repeats::{Repeat, Spelled};
+use crate::shape::Size;
 use std::iter::{Chain, Once};
 use std::ops::Range;
 use window::{WINDOW, Window, hash_of};
@@ -41,30 +42,31 @@ pub struct History {
 #[derive(Clone, Copy, Default)]
 struct End {
     words: u32,
+    data: u32,
     /// Accesses, fetches included.
     touches: u32,
 }
 
 /// An execution that comes in.
 pub struct Arrival<K, A> {
-    /// One word and as many as it has data accesses, which no other execution has.
+    /// One word or more, which no other execution has.
     pub words: K,
     /// Number of its shape.
     pub shape: u32,
     /// Addresses of its data accesses.
     pub addresses: A,
-    /// Number of its accesses, fetches included.
-    pub touches: u32,
+    /// How many it has.
+    pub size: Size,
 }
 
 impl<A: Iterator<Item = u64> + Clone> Arrival<Chain<Once<u64>, A>, A> {
     /// One that its shape and its addresses tell apart.
-    pub fn of_shape(shape: u32, addresses: A, touches: u32) -> Self {
+    pub fn of_shape(shape: u32, addresses: A, size: Size) -> Self {
         Arrival {
             words: std::iter::once(u64::from(shape)).chain(addresses.clone()),
             shape,
             addresses,
-            touches,
+            size,
         }
     }
 }
@@ -76,6 +78,8 @@ pub struct Followed {
     pub executions: usize,
     /// Number of words.
     pub words: usize,
+    /// Number of data accesses.
+    pub data_accesses: usize,
 }
 
 impl History {
@@ -90,10 +94,14 @@ impl History {
             self.block = notes.next_block();
         }
         let place = self.ends.len();
-        let touches = self.end().touches + arrival.touches;
+        let before = self.end();
         self.words.extend(arrival.words);
         let words = self.words.len() as u32;
-        self.ends.push(End { words, touches });
+        self.ends.push(End {
+            words,
+            data: before.data + u32::from(arrival.size.data),
+            touches: before.touches + arrival.size.touches(),
+        });
         let agrees = self.agrees(place);
         if self.follows && agrees {
             self.lengthen(1);
@@ -138,8 +146,10 @@ impl History {
             } else {
                 SHORTEST_AT_SAME_DISTANCE
             };
-            let touched = self.begin(source + count).touches - self.begin(source).touches;
-            if count < least || self.end().touches + touched > MAX_TOUCHES as u32 {
+            let (begin, end) = (self.begin(source), self.begin(source + count));
+            let touches = self.end().touches + (end.touches - begin.touches);
+            let data = self.end().data + (end.data - begin.data);
+            if count < least || touches > MAX_TOUCHES as u32 || data > MAX_ACCESSES as u32 {
                 break;
             }
             let taken = words_of(count);
@@ -151,6 +161,7 @@ impl History {
             self.lengthen(count);
             followed.executions += count;
             followed.words += taken;
+            followed.data_accesses += (end.data - begin.data) as usize;
         }
         followed
     }
@@ -162,7 +173,7 @@ impl History {
 
     /// Number of data accesses.
     pub fn data_accesses(&self) -> usize {
-        self.words.len() - self.ends.len()
+        self.end().data as usize
     }
 
     /// Number of accesses, fetches included.
@@ -185,7 +196,12 @@ impl History {
         for &shape in shapes {
             let count = usize::from(data_counts[shape as usize]);
             let its = rest.split_off(..count).unwrap_or_default().iter().copied();
-            history.push(&mut notes, Arrival::of_shape(shape, its, count as u32));
+            // How many fetches there are is of no concern: they fitted before.
+            let size = Size {
+                data: count as u16,
+                fetches: 0,
+            };
+            history.push(&mut notes, Arrival::of_shape(shape, its, size));
         }
         history
     }
@@ -238,6 +254,7 @@ impl History {
         self.ends.extend_from_within(sources);
         for copied in &mut self.ends[first..] {
             copied.words += end.words - begin.words;
+            copied.data += end.data - begin.data;
             copied.touches += end.touches - begin.touches;
         }
     }
@@ -293,7 +310,7 @@ impl History {
     fn begin_repeat(&mut self, distance: usize, length: usize) {
         let count = self.ends.len();
         let place = count - length;
-        let data_accesses = self.words_of(place..count).len() - length;
+        let data_accesses = (self.end().data - self.begin(place).data) as usize;
         let spelled = &mut self.spelled;
         spelled.shapes.truncate(spelled.shapes.len() - length);
         let kept = spelled.addresses.len() - data_accesses;

@@ -132,9 +132,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Records that the thread has executed a code block, in this shape. `words` are one that
-    /// begins the execution and one for each data access, whose address `address` tells; equal
-    /// words are equal executions. [`Writer::repeated`] goes by them, and takes many at a time.
+    /// Records that the thread has executed a code block, in this shape, with its data accesses at
+    /// these addresses. `words` begin with one that begins the execution; equal words are equal
+    /// executions. [`Writer::repeated`] goes by them, and takes many at a time.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread, the thread has no stamp yet, or there
@@ -145,23 +145,22 @@ impl Writer {
         thread: u32,
         shape: u32,
         words: &[u64],
-        address: impl Fn(u64) -> u64,
+        addresses: impl ExactSizeIterator<Item = u64>,
     ) -> Result<(), Error> {
-        let data = words.get(1..).unwrap_or_default();
+        let count = addresses.len();
         let size = self.sizes.get(shape as usize).copied();
-        let Some(size) = size.filter(|size| usize::from(size.data) == data.len()) else {
-            let count = data.len();
+        let Some(size) = size.filter(|size| usize::from(size.data) == count) else {
             return unrecordable(format!("there is no shape {shape} with {count} addresses"));
         };
         if !self.goes_on(thread, size) {
             self.begin(thread, size)?;
         }
-        self.waiting += words.len();
+        self.waiting += 1 + count;
         let arrival = Arrival {
             words: words.iter().copied(),
             shape,
-            addresses: data.iter().map(|&word| address(word)),
-            touches: size.touches(),
+            addresses,
+            size,
         };
         self.streams[thread as usize].append(&mut self.notes, arrival);
         Ok(())
@@ -181,14 +180,11 @@ impl Writer {
         let Some(stream) = stream.filter(|stream| stream.goes_on) else {
             return Followed::default();
         };
-        let history = &stream.history;
-        if history.executions() + words.len() > self.executions_per_block
-            || history.data_accesses() + words.len() > MAX_ACCESSES
-        {
+        if stream.history.executions() + words.len() > self.executions_per_block {
             return Followed::default();
         }
         let followed = stream.follow(words, begins);
-        self.waiting += followed.words;
+        self.waiting += followed.executions + followed.data_accesses;
         followed
     }
 

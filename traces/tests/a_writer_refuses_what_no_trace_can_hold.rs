@@ -167,15 +167,14 @@ fn executions_must_have_a_place_in_the_order() {
     refused(writer.shape(0, &[load(2)]), "instruction 2");
     refused(writer.shape(0, &[load(1), load(0)]), "program order");
     let shape = writer.shape(0, &[load(0)]).unwrap();
-    let address = |word| word;
-    refused(
-        writer.executed(0, shape, &[1, 64, 64], address),
-        "2 addresses",
-    );
-    refused(writer.executed(0, shape, &[], address), "0 addresses");
-    refused(writer.executed(0, shape + 1, &[1, 64], address), "no shape");
-    refused(writer.executed(1, shape, &[1, 64], address), "no thread 1");
-    writer.executed(0, shape, &[1, 64], address).unwrap();
+    let mut executed = |thread, shape, addresses: &[u64]| {
+        writer.executed(thread, shape, &[1, 64], addresses.iter().copied())
+    };
+    refused(executed(0, shape, &[64, 64]), "2 addresses");
+    refused(executed(0, shape, &[]), "0 addresses");
+    refused(executed(0, shape + 1, &[64]), "no shape");
+    refused(executed(1, shape, &[64]), "no thread 1");
+    executed(0, shape, &[64]).unwrap();
     let none = Followed::default();
     assert_eq!(writer.repeated(0, &[1, 64], |word| word == 1), none);
     assert_eq!(writer.repeated(1, &[1, 64], |word| word == 1), none);

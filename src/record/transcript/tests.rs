@@ -1,7 +1,9 @@
 //! However a stream of words is cut into pieces, and however executions are cut by stamps, the
-//! same is in the trace: taking in executions as a whole equals taking in word by word.
+//! same is in the trace: taking in executions as a whole equals taking in word by word, and what is
+//! left out of the words is put back.
 
 use super::*;
+use corehop_elision::Address;
 use corehop_ring::{Drain, Memory, Settings, Stream};
 use corehop_traces::{Access, EndReason, Header, Request, Trace, WriterOptions};
 use proptest::prelude::*;
@@ -12,9 +14,39 @@ const INSTRUCTIONS: usize = 4;
 enum Step {
     /// A code block and its accesses, each with what is special about it, by instruction.
     Execution(u32, Vec<(usize, u32, bool, u64)>),
+    /// The code block that makes the accesses of [`plain`]: whether the first word says where the
+    /// first one is, its address, and what is between it and the last.
+    Plain(bool, u64, Vec<(u32, bool, u64)>),
     Stamp,
     Request,
     End,
+}
+
+/// The code block of [`Step::Plain`], with accesses left out and with all.
+const PLAIN: u32 = 3;
+const PLAIN_SEEN: u32 = 4;
+
+/// What it makes: a store at an address and one a line further, and a load from a fixed address.
+/// Whatever else it does, its third instruction does.
+fn plain() -> [corehop_elision::Access; 3] {
+    let from = Address::From {
+        access: 0,
+        distance: 64,
+    };
+    let fixed = Address::FromCode(5 * 64 - start_of(PLAIN).cast_signed());
+    let access = |(instruction, address)| corehop_elision::Access {
+        form: Form {
+            instruction,
+            size_shift: 3,
+            store: instruction < 2,
+        },
+        address,
+    };
+    [(0, Address::Recorded), (1, from), (3, fixed)].map(access)
+}
+
+fn start_of(code_block: u32) -> u64 {
+    0x1000 + u64::from(code_block.min(PLAIN)) * 0x100
 }
 
 fn execution() -> impl Strategy<Value = Step> {
@@ -29,9 +61,16 @@ fn execution() -> impl Strategy<Value = Step> {
     (0..3u32, accesses).prop_map(|(block, accesses)| Step::Execution(block, accesses))
 }
 
+fn plain_execution() -> impl Strategy<Value = Step> {
+    let others = proptest::collection::vec((2..4u32, any::<bool>(), 0..3u64), 0..2);
+    (any::<bool>(), 0..4u64, others)
+        .prop_map(|(leads, first, others)| Step::Plain(leads, first, others))
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         12 => execution(),
+        6 => plain_execution(),
         1 => Just(Step::Stamp),
         1 => Just(Step::Request),
         1 => Just(Step::End),
@@ -39,11 +78,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..80)
 }
 
-/// The words, `None` where a stamp is to be.
-fn words_of(steps: &[Step], stamped: &[bool]) -> Vec<Option<u64>> {
+/// The words, `None` where a stamp is to be; with what can be left out left out, or not.
+fn words_of(steps: &[Step], stamped: &[bool], elided: bool) -> Vec<Option<u64>> {
     let mut words = Vec::new();
     let mut stamped = stamped.iter().cycle();
-    for step in steps {
+    for (number, step) in (1..).zip(steps) {
         match step {
             Step::Execution(code_block, accesses) => {
                 let code_block = *code_block;
@@ -52,17 +91,41 @@ fn words_of(steps: &[Step], stamped: &[bool]) -> Vec<Option<u64>> {
                     if *stamped.next().unwrap_or(&false) {
                         words.push(None);
                     }
-                    let shape = word::data_shape(size_shift, store);
-                    let template = word::data_template(place);
-                    words.push(Some(word::data(template, shape, address * 64)));
+                    words.push(Some(data_word(place, size_shift, store, address * 64)));
+                }
+            }
+            Step::Plain(leads, first, others) => {
+                let first = first * 64;
+                let template = word::execution_at_template(PLAIN).filter(|_| elided && *leads);
+                let code_block = if elided { PLAIN } else { PLAIN_SEEN };
+                let begins = Event::Execution { code_block }.encode();
+                words.push(Some(
+                    template.map_or(begins, |template| word::at(template, first)),
+                ));
+                if template.is_none() {
+                    words.push(Some(data_word(0, 3, true, first)));
+                }
+                if !elided {
+                    words.push(Some(data_word(1, 3, true, first + 64)));
+                }
+                for &(size_shift, store, address) in others {
+                    words.push(Some(data_word(2, size_shift, store, address * 64)));
+                }
+                if !elided {
+                    words.push(Some(data_word(3, 3, false, 5 * 64)));
                 }
             }
             Step::Stamp => words.push(None),
-            Step::Request => words.push(Some(Event::Request(words.len() as u64 + 1).encode())),
+            Step::Request => words.push(Some(Event::Request(number).encode())),
             Step::End => words.push(Some(Event::End.encode())),
         }
     }
     words
+}
+
+fn data_word(place: usize, size_shift: u32, store: bool, address: u64) -> u64 {
+    let shape = word::data_shape(size_shift, store);
+    word::at(word::data_template(place) | shape, address)
 }
 
 /// What a replay of the trace meets, execution by execution, and the requests.
@@ -80,13 +143,19 @@ fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
     let writer = Writer::create(&path, &header, &WriterOptions::default()).unwrap();
     let mut transcript = Transcript::new(writer, Modules::new("server".as_ref()));
     let (memory, _file) = Memory::create(&Settings::default()).unwrap();
-    for code_block in 0..3 {
+    for code_block in 0..=PLAIN_SEEN {
+        let accesses = plain().map(corehop_elision::Access::encode).to_vec();
         memory
             .send(&Message::Block {
                 code_block,
                 process: 1,
-                start: 0x1000 + u64::from(code_block) * 0x100,
+                start: start_of(code_block),
                 instruction_sizes: vec![2; INSTRUCTIONS],
+                accesses: if code_block == PLAIN {
+                    accesses
+                } else {
+                    Vec::new()
+                },
             })
             .unwrap();
     }
@@ -134,12 +203,13 @@ proptest! {
         stamped in proptest::collection::vec(proptest::bool::weighted(0.05), 1..40),
         cuts in proptest::collection::vec(any::<bool>(), 1..40),
     ) {
-        let words = words_of(&steps, &stamped);
+        let words = words_of(&steps, &stamped, true);
         let word_by_word = met_in(&words, &[true]);
-        let is_execution = |step: &&Step| matches!(step, Step::Execution(..));
+        let is_execution = |step: &&Step| matches!(step, Step::Execution(..) | Step::Plain(..));
         let executions = steps.iter().filter(is_execution).count();
         prop_assert_eq!(word_by_word.executions.len(), executions);
         prop_assert_eq!(&met_in(&words, &[false]), &word_by_word);
         prop_assert_eq!(&met_in(&words, &cuts), &word_by_word);
+        prop_assert_eq!(&met_in(&words_of(&steps, &stamped, false), &cuts), &word_by_word);
     }
 }

@@ -72,13 +72,18 @@ fn a_short_difference_between_two_repeats_is_found_when_all_comes_again() {
 
 const BEGINS: u64 = 1 << 63;
 
-/// Shapes of so many accesses as the number says.
+/// Shapes of so many words after the first as the number says.
 fn words_of(executions: &[(u32, u64)]) -> Vec<Vec<u64>> {
     let words = |&(shape, address): &(u32, u64)| {
         let addresses = (0..u64::from(shape)).map(|place| address * 64 + place);
         std::iter::once(BEGINS).chain(addresses).collect()
     };
     executions.iter().map(words).collect()
+}
+
+/// Each word after the first stands for two accesses.
+fn addresses_of(words: &[u64]) -> impl Iterator<Item = u64> {
+    words[1..].iter().flat_map(|&word| [word, word + 8])
 }
 
 /// Which sequence comes next, and which of its executions has another shape.
@@ -116,24 +121,26 @@ proptest! {
             prop_assert_eq!(&rest[..followed.words], taken);
             place += followed.executions;
             if place < end {
-                let addresses = words[place][1..].iter().copied();
                 history.push(&mut notes, Arrival {
                     words: words[place].iter().copied(),
                     shape: executions[place].0,
-                    addresses,
-                    touches: 1 + executions[place].0,
+                    addresses: addresses_of(&words[place]),
+                    size: Size {
+                        data: 2 * executions[place].0 as u16,
+                        fetches: 1,
+                    },
                 });
                 place += 1;
             }
         }
-        let touches: u32 = executions.iter().map(|(shape, _)| 1 + shape).sum();
+        let touches: u32 = executions.iter().map(|(shape, _)| 1 + 2 * shape).sum();
         prop_assert_eq!(history.touches(), touches as usize);
         prop_assert_eq!(history.executions(), executions.len());
         prop_assert_eq!(history.data_accesses() + executions.len(), touches as usize);
-        let (shapes, addresses) = history.take().written_out(&[0, 1, 2, 3]);
+        let (shapes, addresses) = history.take().written_out(&[0, 2, 4, 6]);
         let expected: Vec<u32> = executions.iter().map(|&(shape, _)| shape).collect();
         prop_assert_eq!(shapes, expected);
-        let expected: Vec<u64> = words.iter().flat_map(|words| &words[1..]).copied().collect();
+        let expected: Vec<u64> = words.iter().flat_map(|words| addresses_of(words)).collect();
         prop_assert_eq!(addresses, expected);
     }
 }

@@ -93,7 +93,7 @@ impl Writer {
         self.waiting += 1 + addresses.len();
         let stream = &mut self.streams[thread as usize];
         stream.begin(&open.beginning);
-        let arrival = Arrival::of_shape(shape, addresses.iter().copied(), size.touches());
+        let arrival = Arrival::of_shape(shape, addresses.iter().copied(), size);
         stream.append(&mut self.notes, arrival);
         accesses.clear();
         addresses.clear();

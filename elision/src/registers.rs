@@ -1,0 +1,182 @@
+//! What a code block's registers hold, as far as its instructions say: something unknown, and how
+//! far from it.
+
+use iced_x86::{Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
+
+/// A value of which only differences are known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Value {
+    /// Equal ones are the same unknown.
+    unknown: u32,
+    distance: i64,
+}
+
+/// The sixteen general registers.
+pub struct Registers {
+    values: [Value; COUNT],
+    /// How many unknowns there are.
+    unknowns: u32,
+}
+
+const COUNT: usize = 16;
+
+/// Where an access is. Two whose `origin` is the same are as far apart as their distances are.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// `None` for an absolute address.
+    pub origin: Option<Origin>,
+    /// From there.
+    pub distance: i64,
+}
+
+/// A sum of unknowns: of a base and of a scaled index.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    base: Option<u32>,
+    index: Option<(u32, u32)>,
+}
+
+impl Registers {
+    /// Nothing is known of any.
+    pub fn new() -> Registers {
+        Registers {
+            values: std::array::from_fn(|number| Value {
+                unknown: number as u32,
+                distance: 0,
+            }),
+            unknowns: COUNT as u32,
+        }
+    }
+
+    /// Where an access of the next instruction is; `None` where that is not only a matter of
+    /// general registers.
+    pub fn place(&self, memory: &UsedMemory) -> Option<Place> {
+        let mut place = Place {
+            origin: None,
+            distance: memory.displacement().cast_signed(),
+        };
+        if matches!(memory.segment(), Register::FS | Register::GS) {
+            return None;
+        }
+        let (mut base, mut index) = (None, None);
+        if !matches!(memory.base(), Register::None | Register::RIP) {
+            let value = self.values[number(memory.base())?];
+            base = Some(value.unknown);
+            place.distance = place.distance.wrapping_add(value.distance);
+        }
+        if memory.index() != Register::None {
+            let value = self.values[number(memory.index())?];
+            index = Some((value.unknown, memory.scale()));
+            let scaled = value.distance.wrapping_mul(i64::from(memory.scale()));
+            place.distance = place.distance.wrapping_add(scaled);
+        }
+        if base.is_some() || index.is_some() {
+            place.origin = Some(Origin { base, index });
+        }
+        Some(place)
+    }
+
+    /// Executes an instruction, of which `info` is known.
+    pub fn execute(&mut self, instruction: &Instruction, info: &InstructionInfo) {
+        let known = self.known_result(instruction);
+        let stack_pointer = self.stack_pointer_after(instruction);
+        let is_written = |access| {
+            matches!(
+                access,
+                OpAccess::Write
+                    | OpAccess::CondWrite
+                    | OpAccess::ReadWrite
+                    | OpAccess::ReadCondWrite
+            )
+        };
+        for used in info.used_registers() {
+            let register = used.register().full_register();
+            if is_written(used.access())
+                && let Some(number) = number(register)
+            {
+                self.forget(number);
+            }
+        }
+        if let Some(value) = stack_pointer {
+            self.values[RSP] = value;
+        }
+        if let Some((number, value)) = known {
+            self.values[number] = value;
+        }
+    }
+
+    /// Nothing is known of any any more.
+    pub fn forget_all(&mut self) {
+        (0..COUNT).for_each(|number| self.forget(number));
+    }
+
+    fn forget(&mut self, number: usize) {
+        self.values[number] = Value {
+            unknown: self.unknowns,
+            distance: 0,
+        };
+        self.unknowns += 1;
+    }
+
+    /// Where an instruction of the stack leaves the stack pointer.
+    fn stack_pointer_after(&self, instruction: &Instruction) -> Option<Value> {
+        let pushes_or_pops = || {
+            let distance = i64::from(instruction.stack_pointer_increment());
+            Some(self.values[RSP].moved(distance))
+        };
+        match instruction.mnemonic() {
+            Mnemonic::Leave => Some(self.values[RBP].moved(8)),
+            Mnemonic::Pop if instruction.op0_register() == Register::RSP => None,
+            Mnemonic::Push | Mnemonic::Pop | Mnemonic::Call | Mnemonic::Ret => pushes_or_pops(),
+            _ => None,
+        }
+    }
+
+    /// The register that an instruction writes, and its value, if that is known.
+    fn known_result(&self, instruction: &Instruction) -> Option<(usize, Value)> {
+        if instruction.op0_kind() != OpKind::Register {
+            return None;
+        }
+        let target = number(instruction.op0_register())?;
+        let by = |distance: i64| Some((target, self.values[target].moved(distance)));
+        let immediate = || match instruction.op1_kind() {
+            OpKind::Immediate8to64 | OpKind::Immediate32to64 => {
+                Some(instruction.immediate(1).cast_signed())
+            }
+            _ => None,
+        };
+        match instruction.mnemonic() {
+            Mnemonic::Add => by(immediate()?),
+            Mnemonic::Sub => by(immediate()?.wrapping_neg()),
+            Mnemonic::Inc => by(1),
+            Mnemonic::Dec => by(-1),
+            Mnemonic::Mov if instruction.op1_kind() == OpKind::Register => {
+                let source = number(instruction.op1_register())?;
+                Some((target, self.values[source]))
+            }
+            Mnemonic::Lea if instruction.memory_index() == Register::None => {
+                let base = number(instruction.memory_base())?;
+                let distance = instruction.memory_displacement64().cast_signed();
+                Some((target, self.values[base].moved(distance)))
+            }
+            _ => None,
+        }
+    }
+}
+
+const RSP: usize = 4;
+const RBP: usize = 5;
+
+impl Value {
+    fn moved(self, distance: i64) -> Value {
+        Value {
+            distance: self.distance.wrapping_add(distance),
+            ..self
+        }
+    }
+}
+
+/// The number of a 64-bit general register.
+fn number(register: Register) -> Option<usize> {
+    register.is_gpr64().then(|| register.number())
+}

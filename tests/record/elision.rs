@@ -1,0 +1,90 @@
+//! What follows from other accesses is in the trace as if it had been seen by itself.
+
+use crate::recording::Recording;
+use corehop_traces::{Access, Trace};
+
+/// Instructions of each plain kind, loading, storing or both, and what no rule is made for between
+/// them; and functions of the C library, for code that nobody wrote for this.
+const SOURCE: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static long cells[64];
+static char text[4096];
+static int compare(const void *a, const void *b) { return *(int *)a - *(int *)b; }
+void serve(long round) {
+    long *at = cells + round;
+    long (*volatile called)(long) = labs;
+    __asm__ volatile(
+        "mov (%0), %%rax; mov 8(%0), %%ecx; mov 16(%0), %%dx; mov 24(%0), %%sil\n"
+        "mov %%rax, 32(%0); mov %%ecx, 40(%0); mov %%dx, 48(%0); mov %%sil, 56(%0)\n"
+        "movzbl 1(%0), %%eax; movzwl 2(%0), %%eax; movsbq 3(%0), %%rax; movslq 4(%0), %%rax\n"
+        "lea 64(%0), %%rdx; addl $7, (%%rdx); sub %%eax, 8(%%rdx); addb $1, 16(%%rdx)\n"
+        "adc %%rax, (%%rdx); sbb %%rax, 8(%%rdx); and %%eax, (%%rdx); or %%al, (%%rdx)\n"
+        "xor %%ax, 8(%%rdx); incq (%%rdx); decl 8(%%rdx); negq 16(%%rdx); notb (%%rdx)\n"
+        "cmp (%0), %%rax; cmpl $3, 8(%0); test %%eax, (%0); imul 8(%0), %%rax\n"
+        "cmove (%0), %%rcx; cmovne 8(%0), %%ecx; cmovs 16(%0), %%rcx; seta 24(%0); setne (%0)\n"
+        "movss (%0), %%xmm0; movsd 8(%0), %%xmm1; movd 16(%0), %%xmm2; movq 24(%0), %%xmm3\n"
+        "movss %%xmm0, 4(%0); movsd %%xmm1, 8(%0); movd %%xmm2, 20(%0); movq %%xmm3, 24(%0)\n"
+        "movups (%0), %%xmm4; movups %%xmm4, 16(%0); movaps %%xmm4, %%xmm5\n"
+        "lock addq $1, (%0); xchg %%rax, 8(%0); lock cmpxchg %%rcx, 16(%0); cmpxchg %%cl, (%0)\n"
+        "mov %%fs:0, %%rax; mov %%fs:0, %%rcx; mov $70, %%ecx; bts %%rcx, 24(%0); btl $5, 8(%0)\n"
+        "fldl 8(%0); fstpl 16(%0); shlq $2, (%0); rorl %%cl, 8(%0); xaddl %%eax, 16(%0)\n"
+        "mov %0, %%rdi; lea 256(%0), %%rsi; mov $3, %%ecx; cld; rep movsq; stosb; lodsl\n"
+        "mov $0, %%ecx; rep movsq; mov (%%rdi), %%rax; mov 8(%%rsi), %%rcx\n"
+        "inc %0; mov (%0), %%rax; dec %0; mov (%0), %%rax\n"
+        "xor %%r8d, %%r8d; mov (%0, %%r8, 1), %%rax\n"
+        "xor %%ecx, %%ecx; mov 8(%0, %%rcx, 8), %%rax; inc %%rcx; mov 8(%0, %%rcx, 8), %%rax\n"
+        "add $1, %%ecx; mov 8(%0, %%rcx, 8), %%rax; xchg %%rcx, %%r9; mov 8(%0, %%r9, 8), %%rax\n"
+        "mov %0, %%r10; add $8, %%r10d; mov (%0), %%rax; push %%r10; pop %%r11; mov (%0), %%rax\n"
+        : "+r"(at) : "r"((long)0) : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
+          "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "memory", "cc");
+    __asm__ volatile(
+        "sub $256, %%rsp; push %%rbp; mov %%rsp, %%rbp; push $5; push (%0); pushf; popf\n"
+        "sub $16, %%rsp; mov %%rax, -8(%%rbp); mov (%%rsp), %%rax; pop 8(%0); leave\n"
+        "push %%rsp; pop %%rsp; enter $16, $0; mov %%rax, -16(%%rbp); leave\n"
+        "pushw %%ax; popw %%ax; call 1f; jmp 2f; 1: ret; 2: push %1; call *(%%rsp)\n"
+        "add $8, %%rsp; mov (%%rsp), %%rax; add $256, %%rsp\n"
+        : : "r"(at), "r"(called)
+        : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+    static int numbers[40];
+    for (int i = 0; i < 40; i++) numbers[i] = i * 7919 % 101;
+    qsort(numbers, 40, sizeof *numbers, compare);
+    char *room = malloc(300 + round);
+    int length = snprintf(room, 300, "%d %s %f %lx", numbers[3], "words", round / 3.0, round);
+    memset(text, length, sizeof text - round);
+    memcpy(text + round, room, length);
+    free(room);
+}
+int main(void) {
+    for (long round = 0; round < 12; round++) serve(round);
+    return 0;
+}
+"#;
+
+/// Every access of every execution from the first request on, and the request.
+fn played(arguments: &[&str]) -> Vec<(Option<u32>, Vec<Access>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let options = &["-no-pie", "-fno-omit-frame-pointer", "-mno-red-zone"];
+    crate::recording::compile(folder.path(), "server", SOURCE, options);
+    let request = ["--request-at", "serve", "--", "./server"];
+    let arguments = arguments.iter().chain(&request).copied();
+    let trace: Trace = Recording::start_in(folder, arguments).trace();
+    assert_eq!(trace.threads().len(), 1);
+    let mut executions = trace.executions();
+    let mut played = Vec::new();
+    while let Some(execution) = executions.next().unwrap() {
+        played.push((execution.request, execution.accesses.to_vec()));
+    }
+    played
+}
+
+#[test]
+fn what_is_left_out_is_put_back() {
+    let (elided, seen) = (played(&[]), played(&["--no-elision"]));
+    for (place, (elided, seen)) in elided.iter().zip(&seen).enumerate() {
+        assert_eq!(elided, seen, "execution {place}");
+    }
+    assert_eq!(elided.len(), seen.len());
+    assert_eq!(seen.last().and_then(|(request, _)| *request), Some(11));
+}
