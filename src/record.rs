@@ -89,7 +89,7 @@ pub struct Arguments {
     memory_limit: u64,
 
     /// Compression level of zstd, 1 (fast) to 19 (small)
-    #[arg(long, value_name = "LEVEL", default_value_t = 3,
+    #[arg(long, value_name = "LEVEL", default_value_t = 1,
           value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
 

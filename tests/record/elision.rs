@@ -1,7 +1,7 @@
 //! What follows from other accesses is in the trace as if it had been seen by itself.
 
 use crate::recording::Recording;
-use corehop_traces::{Access, Trace};
+use corehop_traces::{Access, Kind, Trace};
 
 /// Instructions of each plain kind, loading, storing or both, and what no rule is made for between
 /// them; and functions of the C library, for code that nobody wrote for this.
@@ -62,6 +62,33 @@ int main(void) {
 }
 "#;
 
+/// Writes in two runs of code: to a page and a page further, and to a third page. The last two
+/// pages may be written to only once their fault is handled.
+const FAULTING: &str = r#"
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+static char *pages;
+static void allow(int signal, siginfo_t *info, void *context) {
+    long page = (long)info->si_addr & -4096;
+    mprotect((void *)page, 4096, PROT_READ | PROT_WRITE);
+}
+void serve(void) {
+    mprotect(pages + 4096, 8192, PROT_NONE);
+    __asm__ volatile("jmp 1f; 1: movq $1, (%0); movq $2, 4096(%0); jmp 2f; 2: movq $3, 8192(%0)"
+        : : "r"(pages) : "memory");
+}
+int main(void) {
+    pages = mmap(0, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    printf("%p\n", pages);
+    fflush(stdout);
+    struct sigaction action = {.sa_sigaction = allow, .sa_flags = SA_SIGINFO};
+    sigaction(SIGSEGV, &action, 0);
+    for (int round = 0; round < 4; round++) serve();
+    return 0;
+}
+"#;
+
 /// Every access of every execution from the first request on, and the request.
 fn played(arguments: &[&str]) -> Vec<(Option<u32>, Vec<Access>)> {
     let folder = tempfile::tempdir().unwrap();
@@ -87,4 +114,32 @@ fn what_is_left_out_is_put_back() {
     }
     assert_eq!(elided.len(), seen.len());
     assert_eq!(seen.last().and_then(|(request, _)| *request), Some(11));
+}
+
+/// In the third request, which of the pages were written to, in order.
+fn pages_written(arguments: &[&str]) -> Vec<u64> {
+    let folder = tempfile::tempdir().unwrap();
+    crate::recording::compile(folder.path(), "server", FAULTING, &[]);
+    let request = ["--request-at", "serve", "--", "./server"];
+    let arguments = arguments.iter().chain(&request).copied();
+    let mut recording = Recording::start_in(folder, arguments);
+    let trace = recording.trace();
+    let printed = recording.stdout();
+    let pages = u64::from_str_radix(printed.trim().trim_start_matches("0x"), 16).unwrap();
+    let mut executions = trace.executions();
+    let mut written = Vec::new();
+    while let Some(execution) = executions.next().unwrap() {
+        let its = execution.accesses.iter();
+        let its = its.filter(|access| access.kind == Kind::Store && execution.request == Some(2));
+        let its = its.filter_map(|access| access.address.checked_sub(pages));
+        written.extend(its.filter(|&place| place < 3 * 4096).map(|place| place / 4096));
+    }
+    written
+}
+
+#[test]
+fn of_a_run_left_by_a_fault_what_follows_counts_as_made() {
+    // QEMU runs the rest of a block anew from the instruction that failed.
+    assert_eq!(pages_written(&["--no-elision"]), [0, 1, 2]);
+    assert_eq!(pages_written(&[]), [0, 1, 1, 2]);
 }

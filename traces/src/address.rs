@@ -200,12 +200,20 @@ pub struct Coded {
 pub struct Coder {
     coded: Coded,
     trials: Vec<Trial>,
+    /// Of each slot, how many of its addresses were tried.
+    tried: Vec<u8>,
+    /// The low quarters of all addresses, behind as many zeros as a base may be back.
+    lows: Vec<u16>,
     predictor: Predictor,
     /// Regions by number.
     numbers: HashMap<u64, usize>,
 }
 
-/// Of a slot: the last distance from each base, and how often it was the same again.
+/// So many of a slot's addresses in a block say which base is best; the others say the same.
+const TRIALS: u8 = 48;
+
+/// Of a slot: the last distance from each base, the farthest first, and how often it was the same
+/// again.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Trial {
@@ -226,15 +234,20 @@ impl Coder {
         coded.offsets.clear();
         self.numbers.clear();
         self.predictor.begin(&coded.bases);
+        // Explicit addresses that follow each other are often in one region.
+        let (mut latest, mut number) = (None, 0);
         for (&slot, &address) in slots.iter().zip(addresses) {
             let (how, last) = self.predictor.encode(slot as usize, address);
             coded.hows.push(how);
             if how == EXPLICIT {
                 let region = address >> 16;
-                let number = *self.numbers.entry(region).or_insert_with(|| {
-                    coded.regions.push(region);
-                    coded.regions.len() - 1
-                });
+                if latest != Some(region) {
+                    number = *self.numbers.entry(region).or_insert_with(|| {
+                        coded.regions.push(region);
+                        coded.regions.len() - 1
+                    });
+                    latest = Some(region);
+                }
                 coded.regions_low.push(number as u8);
                 coded.regions_high.push((number >> 8) as u8);
                 coded
@@ -248,28 +261,38 @@ impl Coder {
         Some(coded)
     }
 
-    /// For each slot, the base that predicts most of its addresses.
+    /// For each slot, the base that predicts most of its first addresses.
     fn choose_bases(&mut self, slots: &[u32], slot_count: usize, addresses: &[u64]) {
         self.trials.clear();
         self.trials.resize(slot_count, Trial::default());
+        self.tried.clear();
+        self.tried.resize(slot_count, 0);
         // The low quarters decide as well as whole addresses would, and a trial is one cache line.
-        let mut recent = [0u16; BASES];
-        for (&slot, &address) in slots.iter().zip(addresses) {
+        self.lows.clear();
+        self.lows.resize(BASES - 1, 0);
+        self.lows
+            .extend(addresses.iter().map(|&address| address as u16));
+        for (&slot, window) in slots.iter().zip(self.lows.windows(BASES)) {
+            let tried = &mut self.tried[slot as usize];
+            if *tried == TRIALS {
+                continue;
+            }
+            *tried += 1;
+            let mut before: [u16; BASES] = window.try_into().expect("windows of that length");
+            // A distance from zero is the address itself, which comes last.
+            let address = std::mem::replace(&mut before[BASES - 1], 0);
             let trial = &mut self.trials[slot as usize];
-            for (place, &before) in recent.iter().enumerate() {
-                let distance = (address as u16).wrapping_sub(before);
-                let hit = u16::from(distance == trial.distances[place]);
-                trial.hits[place] = trial.hits[place].saturating_add(hit);
+            for (place, &before) in before.iter().enumerate() {
+                let distance = address.wrapping_sub(before);
+                trial.hits[place] += u16::from(distance == trial.distances[place]);
                 trial.distances[place] = distance;
             }
-            // Place 0 stays zero: a distance from it is the address itself.
-            recent.copy_within(1..BASES - 1, 2);
-            recent[1] = address as u16;
         }
         let best = |trial: &Trial| {
             let most = trial.hits.iter().max();
-            let base = trial.hits.iter().position(|hits| Some(hits) == most);
-            base.map_or(0, |base| base as u8)
+            // Of several the nearest.
+            let place = trial.hits.iter().rposition(|hits| Some(hits) == most);
+            place.map_or(0, |place| (BASES - 1 - place) as u8)
         };
         self.coded.bases.clear();
         self.coded.bases.extend(self.trials.iter().map(best));

@@ -132,15 +132,11 @@ impl History {
             if rest.first() != Some(&self.words[from]) {
                 break;
             }
-            let same = same_values(&self.words[from..], rest);
-            let ends = &self.ends[source..];
-            let ends = &ends[..same.min(ends.len())];
-            let mut count = ends.partition_point(|end| end.words as usize - from <= same);
-            let words_of = |count: usize| ends[count - 1].words as usize - from;
-            // The last one may go on where the earlier one ended.
-            if count > 0 && rest.get(words_of(count)).is_some_and(|&next| !begins(next)) {
-                count -= 1;
-            }
+            let (same, begun) = same_values(&self.words[from..], rest, &begins);
+            // The last one may go on, here or there.
+            let ends = |words: &[u64]| words.get(same).is_none_or(|&next| begins(next));
+            let is_whole = ends(rest) && ends(&self.words[from..]);
+            let count = begun.saturating_sub(usize::from(!is_whole));
             let least = if self.follows {
                 1
             } else {
@@ -152,7 +148,7 @@ impl History {
             if count < least || touches > MAX_TOUCHES as u32 || data > MAX_ACCESSES as u32 {
                 break;
             }
-            let taken = words_of(count);
+            let taken = end.words as usize - from;
             if !self.follows {
                 self.begin_repeat(self.distance, self.agreed);
             }
@@ -243,8 +239,9 @@ impl History {
         }
         let earlier = self.words_of(place - self.distance..place - self.distance + 1);
         let its = self.words_of(place..place + 1);
-        // Most that differ do so in the first word already.
-        earlier.first() == its.first() && earlier == its
+        // Most that differ do so in the first word already, and all are short: a comparison of
+        // slices would be a call of memcmp.
+        earlier.len() == its.len() && earlier.iter().zip(its).all(|(word, other)| word == other)
     }
 
     /// Adds the ends of executions that come once more.
@@ -324,21 +321,31 @@ impl History {
     }
 }
 
-/// How many values at the beginning of both are the same.
-fn same_values(values: &[u64], others: &[u64]) -> usize {
-    let (eights, _) = values.as_chunks::<8>();
+/// How many words at the beginning of both are the same, and with how many of them an execution
+/// begins.
+#[inline(always)]
+fn same_values(words: &[u64], others: &[u64], begins: impl Fn(u64) -> bool) -> (usize, usize) {
+    let (eights, _) = words.as_chunks::<8>();
     let (other_eights, _) = others.as_chunks::<8>();
-    let mut same = 0;
+    let (mut same, mut begun) = (0, 0);
     for (eight, other) in eights.iter().zip(other_eights) {
         let pairs = eight.iter().zip(other);
         // A comparison of arrays would be a call of memcmp.
-        if pairs.fold(0, |all, (value, other)| all | value ^ other) != 0 {
+        if pairs.fold(0, |all, (word, other)| all | word ^ other) != 0 {
             break;
         }
         same += 8;
+        begun += eight
+            .iter()
+            .map(|&word| u64::from(begins(word)))
+            .sum::<u64>();
     }
-    let rest = values[same..].iter().zip(&others[same..]);
-    same + rest.take_while(|(value, other)| value == other).count()
+    let rest = words[same..].iter().zip(&others[same..]);
+    let rest = rest.take_while(|(word, other)| word == other);
+    let (more, more_begun) = rest.fold((0, 0), |(same, begun), (&word, _)| {
+        (same + 1, begun + u64::from(begins(word)))
+    });
+    (same + more, (begun + more_begun) as usize)
 }
 
 #[cfg(test)]
