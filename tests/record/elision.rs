@@ -132,7 +132,10 @@ fn pages_written(arguments: &[&str]) -> Vec<u64> {
         let its = execution.accesses.iter();
         let its = its.filter(|access| access.kind == Kind::Store && execution.request == Some(2));
         let its = its.filter_map(|access| access.address.checked_sub(pages));
-        written.extend(its.filter(|&place| place < 3 * 4096).map(|place| place / 4096));
+        written.extend(
+            its.filter(|&place| place < 3 * 4096)
+                .map(|place| place / 4096),
+        );
     }
     written
 }
