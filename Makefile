@@ -15,7 +15,7 @@ help:
 	@echo 'make test   install what is missing, build, pass every test'
 	@echo 'make test-long  holds the simulator to its oracle on COREHOP_CASES (1000000) random cases'
 	@echo 'make qemu   builds QEMU 10 from Debian'\''s source, for servers that crash under 7.2 (postgres)'
-	@echo 'make test-qemu10  records postgres under it, and fails where it is missing'
+	@echo 'make test-qemu10  records under it, postgres too, and fails where it is missing'
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
 	@echo 'make bench-record  what recording costs redis, mariadbd and sqlite3, and prints a table'
@@ -56,7 +56,7 @@ qemu:
 test-qemu10:
 	@scripts/setup.sh test
 	@scripts/qemu.sh test
-	COREHOP_INSIST=1 cargo test --locked -p corehop --test record -- --nocapture postgres
+	COREHOP_INSIST=1 cargo test --locked -p corehop --test record -- --nocapture postgres qemu_10
 
 bench-hop:
 	@cargo bench --locked --bench hop -- --whole

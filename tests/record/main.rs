@@ -14,6 +14,7 @@ mod going_back;
 mod known_accesses;
 mod no_ops;
 mod postgres;
+mod qemu10;
 mod recording;
 mod redis;
 mod refusals;

@@ -1,9 +1,9 @@
 //! Postgres, whose postmaster forks a process for each connection, under the QEMU of `make qemu`.
 //!
 //! QEMU 7.2 crashes where postgres forks, so this is the one server here that needs another QEMU.
-//! Where that is not built, or there is no postgres, the test says that it is skipped;
-//! `make test-qemu10` sets COREHOP_INSIST, with which it fails instead.
+//! Where that is not built, or there is no postgres, the test says that it is skipped.
 
+use crate::qemu10::{self, Qemu10};
 use crate::recording::{Recording, free_port};
 use corehop_traces::{Trace, check};
 use std::collections::BTreeSet;
@@ -20,47 +20,21 @@ const READY: &str = "ready to accept connections";
 
 /// What the test needs.
 struct Needs {
-    qemu: PathBuf,
-    plugin: PathBuf,
+    qemu: Qemu10,
     /// The folder of postgres's programs.
     postgres: PathBuf,
 }
 
 /// What is needed, or what of it is missing.
 fn needs() -> Result<Needs, String> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty());
-    let cache = cache.map(PathBuf::from).unwrap_or_else(|| {
-        let home = std::env::var_os("HOME").unwrap_or_default();
-        Path::new(&home).join(".cache")
-    });
-    let qemu = cache.join("corehop/qemu/qemu-x86_64");
-    if !qemu.is_file() {
-        return Err(format!("no {}, which `make qemu` builds", qemu.display()));
-    }
+    let qemu = Qemu10::find()?;
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten();
     let mut folders = versions.flatten().map(|version| version.path().join("bin"));
     let postgres = folders.find(|folder| folder.join("pgbench").is_file());
     let postgres = postgres.ok_or("no postgres (apt-get install postgresql)")?;
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/qemu10");
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"])
-        .args([
-            "--no-default-features",
-            "--features",
-            "api-v4",
-            "--target-dir",
-        ])
-        .arg(&target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(built.expect("cargo runs").success());
-    Ok(Needs {
-        qemu,
-        plugin: target.join("debug/libcorehop_qemu_plugin.so"),
-        postgres,
-    })
+    Ok(Needs { qemu, postgres })
 }
 
 /// A command as another user than root, as which postgres refuses to run: in a namespace in which
@@ -143,16 +117,8 @@ fn pgbench(needs: &Needs, port: u16) -> Command {
 
 #[test]
 fn postgres_is_recorded_with_a_process_for_each_connection() {
-    let needs = match needs() {
-        Ok(needs) => needs,
-        Err(missing) => {
-            let insist = std::env::var_os("COREHOP_INSIST").is_some();
-            assert!(!insist, "{missing}");
-            // Past the test's own output, which is kept back where it passes.
-            let line = format!("skipped: postgres under QEMU 10: {missing}\n");
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
-            return;
-        }
+    let Some(needs) = qemu10::or_skip("postgres", needs()) else {
+        return;
     };
     let folder = tempfile::tempdir().unwrap();
     prepare(&needs, folder.path());
@@ -176,10 +142,7 @@ fn postgres_is_recorded_with_a_process_for_each_connection() {
 /// The function that handles a query is no symbol of Debian's postgres: system calls tell.
 fn start(needs: &Needs, folder: TempDir, port: u16) -> Recording {
     let mut record = unprivileged(Path::new(env!("CARGO_BIN_EXE_corehop")));
-    record
-        .env("COREHOP_QEMU", &needs.qemu)
-        .env("COREHOP_QEMU_PLUGIN", &needs.plugin)
-        .arg("record");
+    needs.qemu.used_by(&mut record).arg("record");
     let postgres = needs.postgres.join("postgres").display().to_string();
     let data = folder.path().join("data").display().to_string();
     let server = [
