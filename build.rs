@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    for watched in ["build.rs", "qemu-plugin", "ring", "Cargo.lock"] {
+    for watched in ["build.rs", "qemu-plugin", "elision", "ring", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={watched}");
     }
     let variable = |name: &str| std::env::var(name).expect("cargo sets it");

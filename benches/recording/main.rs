@@ -1,12 +1,13 @@
-//! What recording costs: processor time of server and recorder for each request, six ways.
+//! What recording costs: processor time of server and recorder for each request, seven ways.
 //!
 //! `make bench-record` runs it whole: a table for people, and one JSON object in the last line.
 //! Each program runs natively, under bare QEMU, under QEMU with a plugin that does nothing for each
-//! access (what no recorder by callbacks can go below), recorded, with one request in a hundred
-//! recorded, and under the recorder with its requests not chosen, all at once, and is driven in
-//! turn: so what else the machine does falls on all alike, and no start-up is counted. Its speed
-//! wavers still, so ratios are taken within a round. Wall time would say more of the machine than
-//! of the recorder, which works beside the server.
+//! access (what no recorder that sees each can go below), recorded, the same with no access left
+//! out that follows from others, with one request in a hundred recorded, and under the recorder
+//! with its requests not chosen, all at once, and is driven in turn: so what else the machine does
+//! falls on all alike, and no start-up is counted. Its speed wavers still, so ratios are taken
+//! within a round. Wall time would say more of the machine than of the recorder, which works beside
+//! the server.
 //! Without arguments, as under `cargo test`, redis and sqlite3 answer a few requests, to show that
 //! it still works. `COREHOP_BENCH` names the one program to measure.
 
@@ -19,11 +20,12 @@ use subjects::{Load, Mariadb, Redis, Sqlite, Subject};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-const MODES: [Mode; 6] = [
+const MODES: [Mode; 7] = [
     Mode::Native,
     Mode::Bare,
     Mode::Callbacks,
     Mode::Recording,
+    Mode::NoElision,
     Mode::OneInHundred,
     Mode::NotChosen,
 ];

@@ -22,6 +22,8 @@ pub enum Mode {
     Callbacks,
     /// Every request is recorded.
     Recording,
+    /// The same, with each access seen by itself.
+    NoElision,
     /// One request in a hundred is recorded, drawn at random.
     OneInHundred,
     /// Under the recorder, but the request to record never comes.
@@ -35,6 +37,7 @@ impl Mode {
             Mode::Bare => "bare QEMU",
             Mode::Callbacks => "callbacks",
             Mode::Recording => "recording",
+            Mode::NoElision => "no elision",
             Mode::OneInHundred => "1 in 100",
             Mode::NotChosen => "not chosen",
         }
@@ -110,7 +113,7 @@ impl Running {
                 command.arg(&program[0]);
                 command
             }
-            Mode::Recording | Mode::OneInHundred | Mode::NotChosen => {
+            Mode::Recording | Mode::NoElision | Mode::OneInHundred | Mode::NotChosen => {
                 let mut command = Command::new(&tools.corehop);
                 command.args(["record", "-o"]).arg(folder.join("trace"));
                 command.args(["--request-at", subject.request_at()]);
@@ -121,6 +124,9 @@ impl Running {
                 };
                 if let Some([requests, of]) = few {
                     command.args(["--requests", requests, "--of", of, "--seed", "7"]);
+                }
+                if mode == Mode::NoElision {
+                    command.arg("--no-elision");
                 }
                 command.arg("--").arg(&program[0]);
                 command
@@ -187,7 +193,8 @@ impl Running {
 
     /// Lets the recorder write what it has received.
     pub fn settle(&self) {
-        if matches!(self.mode, Mode::Recording | Mode::OneInHundred) {
+        let records = [Mode::Recording, Mode::NoElision, Mode::OneInHundred];
+        if records.contains(&self.mode) {
             std::thread::sleep(Duration::from_millis(300));
         }
     }
