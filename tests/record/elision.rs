@@ -6,8 +6,8 @@ use corehop_traces::{Access, Kind, Trace};
 use std::process::Command;
 
 /// Instructions of each plain kind, loading, storing or both, and what no rule is made for between
-/// them; and functions of the C library, for code that nobody wrote for this. Its stack is a part of
-/// the program, so that it is at the same addresses whenever it runs.
+/// them; and functions of the C library, for code that nobody wrote for this. Its stack is a part
+/// of the program, so that it is at the same addresses whenever it runs.
 const SOURCE: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
