@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../fuzz"
 seconds=$1
 export RUSTC_BOOTSTRAP=1
 command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
-for corpus in trace ring lackey drmemtrace plan machine elf; do
+for corpus in trace ring lackey drmemtrace plan machine elf elision; do
     mkdir -p "corpus/$corpus"
 done
 cp seeds/small.trace corpus/trace/
@@ -17,6 +17,7 @@ cp seeds/small.drmemtrace corpus/drmemtrace/
 cp ../configs/machines/*.toml corpus/machine/
 cp ../plans/tests/snapshots/*.snap corpus/plan/
 cp /bin/true corpus/elf/
-for target in trace ring lackey drmemtrace plan machine elf; do
+cp /bin/true corpus/elision/
+for target in trace ring lackey drmemtrace plan machine elf elision; do
     cargo fuzz run "$target" -- -max_total_time="$seconds" -rss_limit_mb=3000
 done
