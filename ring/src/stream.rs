@@ -1,7 +1,7 @@
 //! The writing side of the data stream: one thread, one chunk at a time.
 //!
 //! A chunk is claimed with one compare-and-swap, so no thread ever waits for another, only for the
-//! recorder. A stamp is written whenever 1024 words have passed since the last one, which the same
+//! recorder. A stamp is written whenever 512 words have passed since the last one, which the same
 //! comparison finds that finds a full chunk.
 
 use crate::memory::{ChunkHeader, Memory, state};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The most words between two stamps of a stream.
-pub const STAMP_EVERY: u32 = 1024;
+pub const STAMP_EVERY: u32 = 512;
 
 /// What a stream fills while a recorder that keeps up is away, and more.
 const FEW_CHUNKS: u32 = 61;
