@@ -76,6 +76,26 @@ int main(void) {
 }
 "#;
 
+/// Code that is written anew for each request, as long as before, at the same address: it loads
+/// from what one register points to, or from what two do.
+const REWRITTEN: &str = r#"
+#include <string.h>
+#include <sys/mman.h>
+static char code[4096] __attribute__((aligned(4096)));
+static long cells[8], others[8];
+void serve(int round) {
+    static const char one[] = "\x48\x8b\x07\x48\x8b\x47\x08\xc3";
+    static const char two[] = "\x48\x8b\x07\x48\x8b\x46\x10\xc3";
+    memcpy(code, round % 2 ? two : one, 8);
+    ((long (*)(long *, long *))code)(cells, others);
+}
+int main(void) {
+    mprotect(code, sizeof code, PROT_READ | PROT_WRITE | PROT_EXEC);
+    for (int round = 0; round < 6; round++) serve(round);
+    return 0;
+}
+"#;
+
 /// Writes in two runs of code: to a page and a page further, and to a third page. The last two
 /// pages may be written to only once their fault is handled.
 const FAULTING: &str = r#"
@@ -108,10 +128,10 @@ const ELSEWHERE: u64 = 1 << 32;
 
 /// Every access of every execution from the first request on, and the request. Addresses elsewhere
 /// than in the program count from the first of them.
-fn played(record: Command, arguments: &[&str]) -> Vec<(Option<u32>, Vec<Access>)> {
+fn played(source: &str, record: Command, arguments: &[&str]) -> Vec<(Option<u32>, Vec<Access>)> {
     let folder = tempfile::tempdir().unwrap();
     let options = &["-static", "-fno-omit-frame-pointer", "-mno-red-zone"];
-    crate::recording::compile(folder.path(), "server", SOURCE, options);
+    crate::recording::compile(folder.path(), "server", source, options);
     let request = ["--request-at", "serve", "--", "./server"];
     let arguments = arguments.iter().chain(&request).copied();
     let trace: Trace = Recording::start_as(record, folder, arguments).trace();
@@ -130,24 +150,34 @@ fn played(record: Command, arguments: &[&str]) -> Vec<(Option<u32>, Vec<Access>)
     played
 }
 
-fn assert_what_is_left_out_is_put_back(record: impl Fn() -> Command) {
-    let (elided, seen) = (played(record(), &[]), played(record(), &["--no-elision"]));
+/// The same is played of a program with what follows from other accesses left out and without.
+fn assert_same_is_played(source: &str, last_request: u32, record: impl Fn() -> Command) {
+    let elided = played(source, record(), &[]);
+    let seen = played(source, record(), &["--no-elision"]);
     for (place, (elided, seen)) in elided.iter().zip(&seen).enumerate() {
         assert_eq!(elided, seen, "execution {place}");
     }
     assert_eq!(elided.len(), seen.len());
-    assert_eq!(seen.last().and_then(|(request, _)| *request), Some(11));
+    assert_eq!(
+        seen.last().and_then(|(request, _)| *request),
+        Some(last_request)
+    );
 }
 
 #[test]
 fn what_is_left_out_is_put_back() {
-    assert_what_is_left_out_is_put_back(record);
+    assert_same_is_played(SOURCE, 11, record);
+}
+
+#[test]
+fn what_is_left_out_of_code_follows_the_code_when_it_is_rewritten() {
+    assert_same_is_played(REWRITTEN, 5, record);
 }
 
 #[test]
 fn what_is_left_out_is_put_back_under_qemu_10() {
     if let Some(qemu) = qemu10::or_skip("what is left out", Qemu10::find()) {
-        assert_what_is_left_out_is_put_back(|| {
+        assert_same_is_played(SOURCE, 11, || {
             let mut record = record();
             qemu.used_by(&mut record);
             record
