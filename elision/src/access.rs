@@ -2,7 +2,10 @@
 
 /// The most accesses of a code block that are told of: two an instruction, of which QEMU puts at
 /// most 512 into a block.
-pub const MOST_ACCESSES: usize = 1 << 10;
+pub(crate) const MOST_ACCESSES: usize = 1 << 10;
+
+/// The bits of a place among them.
+const ACCESS: u16 = MOST_ACCESSES as u16 - 1;
 
 const DISTANCE_BITS: u32 = 40;
 
@@ -69,7 +72,7 @@ impl Access {
             store,
         } = self.form;
         let form = u64::from(instruction & 511) << 3 | u64::from(size_shift & 3) << 1;
-        let rest = (form | u64::from(store)) << 12 | u64::from(access & 1023) << 2 | how;
+        let rest = (form | u64::from(store)) << 12 | u64::from(access & ACCESS) << 2 | how;
         rest << DISTANCE_BITS | distance.cast_unsigned() & ((1 << DISTANCE_BITS) - 1)
     }
 
@@ -78,7 +81,7 @@ impl Access {
         let unused = 64 - DISTANCE_BITS;
         let distance = (number << unused).cast_signed() >> unused;
         let rest = number >> DISTANCE_BITS;
-        let access = (rest >> 2) as u16 & (MOST_ACCESSES as u16 - 1);
+        let access = (rest >> 2) as u16 & ACCESS;
         let form = (rest >> 12) as u16;
         Some(Access {
             form: Form {

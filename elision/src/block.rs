@@ -38,8 +38,12 @@ impl Accesses {
 
     /// Those of one instruction; none of one that is not plain.
     pub fn of_instruction(&self, instruction: usize) -> impl Iterator<Item = &Access> {
-        let its = move |access: &&Access| usize::from(access.form.instruction) == instruction;
-        self.all.iter().filter(its)
+        let place = |access: &Access| usize::from(access.form.instruction);
+        let first = self
+            .all
+            .partition_point(|access| place(access) < instruction);
+        let others = self.all[first..].iter();
+        others.take_while(move |access| place(access) == instruction)
     }
 }
 

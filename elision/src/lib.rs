@@ -29,6 +29,6 @@ mod complete;
 mod plain;
 mod registers;
 
-pub use access::{Access, Address, Form, MOST_ACCESSES};
+pub use access::{Access, Address, Form};
 pub use block::Accesses;
 pub use complete::{Part, complete};

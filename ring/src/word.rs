@@ -83,8 +83,11 @@ pub fn is_store(shape: u64) -> bool {
 /// All but the address of the word of an execution at its first recorded access, if the code block
 /// has so small a number.
 pub fn execution_at_template(code_block: u32) -> Option<u64> {
-    let code_block = u16::try_from(code_block).ok()?;
-    Some(EXECUTION_AT | u64::from(code_block) << ADDRESS_BITS)
+    u16::try_from(code_block).ok().map(execution_at)
+}
+
+fn execution_at(code_block: u16) -> u64 {
+    EXECUTION_AT | u64::from(code_block) << ADDRESS_BITS
 }
 
 /// Joins an address and the rest of a word.
@@ -170,10 +173,7 @@ impl Event {
             Event::ExecutionAt {
                 code_block,
                 address,
-            } => at(
-                EXECUTION_AT | u64::from(code_block) << ADDRESS_BITS,
-                address,
-            ),
+            } => at(execution_at(code_block), address),
             Event::Stamp(stamp) => STAMP | (stamp & PAYLOAD),
             Event::Request(number) => REQUEST | (number & PAYLOAD),
             Event::Connection(number) => CONNECTION | (number & PAYLOAD),

@@ -43,7 +43,7 @@ pub struct Source {
 impl Source {
     /// The address, in an execution that has these words.
     #[inline(always)]
-    pub fn address(&self, words: &[u64]) -> u64 {
+    fn address(&self, words: &[u64]) -> u64 {
         let mask = i64::from(self.mask.cast_signed()).cast_unsigned();
         let from = word::address(words[self.word as usize]) & mask;
         word::address(from.wrapping_add(self.distance))
@@ -67,6 +67,14 @@ pub struct Doing<'l> {
     pub shape: u32,
     /// Of each access.
     pub sources: &'l [Source],
+}
+
+impl Doing<'_> {
+    /// The addresses, in an execution that has these words.
+    #[inline]
+    pub fn addresses(&self, words: &[u64]) -> impl ExactSizeIterator<Item = u64> {
+        self.sources.iter().map(|source| source.address(words))
+    }
 }
 
 impl Latest {

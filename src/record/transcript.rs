@@ -14,7 +14,7 @@ mod incoming;
 #[cfg(test)]
 mod tests;
 
-use super::latest::{Latest, Source};
+use super::latest::{Doing, Latest, Source};
 use super::modules::{Mapping, Modules};
 use crate::voice;
 use corehop_elision::{Access, Form, complete};
@@ -33,6 +33,15 @@ pub struct Progress {
     pub data_accesses: u64,
     /// Runs of code blocks.
     pub executions: u64,
+}
+
+impl Progress {
+    /// One more execution.
+    #[inline]
+    fn count(&mut self, doing: &Doing<'_>) {
+        self.executions += 1;
+        self.data_accesses += doing.sources.len() as u64;
+    }
 }
 
 /// Writes what it receives.
@@ -164,9 +173,8 @@ impl Transcript {
         let Some((doing, its, rest)) = self.latest.same(code_block, words) else {
             return self.new_execution(thread, code_block, words);
         };
-        self.progress.executions += 1;
-        self.progress.data_accesses += doing.sources.len() as u64;
-        let addresses = doing.sources.iter().map(|source| source.address(its));
+        self.progress.count(&doing);
+        let addresses = doing.addresses(its);
         self.writer.executed(thread, doing.shape, its, addresses)?;
         Ok(rest)
     }
@@ -193,11 +201,12 @@ impl Transcript {
         })?;
         let shape = self.writer.shape(code_block, &accesses)?;
         self.latest.set(number, shape, its, &parts);
-        self.progress.executions += 1;
-        self.progress.data_accesses += parts.len() as u64;
         let sources: Vec<Source> = parts.iter().map(Source::from).collect();
-        let addresses = sources.iter().map(|source| source.address(its));
-        self.writer.executed(thread, shape, its, addresses)?;
+        let sources = &sources[..];
+        let doing = Doing { shape, sources };
+        self.progress.count(&doing);
+        self.writer
+            .executed(thread, shape, its, doing.addresses(its))?;
         Ok(rest)
     }
 

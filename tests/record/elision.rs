@@ -2,7 +2,7 @@
 
 use crate::qemu10::{self, Qemu10};
 use crate::recording::{Recording, record};
-use corehop_traces::{Access, Kind, Trace};
+use corehop_traces::{Access, Kind};
 use std::process::Command;
 
 /// Instructions of each plain kind, loading, storing or both, and what no rule is made for between
@@ -126,15 +126,20 @@ int main(void) {
 /// Beyond the program itself, where the system decides what is where: heap and thread.
 const ELSEWHERE: u64 = 1 << 32;
 
-/// Every access of every execution from the first request on, and the request. Addresses elsewhere
-/// than in the program count from the first of them.
-fn played(source: &str, record: Command, arguments: &[&str]) -> Vec<(Option<u32>, Vec<Access>)> {
+/// A recording of a program, compiled with these options.
+fn recording(source: &str, options: &[&str], record: Command, arguments: &[&str]) -> Recording {
     let folder = tempfile::tempdir().unwrap();
-    let options = &["-static", "-fno-omit-frame-pointer", "-mno-red-zone"];
     crate::recording::compile(folder.path(), "server", source, options);
     let request = ["--request-at", "serve", "--", "./server"];
     let arguments = arguments.iter().chain(&request).copied();
-    let trace: Trace = Recording::start_as(record, folder, arguments).trace();
+    Recording::start_as(record, folder, arguments)
+}
+
+/// Every access of every execution from the first request on, and the request. Addresses elsewhere
+/// than in the program count from the first of them.
+fn played(source: &str, record: Command, arguments: &[&str]) -> Vec<(Option<u32>, Vec<Access>)> {
+    let options = &["-static", "-fno-omit-frame-pointer", "-mno-red-zone"];
+    let trace = recording(source, options, record, arguments).trace();
     assert_eq!(trace.threads().len(), 1);
     let mut executions = trace.executions();
     let (mut played, mut first) = (Vec::new(), None);
@@ -187,11 +192,7 @@ fn what_is_left_out_is_put_back_under_qemu_10() {
 
 /// In the third request, which of the pages were written to, in order.
 fn pages_written(arguments: &[&str]) -> Vec<u64> {
-    let folder = tempfile::tempdir().unwrap();
-    crate::recording::compile(folder.path(), "server", FAULTING, &[]);
-    let request = ["--request-at", "serve", "--", "./server"];
-    let arguments = arguments.iter().chain(&request).copied();
-    let mut recording = Recording::start_in(folder, arguments);
+    let mut recording = recording(FAULTING, &[], record(), arguments);
     let trace = recording.trace();
     let printed = recording.stdout();
     let pages = u64::from_str_radix(printed.trim().trim_start_matches("0x"), 16).unwrap();
