@@ -15,12 +15,14 @@ const EXECUTION_AT: u64 = 1 << 63;
 
 const TAG_SHIFT: u32 = 60;
 const PAYLOAD: u64 = (1 << TAG_SHIFT) - 1;
-const DATA: u64 = 1 << TAG_SHIFT;
-const EXECUTION: u64 = 2 << TAG_SHIFT;
-const STAMP: u64 = 3 << TAG_SHIFT;
-const REQUEST: u64 = 4 << TAG_SHIFT;
-const END: u64 = 5 << TAG_SHIFT;
-const CONNECTION: u64 = 6 << TAG_SHIFT;
+const END: u64 = 1 << TAG_SHIFT;
+const STAMP: u64 = 2 << TAG_SHIFT;
+const REQUEST: u64 = 3 << TAG_SHIFT;
+const CONNECTION: u64 = 4 << TAG_SHIFT;
+// All that is of an execution is at least this, and all with which one begins at least the next:
+// to ask that of a word is one comparison.
+const DATA: u64 = 6 << TAG_SHIFT;
+const EXECUTION: u64 = 7 << TAG_SHIFT;
 
 const ADDRESS_BITS: u32 = 47;
 const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
@@ -130,13 +132,13 @@ pub fn is_data(word: u64) -> bool {
 /// Whether this word says what was executed, or with which access.
 #[inline(always)]
 pub fn is_of_execution(word: u64) -> bool {
-    is_data(word) | is_execution(word)
+    word >= DATA
 }
 
 /// Whether with this word an execution begins, and the one before is over.
 #[inline(always)]
 pub fn is_execution(word: u64) -> bool {
-    (word & !PAYLOAD == EXECUTION) | is_execution_at(word)
+    word >= EXECUTION
 }
 
 /// Whether with this word an execution begins, and it says where the first access is.

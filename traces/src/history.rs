@@ -35,6 +35,9 @@ pub struct History {
     follows: bool,
     /// How many executions, the last ones, are spelled out though they are those at `distance`.
     agreed: usize,
+    /// How many of the next executions are those at `distance`, the one behind them being another,
+    /// where that is known.
+    foreseen: Option<usize>,
     window: Window,
 }
 
@@ -124,24 +127,33 @@ impl History {
     #[inline]
     pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
         let mut followed = Followed::default();
-        while self.distance > 0 {
+        if self.distance == 0 || self.foreseen.is_some() {
+            return followed;
+        }
+        while followed.words < words.len() {
             let source = self.ends.len() - self.distance;
             let from = self.begin(source).words as usize;
-            let rest = &words[followed.words..];
+            let (earlier, rest) = (&self.words[from..], &words[followed.words..]);
             // Most that do not follow differ in the first word already.
-            if rest.first() != Some(&self.words[from]) {
+            if rest[0] != earlier[0] {
+                self.foreseen = Some(0);
                 break;
             }
-            let (same, begun) = same_values(&self.words[from..], rest, &begins);
+            let (same, begun) = same_values(earlier, rest, &begins);
             // The last one may go on, here or there.
             let ends = |words: &[u64]| words.get(same).is_none_or(|&next| begins(next));
-            let is_whole = ends(rest) && ends(&self.words[from..]);
+            let is_whole = ends(rest) && ends(earlier);
             let count = begun.saturating_sub(usize::from(!is_whole));
             let least = if self.follows {
                 1
             } else {
                 SHORTEST_AT_SAME_DISTANCE
             };
+            let differs = same < rest.len().min(earlier.len());
+            if count < least && differs {
+                self.foreseen = Some(count);
+                break;
+            }
             let (begin, end) = (self.begin(source), self.begin(source + count));
             let touches = self.end().touches + (end.touches - begin.touches);
             let data = self.end().data + (end.data - begin.data);
@@ -158,6 +170,10 @@ impl History {
             followed.executions += count;
             followed.words += taken;
             followed.data_accesses += (end.data - begin.data) as usize;
+            if differs {
+                self.foreseen = Some(0);
+                break;
+            }
         }
         followed
     }
@@ -182,6 +198,7 @@ impl History {
         self.words.clear();
         self.ends.clear();
         (self.distance, self.follows, self.agreed) = (0, false, 0);
+        self.foreseen = None;
         std::mem::take(&mut self.spelled)
     }
 
@@ -233,7 +250,11 @@ impl History {
     }
 
     /// Whether an execution is the one at the distance of the last repeat.
-    fn agrees(&self, place: usize) -> bool {
+    fn agrees(&mut self, place: usize) -> bool {
+        if let Some(foreseen) = self.foreseen {
+            self.foreseen = foreseen.checked_sub(1);
+            return foreseen > 0;
+        }
         if self.distance == 0 || place < self.distance {
             return false;
         }
@@ -294,7 +315,7 @@ impl History {
     /// Begins a repeat if the window at `place` is the one at `earlier`, and its executions are
     /// spelled out so far.
     fn look_at_window(&mut self, earlier: usize, place: usize) {
-        if !self.same(earlier, place, WINDOW) {
+        if earlier >= place || !self.same(earlier, place, WINDOW) {
             return;
         }
         let spelled = self.spelled_from();
@@ -318,6 +339,7 @@ impl History {
             distance: distance as u32,
         });
         (self.distance, self.follows, self.agreed) = (distance, true, 0);
+        self.foreseen = None;
     }
 }
 

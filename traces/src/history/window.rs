@@ -15,15 +15,22 @@ const NOTES_BITS: u32 = 14;
 
 /// Where windows were last, by their hashes. All threads share it, since few are at work at once.
 pub struct Notes {
-    /// By some bits of a window's hash, its block and its place.
-    notes: Vec<(u32, u32)>,
+    /// By some bits of a window's hash.
+    notes: Vec<Note>,
     blocks: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Note {
+    /// Other bits of the hash, and of the block's number.
+    check: u32,
+    place: u32,
 }
 
 impl Default for Notes {
     fn default() -> Notes {
         Notes {
-            notes: vec![(0, 0); 1 << NOTES_BITS],
+            notes: vec![Note::default(); 1 << NOTES_BITS],
             blocks: 0,
         }
     }
@@ -39,14 +46,18 @@ impl Notes {
         self.blocks
     }
 
-    /// Notes a window of a block; where the one was that is noted under its number.
+    /// Notes a window of a block; where the one was that is noted under its number, if that is
+    /// likely to be the same. Of a block that has ended it may be, once in 2^32.
+    #[inline]
     pub fn note(&mut self, hash: u64, block: u32, place: usize) -> Option<usize> {
         if !(hash >> 32).is_multiple_of(NOTED_ONE_IN) {
             return None;
         }
+        let check = hash as u32 ^ block.wrapping_mul(FACTOR as u32);
+        let place = place as u32;
         let note = &mut self.notes[(hash >> (64 - NOTES_BITS)) as usize];
-        let (its_block, earlier) = std::mem::replace(note, (block, place as u32));
-        (its_block == block).then_some(earlier as usize)
+        let earlier = std::mem::replace(note, Note { check, place });
+        (earlier.check == check).then_some(earlier.place as usize)
     }
 }
 
