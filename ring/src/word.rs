@@ -107,6 +107,12 @@ pub fn form(word: u64) -> Form {
     (word >> ADDRESS_BITS) as Form
 }
 
+/// Whether this is a data word of this form.
+#[inline(always)]
+pub fn has_form(word: u64, form: Form) -> bool {
+    word >> ADDRESS_BITS == u64::from(form)
+}
+
 /// The place of the instruction, log2 of the number of bytes and whether it is a store, of a form.
 pub fn form_parts(form: Form) -> (u16, u8, bool) {
     let shape = u64::from(form) << ADDRESS_BITS;

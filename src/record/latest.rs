@@ -90,12 +90,12 @@ impl Latest {
         let leads = known.shape & LEADS != 0;
         let shape = (known.shape & !LEADS).checked_sub(1)?;
         let count = usize::from(known.forms);
-        let forms = &self.forms[known.first_form as usize..][..count];
         let (its, rest) = words.split_at_checked(1 + count)?;
-        let same = its[1..].iter().map(|&word| word::form(word));
+        let forms = &self.forms[known.first_form as usize..][..count];
+        let mut both = its[1..].iter().zip(forms);
         if rest.first().is_some_and(|&next| !word::is_execution(next))
             || leads != word::is_execution_at(its[0])
-            || !same.eq(forms.iter().copied())
+            || !both.all(|(&word, &form)| word::has_form(word, form))
         {
             return None;
         }
@@ -126,5 +126,51 @@ impl Latest {
             self.by_block.resize(place + 1, Known::default());
         }
         self.by_block[place] = *known;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corehop_ring::Event;
+
+    /// An execution that was left early, before another whose code block has, of all numbers, that
+    /// which looks like the access that is missing.
+    #[test]
+    fn the_next_execution_is_no_access_of_one_that_was_left() {
+        let execution = Event::Execution { code_block: 3 }.encode();
+        for count in 1..6 {
+            let data = |place: usize| {
+                let instruction = place as u16;
+                let (address, size_shift, store) = (64 * place as u64, 3, false);
+                Event::Data {
+                    address,
+                    instruction,
+                    size_shift,
+                    store,
+                }
+                .encode()
+            };
+            let mut words: Vec<u64> = (0..count).map(data).collect();
+            words.insert(0, execution);
+            let mut latest = Latest::default();
+            latest.set(3, 7, &words, &[]);
+            assert!(latest.same(3, &words).is_some());
+            let all = [&words[..], &[execution; 5]].concat();
+            assert_eq!(
+                latest
+                    .same(3, &all)
+                    .map(|(doing, its, _)| (doing.shape, its)),
+                Some((7, &words[..]))
+            );
+            let next = Event::ExecutionAt {
+                code_block: word::form(words[count]),
+                address: 0,
+            };
+            for more in 1..6 {
+                let left = [&words[..count], &[next.encode()], &all[1..more]].concat();
+                assert!(latest.same(3, &left).is_none(), "{count} {more}");
+            }
+        }
     }
 }

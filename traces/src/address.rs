@@ -209,6 +209,9 @@ pub struct Coder {
     numbers: HashMap<u64, usize>,
 }
 
+/// Of so many regions the number is at hand.
+const LATEST: usize = 64;
+
 /// So many of a slot's addresses in a block say which base is best; the others say the same.
 const TRIALS: u8 = 48;
 
@@ -234,31 +237,29 @@ impl Coder {
         coded.offsets.clear();
         self.numbers.clear();
         self.predictor.begin(&coded.bases);
-        // Explicit addresses that follow each other are often in one region.
-        let (mut latest, mut number) = (None, 0);
-        for (&slot, &address) in slots.iter().zip(addresses) {
+        // Explicit addresses are mostly in a few regions.
+        let mut latest = [(u64::MAX, 0); LATEST];
+        let accesses = slots.iter().zip(addresses);
+        coded.hows.extend(accesses.map(|(&slot, &address)| {
             let (how, last) = self.predictor.encode(slot as usize, address);
-            coded.hows.push(how);
             if how == EXPLICIT {
                 let region = address >> 16;
-                if latest != Some(region) {
-                    number = *self.numbers.entry(region).or_insert_with(|| {
+                let known = &mut latest[region as usize % LATEST];
+                if known.0 != region {
+                    let number = *self.numbers.entry(region).or_insert_with(|| {
                         coded.regions.push(region);
                         coded.regions.len() - 1
                     });
-                    latest = Some(region);
+                    *known = (region, number);
                 }
+                let (number, offset) = (known.1, (address as u16).wrapping_sub(last as u16));
                 coded.regions_low.push(number as u8);
                 coded.regions_high.push((number >> 8) as u8);
-                coded
-                    .offsets
-                    .push((address as u16).wrapping_sub(last as u16));
-                if coded.regions.len() > MAX_REGIONS {
-                    return None;
-                }
+                coded.offsets.push(offset);
             }
-        }
-        Some(coded)
+            how
+        }));
+        (coded.regions.len() <= MAX_REGIONS).then_some(coded)
     }
 
     /// For each slot, the base that predicts most of its first addresses.

@@ -190,7 +190,12 @@ impl Places {
             let (number, first_slot) = (known.0 - 1, known.1);
             self.low.push(number as u8);
             self.high.push((number >> 8) as u8);
-            self.slots.extend(first_slot..first_slot + count as u32);
+            // Four at once, where fewer are wanted: a processor does not foresee how many.
+            let slot = |place: usize| first_slot + place as u32;
+            let end = self.slots.len() + count;
+            self.slots.extend([0, 1, 2, 3].map(slot));
+            self.slots.extend((4..count).map(slot));
+            self.slots.truncate(end);
         }
     }
 }
