@@ -33,7 +33,9 @@ pub struct History {
     distance: usize,
     /// The last execution belongs to the last repeat.
     follows: bool,
-    /// How many executions, the last ones, are spelled out though they are those at `distance`.
+    /// How many executions are spelled out since the last repeat.
+    fresh: usize,
+    /// How many of those, the last ones, are those at `distance`.
     agreed: usize,
     /// How many of the next executions are those at `distance`, the one behind them being another,
     /// where that is known.
@@ -113,6 +115,7 @@ impl History {
         self.follows = false;
         self.spelled.shapes.push(arrival.shape);
         self.spelled.addresses.extend(arrival.addresses);
+        self.fresh += 1;
         self.agreed = if agrees { self.agreed + 1 } else { 0 };
         let earlier = self.note_window(place, notes);
         if self.agreed == SHORTEST_AT_SAME_DISTANCE {
@@ -197,8 +200,8 @@ impl History {
     pub fn take(&mut self) -> Spelled {
         self.words.clear();
         self.ends.clear();
-        (self.distance, self.follows, self.agreed) = (0, false, 0);
-        self.foreseen = None;
+        (self.distance, self.follows, self.foreseen) = (0, false, None);
+        (self.fresh, self.agreed) = (0, 0);
         std::mem::take(&mut self.spelled)
     }
 
@@ -284,32 +287,25 @@ impl History {
         }
     }
 
-    /// Where the executions begin that are spelled out since the last repeat.
-    fn spelled_from(&self) -> usize {
-        let last = self.spelled.repeats.last();
-        last.map_or(0, |repeat| (repeat.place + repeat.length) as usize)
-    }
-
     /// Notes the window that ends with the execution at `place`, if all in it are spelled out: what
-    /// comes once more is found where it first was. Where the one was that is noted under its
+    /// comes once more is found where it last was. Where the one was that is noted under its
     /// number.
+    #[inline]
     fn note_window(&mut self, place: usize, notes: &mut Notes) -> Option<usize> {
-        let first = (place + 1).checked_sub(WINDOW)?;
-        let from = self.spelled_from();
-        if first < from {
-            return None;
-        }
-        let mut new = place;
-        if first == from {
+        let new = match self.fresh {
+            ..WINDOW => return None,
+            WINDOW => WINDOW,
+            _ => 1,
+        };
+        if new == WINDOW {
             self.window = Window::default();
-            new = first;
         }
         let mut hash = 0;
-        for place in new..=place {
+        for place in place + 1 - new..=place {
             let its = hash_of(self.words_of(place..place + 1));
             hash = self.window.advance(place, its);
         }
-        notes.note(hash, self.block, first)
+        notes.note(hash, self.block, place + 1 - WINDOW)
     }
 
     /// Begins a repeat if the window at `place` is the one at `earlier`, and its executions are
@@ -318,9 +314,9 @@ impl History {
         if earlier >= place || !self.same(earlier, place, WINDOW) {
             return;
         }
-        let spelled = self.spelled_from();
         let same = |&back: &usize| self.same(earlier - back, place - back, 1);
-        let before = (1..=earlier.min(place - spelled)).take_while(same).count();
+        let most = earlier.min(self.fresh - WINDOW);
+        let before = (1..=most).take_while(same).count();
         self.begin_repeat(place - earlier, before + WINDOW);
     }
 
@@ -338,8 +334,8 @@ impl History {
             length: length as u32,
             distance: distance as u32,
         });
-        (self.distance, self.follows, self.agreed) = (distance, true, 0);
-        self.foreseen = None;
+        (self.distance, self.follows, self.foreseen) = (distance, true, None);
+        (self.fresh, self.agreed) = (0, 0);
     }
 }
 

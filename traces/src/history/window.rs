@@ -4,11 +4,9 @@
 //! table of fixed size, which stays in a second-level cache: what is lost with a note is a repeat,
 //! at most.
 
-/// So many executions must be the same: a shorter repeat takes as much room as what it stands for.
-pub const WINDOW: usize = 8;
-/// Of the windows only one in so many is noted and looked for. Their content decides which, so that
-/// they are the same ones when it comes again.
-const NOTED_ONE_IN: u64 = 4;
+/// So many executions must be the same. A shorter repeat takes as much room as what it stands for;
+/// a longer one is missed where a server does little between two differences, as redis does.
+pub const WINDOW: usize = 5;
 /// Two to this power is the number of windows noted at a time; of two with the same number the
 /// later one stays.
 const NOTES_BITS: u32 = 14;
@@ -50,9 +48,6 @@ impl Notes {
     /// likely to be the same. Of a block that has ended it may be, once in 2^32.
     #[inline]
     pub fn note(&mut self, hash: u64, block: u32, place: usize) -> Option<usize> {
-        if !(hash >> 32).is_multiple_of(NOTED_ONE_IN) {
-            return None;
-        }
         let check = hash as u32 ^ block.wrapping_mul(FACTOR as u32);
         let place = place as u32;
         let note = &mut self.notes[(hash >> (64 - NOTES_BITS)) as usize];
