@@ -70,6 +70,18 @@ fn a_short_difference_between_two_repeats_is_found_when_all_comes_again() {
     assert_eq!(spelled.written_out(&[1; 100]).0, shapes);
 }
 
+/// A note of a block that has ended may look like one of this block, and say any place.
+#[test]
+fn a_note_of_another_place_begins_no_repeat() {
+    let shapes: Vec<u32> = (0..40).collect();
+    let addresses = [0; 40];
+    for earlier in [0, 3, 30, 35, 39, 40, 1 << 20] {
+        let mut history = History::of(&shapes, &addresses, &[1; 40]);
+        history.look_at_window(earlier, 40 - WINDOW);
+        assert_eq!(history.take().shapes, shapes);
+    }
+}
+
 const BEGINS: u64 = 1 << 63;
 
 /// Shapes of so many words after the first as the number says.
