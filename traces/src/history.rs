@@ -254,11 +254,9 @@ impl History {
 
     /// Whether an execution is the one at the distance of the last repeat.
     fn agrees(&mut self, place: usize) -> bool {
-        if let Some(foreseen) = self.foreseen {
-            self.foreseen = foreseen.checked_sub(1);
-            return foreseen > 0;
-        }
-        if self.distance == 0 || place < self.distance {
+        let foreseen = self.foreseen;
+        self.foreseen = foreseen.and_then(|count| count.checked_sub(1));
+        if foreseen == Some(0) || self.distance == 0 || place < self.distance {
             return false;
         }
         let earlier = self.words_of(place - self.distance..place - self.distance + 1);
