@@ -219,8 +219,12 @@ fn a_master_with_two_workers_nginx() {
     let server = ["nginx", "-p", &prefix, "-c", "nginx.conf"];
     let marker = ["--request-at", "syscalls", "--"];
     let mut recording = Recording::start_in(folder, marker.into_iter().chain(server));
-    let mut connections: Vec<TcpStream> = (0..40).map(|_| connect(&recording, port)).collect();
-    for stream in &mut connections {
+    let mut connections = vec![connect(&recording, port)];
+    // An answer tells that both workers listen.
+    get(&mut connections[0]);
+    get(&mut connections[0]);
+    connections.extend((1..40).map(|_| connect(&recording, port)));
+    for stream in &mut connections[1..] {
         get(stream);
         get(stream);
     }
