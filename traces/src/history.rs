@@ -33,9 +33,7 @@ pub struct History {
     distance: usize,
     /// The last execution belongs to the last repeat.
     follows: bool,
-    /// How many executions are spelled out since the last repeat.
-    fresh: usize,
-    /// How many of those, the last ones, are those at `distance`.
+    /// How many executions, the last ones, are spelled out though they are those at `distance`.
     agreed: usize,
     /// How many of the next executions are those at `distance`, the one behind them being another,
     /// where that is known.
@@ -115,7 +113,6 @@ impl History {
         self.follows = false;
         self.spelled.shapes.push(arrival.shape);
         self.spelled.addresses.extend(arrival.addresses);
-        self.fresh += 1;
         self.agreed = if agrees { self.agreed + 1 } else { 0 };
         let earlier = self.note_window(place, notes);
         if self.agreed == SHORTEST_AT_SAME_DISTANCE {
@@ -153,14 +150,14 @@ impl History {
                 SHORTEST_AT_SAME_DISTANCE
             };
             let differs = same < rest.len().min(earlier.len());
-            if count < least && differs {
-                self.foreseen = Some(count);
+            if count < least {
+                self.foreseen = differs.then_some(count);
                 break;
             }
             let (begin, end) = (self.begin(source), self.begin(source + count));
             let touches = self.end().touches + (end.touches - begin.touches);
             let data = self.end().data + (end.data - begin.data);
-            if count < least || touches > MAX_TOUCHES as u32 || data > MAX_ACCESSES as u32 {
+            if touches > MAX_TOUCHES as u32 || data > MAX_ACCESSES as u32 {
                 break;
             }
             let taken = end.words as usize - from;
@@ -200,8 +197,8 @@ impl History {
     pub fn take(&mut self) -> Spelled {
         self.words.clear();
         self.ends.clear();
-        (self.distance, self.follows, self.foreseen) = (0, false, None);
-        (self.fresh, self.agreed) = (0, 0);
+        (self.distance, self.follows, self.agreed) = (0, false, 0);
+        self.foreseen = None;
         std::mem::take(&mut self.spelled)
     }
 
@@ -285,19 +282,26 @@ impl History {
         }
     }
 
+    /// How many executions are spelled out since the last repeat.
+    fn fresh(&self) -> usize {
+        let last = self.spelled.repeats.last();
+        let end = last.map_or(0, |repeat| repeat.place + repeat.length);
+        self.ends.len() - end as usize
+    }
+
     /// Notes the window that ends with the execution at `place`, if all in it are spelled out: what
-    /// comes once more is found where it last was. Where the one was that is noted under its
-    /// number.
+    /// comes once more is found where it was last spelled out. Where the one was that is noted
+    /// under its number.
     #[inline]
     fn note_window(&mut self, place: usize, notes: &mut Notes) -> Option<usize> {
-        let new = match self.fresh {
+        let new = match self.fresh() {
             ..WINDOW => return None,
-            WINDOW => WINDOW,
+            WINDOW => {
+                self.window = Window::default();
+                WINDOW
+            }
             _ => 1,
         };
-        if new == WINDOW {
-            self.window = Window::default();
-        }
         let mut hash = 0;
         for place in place + 1 - new..=place {
             let its = hash_of(self.words_of(place..place + 1));
@@ -313,7 +317,7 @@ impl History {
             return;
         }
         let same = |&back: &usize| self.same(earlier - back, place - back, 1);
-        let most = earlier.min(self.fresh - WINDOW);
+        let most = earlier.min(self.fresh() - WINDOW);
         let before = (1..=most).take_while(same).count();
         self.begin_repeat(place - earlier, before + WINDOW);
     }
@@ -332,8 +336,8 @@ impl History {
             length: length as u32,
             distance: distance as u32,
         });
-        (self.distance, self.follows, self.foreseen) = (distance, true, None);
-        (self.fresh, self.agreed) = (0, 0);
+        (self.distance, self.follows, self.agreed) = (distance, true, 0);
+        self.foreseen = None;
     }
 }
 
