@@ -84,7 +84,6 @@ impl Vcpu {
             self.begin();
         }
         self.push(word);
-        self.stream.publish();
     }
 
     /// Starts this thread's stream.
@@ -149,7 +148,6 @@ impl Vcpu {
         }
         if says_so {
             self.push(Event::End.encode());
-            self.stream.publish();
         }
         self.in_request = false;
         plugin().memory.count_end();
@@ -197,9 +195,8 @@ fn execute(index: c_uint, word: u64) {
     let Some(vcpu) = vcpu(index) else {
         return report_too_many();
     };
-    match vcpu.stream.push(word) {
-        true => vcpu.stream.publish(),
-        false => vcpu.execute_without_room(index, word),
+    if !vcpu.stream.push(word) {
+        vcpu.execute_without_room(index, word);
     }
 }
 

@@ -31,7 +31,6 @@
 //! let mut stream = Stream::idle();
 //! stream.begin(&memory, 10, 11)?;
 //! stream.push(Event::Execution { code_block: 7 }.encode());
-//! stream.publish();
 //! let mut collect = Collect(Vec::new());
 //! Drain::new(&memory).pass(&mut collect)?;
 //! assert_eq!(collect.0, [Event::Stamp(1), Event::Execution { code_block: 7 }]);

@@ -120,7 +120,7 @@ pub(crate) mod state {
     pub(crate) const FREE: u32 = 0;
     /// Claimed; its header is being written.
     pub(crate) const CLAIMED: u32 = 1;
-    /// A thread writes words and publishes its length.
+    /// A thread writes words, and its length with each.
     pub(crate) const OWNED: u32 = 2;
     /// Its thread is done with it.
     pub(crate) const FULL: u32 = 3;
@@ -131,7 +131,7 @@ pub(crate) mod state {
 #[derive(Debug)]
 pub(crate) struct ChunkHeader {
     pub(crate) state: AtomicU32,
-    /// Words published.
+    /// Words written.
     pub(crate) length: AtomicU32,
     pub(crate) stream: AtomicU32,
     /// How many chunks the stream had before this one.

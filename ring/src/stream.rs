@@ -6,7 +6,6 @@
 
 use crate::memory::{ChunkHeader, Memory, state};
 use crate::word::Event;
-use std::slice::Iter;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -24,16 +23,24 @@ pub struct Off;
 /// Where one thread writes. It belongs to one thread; an idle one takes no words.
 #[derive(Debug)]
 pub struct Stream<'m> {
-    words: Option<&'m [AtomicU64]>,
-    chunk: Option<&'m ChunkHeader>,
-    /// Where words go until it takes [`Stream::make_room`]: a stamp is due or the chunk is full.
-    room: Option<Iter<'m, AtomicU64>>,
-    /// Where in the chunk that room ends.
-    limit: u32,
+    room: Option<Room<'m>>,
+    /// Begun, and not ended.
+    is_writing: bool,
+    /// The number of the chunk, while there is one.
+    chunk: u32,
     stream: u32,
     sequence: u32,
     process: u32,
     thread: u32,
+}
+
+/// Where words go until it takes [`Stream::make_room`]. How far it has come is in the chunk's
+/// header alone, so that each word can be read as soon as it is written.
+#[derive(Debug)]
+struct Room<'m> {
+    chunk: &'m ChunkHeader,
+    /// Those of the chunk up to where a stamp is due, or to its end.
+    words: &'m [AtomicU64],
 }
 
 impl<'m> Stream<'m> {
@@ -41,10 +48,9 @@ impl<'m> Stream<'m> {
     /// nothing until it is used.
     pub const fn idle() -> Self {
         Stream {
-            words: None,
-            chunk: None,
             room: None,
-            limit: 0,
+            is_writing: false,
+            chunk: 0,
             stream: 0,
             sequence: 0,
             process: 0,
@@ -54,12 +60,13 @@ impl<'m> Stream<'m> {
 
     /// True between [`Stream::begin`] and [`Stream::end`].
     pub fn is_writing(&self) -> bool {
-        self.words.is_some()
+        self.is_writing
     }
 
     /// Starts a new stream for the calling thread, which has these ids. Waits for a chunk.
     pub fn begin(&mut self, memory: &'m Memory, process: u32, thread: u32) -> Result<(), Off> {
         *self = Stream {
+            is_writing: true,
             stream: memory
                 .header()
                 .next_stream
@@ -75,74 +82,59 @@ impl<'m> Stream<'m> {
     /// Appends a word. False when there is no room for it before [`Stream::make_room`].
     #[inline(always)]
     pub fn push(&mut self, word: u64) -> bool {
-        let place = self.room.as_mut().and_then(Iter::next);
-        if let Some(place) = place {
-            place.store(word, Ordering::Relaxed);
-        }
-        place.is_some()
-    }
-
-    /// How many words there are in the chunk.
-    #[inline(always)]
-    fn position(&self) -> u32 {
-        self.limit - self.room.as_ref().map_or(0, |room| room.len() as u32)
-    }
-
-    /// Makes room for words from `position` on, but none at `limit`.
-    fn open(&mut self, position: u32, limit: u32) {
-        let range = position as usize..limit as usize;
-        let room = self.words.and_then(|words| words.get(range));
-        (self.room, self.limit) = (room.map(<[_]>::iter), limit);
-    }
-
-    /// Lets the recorder see everything pushed so far.
-    #[inline(always)]
-    pub fn publish(&mut self) {
-        if let Some(chunk) = self.chunk {
-            chunk.length.store(self.position(), Ordering::Release);
-        }
+        let Some(Room { chunk, words }) = &self.room else {
+            return false;
+        };
+        let position = chunk.length.load(Ordering::Relaxed);
+        let Some(place) = words.get(position as usize) else {
+            return false;
+        };
+        place.store(word, Ordering::Relaxed);
+        chunk.length.store(position + 1, Ordering::Release);
+        true
     }
 
     /// Makes the next push succeed: writes the stamp that is due, or takes the next chunk.
     pub fn make_room(&mut self, memory: &'m Memory) -> Result<(), Off> {
-        if !self.is_writing() || memory.is_stopped() {
+        if !self.is_writing || memory.is_stopped() {
             self.end();
             return Err(Off);
         }
-        if self.position() + 1 < memory.settings().chunk_words {
-            self.stamp(memory);
+        if self.stamp(memory) {
             return Ok(());
         }
-        self.release();
+        self.rest();
         self.claim(memory)
     }
 
-    /// Writes a stamp, where there is room for it and at least one word more.
-    pub fn stamp(&mut self, memory: &'m Memory) {
-        let (position, capacity) = (self.position(), memory.settings().chunk_words);
-        if !self.is_writing() || position + 1 >= capacity {
-            return;
+    /// Writes a stamp, where there is room for it and at least one word more. Whether there was.
+    pub fn stamp(&mut self, memory: &'m Memory) -> bool {
+        let Some(room) = &mut self.room else {
+            return false;
+        };
+        let all = memory.chunk_data(self.chunk);
+        let first = room.chunk.length.load(Ordering::Relaxed) as usize;
+        if first + 1 >= all.len() {
+            return false;
         }
+        room.words = &all[..all.len().min(first + STAMP_EVERY as usize)];
         let stamp = memory.header().next_stamp.0.fetch_add(1, Ordering::AcqRel);
-        self.open(position, (position + STAMP_EVERY).min(capacity));
-        self.push(Event::Stamp(stamp).encode());
-        self.publish();
+        self.push(Event::Stamp(stamp).encode())
     }
 
-    /// For a thread that may now sleep: publishes, and gives its chunk back when chunks run short,
-    /// so that sleepers never hold so many that the others starve. When it wakes up it is to
+    /// For a thread that may now sleep: gives its chunk back when chunks run short, so that
+    /// sleepers never hold so many that the others starve. When it wakes up it is to
     /// [`Stream::stamp`], because what it does then comes after what it waited for.
     pub fn pause(&mut self, memory: &'m Memory) -> Result<(), Off> {
-        if !self.is_writing() {
+        if !self.is_writing {
             return Ok(());
         }
         if memory.is_stopped() {
             self.end();
             return Err(Off);
         }
-        self.publish();
         if memory.header().free_chunks.0.load(Ordering::Relaxed) < memory.settings().chunks / 2 {
-            self.release();
+            self.rest();
         }
         Ok(())
     }
@@ -150,26 +142,20 @@ impl<'m> Stream<'m> {
     /// For a thread that may write nothing for long: gives its chunk back. It takes another when it
     /// makes room again.
     pub fn rest(&mut self) {
-        self.release();
+        if let Some(room) = self.room.take() {
+            room.chunk.state.store(state::FULL, Ordering::Release);
+        }
     }
 
-    /// Publishes what there is and writes no more.
+    /// Writes no more.
     pub fn end(&mut self) {
-        self.release();
+        self.rest();
         *self = Stream::idle();
     }
 
     /// Forgets the chunk without touching it: it belongs to the process this one was forked from.
     pub fn forget(&mut self) {
         *self = Stream::idle();
-    }
-
-    fn release(&mut self) {
-        self.publish();
-        if let Some(chunk) = self.chunk.take() {
-            chunk.state.store(state::FULL, Ordering::Release);
-        }
-        self.open(u32::MAX - 1, u32::MAX - 1);
     }
 
     fn claim(&mut self, memory: &'m Memory) -> Result<(), Off> {
@@ -199,9 +185,11 @@ impl<'m> Stream<'m> {
         header.thread.store(self.thread, relaxed);
         header.state.store(state::OWNED, Ordering::Release);
         self.sequence += 1;
-        self.words = Some(memory.chunk_data(chunk));
-        self.chunk = Some(header);
-        self.open(0, 0);
+        self.chunk = chunk;
+        self.room = Some(Room {
+            chunk: header,
+            words: &[],
+        });
         self.stamp(memory);
         Ok(())
     }

@@ -163,12 +163,11 @@ fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
     let mut stream = Stream::idle();
     stream.begin(&memory, 1, 2).unwrap();
     for (&word, &cut) in words.iter().zip(cuts.iter().cycle()) {
-        match word {
-            Some(word) => assert!(stream.push(word)),
+        assert!(match word {
+            Some(word) => stream.push(word),
             None => stream.stamp(&memory),
-        }
+        });
         if cut {
-            stream.publish();
             drain.pass(&mut transcript).unwrap();
         }
     }
