@@ -175,7 +175,8 @@ impl Transcript {
         };
         self.progress.count(&doing);
         let addresses = doing.addresses(its);
-        self.writer.executed(thread, doing.shape, its, addresses)?;
+        self.writer
+            .executed(thread, doing.shape, words, its.len(), addresses)?;
         Ok(rest)
     }
 
@@ -206,7 +207,7 @@ impl Transcript {
         let doing = Doing { shape, sources };
         self.progress.count(&doing);
         self.writer
-            .executed(thread, shape, its, doing.addresses(its))?;
+            .executed(thread, shape, its, its.len(), doing.addresses(its))?;
         Ok(rest)
     }
 

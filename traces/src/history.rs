@@ -5,14 +5,14 @@
 //! before, its words need only be compared. Where it does not, windows of executions are noted by
 //! their hashes, and a window met once more begins the next repeat.
 
+mod end;
 mod window;
 
 pub use window::Notes;
 
-use crate::block::{MAX_ACCESSES, MAX_TOUCHES};
 use crate::repeats::{Repeat, Spelled};
 use crate::shape::Size;
-use std::iter::{Chain, Once};
+use end::{End, MOST_WORDS};
 use std::ops::Range;
 use window::{WINDOW, Window, hash_of};
 
@@ -41,37 +41,18 @@ pub struct History {
     window: Window,
 }
 
-/// What there is up to the end of an execution.
-#[derive(Clone, Copy, Default)]
-struct End {
-    words: u32,
-    data: u32,
-    /// Accesses, fetches included.
-    touches: u32,
-}
-
 /// An execution that comes in.
-pub struct Arrival<K, A> {
-    /// One word or more, which no other execution has.
-    pub words: K,
+pub struct Arrival<'w, A> {
+    /// Its words, which no other execution has, and after them any others.
+    pub words: &'w [u64],
+    /// How many it has, at least one.
+    pub count: usize,
     /// Number of its shape.
     pub shape: u32,
     /// Addresses of its data accesses.
     pub addresses: A,
     /// How many it has.
     pub size: Size,
-}
-
-impl<A: Iterator<Item = u64> + Clone> Arrival<Chain<Once<u64>, A>, A> {
-    /// One that its shape and its addresses tell apart.
-    pub fn of_shape(shape: u32, addresses: A, size: Size) -> Self {
-        Arrival {
-            words: std::iter::once(u64::from(shape)).chain(addresses.clone()),
-            shape,
-            addresses,
-            size,
-        }
-    }
 }
 
 /// How much of what came in repeats what was there.
@@ -88,23 +69,14 @@ pub struct Followed {
 impl History {
     /// Adds an execution.
     #[inline]
-    pub fn push(
-        &mut self,
-        notes: &mut Notes,
-        arrival: Arrival<impl Iterator<Item = u64>, impl Iterator<Item = u64>>,
-    ) {
+    pub fn push(&mut self, notes: &mut Notes, arrival: Arrival<'_, impl Iterator<Item = u64>>) {
         if self.ends.is_empty() {
             self.block = notes.next_block();
         }
         let place = self.ends.len();
-        let before = self.end();
-        self.words.extend(arrival.words);
-        let words = self.words.len() as u32;
-        self.ends.push(End {
-            words,
-            data: before.data + u32::from(arrival.size.data),
-            touches: before.touches + arrival.size.touches(),
-        });
+        extend_by_few(&mut self.words, arrival.words, arrival.count);
+        let end = self.end() + End::new(arrival.count, arrival.size);
+        self.ends.push(end);
         let agrees = self.agrees(place);
         if self.follows && agrees {
             self.lengthen(1);
@@ -132,7 +104,7 @@ impl History {
         }
         while followed.words < words.len() {
             let source = self.ends.len() - self.distance;
-            let from = self.begin(source).words as usize;
+            let from = self.begin(source).words();
             let (earlier, rest) = (&self.words[from..], &words[followed.words..]);
             // Most that do not follow differ in the first word already.
             if rest[0] != earlier[0] {
@@ -154,13 +126,11 @@ impl History {
                 self.foreseen = differs.then_some(count);
                 break;
             }
-            let (begin, end) = (self.begin(source), self.begin(source + count));
-            let touches = self.end().touches + (end.touches - begin.touches);
-            let data = self.end().data + (end.data - begin.data);
-            if touches > MAX_TOUCHES as u32 || data > MAX_ACCESSES as u32 {
+            let more = self.begin(source + count) - self.begin(source);
+            if !self.end().has_room(more) {
                 break;
             }
-            let taken = end.words as usize - from;
+            let taken = more.words();
             if !self.follows {
                 self.begin_repeat(self.distance, self.agreed);
             }
@@ -169,13 +139,18 @@ impl History {
             self.lengthen(count);
             followed.executions += count;
             followed.words += taken;
-            followed.data_accesses += (end.data - begin.data) as usize;
+            followed.data_accesses += more.data();
             if differs {
                 self.foreseen = Some(0);
                 break;
             }
         }
         followed
+    }
+
+    /// Whether an execution of so many words and of this size can be added.
+    pub fn has_room(&self, words: usize, size: Size) -> bool {
+        words <= MOST_WORDS && self.end().has_room(End::new(words, size))
     }
 
     /// Number of executions.
@@ -185,12 +160,12 @@ impl History {
 
     /// Number of data accesses.
     pub fn data_accesses(&self) -> usize {
-        self.end().data as usize
+        self.end().data()
     }
 
     /// Number of accesses, fetches included.
     pub fn touches(&self) -> usize {
-        self.end().touches as usize
+        self.end().data() + self.end().fetches()
     }
 
     /// What was found; the next execution begins another block.
@@ -200,23 +175,6 @@ impl History {
         (self.distance, self.follows, self.agreed) = (0, false, 0);
         self.foreseen = None;
         std::mem::take(&mut self.spelled)
-    }
-
-    /// The history of executions of these shapes, which have so many data accesses.
-    pub fn of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> History {
-        let (mut history, mut notes) = (History::default(), Notes::default());
-        let mut rest = addresses;
-        for &shape in shapes {
-            let count = usize::from(data_counts[shape as usize]);
-            let its = rest.split_off(..count).unwrap_or_default().iter().copied();
-            // How many fetches there are is of no concern: they fitted before.
-            let size = Size {
-                data: count as u16,
-                fetches: 0,
-            };
-            history.push(&mut notes, Arrival::of_shape(shape, its, size));
-        }
-        history
     }
 
     /// Uses this room for what is spelled out, where there is nothing yet.
@@ -241,7 +199,7 @@ impl History {
 
     fn words_of(&self, places: Range<usize>) -> &[u64] {
         let (begin, end) = (self.begin(places.start), self.begin(places.end));
-        &self.words[begin.words as usize..end.words as usize]
+        &self.words[begin.words()..end.words()]
     }
 
     /// Whether `count` executions from `earlier` on are those from `place` on.
@@ -265,13 +223,13 @@ impl History {
 
     /// Adds the ends of executions that come once more.
     fn repeat_ends(&mut self, sources: Range<usize>) {
-        let (begin, end) = (self.begin(sources.start), self.end());
+        let further = self.end() - self.begin(sources.start);
         let first = self.ends.len();
-        self.ends.extend_from_within(sources);
-        for copied in &mut self.ends[first..] {
-            copied.words += end.words - begin.words;
-            copied.data += end.data - begin.data;
-            copied.touches += end.touches - begin.touches;
+        self.ends.resize(first + sources.len(), End::default());
+        // No repeat is taken in that is longer than its distance.
+        let (earlier, new) = self.ends.split_at_mut(first);
+        for (new, &earlier) in new.iter_mut().zip(&earlier[sources]) {
+            *new = earlier + further;
         }
     }
 
@@ -326,7 +284,7 @@ impl History {
     fn begin_repeat(&mut self, distance: usize, length: usize) {
         let count = self.ends.len();
         let place = count - length;
-        let data_accesses = (self.end().data - self.begin(place).data) as usize;
+        let data_accesses = (self.end() - self.begin(place)).data();
         let spelled = &mut self.spelled;
         spelled.shapes.truncate(spelled.shapes.len() - length);
         let kept = spelled.addresses.len() - data_accesses;
@@ -338,6 +296,20 @@ impl History {
         });
         (self.distance, self.follows, self.agreed) = (distance, true, 0);
         self.foreseen = None;
+    }
+}
+
+/// Appends the first `count` of `words`. Four are copied where fewer are wanted: a processor does
+/// not foresee how many.
+#[inline(always)]
+fn extend_by_few(all: &mut Vec<u64>, words: &[u64], count: usize) {
+    match words.first_chunk::<4>() {
+        Some(four) if count <= 4 => {
+            let end = all.len() + count;
+            all.extend_from_slice(four);
+            all.truncate(end);
+        }
+        _ => all.extend_from_slice(&words[..count]),
     }
 }
 

@@ -95,6 +95,70 @@ impl Spelled {
     }
 }
 
+/// Executions that are cut into several blocks, each with those repeats of what is in itself.
+pub struct Cut<'s> {
+    repeats: &'s [Repeat],
+    shapes: Vec<u32>,
+    addresses: Vec<u64>,
+    /// By execution, and at the end, how many addresses there are before.
+    begins: Vec<usize>,
+}
+
+impl<'s> Cut<'s> {
+    /// Of `spelled`; `data_counts` says how many data accesses each shape has.
+    pub fn of(spelled: &'s Spelled, data_counts: &[u16]) -> Cut<'s> {
+        let (shapes, addresses) = spelled.written_out(data_counts);
+        let counts = shapes.iter().scan(0, |end, &shape| {
+            *end += usize::from(data_counts[shape as usize]);
+            Some(*end)
+        });
+        Cut {
+            repeats: &spelled.repeats,
+            begins: std::iter::once(0).chain(counts).collect(),
+            shapes,
+            addresses,
+        }
+    }
+
+    /// Number of executions.
+    pub fn executions(&self) -> u32 {
+        self.shapes.len() as u32
+    }
+
+    /// Number of data accesses of these executions.
+    pub fn data_accesses(&self, executions: &Range<u32>) -> u32 {
+        let before = |place: u32| self.begins[place as usize] as u32;
+        before(executions.end) - before(executions.start)
+    }
+
+    /// These executions. Of a repeat that is left which repeats them too.
+    pub fn part(&self, executions: &Range<u32>) -> Spelled {
+        let mut part = Spelled::default();
+        let spell = |part: &mut Spelled, places: Range<u32>| {
+            let places = places.start as usize..places.end as usize;
+            let addresses = self.begins[places.start]..self.begins[places.end];
+            part.addresses.extend(&self.addresses[addresses]);
+            part.shapes.extend(&self.shapes[places]);
+        };
+        let mut done = executions.start;
+        for repeat in self.repeats {
+            let begin = repeat.place.max(executions.start + repeat.distance);
+            let end = executions.end.min(repeat.place + repeat.length);
+            if begin < end {
+                spell(&mut part, done..begin);
+                part.repeats.push(Repeat {
+                    place: begin - executions.start,
+                    length: end - begin,
+                    distance: repeat.distance,
+                });
+                done = end;
+            }
+        }
+        spell(&mut part, done..executions.end);
+        part
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,8 +37,8 @@ pub struct Stream {
     pub open: Option<Open>,
     /// What the open execution did, without addresses.
     pub open_accesses: Vec<DataAccess>,
-    /// The addresses to go with it.
-    pub open_addresses: Vec<u64>,
+    /// Room for the number of its shape, and the addresses to go with it.
+    pub open_words: Vec<u64>,
     /// The largest stamp so far.
     pub last_stamp: Option<u64>,
     /// A stamp that no execution has followed yet.
@@ -91,11 +91,7 @@ impl Stream {
 
     /// Adds an execution to the last run.
     #[inline]
-    pub fn append(
-        &mut self,
-        notes: &mut Notes,
-        arrival: Arrival<impl Iterator<Item = u64>, impl Iterator<Item = u64>>,
-    ) {
+    pub fn append(&mut self, notes: &mut Notes, arrival: Arrival<'_, impl Iterator<Item = u64>>) {
         self.history.push(notes, arrival);
         self.lengthen_run(1);
     }

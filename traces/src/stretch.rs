@@ -1,7 +1,8 @@
 //! A stretch of one thread's executions, as a writer gathers it.
 
 use crate::history::History;
-use crate::repeats::Spelled;
+use crate::repeats::{Cut, Spelled};
+use std::ops::Range;
 
 /// Executions between which no other thread is known to have done anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +52,17 @@ impl Stretch {
         self.spelled = history.take();
     }
 
+    fn fill_from(&mut self, cut: &Cut<'_>, executions: Range<u32>) {
+        self.executions = executions.len() as u32;
+        self.data_accesses = cut.data_accesses(&executions);
+        self.spelled = cut.part(&executions);
+    }
+
     /// The same as two, each with half of the executions. `data_counts` are those of the shapes.
     pub fn halves(mut self, data_counts: &[u16]) -> [Stretch; 2] {
-        let (shapes, addresses) = self.spelled.written_out(data_counts);
-        let (shapes, later_shapes) = shapes.split_at(shapes.len() / 2);
-        let count_of = |&shape: &u32| usize::from(data_counts[shape as usize]);
-        let (addresses, later_addresses) =
-            addresses.split_at(shapes.iter().map(count_of).sum::<usize>());
-        let half = shapes.len() as u32;
+        let spelled = std::mem::take(&mut self.spelled);
+        let cut = Cut::of(&spelled, data_counts);
+        let half = cut.executions() / 2;
         let mut later = Stretch {
             thread: self.thread,
             ..Stretch::default()
@@ -84,8 +88,8 @@ impl Stretch {
         later.numbers = self.numbers.split_off(first_later);
         later.connections = self.connections.split_off(first_later);
         later.requests = places.into_iter().map(|place| place - half).collect();
-        self.fill(&mut History::of(shapes, addresses, data_counts));
-        later.fill(&mut History::of(later_shapes, later_addresses, data_counts));
+        self.fill_from(&cut, 0..half);
+        later.fill_from(&cut, half..cut.executions());
         [self, later]
     }
 }
@@ -93,12 +97,20 @@ impl Stretch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repeats::Repeat;
 
     /// Executions of shapes with no access and with one.
     fn stretch(shapes: &[u32], addresses: &[u64]) -> Stretch {
-        let mut stretch = Stretch::default();
-        stretch.fill(&mut History::of(shapes, addresses, &[0, 1]));
-        stretch
+        Stretch {
+            executions: shapes.len() as u32,
+            data_accesses: addresses.len() as u32,
+            spelled: Spelled {
+                repeats: Vec::new(),
+                shapes: shapes.into(),
+                addresses: addresses.into(),
+            },
+            ..Stretch::default()
+        }
     }
 
     #[test]
@@ -132,11 +144,35 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_that_reaches_into_the_later_half_is_none_there() {
-        let shapes = [0, 1].repeat(50);
-        let addresses = vec![64; 50];
-        let [earlier, later] = stretch(&shapes, &addresses).halves(&[0, 1]);
-        assert_eq!(earlier, stretch(&shapes[..50], &addresses[..25]));
-        assert_eq!(later, stretch(&shapes[50..], &addresses[25..]));
+    fn of_a_repeat_each_half_has_what_it_repeats_of_itself() {
+        let repeat = |place, length, distance| Repeat {
+            place,
+            length,
+            distance,
+        };
+        // The executions at 4 to 20 are those at 0 to 16, that at 21 is that at 3.
+        let whole = Stretch {
+            executions: 24,
+            data_accesses: 13,
+            spelled: Spelled {
+                repeats: vec![repeat(4, 16, 4), repeat(21, 1, 18)],
+                shapes: vec![0, 1, 0, 1, 1, 1, 0],
+                addresses: vec![10, 11, 12, 13],
+            },
+            ..Stretch::default()
+        };
+        let (shapes, addresses) = whole.spelled.written_out(&[0, 1]);
+        let [earlier, later] = whole.halves(&[0, 1]);
+        assert_eq!(earlier.spelled.repeats, [repeat(4, 8, 4)]);
+        assert_eq!(later.spelled.repeats, [repeat(4, 4, 4)]);
+        let halves = [earlier, later].map(|half| {
+            let (shapes, addresses) = half.spelled.written_out(&[0, 1]);
+            assert_eq!(half.executions, shapes.len() as u32);
+            assert_eq!(half.data_accesses, addresses.len() as u32);
+            (shapes, addresses)
+        });
+        let [(earlier, its), (later, others)] = halves;
+        assert_eq!([earlier, later].concat(), shapes);
+        assert_eq!([its, others].concat(), addresses);
     }
 }

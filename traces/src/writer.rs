@@ -8,7 +8,7 @@ mod definitions;
 mod marks;
 
 use crate::Error;
-use crate::block::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_TOUCHES};
+use crate::block::MAX_EXECUTIONS;
 use crate::definition::{EnteredBlock, WrittenShape};
 use crate::history::{Arrival, Followed, History, Notes};
 use crate::program::Function;
@@ -133,8 +133,8 @@ impl Writer {
     }
 
     /// Records that the thread has executed a code block, in this shape, with its data accesses at
-    /// these addresses. `words` begin with one that begins the execution; equal words are equal
-    /// executions. [`Writer::repeated`] goes by them, and takes many at a time.
+    /// these addresses. It has the first `count` of `words`, the first of which begins it; equal
+    /// words are equal executions. [`Writer::repeated`] goes by them, and takes many at a time.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread, the thread has no stamp yet, or there
@@ -145,19 +145,24 @@ impl Writer {
         thread: u32,
         shape: u32,
         words: &[u64],
+        count: usize,
         addresses: impl ExactSizeIterator<Item = u64>,
     ) -> Result<(), Error> {
-        let count = addresses.len();
+        let data = addresses.len();
         let size = self.sizes.get(shape as usize).copied();
-        let Some(size) = size.filter(|size| usize::from(size.data) == count) else {
-            return unrecordable(format!("there is no shape {shape} with {count} addresses"));
+        let Some(size) = size.filter(|size| usize::from(size.data) == data) else {
+            return unrecordable(format!("there is no shape {shape} with {data} addresses"));
         };
-        if !self.goes_on(thread, size) {
-            self.begin(thread, size)?;
+        if count == 0 || count > words.len() {
+            return unrecordable(format!("an execution of {count} words"));
         }
-        self.waiting += 1 + count;
+        if !self.goes_on(thread, count, size) {
+            self.begin(thread, count, size)?;
+        }
+        self.waiting += 1 + data;
         let arrival = Arrival {
-            words: words.iter().copied(),
+            words,
+            count,
             shape,
             addresses,
             size,
@@ -245,27 +250,25 @@ impl Writer {
 
     /// Whether the thread's next execution, of this size, has only to be appended.
     #[inline]
-    fn goes_on(&self, thread: u32, size: Size) -> bool {
+    fn goes_on(&self, thread: u32, words: usize, size: Size) -> bool {
         let stream = self.streams.get(thread as usize);
-        stream.is_some_and(|stream| stream.goes_on && self.has_room(&stream.history, size))
+        stream.is_some_and(|stream| stream.goes_on && self.has_room(&stream.history, words, size))
     }
 
     #[inline]
-    fn has_room(&self, history: &History, size: Size) -> bool {
-        history.executions() < self.executions_per_block
-            && history.data_accesses() + usize::from(size.data) <= MAX_ACCESSES
-            && history.touches() + size.touches() as usize <= MAX_TOUCHES
+    fn has_room(&self, history: &History, words: usize, size: Size) -> bool {
+        history.executions() < self.executions_per_block && history.has_room(words, size)
     }
 
     /// Makes ready for the thread's next execution, which has this size.
     #[cold]
-    fn begin(&mut self, thread: u32, size: Size) -> Result<(), Error> {
+    fn begin(&mut self, thread: u32, words: usize, size: Size) -> Result<(), Error> {
         self.close_execution(thread)?;
         self.write_ended_request(thread)?;
         let Some(beginning) = self.streams[thread as usize].take_beginning() else {
             return unrecordable(format!("thread {thread} has no stamp yet"));
         };
-        self.make_room(thread, size)?;
+        self.make_room(thread, words, size)?;
         self.requests += u64::from(beginning.begins_request());
         let stream = &mut self.streams[thread as usize];
         stream.begin(&beginning);
@@ -284,10 +287,13 @@ impl Writer {
     }
 
     /// Makes room for an execution of the thread that has this size.
-    fn make_room(&mut self, thread: u32, size: Size) -> Result<(), Error> {
+    fn make_room(&mut self, thread: u32, words: usize, size: Size) -> Result<(), Error> {
         let thread = thread as usize;
-        if !self.has_room(&self.streams[thread].history, size) {
+        if !self.has_room(&self.streams[thread].history, words, size) {
             self.write_block(thread)?;
+            if !self.has_room(&self.streams[thread].history, words, size) {
+                return unrecordable(format!("an execution of {words} words"));
+            }
         }
         if self.waiting > MAX_WAITING {
             let size =

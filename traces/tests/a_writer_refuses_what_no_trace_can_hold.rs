@@ -168,13 +168,17 @@ fn executions_must_have_a_place_in_the_order() {
     refused(writer.shape(0, &[load(1), load(0)]), "program order");
     let shape = writer.shape(0, &[load(0)]).unwrap();
     let mut executed = |thread, shape, addresses: &[u64]| {
-        writer.executed(thread, shape, &[1, 64], addresses.iter().copied())
+        writer.executed(thread, shape, &[1, 64, 1], 2, addresses.iter().copied())
     };
     refused(executed(0, shape, &[64, 64]), "2 addresses");
     refused(executed(0, shape, &[]), "0 addresses");
     refused(executed(0, shape + 1, &[64]), "no shape");
     refused(executed(1, shape, &[64]), "no thread 1");
     executed(0, shape, &[64]).unwrap();
+    let mut long = |count| writer.executed(0, shape, &[1; 1 << 21], count, [64].into_iter());
+    refused(long(0), "0 words");
+    refused(long((1 << 21) + 1), "2097153 words");
+    refused(long(1 << 21), "2097152 words");
     let none = Followed::default();
     assert_eq!(writer.repeated(0, &[1, 64], |word| word == 1), none);
     assert_eq!(writer.repeated(1, &[1, 64], |word| word == 1), none);

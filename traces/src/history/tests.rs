@@ -3,10 +3,36 @@
 use super::*;
 use proptest::prelude::*;
 
+/// The history of executions of these shapes, which have so many data accesses.
+fn history_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> History {
+    let (mut history, mut notes) = (History::default(), Notes::default());
+    let (mut rest, mut words) = (addresses, Vec::new());
+    for &shape in shapes {
+        let count = usize::from(data_counts[shape as usize]);
+        let its = rest.split_off(..count).unwrap_or_default();
+        words.clear();
+        words.push(u64::from(shape));
+        words.extend(its);
+        let size = Size {
+            data: count as u16,
+            fetches: 1,
+        };
+        let arrival = Arrival {
+            words: &words,
+            count: words.len(),
+            shape,
+            addresses: its.iter().copied(),
+            size,
+        };
+        history.push(&mut notes, arrival);
+    }
+    history
+}
+
 /// Executions of shapes with one data access each, in all of which shape and address agree.
 fn found_in(shapes: &[u32]) -> Spelled {
     let addresses: Vec<u64> = shapes.iter().map(|&shape| u64::from(shape) * 8).collect();
-    History::of(shapes, &addresses, &[1; 100]).take()
+    history_of(shapes, &addresses, &[1; 100]).take()
 }
 
 fn repeat(place: u32, length: u32, distance: u32) -> Repeat {
@@ -52,7 +78,7 @@ fn after_a_difference_of_one_execution_a_repeat_goes_on() {
 fn another_address_is_another_execution() {
     let shapes: Vec<u32> = (0..60).chain(0..60).collect();
     let addresses: Vec<u64> = (0..120).collect();
-    let spelled = History::of(&shapes, &addresses, &[1; 60]).take();
+    let spelled = history_of(&shapes, &addresses, &[1; 60]).take();
     assert_eq!(spelled.repeats, []);
     assert_eq!((spelled.shapes, spelled.addresses), (shapes, addresses));
 }
@@ -76,10 +102,49 @@ fn a_note_of_another_place_begins_no_repeat() {
     let shapes: Vec<u32> = (0..40).collect();
     let addresses = [0; 40];
     for earlier in [0, 3, 30, 35, 39, 40, 1 << 20] {
-        let mut history = History::of(&shapes, &addresses, &[1; 40]);
+        let mut history = history_of(&shapes, &addresses, &[1; 40]);
         history.look_at_window(earlier, 40 - WINDOW);
         assert_eq!(history.take().shapes, shapes);
     }
+}
+
+/// Each count is exact up to the most that there is room for, and none runs over into another.
+#[test]
+fn there_is_room_until_a_count_is_full() {
+    let large = |data, fetches, words| (Size { data, fetches }, words);
+    for (size, words) in [
+        large(65_000, 1, 1),
+        large(1, 65_535, 2),
+        large(3, 2, 65_001),
+        large(65_000, 535, 65_001),
+    ] {
+        let all: Vec<u64> = (0..words as u64).collect();
+        let (mut history, mut notes) = (History::default(), Notes::default());
+        let mut count = 0;
+        while history.has_room(words, size) {
+            let arrival = Arrival {
+                words: &all,
+                count: words,
+                shape: 0,
+                addresses: std::iter::repeat_n(0, usize::from(size.data)),
+                size,
+            };
+            history.push(&mut notes, arrival);
+            count += 1;
+            let data = count * usize::from(size.data);
+            assert_eq!(history.data_accesses(), data);
+            assert_eq!(history.touches(), data + count * usize::from(size.fetches));
+            assert_eq!(history.words.len(), count * words);
+        }
+        assert!(count > 16, "{count}");
+        assert_eq!(history.follow(&all, |word| word == 0), Followed::default());
+        assert!(history.same(0, count - 1, 1));
+    }
+    let none = Size {
+        data: 0,
+        fetches: 0,
+    };
+    assert!(!History::default().has_room(1 << 21, none));
 }
 
 const BEGINS: u64 = 1 << 63;
@@ -134,7 +199,8 @@ proptest! {
             place += followed.executions;
             if place < end {
                 history.push(&mut notes, Arrival {
-                    words: words[place].iter().copied(),
+                    words: &rest[followed.words..],
+                    count: words[place].len(),
                     shape: executions[place].0,
                     addresses: addresses_of(&words[place]),
                     size: Size {

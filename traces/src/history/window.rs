@@ -4,12 +4,14 @@
 //! table of fixed size, which stays in a second-level cache: what is lost with a note is a repeat,
 //! at most.
 
+use crate::block::MAX_EXECUTIONS;
+
 /// So many executions must be the same. A shorter repeat takes as much room as what it stands for;
 /// a longer one is missed where a server does little between two differences, as redis does.
 pub const WINDOW: usize = 5;
 /// Two to this power is the number of windows noted at a time; of two with the same number the
 /// later one stays.
-const NOTES_BITS: u32 = 14;
+const NOTES_BITS: u32 = 15;
 
 /// Where windows were last, by their hashes. All threads share it, since few are at work at once.
 pub struct Notes {
@@ -18,17 +20,15 @@ pub struct Notes {
     blocks: u32,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Note {
-    /// Other bits of the hash, and of the block's number.
-    check: u32,
-    place: u32,
-}
+/// A place, and in the bits above it some of the hash and of the block's number.
+type Note = u32;
+
+const PLACE: u32 = MAX_EXECUTIONS as u32 - 1;
 
 impl Default for Notes {
     fn default() -> Notes {
         Notes {
-            notes: vec![Note::default(); 1 << NOTES_BITS],
+            notes: vec![0; 1 << NOTES_BITS],
             blocks: 0,
         }
     }
@@ -48,11 +48,10 @@ impl Notes {
     /// likely to be the same. Of a block that has ended it may be, once in 2^32.
     #[inline]
     pub fn note(&mut self, hash: u64, block: u32, place: usize) -> Option<usize> {
-        let check = hash as u32 ^ block.wrapping_mul(FACTOR as u32);
-        let place = place as u32;
+        let check = (hash as u32 ^ block.wrapping_mul(FACTOR as u32)) & !PLACE;
         let note = &mut self.notes[(hash >> (64 - NOTES_BITS)) as usize];
-        let earlier = std::mem::replace(note, Note { check, place });
-        (earlier.check == check).then_some(earlier.place as usize)
+        let earlier = std::mem::replace(note, check | place as u32 & PLACE);
+        (earlier & !PLACE == check).then_some((earlier & PLACE) as usize)
     }
 }
 

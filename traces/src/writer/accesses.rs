@@ -32,6 +32,7 @@ impl Writer {
             code_block,
             beginning,
         });
+        stream.open_words.push(0);
         Ok(())
     }
 
@@ -74,7 +75,7 @@ impl Writer {
             return unrecordable("an execution with more than 65 000 data accesses".into());
         }
         stream.open_accesses.push(access);
-        stream.open_addresses.push(address);
+        stream.open_words.push(address);
         Ok(())
     }
 
@@ -85,19 +86,26 @@ impl Writer {
             return Ok(());
         };
         let mut accesses = std::mem::take(&mut stream.open_accesses);
-        let mut addresses = std::mem::take(&mut stream.open_addresses);
+        let mut words = std::mem::take(&mut stream.open_words);
         let shape = self.intern(open.code_block, &accesses)?;
         let size = self.sizes[shape as usize];
-        self.make_room(thread, size)?;
+        words[0] = u64::from(shape);
+        self.make_room(thread, words.len(), size)?;
         self.requests += u64::from(open.beginning.begins_request());
-        self.waiting += 1 + addresses.len();
+        self.waiting += words.len();
         let stream = &mut self.streams[thread as usize];
         stream.begin(&open.beginning);
-        let arrival = Arrival::of_shape(shape, addresses.iter().copied(), size);
+        let arrival = Arrival {
+            words: &words,
+            count: words.len(),
+            shape,
+            addresses: words[1..].iter().copied(),
+            size,
+        };
         stream.append(&mut self.notes, arrival);
         accesses.clear();
-        addresses.clear();
-        (stream.open_accesses, stream.open_addresses) = (accesses, addresses);
+        words.clear();
+        (stream.open_accesses, stream.open_words) = (accesses, words);
         Ok(())
     }
 }
