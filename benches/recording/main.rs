@@ -14,7 +14,7 @@
 mod processes;
 mod subjects;
 
-use processes::{Mode, Running, Tools};
+use processes::{Mode, Running, Spent, Tools};
 use serde_json::{Map, Value};
 use subjects::{Load, Mariadb, Redis, Sqlite, Subject};
 
@@ -45,12 +45,27 @@ struct Cost {
     to_native: f64,
 }
 
+/// A part of what a recording costs: medians, in microseconds a request and to bare QEMU.
+struct Part {
+    us: f64,
+    to_bare: f64,
+}
+
+type Of = fn(&Spent) -> f64;
+
+/// Who spends what a recording costs, the last of them within the one before.
+const PARTS: [(&str, Of); 3] = [
+    ("server", |spent| spent.server_us),
+    ("recorder", |spent| spent.recorder_us),
+    ("coding", |spent| spent.coding_us),
+];
+
 /// What was found of one program.
 struct Costs {
     /// As [`MODES`].
     modes: Vec<Cost>,
-    /// The recorder's part of the recording, a request.
-    recorder_us: f64,
+    /// Of the recording, the parts of [`PARTS`].
+    parts: Vec<Part>,
     bytes_per_access: f64,
 }
 
@@ -96,9 +111,12 @@ fn measure(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Valu
         figures.insert(format!("{key}_us"), us.into());
         figures.insert(format!("{key}_ratio"), to_bare.into());
     }
-    println!("{:<14}{:>10.1}", "recorder", costs.recorder_us);
+    for ((part, _), Part { us, to_bare }) in PARTS.iter().zip(&costs.parts) {
+        println!("  of it {part:<8}{us:>8.1}{to_bare:>33.2}x");
+        figures.insert(format!("{part}_us"), (*us).into());
+        figures.insert(format!("{part}_ratio"), (*to_bare).into());
+    }
     println!("{:<14}{:>10.3}", "bytes/access", costs.bytes_per_access);
-    figures.insert("recorder_us".into(), costs.recorder_us.into());
     figures.insert("bytes_per_access".into(), costs.bytes_per_access.into());
     Ok(Value::Object(figures))
 }
@@ -118,18 +136,16 @@ fn costs(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Costs>
         running.push((process, load));
     }
     let mut samples = vec![Vec::new(); MODES.len()];
-    let mut recorder = Vec::new();
+    let mut recorded = Vec::new();
     for _ in 0..rounds {
         for ((process, load), samples) in running.iter_mut().zip(&mut samples) {
-            let before = process.cpu_us()?;
+            let before = process.spent()?;
             let requests = load.drive()?;
             process.settle();
-            let after = process.cpu_us()?;
-            let spent =
-                |part: fn(&[f64; 2]) -> f64| (part(&after) - part(&before)) / requests as f64;
-            samples.push(spent(|cpu| cpu[0] + cpu[1]));
+            let spent = process.spent()?.since(before, requests);
+            samples.push(spent.server_us + spent.recorder_us);
             if process.mode() == Mode::Recording {
-                recorder.push(spent(|cpu| cpu[1]));
+                recorded.push(spent);
             }
         }
     }
@@ -152,9 +168,16 @@ fn costs(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Costs>
         to_bare: to(Mode::Bare, own),
         to_native: to(Mode::Native, own),
     });
+    let parts = PARTS.iter().map(|(_, part)| {
+        let own: Vec<f64> = recorded.iter().map(part).collect();
+        Part {
+            us: median(&own),
+            to_bare: to(Mode::Bare, &own),
+        }
+    });
     Ok(Costs {
         modes: modes.collect(),
-        recorder_us: median(&recorder),
+        parts: parts.collect(),
         bytes_per_access,
     })
 }

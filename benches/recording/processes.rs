@@ -44,6 +44,27 @@ impl Mode {
     }
 }
 
+/// Processor time, in microseconds.
+#[derive(Clone, Copy, Default)]
+pub struct Spent {
+    pub server_us: f64,
+    pub recorder_us: f64,
+    /// The recorder's second thread's part: it codes columns, compresses and writes.
+    pub coding_us: f64,
+}
+
+impl Spent {
+    /// What was spent since `before`, a request.
+    pub fn since(self, before: Spent, requests: u64) -> Spent {
+        let part = |now, before| (now - before) / requests as f64;
+        Spent {
+            server_us: part(self.server_us, before.server_us),
+            recorder_us: part(self.recorder_us, before.recorder_us),
+            coding_us: part(self.coding_us, before.coding_us),
+        }
+    }
+}
+
 /// The programs that this needs, built the way this is.
 pub struct Tools {
     corehop: PathBuf,
@@ -199,13 +220,20 @@ impl Running {
         }
     }
 
-    /// Processor time of the server and of the recorder so far, in microseconds.
-    pub fn cpu_us(&self) -> Outcome<[f64; 2]> {
-        let recorder = match self.server == self.child.id() {
-            true => 0.0,
-            false => cpu_us(self.child.id())?,
-        };
-        Ok([cpu_us(self.server)?, recorder])
+    /// Processor time so far.
+    pub fn spent(&self) -> Outcome<Spent> {
+        let server_us = cpu_us(self.server)?;
+        if self.server == self.child.id() {
+            return Ok(Spent {
+                server_us,
+                ..Spent::default()
+            });
+        }
+        Ok(Spent {
+            server_us,
+            recorder_us: cpu_us(self.child.id())?,
+            coding_us: thread_us(self.child.id(), "trace-writer")?,
+        })
     }
 
     /// Ends the program; the trace, where all was recorded. mariadbd takes no notice of SIGINT.
@@ -248,4 +276,17 @@ fn cpu_us(process: u32) -> Outcome<f64> {
         true => Err(format!("process {process} has ended").into()),
         false => Ok(time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3),
     }
+}
+
+/// The same of the thread of this name.
+fn thread_us(process: u32, name: &str) -> Outcome<f64> {
+    for task in std::fs::read_dir(format!("/proc/{process}/task"))? {
+        let task = task?.path();
+        if std::fs::read_to_string(task.join("comm"))?.trim_end() == name {
+            let statistics = std::fs::read_to_string(task.join("schedstat"))?;
+            let ran_ns = statistics.split_whitespace().next().unwrap_or_default();
+            return Ok(ran_ns.parse::<f64>()? / 1e3);
+        }
+    }
+    Err(format!("process {process} has no thread {name}").into())
 }
