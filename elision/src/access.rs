@@ -1,6 +1,6 @@
 //! One access that a code block makes whenever it runs, and how its address is known.
 
-/// The most accesses of a code block that are told of: two an instruction, of which QEMU puts at
+/// The most accesses of a code block that are told of: as two an instruction, of which QEMU puts at
 /// most 512 into a block.
 pub(crate) const MOST_ACCESSES: usize = 1 << 10;
 

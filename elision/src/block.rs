@@ -1,10 +1,11 @@
 //! The accesses of a code block, found by going through its instructions once.
 
 use crate::access::{Access, Address, Form, MOST_ACCESSES};
-use crate::plain;
+use crate::plain::{self, Made};
 use crate::registers::{Origin, Place, Registers};
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfo, InstructionInfoFactory, OpAccess,
+    UsedMemory,
 };
 
 /// What is known of the accesses of a code block.
@@ -17,9 +18,15 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// Those of the code block that starts at `start` and has these instructions.
-    pub fn of<'b>(start: u64, instructions: impl Iterator<Item = &'b [u8]>) -> Accesses {
-        let mut block = Block::new(start);
+    /// Those of the code block that starts at `start` and has these instructions. `in_pieces` says
+    /// that QEMU moves 16 and 32 bytes in pieces of 8, as version 7 does; else such moves are not
+    /// plain.
+    pub fn of<'b>(
+        start: u64,
+        instructions: impl Iterator<Item = &'b [u8]>,
+        in_pieces: bool,
+    ) -> Accesses {
+        let mut block = Block::new(start, in_pieces);
         let mut factory = InstructionInfoFactory::new();
         let mut address = start;
         for (place, bytes) in instructions.enumerate() {
@@ -49,6 +56,7 @@ impl Accesses {
 
 struct Block {
     start: u64,
+    in_pieces: bool,
     registers: Registers,
     found: Accesses,
     /// Those that are recorded: where they are, and their places among all.
@@ -58,9 +66,10 @@ struct Block {
 }
 
 impl Block {
-    fn new(start: u64) -> Block {
+    fn new(start: u64, in_pieces: bool) -> Block {
         Block {
             start,
+            in_pieces,
             registers: Registers::new(),
             found: Accesses::default(),
             recorded: Vec::new(),
@@ -76,26 +85,42 @@ impl Block {
 
     fn append(&mut self, place: u16, instruction: &Instruction, info: &InstructionInfo) {
         let memory = info.used_memory();
-        let made = plain::accesses(instruction, info);
-        let makes_some = |used: &iced_x86::UsedMemory| used.access() != OpAccess::NoMemAccess;
+        let fits = |made: &Vec<Made>| self.found.all.len() + made.len() <= MOST_ACCESSES;
+        let made = plain::accesses(instruction, info, self.in_pieces).filter(fits);
+        let makes_some = |used: &UsedMemory| used.access() != OpAccess::NoMemAccess;
         self.is_uncertain |= made.is_none() && memory.iter().any(makes_some);
-        let made = made.unwrap_or_default();
-        if self.found.all.len() + made.len() <= MOST_ACCESSES {
-            for made in made {
-                let at = self.registers.place(&memory[made.operand]);
-                let form = Form {
-                    instruction: place,
-                    size_shift: made.size_shift,
-                    store: made.store,
-                };
-                self.add(form, at);
-            }
-        }
+        self.add_all(place, memory, &made.unwrap_or_default());
         self.registers.execute(instruction, info);
     }
 
-    fn add(&mut self, form: Form, place: Option<Place>) {
-        let known = place.as_ref().and_then(|place| self.known(place));
+    /// Adds the accesses of the instruction at `place`.
+    fn add_all(&mut self, place: u16, memory: &[UsedMemory], made: &[Made]) {
+        let place_of = |made: &Made| {
+            let place = self.registers.place(&memory[made.operand])?;
+            let distance = place.distance.wrapping_add(made.offset);
+            Some(Place { distance, ..place })
+        };
+        let places: Vec<_> = made.iter().map(place_of).collect();
+        let is_known = |place: &Option<Place>| {
+            let place = place.as_ref();
+            place.is_some_and(|place| self.known(place).is_some())
+        };
+        // One callback sees all pieces of a move, so all are recorded or none.
+        let is_in_pieces = made.len() > 1 && made.iter().all(|one| one.store == made[0].store);
+        let may_elide = !is_in_pieces || places.iter().all(is_known);
+        for (made, at) in made.iter().zip(places) {
+            let form = Form {
+                instruction: place,
+                size_shift: made.size_shift,
+                store: made.store,
+            };
+            self.add(form, at, may_elide);
+        }
+    }
+
+    fn add(&mut self, form: Form, place: Option<Place>, may_elide: bool) {
+        let known = place.as_ref().filter(|_| may_elide);
+        let known = known.and_then(|place| self.known(place));
         let address = known.unwrap_or(Address::Recorded);
         if address == Address::Recorded {
             self.add_recorded(place);

@@ -12,7 +12,7 @@
 //!
 //! // push rbx; mov rax, [rdi]; add [rdi+8], rax; pop rbx
 //! let code: [&[u8]; 4] = [&[0x53], &[0x48, 0x8b, 7], &[0x48, 1, 0x47, 8], &[0x5b]];
-//! let accesses = Accesses::of(0x1000, code.into_iter());
+//! let accesses = Accesses::of(0x1000, code.into_iter(), false);
 //! let is_recorded = |access: &&_| !corehop_elision::Access::is_elided(access);
 //! assert_eq!(accesses.all.iter().filter(is_recorded).count(), 2);
 //!

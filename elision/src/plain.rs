@@ -2,14 +2,20 @@
 //! piece of at most 8 bytes. All others are recorded whatever they do.
 //!
 //! That is so of these as QEMU translates them (7.2 and 10): a memory operand that is read and
-//! written is a load, then a store; a conditional move always loads.
+//! written is a load, then a store; a conditional move always loads. QEMU 7 moves 16 and 32 bytes
+//! in pieces of 8, the lowest first (gen_ldo_env_A0 and gen_ldy_env_A0 in its
+//! target/i386/tcg/translate.c).
 
-use iced_x86::{Instruction, InstructionInfo, MemorySize, Mnemonic, OpAccess, OpKind};
+use iced_x86::{
+    EncodingKind, Instruction, InstructionInfo, MemorySize, Mnemonic, OpAccess, OpKind,
+};
 
 /// One access of a plain instruction.
 pub struct Made {
     /// Which of the instruction's memory operands.
     pub operand: usize,
+    /// How far from there it is.
+    pub offset: i64,
     /// log2 of the number of bytes.
     pub size_shift: u8,
     /// Load or store.
@@ -17,7 +23,15 @@ pub struct Made {
 }
 
 /// The accesses of an instruction in order: loads, then stores. `None` where it is not plain.
-pub fn accesses(instruction: &Instruction, info: &InstructionInfo) -> Option<Vec<Made>> {
+/// `in_pieces` says that QEMU moves 16 and 32 bytes so.
+pub fn accesses(
+    instruction: &Instruction,
+    info: &InstructionInfo,
+    in_pieces: bool,
+) -> Option<Vec<Made>> {
+    if in_pieces && let Some(pieces) = pieces(instruction, info) {
+        return Some(pieces);
+    }
     let mut made = Vec::new();
     for store in [false, true] {
         for (operand, used) in info.used_memory().iter().enumerate() {
@@ -33,6 +47,7 @@ pub fn accesses(instruction: &Instruction, info: &InstructionInfo) -> Option<Vec
                 let size_shift = size_shift(used.memory_size())?;
                 made.push(Made {
                     operand,
+                    offset: 0,
                     size_shift,
                     store,
                 });
@@ -42,6 +57,36 @@ pub fn accesses(instruction: &Instruction, info: &InstructionInfo) -> Option<Vec
     let of_kind = |store| made.iter().filter(|made| made.store == store).count();
     let is_plain = made.is_empty() || is_plain(instruction);
     (is_plain && of_kind(false) <= 1 && of_kind(true) <= 1).then_some(made)
+}
+
+/// The accesses of a move of 16 or 32 bytes from or to memory.
+fn pieces(instruction: &Instruction, info: &InstructionInfo) -> Option<Vec<Made>> {
+    use Mnemonic as M;
+    let moves = matches!(
+        instruction.mnemonic(),
+        M::Movups | M::Movaps | M::Movupd | M::Movapd | M::Movdqu | M::Movdqa
+    ) || matches!(
+        instruction.mnemonic(),
+        M::Vmovups | M::Vmovaps | M::Vmovupd | M::Vmovapd | M::Vmovdqu | M::Vmovdqa
+    );
+    let [used] = info.used_memory() else {
+        return None;
+    };
+    let store = match used.access() {
+        OpAccess::Read => false,
+        OpAccess::Write => true,
+        _ => return None,
+    };
+    let bytes = used.memory_size().size();
+    let is_plain = moves && matches!(bytes, 16 | 32) && has_plain_operands(instruction);
+    let offsets = (0..bytes as i64).step_by(8);
+    let piece = |offset| Made {
+        operand: 0,
+        offset,
+        size_shift: 3,
+        store,
+    };
+    is_plain.then(|| offsets.map(piece).collect())
 }
 
 fn size_shift(size: MemorySize) -> Option<u8> {
@@ -54,18 +99,23 @@ fn size_shift(size: MemorySize) -> Option<u8> {
 }
 
 fn is_plain(instruction: &Instruction) -> bool {
+    has_plain_operands(instruction) && is_plain_mnemonic(instruction.mnemonic())
+}
+
+fn has_plain_operands(instruction: &Instruction) -> bool {
     let of_other_kind = |operand| {
         let register = instruction.op_register(operand);
-        instruction.op_kind(operand) == OpKind::Register && !register.is_gpr() && !register.is_xmm()
+        let is_usual = register.is_gpr() || register.is_xmm() || register.is_ymm();
+        instruction.op_kind(operand) == OpKind::Register && !is_usual
     };
     let addresses = [instruction.memory_base(), instruction.memory_index()];
     !(0..instruction.op_count()).any(of_other_kind)
         && !addresses.iter().any(|register| register.is_gpr32())
+        && instruction.encoding() != EncodingKind::EVEX
         && !instruction.has_lock_prefix()
         && !instruction.has_rep_prefix()
         && !instruction.has_repne_prefix()
         && !instruction.is_string_instruction()
-        && is_plain_mnemonic(instruction.mnemonic())
 }
 
 fn is_plain_mnemonic(mnemonic: Mnemonic) -> bool {

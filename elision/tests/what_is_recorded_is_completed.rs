@@ -26,6 +26,10 @@ fn code() -> impl Strategy<Value = Vec<u8>> {
         Just(vec![0xc9]),                   // leave
         Just(vec![0x48, 0x83, 0xec, 0x18]), // sub rsp, 24
         (0..=255u8).prop_map(|m| vec![0x48, 0x8b, m, 8, 0, 0, 0, 0]),
+        // movups xmm, [...]; movaps [...], xmm; vmovdqu ymm, [...]
+        (0..=255u8).prop_map(|m| vec![0xc5, 0xfe, 0x6f, m, 8, 0, 0, 0]),
+        (0..=255u8).prop_map(|m| vec![0x0f, 0x10, m, 8, 0, 0, 0]),
+        (0..=255u8).prop_map(|m| vec![0x0f, 0x29, m, 24, 0, 0, 0]),
         (0..=255u8).prop_map(|m| vec![0x01, m, 16, 0, 0, 0, 0]),
         (0..=255u8).prop_map(|m| vec![0xff, m, 24, 0, 0, 0, 0]),
         (0..=255u8).prop_map(|m| vec![0x48, 0x8d, m, 4, 0, 0, 0, 0]),
@@ -36,8 +40,12 @@ fn code() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn all_accesses_are_found_in_order(bytes in code(), start in any::<u64>()) {
-        let found = Accesses::of(start, instructions(&bytes).into_iter());
+    fn all_accesses_are_found_in_order(
+        bytes in code(),
+        start in any::<u64>(),
+        in_pieces in any::<bool>(),
+    ) {
+        let found = Accesses::of(start, instructions(&bytes).into_iter(), in_pieces);
         let recorded = found.all.iter().filter(|access| !access.is_elided());
         let recorded: Vec<Form> = recorded.map(|access| access.form).collect();
         for leads in [false, true] {
@@ -65,6 +73,15 @@ proptest! {
                     }
                 }
             }
+        }
+        // One callback sees all loads of an instruction, and one all its stores.
+        for access in &found.all {
+            let alike = |other: &&Access| {
+                let (form, its) = (other.form, access.form);
+                (form.instruction, form.store) == (its.instruction, its.store)
+            };
+            let mut alike = found.all.iter().filter(alike);
+            prop_assert!(alike.all(|other| other.is_elided() == access.is_elided()));
         }
         for access in found.all {
             prop_assert_eq!(Access::decode(access.encode()), Some(access));

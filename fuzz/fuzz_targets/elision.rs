@@ -7,6 +7,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     // A length for each instruction, and its bytes.
+    let in_pieces = bytes.len() % 2 == 1;
     let mut rest = bytes;
     let mut code = Vec::new();
     while let [length, others @ ..] = rest
@@ -16,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         code.push(instruction);
         rest = others;
     }
-    let found = Accesses::of(0x40_0000, code.into_iter());
+    let found = Accesses::of(0x40_0000, code.into_iter(), in_pieces);
     let recorded = found.all.iter().filter(|access| !access.is_elided());
     let recorded: Vec<Form> = recorded.map(|access| access.form).collect();
     let parts = complete(0x40_0000, &found.all, false, &recorded);

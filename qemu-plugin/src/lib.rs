@@ -45,9 +45,18 @@ struct Plugin {
     memory: Memory,
     /// Whether requests begin where system calls say so.
     at_system_calls: bool,
-    /// Whether accesses that follow from others are left out.
-    elides: bool,
+    elision: Elision,
     known: Mutex<Known>,
+}
+
+/// Whether accesses that follow from others are left out.
+#[derive(Clone, Copy)]
+enum Elision {
+    Off,
+    On {
+        /// This QEMU moves 16 and 32 bytes in pieces of 8.
+        in_pieces: bool,
+    },
 }
 
 static PLUGIN: OnceLock<Plugin> = OnceLock::new();
@@ -85,7 +94,8 @@ unsafe fn register(id: qemu_plugin_id_t) {
 }
 
 /// Entry point: `memory=PATH` names the memory that the recorder shares; `elision=off` has every
-/// access recorded by itself.
+/// access recorded by itself, `elision=pieces` says that this QEMU moves 16 and 32 bytes in
+/// pieces of 8.
 ///
 /// # Safety
 /// QEMU calls this once, with valid arguments.
@@ -129,7 +139,15 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
         id,
         memory,
         at_system_calls: marker == RequestMarker::SystemCalls,
-        elides: !arguments.iter().any(|argument| argument == "elision=off"),
+        elision: match arguments
+            .iter()
+            .find_map(|argument| argument.strip_prefix("elision="))
+        {
+            Some("off") => Elision::Off,
+            how => Elision::On {
+                in_pieces: how == Some("pieces"),
+            },
+        },
         known: Mutex::new(Known::new(Mappings::new(marker))),
     };
     if PLUGIN.set(shared).is_err() {

@@ -9,7 +9,7 @@ use crate::callbacks::Recorded;
 use crate::instruction::{Bytes, no_op_number};
 use crate::mappings::Mappings;
 use crate::phase::Phase;
-use crate::{plugin, stale, vcpu};
+use crate::{Elision, plugin, stale, vcpu};
 use corehop_elision::{Access, Accesses};
 use corehop_ring::{Message, Off, RequestMarker, word};
 use qemu_plugin_sys::{
@@ -95,9 +95,10 @@ impl Known {
             Entry::Vacant(new) => {
                 let memory = &plugin().memory;
                 let code_block = memory.next_block();
-                let accesses = match plugin().elides {
-                    true => Accesses::of(start, code.iter().map(|bytes| &**bytes)),
-                    false => Accesses::default(),
+                let instructions = code.iter().map(|bytes| &**bytes);
+                let accesses = match plugin().elision {
+                    Elision::Off => Accesses::default(),
+                    Elision::On { in_pieces } => Accesses::of(start, instructions, in_pieces),
                 };
                 memory.send(&Message::Block {
                     code_block,

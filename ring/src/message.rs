@@ -27,7 +27,7 @@ pub enum Message {
         /// Length in bytes of each instruction, 1 to 15; at most 512 of them.
         instruction_sizes: Vec<u8>,
         /// Which accesses it makes whenever it runs, in program order, and which of them are not
-        /// recorded: as `corehop_elision::Access` encodes them. At most two an instruction.
+        /// recorded: as `corehop_elision::Access` encodes them. At most 1024.
         accesses: Vec<u64>,
     },
     /// A mapping that code was found in, sent before the first block in it.

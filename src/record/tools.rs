@@ -81,8 +81,11 @@ impl Tools {
         let mut plugin = escaped(&self.plugin);
         plugin.push(",memory=");
         plugin.push(escaped(memory));
-        if !elision {
-            plugin.push(",elision=off");
+        match elision {
+            false => plugin.push(",elision=off"),
+            // How the plugin sees moves of 16 and 32 bytes.
+            true if self.qemu.version.starts_with("7.") => plugin.push(",elision=pieces"),
+            true => {}
         }
         let mut command = Command::new(&self.qemu.path);
         command.arg("-plugin").arg(plugin);

@@ -13,7 +13,7 @@ const SOURCE: &str = r#"
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
-static long cells[64];
+static long cells[64] __attribute__((aligned(64)));
 static char text[4096];
 static int compare(const void *a, const void *b) { return *(int *)a - *(int *)b; }
 void serve(long round) {
@@ -31,6 +31,16 @@ void serve(long round) {
         "movss (%0), %%xmm0; movsd 8(%0), %%xmm1; movd 16(%0), %%xmm2; movq 24(%0), %%xmm3\n"
         "movss %%xmm0, 4(%0); movsd %%xmm1, 8(%0); movd %%xmm2, 20(%0); movq %%xmm3, 24(%0)\n"
         "movups (%0), %%xmm4; movups %%xmm4, 16(%0); movaps %%xmm4, %%xmm5\n"
+        "movdqu 24(%0), %%xmm0; movupd 32(%0), %%xmm1; movupd %%xmm0, 64(%0); mov $8, %%eax\n"
+        "movdqu %%xmm1, 8(%0,%%rax,1); mov 16(%0,%%rax,1), %%rcx; movups %%fs:0, %%xmm5\n"
+        "mov %0, %%rdx; and $-16, %%rdx; movaps (%%rdx), %%xmm2; movdqa 16(%%rdx), %%xmm3\n"
+        "movapd 32(%%rdx), %%xmm4; movapd %%xmm2, 48(%%rdx); movdqa %%xmm3, (%%rdx)\n"
+        "movaps %%xmm4, 16(%%rdx); paddd (%%rdx), %%xmm2; pcmpeqb 16(%%rdx), %%xmm3\n"
+        "vmovdqu (%%rdx), %%ymm0; vmovups 32(%%rdx), %%ymm1; vmovdqu %%ymm0, 64(%%rdx)\n"
+        "vmovapd 16(%%rdx), %%xmm2; vmovdqa %%xmm2, 96(%%rdx); vmovaps cells(%%rip), %%ymm3\n"
+        "vmovdqu 24(%0), %%ymm4; vmovdqu %%ymm4, 40(%0); vpcmpeqb (%0), %%ymm4, %%ymm4\n"
+        "vzeroupper; movups (%%edx), %%xmm5; movups cells(%%rip), %%xmm5\n"
+        "movups %%xmm5, cells+16(%%rip)\n"
         "lock addq $1, (%0); xchg %%rax, 8(%0); lock cmpxchg %%rcx, 16(%0); cmpxchg %%cl, (%0)\n"
         "mov %%fs:0, %%rax; mov %%fs:0, %%rcx; mov $70, %%ecx; bts %%rcx, 24(%0); btl $5, 8(%0)\n"
         "fldl 8(%0); fstpl 16(%0); shlq $2, (%0); rorl %%cl, 8(%0); xaddl %%eax, 16(%0)\n"

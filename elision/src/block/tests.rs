@@ -8,6 +8,14 @@ const START: u64 = 0x40_0000;
 
 /// What is found of the code that `write` assembles.
 fn found(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Accesses {
+    found_by(false, write)
+}
+
+/// The same by a QEMU that moves 16 and 32 bytes in pieces of 8, or does not.
+fn found_by(
+    in_pieces: bool,
+    write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>,
+) -> Accesses {
     let mut assembler = CodeAssembler::new(64).unwrap();
     write(&mut assembler).unwrap();
     let mut address = START;
@@ -21,7 +29,7 @@ fn found(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Acc
             encoder.take_buffer()
         })
         .collect();
-    Accesses::of(START, instructions.iter().map(Vec::as_slice))
+    Accesses::of(START, instructions.iter().map(Vec::as_slice), in_pieces)
 }
 
 /// What an access is from and how far from it; `None` for one that is recorded.
@@ -174,6 +182,39 @@ fn something_before_may_be_recorded() {
 #[test]
 fn nothing_is_known_behind_bytes_that_are_no_instruction() {
     let code: [&[u8]; 3] = [&[0x53], &[0x06], &[0x5b]];
-    let found = Accesses::of(START, code.into_iter());
+    let found = Accesses::of(START, code.into_iter(), true);
     assert_eq!(outline(&found), [(0, true, None), (2, false, None)]);
+}
+
+#[test]
+fn of_a_move_in_pieces_both_are_recorded_or_none() {
+    let write = |a: &mut CodeAssembler| {
+        a.movups(xmm0, xmmword_ptr(rdi))?;
+        a.movups(xmm1, xmmword_ptr(rdi + 16))?;
+        a.movaps(xmmword_ptr(rsi - 32), xmm0)?;
+        a.mov(rax, qword_ptr(rsi - 24))?;
+        a.paddd(xmm0, xmmword_ptr(rsi))?;
+        a.movdqu(xmm0, xmmword_ptr(edi))?;
+        a.vmovdqu(ymmword_ptr(rsi), ymm1)?;
+        a.vmovups(zmm1, zmmword_ptr(rsi))?;
+        a.vmovaps(xmm1, xmmword_ptr(rsi + 32))
+    };
+    let expected = [
+        (0, false, None),
+        (0, false, None),
+        (1, false, Some((1, 8))),
+        (1, false, Some((1, 16))),
+        (2, true, None),
+        (2, true, None),
+        (3, false, Some((5, 0))),
+        (6, true, Some((5, 24))),
+        (6, true, Some((5, 32))),
+        (6, true, Some((5, 40))),
+        (6, true, Some((5, 48))),
+        (8, false, Some((5, 56))),
+        (8, false, Some((5, 64))),
+    ];
+    assert_eq!(outline(&found_by(true, write)), expected);
+    assert!(found_by(true, write).none_before);
+    assert_eq!(outline(&found_by(false, write)), [(3, false, None)]);
 }
