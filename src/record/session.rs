@@ -22,6 +22,8 @@ const IDLE: Duration = Duration::from_secs(2);
 const IDLE_WORDS: u64 = 8_000_000;
 const FEW_WORDS: u64 = 100_000;
 const PAUSE: Duration = Duration::from_millis(2);
+/// The same while nothing comes in, for the sake of whatever else the machine does.
+const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What a killed recorder loses is what came since, and what its writing thread was compressing.
 const FLUSH_EVERY: Duration = Duration::from_millis(70);
@@ -90,6 +92,7 @@ impl Session<'_> {
         let mut lull = (Instant::now(), 0);
         let mut last_look = Instant::now();
         let mut last_flush = Instant::now();
+        let mut pause = PAUSE;
         loop {
             // Asked before draining: what a server that has ended wrote is all there.
             let status = self.server.ended();
@@ -105,8 +108,12 @@ impl Session<'_> {
                 return Ok(Over::Server(status));
             }
             // Passes that find little cost more than they bring, and the memory holds far more.
+            pause = match words {
+                0 => LONGEST_PAUSE.min(2 * pause),
+                _ => PAUSE,
+            };
             if words < FEW_WORDS {
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(pause);
             }
             lull.1 += words;
             if !self.memory.is_exhausted() || lull.1 > IDLE_WORDS {

@@ -165,7 +165,7 @@ impl History {
 
     /// Number of accesses, fetches included.
     pub fn touches(&self) -> usize {
-        self.end().data() + self.end().fetches()
+        self.end().data() + self.end().further_fetches() + self.executions()
     }
 
     /// What was found; the next execution begins another block.

@@ -175,10 +175,10 @@ fn executions_must_have_a_place_in_the_order() {
     refused(executed(0, shape + 1, &[64]), "no shape");
     refused(executed(1, shape, &[64]), "no thread 1");
     executed(0, shape, &[64]).unwrap();
-    let mut long = |count| writer.executed(0, shape, &[1; 1 << 21], count, [64].into_iter());
+    let mut long = |count| writer.executed(0, shape, &[1; 1 << 22], count, [64].into_iter());
     refused(long(0), "0 words");
-    refused(long((1 << 21) + 1), "2097153 words");
-    refused(long(1 << 21), "2097152 words");
+    refused(long((1 << 22) + 1), "4194305 words");
+    refused(long(1 << 22), "4194304 words");
     let none = Followed::default();
     assert_eq!(writer.repeated(0, &[1, 64], |word| word == 1), none);
     assert_eq!(writer.repeated(1, &[1, 64], |word| word == 1), none);

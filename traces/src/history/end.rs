@@ -3,12 +3,13 @@
 use crate::shape::Size;
 use std::ops::{Add, Sub};
 
-/// What there is up to the end of an execution: words, data accesses and fetches, in one number.
-/// All there ever is of it goes through the caches while a thread repeats itself.
+/// What there is up to the end of an execution, in one number: words, data accesses, and fetches
+/// but for one an execution. All there ever is of it goes through the caches while a thread
+/// repeats itself.
 #[derive(Clone, Copy, Default)]
 pub struct End(u64);
 
-const WORDS_BITS: u32 = 21;
+const WORDS_BITS: u32 = 22;
 const DATA_BITS: u32 = 22;
 pub const MOST_WORDS: usize = (1 << WORDS_BITS) - 1;
 const MOST_DATA: usize = (1 << DATA_BITS) - 1;
@@ -16,7 +17,7 @@ const MOST_FETCHES: usize = (1 << (64 - WORDS_BITS - DATA_BITS)) - 1;
 
 impl End {
     pub fn new(words: usize, size: Size) -> End {
-        let (data, fetches) = (u64::from(size.data), u64::from(size.fetches));
+        let (data, fetches) = (u64::from(size.data), u64::from(size.fetches.max(1)) - 1);
         End((fetches << DATA_BITS | data) << WORDS_BITS | words as u64)
     }
 
@@ -28,7 +29,7 @@ impl End {
         (self.0 >> WORDS_BITS) as usize & MOST_DATA
     }
 
-    pub fn fetches(self) -> usize {
+    pub fn further_fetches(self) -> usize {
         (self.0 >> (WORDS_BITS + DATA_BITS)) as usize
     }
 
@@ -36,7 +37,7 @@ impl End {
     pub fn has_room(self, more: End) -> bool {
         self.words() + more.words() <= MOST_WORDS
             && self.data() + more.data() <= MOST_DATA
-            && self.fetches() + more.fetches() <= MOST_FETCHES
+            && self.further_fetches() + more.further_fetches() <= MOST_FETCHES
     }
 }
 
