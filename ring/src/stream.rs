@@ -26,7 +26,7 @@ pub struct Stream<'m> {
     room: Option<Room<'m>>,
     /// Begun, and not ended.
     is_writing: bool,
-    /// The number of the chunk, while there is one.
+    /// The number of the chunk, while there is room.
     chunk: u32,
     stream: u32,
     sequence: u32,
@@ -38,7 +38,7 @@ pub struct Stream<'m> {
 /// header alone, so that each word can be read as soon as it is written.
 #[derive(Debug)]
 struct Room<'m> {
-    chunk: &'m ChunkHeader,
+    header: &'m ChunkHeader,
     /// Those of the chunk up to where a stamp is due, or to its end.
     words: &'m [AtomicU64],
 }
@@ -82,15 +82,15 @@ impl<'m> Stream<'m> {
     /// Appends a word. False when there is no room for it before [`Stream::make_room`].
     #[inline(always)]
     pub fn push(&mut self, word: u64) -> bool {
-        let Some(Room { chunk, words }) = &self.room else {
+        let Some(Room { header, words }) = &self.room else {
             return false;
         };
-        let position = chunk.length.load(Ordering::Relaxed);
+        let position = header.length.load(Ordering::Relaxed);
         let Some(place) = words.get(position as usize) else {
             return false;
         };
         place.store(word, Ordering::Relaxed);
-        chunk.length.store(position + 1, Ordering::Release);
+        header.length.store(position + 1, Ordering::Release);
         true
     }
 
@@ -113,7 +113,7 @@ impl<'m> Stream<'m> {
             return false;
         };
         let all = memory.chunk_data(self.chunk);
-        let first = room.chunk.length.load(Ordering::Relaxed) as usize;
+        let first = room.header.length.load(Ordering::Relaxed) as usize;
         if first + 1 >= all.len() {
             return false;
         }
@@ -143,7 +143,7 @@ impl<'m> Stream<'m> {
     /// makes room again.
     pub fn rest(&mut self) {
         if let Some(room) = self.room.take() {
-            room.chunk.state.store(state::FULL, Ordering::Release);
+            room.header.state.store(state::FULL, Ordering::Release);
         }
     }
 
@@ -186,10 +186,7 @@ impl<'m> Stream<'m> {
         header.state.store(state::OWNED, Ordering::Release);
         self.sequence += 1;
         self.chunk = chunk;
-        self.room = Some(Room {
-            chunk: header,
-            words: &[],
-        });
+        self.room = Some(Room { header, words: &[] });
         self.stamp(memory);
         Ok(())
     }

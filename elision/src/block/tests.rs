@@ -187,7 +187,7 @@ fn nothing_is_known_behind_bytes_that_are_no_instruction() {
 }
 
 #[test]
-fn of_a_move_in_pieces_both_are_recorded_or_none() {
+fn of_a_move_in_pieces_all_are_recorded_or_none() {
     let write = |a: &mut CodeAssembler| {
         a.movups(xmm0, xmmword_ptr(rdi))?;
         a.movups(xmm1, xmmword_ptr(rdi + 16))?;

@@ -45,7 +45,7 @@ impl Notes {
     }
 
     /// Notes a window of a block; where the one was that is noted under its number, if that is
-    /// likely to be the same. Of a block that has ended it may be, once in 2^32.
+    /// likely to be the same. Of a block that has ended it may be, once in 2^12.
     #[inline]
     pub fn note(&mut self, hash: u64, block: u32, place: usize) -> Option<usize> {
         let check = (hash as u32 ^ block.wrapping_mul(FACTOR as u32)) & !PLACE;
