@@ -21,6 +21,7 @@ const IDLE: Duration = Duration::from_secs(2);
 /// redis-server, which clears tables ten times a second, 2 to 4 M.
 const IDLE_WORDS: u64 = 8_000_000;
 const FEW_WORDS: u64 = 100_000;
+/// How long the recorder looks away when little has come in.
 const PAUSE: Duration = Duration::from_millis(2);
 /// The same while nothing comes in, for the sake of whatever else the machine does.
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
@@ -107,11 +108,11 @@ impl Session<'_> {
             if let (0, Some(status)) = (words, status) {
                 return Ok(Over::Server(status));
             }
-            // Passes that find little cost more than they bring, and the memory holds far more.
             pause = match words {
                 0 => LONGEST_PAUSE.min(2 * pause),
                 _ => PAUSE,
             };
+            // Passes that find little cost more than they bring, and the memory holds far more.
             if words < FEW_WORDS {
                 std::thread::sleep(pause);
             }

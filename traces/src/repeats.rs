@@ -65,7 +65,7 @@ impl Spelled {
 
     /// All executions, what repeats included: a shape each, and the addresses of all.
     /// `data_counts` says how many each shape has.
-    pub fn written_out(&self, data_counts: &[u16]) -> (Vec<u32>, Vec<u64>) {
+    pub fn written_out(&self, data_counts: &[u16]) -> WrittenOut<'_> {
         let count = |shape: u32| usize::from(data_counts[shape as usize]);
         let (mut shapes, mut addresses) = (Vec::new(), Vec::new());
         let mut begins = vec![0];
@@ -91,35 +91,27 @@ impl Spelled {
             copy(end as usize, Some(repeat.distance));
         }
         copy(usize::MAX, None);
-        (shapes, addresses)
+        WrittenOut {
+            repeats: &self.repeats,
+            shapes,
+            addresses,
+            begins,
+        }
     }
 }
 
-/// Executions that are cut into several blocks, each with those repeats of what is in itself.
-pub struct Cut<'s> {
+/// All executions of a block, to be cut into several.
+pub struct WrittenOut<'s> {
     repeats: &'s [Repeat],
-    shapes: Vec<u32>,
-    addresses: Vec<u64>,
+    /// A shape number each.
+    pub shapes: Vec<u32>,
+    /// Addresses of the data accesses of all.
+    pub addresses: Vec<u64>,
     /// By execution, and at the end, how many addresses there are before.
     begins: Vec<usize>,
 }
 
-impl<'s> Cut<'s> {
-    /// Of `spelled`; `data_counts` says how many data accesses each shape has.
-    pub fn of(spelled: &'s Spelled, data_counts: &[u16]) -> Cut<'s> {
-        let (shapes, addresses) = spelled.written_out(data_counts);
-        let counts = shapes.iter().scan(0, |end, &shape| {
-            *end += usize::from(data_counts[shape as usize]);
-            Some(*end)
-        });
-        Cut {
-            repeats: &spelled.repeats,
-            begins: std::iter::once(0).chain(counts).collect(),
-            shapes,
-            addresses,
-        }
-    }
-
+impl WrittenOut<'_> {
     /// Number of executions.
     pub fn executions(&self) -> u32 {
         self.shapes.len() as u32

@@ -1,7 +1,7 @@
 //! A stretch of one thread's executions, as a writer gathers it.
 
 use crate::history::History;
-use crate::repeats::{Cut, Spelled};
+use crate::repeats::{Spelled, WrittenOut};
 use std::ops::Range;
 
 /// Executions between which no other thread is known to have done anything.
@@ -52,17 +52,17 @@ impl Stretch {
         self.spelled = history.take();
     }
 
-    fn fill_from(&mut self, cut: &Cut<'_>, executions: Range<u32>) {
+    fn fill_from(&mut self, all: &WrittenOut<'_>, executions: Range<u32>) {
         self.executions = executions.len() as u32;
-        self.data_accesses = cut.data_accesses(&executions);
-        self.spelled = cut.part(&executions);
+        self.data_accesses = all.data_accesses(&executions);
+        self.spelled = all.part(&executions);
     }
 
     /// The same as two, each with half of the executions. `data_counts` are those of the shapes.
     pub fn halves(mut self, data_counts: &[u16]) -> [Stretch; 2] {
         let spelled = std::mem::take(&mut self.spelled);
-        let cut = Cut::of(&spelled, data_counts);
-        let half = cut.executions() / 2;
+        let all = spelled.written_out(data_counts);
+        let half = all.executions() / 2;
         let mut later = Stretch {
             thread: self.thread,
             ..Stretch::default()
@@ -88,8 +88,8 @@ impl Stretch {
         later.numbers = self.numbers.split_off(first_later);
         later.connections = self.connections.split_off(first_later);
         later.requests = places.into_iter().map(|place| place - half).collect();
-        self.fill_from(&cut, 0..half);
-        later.fill_from(&cut, half..cut.executions());
+        self.fill_from(&all, 0..half);
+        later.fill_from(&all, half..all.executions());
         [self, later]
     }
 }
@@ -161,15 +161,16 @@ mod tests {
             },
             ..Stretch::default()
         };
-        let (shapes, addresses) = whole.spelled.written_out(&[0, 1]);
+        let spelled = whole.spelled.written_out(&[0, 1]);
+        let (shapes, addresses) = (spelled.shapes, spelled.addresses);
         let [earlier, later] = whole.halves(&[0, 1]);
         assert_eq!(earlier.spelled.repeats, [repeat(4, 8, 4)]);
         assert_eq!(later.spelled.repeats, [repeat(4, 4, 4)]);
         let halves = [earlier, later].map(|half| {
-            let (shapes, addresses) = half.spelled.written_out(&[0, 1]);
-            assert_eq!(half.executions, shapes.len() as u32);
-            assert_eq!(half.data_accesses, addresses.len() as u32);
-            (shapes, addresses)
+            let all = half.spelled.written_out(&[0, 1]);
+            assert_eq!(half.executions, all.shapes.len() as u32);
+            assert_eq!(half.data_accesses, all.addresses.len() as u32);
+            (all.shapes, all.addresses)
         });
         let [(earlier, its), (later, others)] = halves;
         assert_eq!([earlier, later].concat(), shapes);

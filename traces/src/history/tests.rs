@@ -50,7 +50,7 @@ fn what_comes_again_is_a_repeat_from_its_first_execution_on() {
     let spelled = found_in(&shapes);
     assert_eq!(spelled.repeats, [repeat(62, 60, 62)]);
     assert_eq!(spelled.shapes.len(), 60 + 2 + 1);
-    assert_eq!(spelled.written_out(&[1; 100]).0, shapes);
+    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_sequence_that_follows_itself_is_one_repeat() {
     assert_eq!(spelled.repeats.len(), 1);
     assert_eq!(spelled.repeats[0].distance, 7);
     assert_eq!(spelled.shapes.len(), 7);
-    assert_eq!(spelled.written_out(&[1; 100]).0, shapes);
+    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn after_a_difference_of_one_execution_a_repeat_goes_on() {
     let shapes = [sequence, again].concat();
     let spelled = found_in(&shapes);
     assert_eq!(spelled.repeats, [repeat(80, 40, 80), repeat(121, 39, 80)]);
-    assert_eq!(spelled.written_out(&[1; 100]).0, shapes);
+    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_short_difference_between_two_repeats_is_found_when_all_comes_again() {
     let shapes = [&first[..], &[80], &second, &[81], &changed, &[82], &changed].concat();
     let spelled = found_in(&shapes);
     assert_eq!(spelled.shapes.len(), 40 + 1 + 40 + 1 + between.len() + 1);
-    assert_eq!(spelled.written_out(&[1; 100]).0, shapes);
+    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
 }
 
 /// A note of a block that has ended may look like one of this block, and say any place.
@@ -215,10 +215,11 @@ proptest! {
         prop_assert_eq!(history.touches(), touches as usize);
         prop_assert_eq!(history.executions(), executions.len());
         prop_assert_eq!(history.data_accesses() + executions.len(), touches as usize);
-        let (shapes, addresses) = history.take().written_out(&[0, 2, 4, 6]);
+        let spelled = history.take();
+        let all = spelled.written_out(&[0, 2, 4, 6]);
         let expected: Vec<u32> = executions.iter().map(|&(shape, _)| shape).collect();
-        prop_assert_eq!(shapes, expected);
+        prop_assert_eq!(all.shapes, expected);
         let expected: Vec<u64> = words.iter().flat_map(|words| addresses_of(words)).collect();
-        prop_assert_eq!(addresses, expected);
+        prop_assert_eq!(all.addresses, expected);
     }
 }
