@@ -31,7 +31,8 @@ unsafe extern "C" fn in_parent() {
 }
 
 unsafe extern "C" fn in_child() {
-    vcpu::forget_all();
+    // SAFETY: a forked child has one thread, and QEMU forks after its callbacks have returned.
+    unsafe { vcpu::forget_all() };
     phase::forget();
     if let Some(mut known) = HELD.take() {
         translation::forget_all(&mut known);

@@ -30,7 +30,8 @@ pub(crate) unsafe extern "C" fn on_call(
     if matches!(number, libc::SYS_execve | libc::SYS_execveat) {
         warn_of_exec();
     }
-    vcpu::enters_system_call(index, call);
+    // SAFETY: QEMU calls on the thread that runs this virtual CPU.
+    unsafe { vcpu::enters_system_call(index, call) };
 }
 
 /// A call returns.
@@ -40,12 +41,14 @@ pub(crate) unsafe extern "C" fn on_return(
     _number: i64,
     result: i64,
 ) {
-    let Some(call) = vcpu::leaves_system_call(index) else {
+    // SAFETY: QEMU calls on the thread that runs this virtual CPU.
+    let Some(call) = (unsafe { vcpu::leaves_system_call(index) }) else {
         return;
     };
     if let Some(read) = connections::returns(&call, result) {
         let begins = read.begins && plugin().at_system_calls;
-        vcpu::has_read(index, read.connection, begins);
+        // SAFETY: as above.
+        unsafe { vcpu::has_read(index, read.connection, begins) };
     }
     forget_what_was_mapped(&call, result);
 }

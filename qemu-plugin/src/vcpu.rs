@@ -4,6 +4,7 @@
 //!
 //! In user mode a virtual CPU is a thread, and its number finds what that thread writes, with no
 //! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
+//! Whoever QEMU calls looks its thread up once, and hands it on to all that it calls in turn.
 
 use crate::connections::Call;
 use crate::phase::{self, Phase};
@@ -69,6 +70,14 @@ impl Vcpu {
         match self.stream.make_room(&plugin().memory) {
             Ok(()) => drop(self.stream.push(word)),
             Err(_) => self.turn_off(),
+        }
+    }
+
+    /// Appends the word with which an execution begins.
+    #[inline(always)]
+    fn execute(&mut self, index: c_uint, word: u64) {
+        if !self.stream.push(word) {
+            self.execute_without_room(index, word);
         }
     }
 
@@ -157,26 +166,33 @@ impl Vcpu {
 
 struct Vcpus([UnsafeCell<Vcpu>; MOST_VCPUS]);
 
-// SAFETY: each cell is used by one thread at a time: the one that runs this virtual CPU.
+// SAFETY: `vcpu` and `forget_all`, which alone use the cells, have their callers see to it that
+// each is used by one thread at a time.
 unsafe impl Sync for Vcpus {}
 
 static VCPUS: Vcpus = Vcpus([const { UnsafeCell::new(Vcpu::new()) }; MOST_VCPUS]);
 static VCPUS_SEEN: AtomicUsize = AtomicUsize::new(0);
 
-/// What the thread that runs virtual CPU `index` writes; only that thread may ask.
+/// What the thread that runs virtual CPU `index` writes.
+///
+/// # Safety
+/// The calling thread is that one, in a callback of QEMU's, which makes none from another. It holds
+/// nothing else that this has returned.
 #[inline(always)]
-fn vcpu(index: c_uint) -> Option<&'static mut Vcpu> {
+unsafe fn vcpu<'c>(index: c_uint) -> Option<&'c mut Vcpu> {
     let cell = VCPUS.0.get(index as usize)?;
-    // SAFETY: QEMU calls back on the thread that runs this virtual CPU, and no callback calls
-    // another, so this is the only reference.
+    // SAFETY: only the calling thread may ask for this one, and it holds no other reference.
     Some(unsafe { &mut *cell.get() })
 }
 
 /// In a forked child: whatever chunk a thread was writing belongs to the parent.
-pub(crate) fn forget_all() {
+///
+/// # Safety
+/// The calling thread is the only one, and in no callback of QEMU's.
+pub(crate) unsafe fn forget_all() {
     let seen = VCPUS_SEEN.load(Ordering::Relaxed).min(MOST_VCPUS);
     for cell in &VCPUS.0[..seen] {
-        // SAFETY: a forked child has one thread, which is in fork and in no other callback.
+        // SAFETY: nobody else is there to hold a reference.
         let vcpu = unsafe { &mut *cell.get() };
         vcpu.stream.forget();
         *vcpu = Vcpu::new();
@@ -185,31 +201,29 @@ pub(crate) fn forget_all() {
 
 /// A code block runs: `number` is the one it was defined with.
 pub(crate) unsafe extern "C" fn on_execution(index: c_uint, number: *mut c_void) {
-    let code_block = number as usize as u32;
-    execute(index, Event::Execution { code_block }.encode());
-}
-
-/// An execution begins with this word.
-#[inline(always)]
-fn execute(index: c_uint, word: u64) {
-    let Some(vcpu) = vcpu(index) else {
+    // SAFETY: QEMU calls on the thread that runs this virtual CPU, and this asks once.
+    let Some(vcpu) = (unsafe { vcpu(index) }) else {
         return report_too_many();
     };
-    if !vcpu.stream.push(word) {
-        vcpu.execute_without_room(index, word);
-    }
+    vcpu.execute(index, execution(number));
+}
+
+/// The word of an execution: `number` is the one its code block was defined with.
+fn execution(number: *mut c_void) -> u64 {
+    let code_block = number as usize as u32;
+    Event::Execution { code_block }.encode()
 }
 
 /// The code block at the request marker runs.
 pub(crate) unsafe extern "C" fn on_marked_execution(index: c_uint, number: *mut c_void) {
-    let Some(vcpu) = vcpu(index) else {
+    // SAFETY: as in `on_execution`.
+    let Some(vcpu) = (unsafe { vcpu(index) }) else {
         return report_too_many();
     };
     VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
     vcpu.serves = true;
     if vcpu.mark() {
-        // SAFETY: the same callback contract, with the arguments QEMU passed.
-        unsafe { on_execution(index, number) };
+        vcpu.execute(index, execution(number));
     }
 }
 
@@ -220,10 +234,12 @@ pub(crate) unsafe extern "C" fn on_access(
     address: u64,
     template: *mut c_void,
 ) {
-    let Some(vcpu) = vcpu(index) else { return };
+    // SAFETY: as in `on_execution`.
+    let Some(vcpu) = (unsafe { vcpu(index) }) else {
+        return;
+    };
     let Some(shape) = shapes::known(info) else {
-        // SAFETY: the same callback contract, with the arguments QEMU passed.
-        return unsafe { on_unknown_access(index, info, address, template) };
+        return push_unknown_access(vcpu, info, address, template);
     };
     vcpu.push(word::at(template as usize as u64 | shape, address));
 }
@@ -235,7 +251,10 @@ pub(crate) unsafe extern "C" fn on_plain_access(
     address: u64,
     template: *mut c_void,
 ) {
-    let Some(vcpu) = vcpu(index) else { return };
+    // SAFETY: as in `on_execution`.
+    let Some(vcpu) = (unsafe { vcpu(index) }) else {
+        return;
+    };
     vcpu.push(word::at(template as usize as u64, address));
 }
 
@@ -246,18 +265,22 @@ pub(crate) unsafe extern "C" fn on_first_access(
     address: u64,
     template: *mut c_void,
 ) {
-    execute(index, word::at(template as usize as u64, address));
+    // SAFETY: as in `on_execution`.
+    let Some(vcpu) = (unsafe { vcpu(index) }) else {
+        return report_too_many();
+    };
+    vcpu.execute(index, word::at(template as usize as u64, address));
 }
 
 /// The first access of its shape. Apart, so that the others need no room for registers.
 #[cold]
-unsafe extern "C" fn on_unknown_access(
-    index: c_uint,
+#[inline(never)]
+fn push_unknown_access(
+    vcpu: &mut Vcpu,
     info: qemu_plugin_meminfo_t,
     address: u64,
     template: *mut c_void,
 ) {
-    let Some(vcpu) = vcpu(index) else { return };
     let shape = shapes::of(info);
     vcpu.push(word::at(template as usize as u64 | shape, address));
 }
@@ -272,7 +295,8 @@ macro_rules! of_one_kind {
             template: *mut c_void,
         ) {
             if word::is_store(shapes::of(info)) == $is_store {
-                // SAFETY: the same callback contract, with the arguments QEMU passed.
+                // SAFETY: the same callback contract, with the arguments QEMU passed; this one has
+                // not asked for its thread.
                 unsafe { $callback(index, info, address, template) };
             }
         }
@@ -288,8 +312,14 @@ of_one_kind!(on_first_store, true, on_first_access);
 of_one_kind!(on_atomic_access, true, on_access);
 
 /// A system call begins: this thread may sleep in it, or end by it.
-pub(crate) fn enters_system_call(index: c_uint, call: Call) {
-    let Some(vcpu) = vcpu(index) else { return };
+///
+/// # Safety
+/// The calling thread runs virtual CPU `index` and is in a callback of QEMU's.
+pub(crate) unsafe fn enters_system_call(index: c_uint, call: Call) {
+    // SAFETY: as required of the caller, who cannot hold what only this file hands out.
+    let Some(vcpu) = (unsafe { vcpu(index) }) else {
+        return;
+    };
     vcpu.call = call;
     if call.number == libc::SYS_exit {
         vcpu.end_request(true);
@@ -303,15 +333,25 @@ pub(crate) fn enters_system_call(index: c_uint, call: Call) {
 
 /// A system call returns: what this thread does next comes after whatever it was waiting for. The
 /// call as it was made.
-pub(crate) fn leaves_system_call(index: c_uint) -> Option<Call> {
-    let vcpu = vcpu(index)?;
+///
+/// # Safety
+/// As of [`enters_system_call`].
+pub(crate) unsafe fn leaves_system_call(index: c_uint) -> Option<Call> {
+    // SAFETY: as in `enters_system_call`.
+    let vcpu = unsafe { vcpu(index) }?;
     vcpu.stream.stamp(&plugin().memory);
     Some(vcpu.call)
 }
 
 /// The thread has read from a connection; with that a request may begin.
-pub(crate) fn has_read(index: c_uint, connection: u64, begins: bool) {
-    let Some(vcpu) = vcpu(index) else { return };
+///
+/// # Safety
+/// As of [`enters_system_call`].
+pub(crate) unsafe fn has_read(index: c_uint, connection: u64, begins: bool) {
+    // SAFETY: as in `enters_system_call`.
+    let Some(vcpu) = (unsafe { vcpu(index) }) else {
+        return;
+    };
     VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
     vcpu.connection = connection;
     if begins {
