@@ -234,6 +234,7 @@ fn create_trace(arguments: &Arguments, tools: &tools::Tools) -> Result<Writer, F
         request_at: arguments.request_at.clone(),
         qemu_version: tools.qemu.version.clone(),
         architecture: "x86_64".into(),
+        has_address_spaces: false,
     };
     let options = WriterOptions {
         compression_level: arguments.level,

@@ -22,6 +22,7 @@ fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
         request_at: "parse".into(),
         qemu_version: "7.2.0".into(),
         architecture: "x86_64".into(),
+        has_address_spaces: true,
     };
     let options = WriterOptions {
         compression_level: 3,

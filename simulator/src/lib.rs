@@ -71,6 +71,7 @@
 //!         let function = call % 2;
 //!         replayer.execute(&Execution {
 //!             thread: 0,
+//!             stamp: 0,
 //!             request: None,
 //!             number: call.into(),
 //!             code_block: function,

@@ -15,10 +15,11 @@
 const magic :UInt64 = 0xe50a5017ce0c0c1d;
 # In every entry, whatever the version.
 
-const version :UInt16 = 3;
+const version :UInt16 = 4;
 # The version that this schema describes. A reader refuses a larger one. Version 1 had no repeats in
 # its blocks; version 2 no numbers and connections of requests, no notes, and nothing of a thread
-# after a mark that began no request. Both are otherwise the same.
+# after a mark that began no request; version 3 no address spaces: it says nothing of which memory
+# processes share. All are otherwise the same.
 
 struct Entry {
   sequence @0 :UInt32;
@@ -41,9 +42,12 @@ struct Entry {
     block @9 :Block;
     end @10 :End;               # the last entry; a recording that was cut off has none
     note @11 :Note;
+    sharedObject @12 :SharedObject;
+    mappings @13 :Mappings;
   }
-  # Modules, functions, code blocks, shapes and threads are numbered from 0 in the order in which
-  # they stand in the file, each kind by itself, and stand before the first entry that names them.
+  # Modules, functions, code blocks, shapes, threads and shared objects are numbered from 0 in the
+  # order in which they stand in the file, each kind by itself, and stand before the first entry that
+  # names them.
 }
 
 struct Column {
@@ -60,6 +64,10 @@ struct Header {
   requestAt @3 :Text;           # where a request begins, as given to the recorder
   qemuVersion @4 :Text;
   architecture @5 :Text;        # x86_64
+  hasAddressSpaces @6 :Bool;
+  # Each process has an address space of its own: equal addresses of two processes are different
+  # memory, but where mappings say that both have the same bytes of one shared object. Where this is
+  # false, equal addresses are the same memory, whatever process uses them.
 }
 
 struct Module {
@@ -162,6 +170,28 @@ struct Block {
   requestConnections @23 :List(UInt64);
   # Empty, or for each of `requests` the connection that it came over, numbered from 1 as they were
   # accepted; 0 where that is not known, or no request begins.
+}
+
+struct SharedObject {
+  # Memory that several processes can have: the pages of a file, or of a segment without a name.
+  name @0 :Text;                # for people: the path, as far as the system knows one
+}
+
+struct Mappings {
+  # What a process has at some of its addresses. Where nothing is said of an address, the memory
+  # there is the process's own.
+  processId @0 :UInt32;
+  all @1 :List(Mapping);
+}
+
+struct Mapping {
+  # Holds from the runs with this stamp on, until a later one says otherwise; of mappings with equal
+  # stamps the later in the file holds.
+  since @0 :UInt64;
+  start @1 :UInt64;             # addresses start .. end, below 2^47, both multiples of 4096
+  end @2 :UInt64;
+  object @3 :UInt32;            # 1 + the shared object's number; 0 for memory of the process's own
+  offset @4 :UInt64;            # place of `start` in the object, a multiple of 4096 below 2^47
 }
 
 struct Note {

@@ -52,7 +52,8 @@ impl Calls {
         let blocks: Vec<Extent> = trace.code_blocks().iter().map(Extent::of).collect();
         let mut threads: Vec<Thread> = Vec::new();
         threads.resize_with(trace.threads().len(), Thread::default);
-        let mut executions = trace.executions();
+        // A stack grows through virtual addresses.
+        let mut executions = trace.executions().with_virtual_addresses();
         while let Some(execution) = executions.next()? {
             let thread = &mut threads[execution.thread as usize];
             thread.execute(&execution, &blocks, functions);

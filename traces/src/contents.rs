@@ -2,6 +2,7 @@
 //!
 //! `open` and `check` both read through this, so they agree on what a trace must hold.
 
+use crate::address_space::{MAX_OBJECTS, Mapping};
 use crate::block::{Block, Decoder, Outline};
 use crate::definition::{read_code_blocks, read_functions, read_shapes};
 use crate::entry::{self, VERSION};
@@ -12,7 +13,9 @@ use crate::rule::{Rule, Violation};
 use crate::shape::Templates;
 use crate::trace::Thread;
 use crate::trace_capnp::entry as schema;
-use crate::trace_capnp::{block, code_blocks, end, functions, header, module, shapes};
+use crate::trace_capnp::{
+    block, code_blocks, end, functions, header, mappings, module, shapes, shared_object,
+};
 
 /// A block's place in the file, and what must be known to begin reading there.
 #[derive(Clone, Copy)]
@@ -94,6 +97,10 @@ pub struct Contents {
     pub streams: Vec<ThreadContents>,
     /// What the user noted, in the order of the file.
     pub notes: Vec<Note>,
+    /// Names of shared objects by number.
+    pub shared_objects: Vec<String>,
+    /// What processes have at their addresses, in the order of the file.
+    pub mappings: Vec<Mapping>,
     /// Why the recording ended, once that has come.
     pub end: Option<EndReason>,
     /// Executions in all blocks.
@@ -120,6 +127,8 @@ impl Contents {
             threads: Vec::new(),
             streams: Vec::new(),
             notes: Vec::new(),
+            shared_objects: Vec::new(),
+            mappings: Vec::new(),
             end: None,
             executions: 0,
             data_accesses: 0,
@@ -172,6 +181,8 @@ impl Contents {
                     text: note.get_text()?.to_string()?,
                 });
             }
+            schema::SharedObject(object) => self.take_shared_object(object?)?,
+            schema::Mappings(mappings) => self.take_mappings(mappings?)?,
             schema::End(end) => self.take_end(end?)?,
         }
         Ok(())
@@ -221,6 +232,7 @@ impl Contents {
             request_at: header.get_request_at()?.to_string()?,
             qemu_version: header.get_qemu_version()?.to_string()?,
             architecture: header.get_architecture()?.to_string()?,
+            has_address_spaces: header.get_has_address_spaces(),
         });
         Ok(())
     }
@@ -277,6 +289,32 @@ impl Contents {
             let pushed = templates.push((number, block), entry, accesses);
             pushed.map_err(|detail| Rule::Shapes.broken(detail))
         })
+    }
+
+    fn take_shared_object(&mut self, object: shared_object::Reader<'_>) -> Result<(), Violation> {
+        if self.shared_objects.len() == MAX_OBJECTS as usize {
+            return Err(Rule::Mappings.broken(format!("more than {MAX_OBJECTS} shared objects")));
+        }
+        self.shared_objects.push(object.get_name()?.to_string()?);
+        Ok(())
+    }
+
+    fn take_mappings(&mut self, entry: mappings::Reader<'_>) -> Result<(), Violation> {
+        let process_id = entry.get_process_id();
+        for mapping in entry.get_all()? {
+            let mapping = Mapping {
+                process_id,
+                since: mapping.get_since(),
+                start: mapping.get_start(),
+                end: mapping.get_end(),
+                object: mapping.get_object().checked_sub(1),
+                offset: mapping.get_offset(),
+            };
+            let checked = mapping.check(self.shared_objects.len() as u32);
+            checked.map_err(|detail| Rule::Mappings.broken(detail))?;
+            self.mappings.push(mapping);
+        }
+        Ok(())
     }
 
     fn take_block(

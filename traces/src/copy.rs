@@ -1,6 +1,7 @@
 //! Copies a trace, or some of its requests, into a new one: for samples that must be small, and for
 //! trying other ways to write the same executions.
 
+use crate::address_space::Mapping;
 use crate::execution::Kind;
 use crate::program::CodeBlock;
 use crate::recording::{EndReason, Summary, WriterOptions};
@@ -20,32 +21,29 @@ pub fn copy(
     options: &WriterOptions,
 ) -> Result<Summary, Error> {
     let mut writer = Writer::create(path, trace.header(), options)?;
-    for module in trace.modules() {
-        writer.module(module)?;
-    }
-    for function in trace.functions() {
-        writer.function(function)?;
-    }
-    for (block, &entered) in trace.code_blocks().iter().zip(trace.entered_functions()) {
-        writer.code_block(block, entered)?;
-    }
-    for thread in trace.threads() {
-        writer.thread(thread.process_id, thread.os_thread_id)?;
-    }
-    for note in trace.notes() {
-        writer.note(note.requests, &note.text)?;
-    }
-    let mut executions = match requests {
+    define(trace, &mut writer)?;
+    let executions = match requests {
         Some(requests) => trace.executions_of(requests),
         None => trace.executions(),
     };
+    let mut executions = executions.with_virtual_addresses();
+    // Of equal stamps the later holds, so the order of the trace stays.
+    let mut mappings = trace.mappings().to_vec();
+    mappings.sort_by_key(|mapping| mapping.since);
+    let mut mappings = mappings.into_iter().peekable();
     let mut stamp = 0;
     let mut latest_thread = None;
     let mut serving: Vec<Option<u32>> = vec![None; trace.threads().len()];
     while let Some(execution) = executions.next()? {
         let thread = execution.thread;
-        if latest_thread.replace(thread) != Some(thread) {
+        let begun = |mapping: &Mapping| mapping.since <= execution.stamp;
+        let same_thread = latest_thread.replace(thread) == Some(thread);
+        if !same_thread || mappings.peek().is_some_and(begun) {
             stamp += 1;
+            while let Some(mapping) = mappings.next_if(begun) {
+                let since = if mapping.since == 0 { 0 } else { stamp };
+                writer.mappings(&[Mapping { since, ..mapping }])?;
+            }
             writer.stamp(thread, stamp)?;
         }
         let before = std::mem::replace(&mut serving[thread as usize], execution.request);
@@ -86,6 +84,29 @@ pub fn copy(
         Ending::Finished(reason) => reason.clone(),
         Ending::Cut { .. } => EndReason::Failed("copied from a recording that was cut off".into()),
     })
+}
+
+/// Writes what executions refer to.
+fn define(trace: &Trace, writer: &mut Writer) -> Result<(), Error> {
+    for module in trace.modules() {
+        writer.module(module)?;
+    }
+    for function in trace.functions() {
+        writer.function(function)?;
+    }
+    for (block, &entered) in trace.code_blocks().iter().zip(trace.entered_functions()) {
+        writer.code_block(block, entered)?;
+    }
+    for thread in trace.threads() {
+        writer.thread(thread.process_id, thread.os_thread_id)?;
+    }
+    for note in trace.notes() {
+        writer.note(note.requests, &note.text)?;
+    }
+    for name in trace.shared_objects() {
+        writer.shared_object(name)?;
+    }
+    Ok(())
 }
 
 /// Place of the instruction at `pc` in its block.

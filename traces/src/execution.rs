@@ -16,9 +16,11 @@ pub enum Kind {
 /// `pc`. It may span two lines (a replay then counts it on both); a fetch never does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// Guest virtual address of the first byte.
+    /// Guest virtual address of the first byte; in a trace that tells the memories of several
+    /// processes apart, located: with the number of its memory in the bits from 47 on
+    /// ([`Trace::owner`](crate::Trace::owner)), so that equal addresses are the same byte.
     pub address: u64,
-    /// Guest virtual address of the instruction; for a fetch, equal to `address`.
+    /// Guest virtual address of the instruction; for a fetch, that of the bytes fetched.
     pub pc: u64,
     /// Number of bytes, at least 1.
     pub size_bytes: u16,
@@ -44,6 +46,8 @@ pub const LINE_SHIFT: u32 = 6;
 pub struct Execution<'a> {
     /// Index of the thread, dense from 0 in order of first appearance in the trace.
     pub thread: u32,
+    /// Stamp of the run that it belongs to.
+    pub stamp: u64,
     /// Index into the trace's requests: the request this thread is serving, if any.
     pub request: Option<u32>,
     /// How many executions the thread made before this one, chosen for replay or not.

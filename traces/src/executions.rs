@@ -4,6 +4,7 @@
 //! always that with the smallest stamp, so no more than a block a thread is in memory.
 
 use crate::Error;
+use crate::address_space::Locator;
 use crate::block::{Block, Decoder, Outline};
 use crate::cursor::{Cursor, Played};
 use crate::execution::Execution;
@@ -17,6 +18,7 @@ use std::collections::BinaryHeap;
 pub struct Executions<'t> {
     trace: &'t Trace,
     wanted: Wanted,
+    locator: Option<Locator<'t>>,
     decoder: Option<Decoder>,
     /// The block that was decoded last.
     block: Block,
@@ -24,6 +26,8 @@ pub struct Executions<'t> {
     /// Threads that have a run to play, by its stamp and then by number.
     waiting: BinaryHeap<Reverse<(u64, u32)>>,
     current: usize,
+    /// That of the current run.
+    stamp: u64,
     left_in_run: u32,
     played: Played,
     next_played: usize,
@@ -37,11 +41,13 @@ impl<'t> Executions<'t> {
         let mut executions = Executions {
             trace,
             wanted,
+            locator: trace.address_spaces.locator(),
             decoder: None,
             block: Block::default(),
             cursors: Vec::new(),
             waiting: BinaryHeap::new(),
             current: 0,
+            stamp: 0,
             left_in_run: 0,
             played: Played::new(&trace.contents.templates),
             next_played: 0,
@@ -53,6 +59,14 @@ impl<'t> Executions<'t> {
             executions.queue_block(thread);
         }
         executions
+    }
+
+    /// The same executions with addresses as their processes used them: equal ones may be of
+    /// different memory.
+    #[must_use]
+    pub fn with_virtual_addresses(mut self) -> Executions<'t> {
+        self.locator = None;
+        self
     }
 
     /// The next execution; `None` after the last.
@@ -75,6 +89,7 @@ impl<'t> Executions<'t> {
         self.next_access = accesses.end;
         Ok(Some(Execution {
             thread: self.current as u32,
+            stamp: self.stamp,
             request: self.cursors[self.current].request,
             number,
             code_block: played.code_block,
@@ -106,6 +121,12 @@ impl<'t> Executions<'t> {
         if !self.wanted.has(cursor.request) {
             self.played.executions.clear();
         }
+        if let Some(locator) = &mut self.locator {
+            let played = self.played.executions.last().map_or(0, |last| last.end);
+            for access in &mut self.played.accesses[..played as usize] {
+                access.address = locator.locate(access.address);
+            }
+        }
         Ok(true)
     }
 
@@ -134,7 +155,11 @@ impl<'t> Executions<'t> {
             self.load(self.current)?;
         }
         let cursor = &self.cursors[self.current];
-        self.left_in_run = cursor.order.runs[cursor.run].executions;
+        let run = cursor.order.runs[cursor.run];
+        (self.stamp, self.left_in_run) = (run.stamp, run.executions);
+        if let Some(locator) = &mut self.locator {
+            locator.begin_run(thread, run.stamp);
+        }
         Ok(true)
     }
 

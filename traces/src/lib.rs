@@ -39,6 +39,7 @@
 //! ```
 
 mod address;
+mod address_space;
 mod batch;
 mod block;
 mod bounds;
@@ -81,6 +82,7 @@ mod trace_capnp;
 mod wanted;
 mod writer;
 
+pub use address_space::{MAX_OBJECTS, Mapping, Owner};
 pub use calls::{Call, Calls};
 pub use check::{Finding, Intact, Report, check};
 pub use copy::copy;

@@ -4,6 +4,7 @@
 //! each other, and a replay that has put their runs into order needs no decoding in that order.
 
 use crate::Error;
+use crate::address_space::Locator;
 use crate::batch::{Batch, Whence};
 use crate::block::{Block, Decoder};
 use crate::calls::Calls;
@@ -40,6 +41,7 @@ pub struct Player<'t> {
     decoder: Decoder,
     block: Block,
     batch: Batch,
+    locator: Option<Locator<'t>>,
 }
 
 impl<'t> Player<'t> {
@@ -62,6 +64,7 @@ impl<'t> Player<'t> {
             decoder: trace.decoder()?,
             block: Block::default(),
             batch: Batch::new(&trace.contents.templates, None),
+            locator: trace.address_spaces.locator(),
         })
     }
 
@@ -115,6 +118,9 @@ impl<'t> Player<'t> {
         let mut told = false;
         for run in &self.block.outline.runs {
             run_end += run.executions;
+            if let Some(locator) = &mut self.locator {
+                locator.begin_run(block.thread, run.stamp);
+            }
             told &= !self.trace.switches.has(block.thread, run.stamp);
             while execution < run_end {
                 if marks.next_if_eq(&execution).is_some() {
@@ -137,7 +143,7 @@ impl<'t> Player<'t> {
                             number,
                             returned,
                         };
-                        batch.hand_out(whence, listener);
+                        batch.hand_out(whence, self.locator.as_mut(), listener);
                     }
                 }
             }

@@ -16,6 +16,9 @@ pub struct Header {
     pub qemu_version: String,
     /// Architecture of the recorded program: `x86_64`.
     pub architecture: String,
+    /// Each process has an address space of its own, and the trace says what they share. Otherwise
+    /// equal addresses are the same memory, whatever process uses them.
+    pub has_address_spaces: bool,
 }
 
 /// How a trace is written.

@@ -13,6 +13,8 @@ pub enum Rule {
     References,
     /// Modules, functions and code blocks are well-formed.
     Program,
+    /// Mappings are of whole pages, and of objects that are defined.
+    Mappings,
     /// Shapes fit their code blocks.
     Shapes,
     /// Runs add up and their stamps ascend.
@@ -31,12 +33,13 @@ pub enum Rule {
 
 impl Rule {
     /// All rules, in the order in which they are reported.
-    pub const ALL: [Rule; 12] = [
+    pub const ALL: [Rule; 13] = [
         Rule::Entries,
         Rule::Header,
         Rule::Columns,
         Rule::References,
         Rule::Program,
+        Rule::Mappings,
         Rule::Shapes,
         Rule::Runs,
         Rule::Order,
@@ -54,6 +57,7 @@ impl Rule {
             Rule::Columns => "columns",
             Rule::References => "references",
             Rule::Program => "program",
+            Rule::Mappings => "mappings",
             Rule::Shapes => "shapes",
             Rule::Runs => "runs",
             Rule::Order => "order",
@@ -72,6 +76,7 @@ impl Rule {
             Rule::Columns => "every column decompresses to exactly the values it promises",
             Rule::References => "whatever an entry names by number is defined before it",
             Rule::Program => "modules have a range, code blocks 1 to 512 adjacent instructions",
+            Rule::Mappings => "mappings are of whole pages, and of shared objects defined before",
             Rule::Shapes => "the data accesses of a shape are in the program order of its block",
             Rule::Runs => "the runs of a thread ascend by stamp and add up to its executions",
             Rule::Order => {

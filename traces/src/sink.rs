@@ -4,6 +4,7 @@
 //! file's bytes do not depend on how the two threads take turns.
 
 use crate::Error;
+use crate::address_space::Mapping;
 use crate::block::Encoder;
 use crate::definition::{self, EnteredBlock, WrittenShape};
 use crate::entry::{Message, message, seal};
@@ -31,6 +32,9 @@ pub enum Part {
     },
     Block(Stretch),
     Note(Note),
+    SharedObject(String),
+    /// Of one process.
+    Mappings(Vec<Mapping>),
     End {
         reason: EndReason,
         executions: u64,
@@ -191,6 +195,8 @@ impl Output {
             } => thread_message(process_id, os_thread_id),
             Part::Block(stretch) => return self.write_stretch(stretch),
             Part::Note(note) => note_message(&note),
+            Part::SharedObject(name) => shared_object_message(&name),
+            Part::Mappings(mappings) => mappings_message(&mappings),
             Part::End {
                 reason,
                 executions,
@@ -244,6 +250,7 @@ fn header_message(header: &Header) -> Message {
     written.set_request_at(&header.request_at);
     written.set_qemu_version(&header.qemu_version);
     written.set_architecture(&header.architecture);
+    written.set_has_address_spaces(header.has_address_spaces);
     let mut command = written.init_command(header.command.len() as u32);
     for (place, argument) in header.command.iter().enumerate() {
         command.set(place as u32, argument);
@@ -275,6 +282,29 @@ fn note_message(note: &Note) -> Message {
     let mut written = message.init_root::<entry::Builder<'_>>().init_note();
     written.set_requests(note.requests);
     written.set_text(&note.text);
+    message
+}
+
+fn shared_object_message(name: &str) -> Message {
+    let mut message = message(name.len());
+    let root = message.init_root::<entry::Builder<'_>>();
+    root.init_shared_object().set_name(name);
+    message
+}
+
+fn mappings_message(mappings: &[Mapping]) -> Message {
+    let mut message = message(size_of_val(mappings));
+    let mut written = message.init_root::<entry::Builder<'_>>().init_mappings();
+    written.set_process_id(mappings.first().map_or(0, |mapping| mapping.process_id));
+    let mut all = written.init_all(mappings.len() as u32);
+    for (place, mapping) in mappings.iter().enumerate() {
+        let mut written = all.reborrow().get(place as u32);
+        written.set_since(mapping.since);
+        written.set_start(mapping.start);
+        written.set_end(mapping.end);
+        written.set_object(mapping.object.map_or(0, |object| object + 1));
+        written.set_offset(mapping.offset);
+    }
     message
 }
 

@@ -14,9 +14,19 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// From the ascending stamps of each thread's runs, which are used up.
-    pub fn new(stamps: Vec<Vec<u64>>) -> Switches {
+    /// From the ascending stamps of each thread's runs, which are used up. `changes` are stamps from
+    /// which on other memory is at some addresses of a thread: the run that comes next is told apart
+    /// from what the thread did before.
+    pub fn new<C: Iterator<Item = u64>>(
+        stamps: Vec<Vec<u64>>,
+        changes: impl Fn(usize) -> C,
+    ) -> Switches {
         let mut by_thread = vec![Vec::new(); stamps.len()];
+        for (thread, own) in by_thread.iter_mut().enumerate() {
+            let stamps = &stamps[thread];
+            let next = |change| stamps.get(stamps.partition_point(|&stamp| stamp < change));
+            own.extend(changes(thread).filter_map(next));
+        }
         let mut runs: Vec<_> = stamps.into_iter().map(Vec::into_iter).collect();
         let mut waiting = BinaryHeap::new();
         for (thread, runs) in runs.iter_mut().enumerate() {
@@ -30,6 +40,7 @@ impl Switches {
             last = Some(thread);
             waiting.extend(runs[thread].next().map(|stamp| Reverse((stamp, thread))));
         }
+        by_thread.iter_mut().for_each(|own| own.sort_unstable());
         Switches { by_thread }
     }
 
@@ -46,12 +57,21 @@ mod tests {
 
     #[test]
     fn only_the_first_of_a_threads_runs_in_a_row_is_a_switch() {
-        let switches = Switches::new(vec![vec![1, 2, 5, 5, 9], vec![3, 9, 10], vec![]]);
+        let stamps = vec![vec![1, 2, 5, 5, 9], vec![3, 9, 10], vec![]];
+        let switches = Switches::new(stamps, |_| std::iter::empty());
         let of = |thread| {
             (0..12)
                 .filter(|&at| switches.has(thread, at))
                 .collect::<Vec<u64>>()
         };
         assert_eq!([of(0), of(1), of(2)], [vec![1, 5], vec![3, 9], vec![]]);
+    }
+
+    #[test]
+    fn the_first_run_after_a_change_of_memory_is_a_switch() {
+        let changes = |thread: usize| [4, 6, 10].into_iter().filter(move |_| thread == 0);
+        let switches = Switches::new(vec![vec![1, 2, 5, 7, 9], vec![20]], changes);
+        let all = (0..12).filter(|&at| switches.has(0, at));
+        assert_eq!(all.collect::<Vec<u64>>(), [1, 5, 7]);
     }
 }

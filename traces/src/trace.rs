@@ -4,6 +4,7 @@
 //! the blocks that a replay comes to are in memory, so a trace may be larger than that.
 
 use crate::Error;
+use crate::address_space::{AddressSpaces, Mapping, Owner};
 use crate::block::{Block, Decoder};
 use crate::contents::{Contents, Place};
 use crate::executions::Executions;
@@ -47,6 +48,7 @@ pub struct Trace {
     pub(crate) contents: Contents,
     pub(crate) requests: Requests,
     pub(crate) switches: Switches,
+    pub(crate) address_spaces: AddressSpaces,
     header: Header,
     ending: Ending,
 }
@@ -89,15 +91,21 @@ impl Trace {
             .map(|stream| &stream.marks[..])
             .collect();
         let requests = Requests::new(&marks);
+        let address_spaces = match header.has_address_spaces {
+            true => AddressSpaces::new(&contents.threads, &contents.mappings),
+            false => AddressSpaces::default(),
+        };
         let streams = contents.streams.iter_mut();
         let stamps = streams.map(|stream| std::mem::take(&mut stream.run_stamps));
-        let switches = Switches::new(stamps.collect());
+        let changes = |thread| address_spaces.changes_of(thread);
+        let switches = Switches::new(stamps.collect(), changes);
         Ok(Trace {
             path,
             map,
             contents,
             requests,
             switches,
+            address_spaces,
             header,
             ending,
         })
@@ -141,6 +149,36 @@ impl Trace {
     /// What the user noted while recording, in that order.
     pub fn notes(&self) -> &[Note] {
         &self.contents.notes
+    }
+
+    /// The names of what processes share, by index.
+    pub fn shared_objects(&self) -> &[String] {
+        &self.contents.shared_objects
+    }
+
+    /// What processes have at some of their addresses, where that is not memory of their own.
+    pub fn mappings(&self) -> &[Mapping] {
+        &self.contents.mappings
+    }
+
+    /// Number of processes that threads belong to.
+    pub fn process_count(&self) -> usize {
+        let threads = self.threads().iter();
+        let mut processes: Vec<u32> = threads.map(|thread| thread.process_id).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        processes.len()
+    }
+
+    /// Whether the trace is of several processes and says nothing of what they share: a replay takes
+    /// equal addresses for the same memory, which they need not be.
+    pub fn lacks_address_spaces(&self) -> bool {
+        !self.header.has_address_spaces && self.process_count() > 1
+    }
+
+    /// Whose memory an address of an [`Access`](crate::Access) is of, and the virtual address there.
+    pub fn owner(&self, address: u64) -> (Owner, u64) {
+        self.address_spaces.owner(address)
     }
 
     /// How the trace ends.

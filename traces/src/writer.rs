@@ -4,6 +4,7 @@
 //! what has been written is readable, whatever happens to the recording.
 
 mod accesses;
+mod address_spaces;
 mod definitions;
 mod marks;
 
@@ -28,6 +29,7 @@ pub struct Writer {
     sink: Sink,
     executions_per_block: usize,
     modules: u32,
+    objects: u32,
     functions: u32,
     /// By code block, its number of instructions.
     instructions: Vec<u16>,
@@ -82,6 +84,7 @@ impl Writer {
             sink,
             executions_per_block: options.executions_per_block.clamp(1, MAX_EXECUTIONS),
             modules: 0,
+            objects: 0,
             functions: 0,
             instructions: Vec::new(),
             fetches: Vec::new(),

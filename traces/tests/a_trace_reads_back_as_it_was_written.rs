@@ -13,6 +13,7 @@ fn header() -> Header {
         request_at: "dispatch_command".into(),
         qemu_version: "7.2.9".into(),
         architecture: "x86_64".into(),
+        has_address_spaces: true,
     }
 }
 

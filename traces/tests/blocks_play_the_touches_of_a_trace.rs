@@ -5,7 +5,7 @@ mod streams;
 
 use corehop_traces::{Calls, Kind, Listener, Played, Player, Touch, Trace};
 use proptest::prelude::*;
-use streams::{THREADS, code_blocks, fit, steps, write};
+use streams::{THREADS, code_blocks, fit, mappings, steps, write_processes};
 
 /// What a listener is told in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,6 +158,7 @@ proptest! {
     fn the_runs_of_all_blocks_in_order_are_the_executions_of_the_trace(
         blocks in code_blocks(),
         mut steps in steps(),
+        mappings in mappings(),
         executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec(0u32..10, 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
@@ -165,7 +166,7 @@ proptest! {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write(&path, &blocks, &steps, executions_per_block);
+        write_processes(&path, &blocks, &steps, executions_per_block, &mappings);
         let trace = Trace::open(&path).unwrap();
         for follow in [false, true] {
             compare(&trace, None, &breaks, follow)?;

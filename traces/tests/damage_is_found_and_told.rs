@@ -18,6 +18,7 @@ fn small() -> (TempDir, PathBuf, Vec<u8>) {
         request_at: "serve".into(),
         qemu_version: "7.2.0".into(),
         architecture: "x86_64".into(),
+        has_address_spaces: true,
     };
     let options = WriterOptions {
         compression_level: 3,
@@ -230,18 +231,18 @@ fn a_trace_of_version_1_which_has_no_repeats_is_read() {
 #[test]
 fn a_newer_trace_names_both_versions() {
     let (_folder, path, mut bytes) = small();
-    set_version(&mut bytes, 4);
+    set_version(&mut bytes, 5);
     put(&path, &bytes);
     let error = Trace::open(&path).err().unwrap().to_string();
     assert!(
-        error.contains("newer corehop (trace format 4, this one reads up to 3)"),
+        error.contains("newer corehop (trace format 5, this one reads up to 4)"),
         "{error}"
     );
     assert!(matches!(
         check(&path),
         Err(Error::Newer {
-            version: 4,
-            supported: 3,
+            version: 5,
+            supported: 4,
             ..
         })
     ));

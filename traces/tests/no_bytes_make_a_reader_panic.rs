@@ -21,6 +21,7 @@ fn original(compression_level: i32) -> Vec<u8> {
         request_at: "serve".into(),
         qemu_version: "7.2.0".into(),
         architecture: "x86_64".into(),
+        has_address_spaces: true,
     };
     let options = WriterOptions {
         compression_level,

@@ -3,9 +3,12 @@
 
 mod streams;
 
-use corehop_traces::{Access, CodeBlock, Kind, Trace};
+use corehop_traces::{Access, CodeBlock, Kind, MAX_OBJECTS, Mapping, Trace};
 use proptest::prelude::*;
-use streams::{Data, Step, THREADS, code_blocks, entered, fit, steps, write};
+use streams::{
+    Data, Step, THREADS, code_blocks, entered, fit, mappings, process_of, steps, write,
+    write_processes,
+};
 
 /// An execution as it should be seen: stamp of its run, thread, request, code block, accesses.
 type Seen = (u64, u32, Option<u32>, u32, Vec<Access>);
@@ -85,24 +88,66 @@ fn expected(blocks: &[CodeBlock], steps: &[Step]) -> Vec<Seen> {
     seen.into_iter().map(in_replay).collect()
 }
 
+/// An address with the number of its memory above bit 46: that of the process, or one after all
+/// processes' for a shared object, which keeps the addresses that it had in its first mapping.
+fn located(mappings: &[Mapping], stamp: u64, thread: u32, address: u64) -> u64 {
+    if address >= 1 << 47 {
+        return address;
+    }
+    let process = process_of(thread);
+    let holds = |mapping: &&Mapping| {
+        let there = mapping.start <= address && address < mapping.end;
+        mapping.process_id == process && mapping.since <= stamp && there
+    };
+    // Of those with the same stamp, `max_by_key` takes the last.
+    let mapping = mappings
+        .iter()
+        .filter(holds)
+        .max_by_key(|mapping| mapping.since);
+    let Some((mapping, object)) = mapping.and_then(|own| Some((own, own.object?))) else {
+        // Those are numbered as their threads come.
+        return u64::from(process - 1) << 47 | address;
+    };
+    let same = |other: &&Mapping| other.object == Some(object);
+    // `min_by_key` takes the first.
+    let first = mappings.iter().filter(same);
+    let first = first.min_by_key(|mapping| mapping.since).unwrap();
+    let place = address - mapping.start + mapping.offset;
+    let place = (place + first.start).wrapping_sub(first.offset) % (1 << 47);
+    u64::from(MAX_OBJECTS + object) << 47 | place
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn random_streams_read_back_equal(
         blocks in code_blocks(),
         mut steps in steps(),
+        mappings in mappings(),
         executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec(0u32..10, 0..3),
     ) {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write(&path, &blocks, &steps, executions_per_block);
+        write_processes(&path, &blocks, &steps, executions_per_block, &mappings);
         let trace = Trace::open(&path).unwrap();
-        let expected = expected(&blocks, &steps);
+        let mut expected = expected(&blocks, &steps);
+        let mut plain = trace.executions().with_virtual_addresses();
+        for (.., accesses) in &expected {
+            prop_assert_eq!(plain.next().unwrap().unwrap().accesses, accesses);
+        }
+        if trace.process_count() > 1 {
+            for (stamp, thread, _, _, accesses) in &mut expected {
+                for access in accesses {
+                    access.address = located(&mappings, *stamp, *thread, access.address);
+                }
+            }
+        }
         let mut executions = trace.executions();
-        for (_, thread, request, code_block, accesses) in &expected {
+        for (stamp, thread, request, code_block, accesses) in &expected {
             let seen = executions.next().unwrap().unwrap();
+            prop_assert_eq!(seen.stamp, *stamp);
             prop_assert_eq!(
                 (seen.thread, seen.request, seen.code_block), (*thread, *request, *code_block)
             );

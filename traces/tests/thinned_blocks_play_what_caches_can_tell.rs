@@ -5,7 +5,7 @@ mod streams;
 
 use corehop_traces::{Calls, Kind, Listener, Played, Player, Touch, Trace};
 use proptest::prelude::*;
-use streams::{code_blocks, fit, steps, write};
+use streams::{code_blocks, fit, mappings, steps, write_processes};
 
 /// What was played without interruption: from when on, what of it was told, and the touches.
 #[derive(Debug, Default)]
@@ -127,6 +127,7 @@ proptest! {
     fn what_is_left_out_follows_from_what_is_told(
         blocks in code_blocks(),
         mut steps in steps(),
+        mappings in mappings(),
         executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec(0u32..10, 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
@@ -135,7 +136,7 @@ proptest! {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write(&path, &blocks, &steps, executions_per_block);
+        write_processes(&path, &blocks, &steps, executions_per_block, &mappings);
         let trace = Trace::open(&path).unwrap();
         let calls = Calls::of(&trace, &breaks).unwrap();
         for calls in [None, Some(&calls)] {

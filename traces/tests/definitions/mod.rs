@@ -17,6 +17,7 @@ pub fn begin(
         request_at: request_at.into(),
         qemu_version: "7.2".into(),
         architecture: "x86_64".into(),
+        has_address_spaces: true,
     };
     let mut writer = Writer::create(path, &header, options)?;
     let module = writer.module(&Module {

@@ -2,7 +2,9 @@
 //!
 //! Tests of different ways to read a trace share them, so that each way meets the same oddities.
 
-use corehop_traces::{CodeBlock, EndReason, Function, Header, Kind, Module, Writer, WriterOptions};
+use corehop_traces::{
+    CodeBlock, EndReason, Function, Header, Kind, Mapping, Module, Writer, WriterOptions,
+};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -100,6 +102,38 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
+/// The process of a thread, where there are several: the last thread has one of its own.
+#[allow(dead_code)] // As `write`.
+pub fn process_of(thread: u32) -> u32 {
+    1 + u32::from(thread as usize == THREADS - 1)
+}
+
+/// What two processes have at some of the addresses that the threads use; nothing, as often as not.
+#[allow(dead_code)] // As `write`.
+pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
+    let page = prop_oneof![0u64..8, 0x7_fff0u64..0x7_fff2, 0..1u64 << 35];
+    let mapping = (
+        1..3u32,
+        0u64..150,
+        page,
+        1u64..4,
+        prop::option::of(0..OBJECTS),
+        0u64..4,
+    );
+    let mapping = mapping.prop_map(|(process_id, since, page, pages, object, offset)| Mapping {
+        process_id,
+        since,
+        start: page << 12,
+        end: (page + pages).min(1 << 35) << 12,
+        object,
+        offset: offset << 12,
+    });
+    prop_oneof![Just(Vec::new()), prop::collection::vec(mapping, 1..12)]
+}
+
+/// How many shared objects there are where there are mappings.
+const OBJECTS: u32 = 3;
+
 /// Makes the steps fit their blocks: places in range and in order.
 pub fn fit(steps: &mut [Step], blocks: &[CodeBlock]) {
     for step in steps {
@@ -150,16 +184,43 @@ fn define(writer: &mut Writer, blocks: &[CodeBlock]) -> Vec<u32> {
 }
 
 /// Writes what the steps do, each at the time that is its place among them.
+#[allow(dead_code)] // Not every test that shares this needs it.
 pub fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_block: usize) {
+    write_processes(path, blocks, steps, executions_per_block, &[]);
+}
+
+/// The same of two processes that have these mappings; of one, if there are none.
+pub fn write_processes(
+    path: &Path,
+    blocks: &[CodeBlock],
+    steps: &[Step],
+    executions_per_block: usize,
+    mappings: &[Mapping],
+) {
     let options = WriterOptions {
         compression_level: 1,
         executions_per_block,
     };
-    let mut writer = Writer::create(path, &Header::default(), &options).unwrap();
+    let header = Header {
+        has_address_spaces: !mappings.is_empty(),
+        ..Header::default()
+    };
+    let mut writer = Writer::create(path, &header, &options).unwrap();
+    if !mappings.is_empty() {
+        for object in 0..OBJECTS {
+            let name = format!("/dev/shm/{object}");
+            assert_eq!(writer.shared_object(&name).unwrap(), object);
+        }
+        writer.mappings(mappings).unwrap();
+    }
     let numbers = define(&mut writer, blocks);
     let mut begun = [false; THREADS];
     for thread in 0..THREADS as u32 {
-        assert_eq!(writer.thread(1, thread + 1).unwrap(), thread);
+        let process = match mappings {
+            [] => 1,
+            _ => process_of(thread),
+        };
+        assert_eq!(writer.thread(process, thread + 1).unwrap(), thread);
     }
     for (stamp, step) in steps.iter().enumerate() {
         let thread = step.thread as u32;

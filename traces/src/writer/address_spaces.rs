@@ -1,0 +1,44 @@
+//! What processes share, and where each of them has it.
+
+use super::{Writer, unrecordable};
+use crate::Error;
+use crate::address_space::{MAX_OBJECTS, Mapping};
+use crate::sink::Part;
+
+/// The most mappings of one entry.
+const MAPPINGS_AT_ONCE: usize = 1 << 12;
+
+impl Writer {
+    /// Adds memory that several processes can have, with a name for people; its index.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] when there are [`MAX_OBJECTS`] already; [`Error::Write`].
+    pub fn shared_object(&mut self, name: &str) -> Result<u32, Error> {
+        if self.objects == MAX_OBJECTS {
+            return unrecordable(format!("more than {MAX_OBJECTS} shared objects"));
+        }
+        self.sink.write(Part::SharedObject(name.into()))?;
+        self.objects += 1;
+        Ok(self.objects - 1)
+    }
+
+    /// Says what processes have at some of their addresses; what is said of no mapping is a
+    /// process's own. It has a meaning only where the header says that there are address spaces.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] for a mapping of no whole pages, or of an object that does not
+    /// exist; [`Error::Write`].
+    pub fn mappings(&mut self, mappings: &[Mapping]) -> Result<(), Error> {
+        for mapping in mappings {
+            mapping
+                .check(self.objects)
+                .map_err(|problem| Error::Unrecordable { problem })?;
+        }
+        for of_process in mappings.chunk_by(|one, next| one.process_id == next.process_id) {
+            for some in of_process.chunks(MAPPINGS_AT_ONCE) {
+                self.sink.write(Part::Mappings(some.to_vec()))?;
+            }
+        }
+        Ok(())
+    }
+}
