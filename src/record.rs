@@ -16,6 +16,7 @@ mod marker;
 mod modules;
 mod progress;
 mod session;
+mod sharing;
 pub mod tools;
 mod transcript;
 
@@ -234,7 +235,7 @@ fn create_trace(arguments: &Arguments, tools: &tools::Tools) -> Result<Writer, F
         request_at: arguments.request_at.clone(),
         qemu_version: tools.qemu.version.clone(),
         architecture: "x86_64".into(),
-        has_address_spaces: false,
+        has_address_spaces: true,
     };
     let options = WriterOptions {
         compression_level: arguments.level,

@@ -27,7 +27,9 @@ unsafe extern "C" fn before() {
 }
 
 unsafe extern "C" fn in_parent() {
-    HELD.take();
+    if let Some(mut known) = HELD.take() {
+        translation::forked(&mut known);
+    }
 }
 
 unsafe extern "C" fn in_child() {

@@ -11,11 +11,13 @@
 //! the start (`system_calls`), at the cost of a callback each: they say which descriptors are
 //! connections, and where new code is mapped.
 
+mod address_space;
 mod callbacks;
 mod connections;
 mod fork;
 mod instruction;
 mod mappings;
+mod maps;
 mod phase;
 mod shapes;
 mod stale;

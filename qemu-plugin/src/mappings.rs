@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Which file the code at an address comes from.
 //!
-//! In user mode guest addresses are the process's own, so /proc/self/maps says it. It is read
-//! again whenever code is met where none was before, which covers libraries opened at any time.
-//! QEMU strips the guest's permission to execute, so a mapping is code when code is found in it.
-//! Where something new is mapped, what was known there is forgotten.
+//! The process's mappings say it. They are read again whenever code is met where none was before,
+//! which covers libraries opened at any time. QEMU strips the guest's permission to execute, so a
+//! mapping is code when code is found in it. Where something new is mapped, what was known there is
+//! forgotten.
 
+use crate::maps::{self, Line};
 use corehop_ring::{Message, RequestMarker};
 use std::ops::Range;
 
@@ -54,12 +55,10 @@ impl Mappings {
         if self.known.iter().any(|range| range.contains(&address)) {
             return None;
         }
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        let found = maps
-            .lines()
-            .filter_map(parse)
+        let found = maps::lines()
+            .into_iter()
             .find(|line| line.range.contains(&address))
-            .unwrap_or_else(|| Line::page_of(address));
+            .unwrap_or_else(|| page_of(address));
         self.known.push(found.range.clone());
         if let RequestMarker::At { path, file_offset } = &self.request_marker
             && found.path == *path
@@ -80,39 +79,15 @@ impl Mappings {
     }
 }
 
-/// One line of /proc/self/maps.
-struct Line {
-    range: Range<u64>,
-    file_offset: u64,
-    /// Empty where the memory is not a file's.
-    path: String,
-}
-
-impl Line {
-    fn page_of(address: u64) -> Line {
-        let start = address & !0xfff;
-        Line {
-            range: start..start.saturating_add(0x1000),
-            file_offset: 0,
-            path: String::new(),
-        }
+/// The page around an address of which nothing is known.
+fn page_of(address: u64) -> Line {
+    let start = address & !0xfff;
+    Line {
+        range: start..start.saturating_add(0x1000),
+        writable: false,
+        shared: false,
+        file_offset: 0,
+        identity: [0; 2],
+        path: String::new(),
     }
-}
-
-/// `start-end permissions offset device inode   path`, see proc_pid_maps(5).
-fn parse(line: &str) -> Option<Line> {
-    let mut fields = line.splitn(6, ' ');
-    let (start, end) = fields.next()?.split_once('-')?;
-    let _permissions = fields.next()?;
-    let file_offset = hexadecimal(fields.next()?)?;
-    let path = fields.nth(2).unwrap_or_default().trim_start();
-    Some(Line {
-        range: hexadecimal(start)?..hexadecimal(end)?,
-        file_offset,
-        path: if path.starts_with('/') { path } else { "" }.to_owned(),
-    })
-}
-
-fn hexadecimal(text: &str) -> Option<u64> {
-    u64::from_str_radix(text, 16).ok()
 }

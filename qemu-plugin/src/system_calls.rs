@@ -42,28 +42,18 @@ pub(crate) unsafe extern "C" fn on_return(
     result: i64,
 ) {
     // SAFETY: QEMU calls on the thread that runs this virtual CPU.
-    let Some(call) = (unsafe { vcpu::leaves_system_call(index) }) else {
+    let Some(call) = (unsafe { vcpu::system_call(index) }) else {
         return;
     };
+    // Said before the thread has a new stamp: it holds for what comes after that.
+    translation::called(&call, result);
+    // SAFETY: as above.
+    unsafe { vcpu::leaves_system_call(index) };
     if let Some(read) = connections::returns(&call, result) {
         let begins = read.begins && plugin().at_system_calls;
         // SAFETY: as above.
         unsafe { vcpu::has_read(index, read.connection, begins) };
     }
-    forget_what_was_mapped(&call, result);
-}
-
-/// New code cannot run where it is mapped before the call that maps it has returned.
-fn forget_what_was_mapped(call: &Call, result: i64) {
-    let Ok(start) = u64::try_from(result) else {
-        return;
-    };
-    let size_bytes = match call.number {
-        libc::SYS_mmap => call.arguments[1],
-        libc::SYS_mremap => call.arguments[2],
-        _ => return,
-    };
-    translation::forget(&(start..start.saturating_add(size_bytes)));
 }
 
 /// QEMU 7.2 starts the other program outside of itself. Helpers that a server forks off do that as

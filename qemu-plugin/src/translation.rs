@@ -5,7 +5,9 @@
 //! falling through: then the marker starts another one, so that a request always begins with a code
 //! block.
 
+use crate::address_space::{AddressSpace, Mapped};
 use crate::callbacks::Recorded;
+use crate::connections::Call;
 use crate::instruction::{Bytes, no_op_number};
 use crate::mappings::Mappings;
 use crate::phase::Phase;
@@ -58,25 +60,46 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
 pub(crate) fn forget_all(known: &mut Known) {
     known.mappings.forget_all();
     known.blocks.clear();
+    known.address_space.born();
 }
 
-/// Something else may be mapped at these addresses now.
-pub(crate) fn forget(range: &Range<u64>) {
-    let Ok(mut known) = plugin().known.lock() else {
-        return;
-    };
-    if known.mappings.forget(range) {
-        known.blocks.retain(|(start, _), _| !range.contains(start));
+/// In a process that has forked a child.
+pub(crate) fn forked(known: &mut Known) {
+    let writes = vcpu::has_begun();
+    known.address_space.forked(writes, &plugin().memory);
+}
+
+/// A thread of this process is about to write.
+pub(crate) fn begins() {
+    if let Ok(mut known) = plugin().known.lock() {
+        known.address_space.begins(&plugin().memory);
     }
 }
 
-/// What translations have found so far. Taken while translating only, which QEMU does on one thread
-/// at a time.
+/// A system call has returned, and may have mapped something. New code cannot run where it is mapped
+/// before that.
+pub(crate) fn called(call: &Call, result: i64) {
+    let Some(mapped) = Mapped::by(call, result) else {
+        return;
+    };
+    let Ok(mut known) = plugin().known.lock() else {
+        return;
+    };
+    if mapped.is_new && known.mappings.forget(&mapped.range) {
+        let gone = &mapped.range;
+        known.blocks.retain(|(start, _), _| !gone.contains(start));
+    }
+    known.address_space.mapped(&mapped, &plugin().memory);
+}
+
+/// What translations have found so far, and what is mapped. Taken while translating, which QEMU does
+/// on one thread at a time, and when the server maps memory.
 pub(crate) struct Known {
     mappings: Mappings,
     /// The code blocks that are defined, by where they are and their code: after a reset all are
     /// met again.
     blocks: HashMap<(u64, Vec<u8>), Recorded>,
+    address_space: AddressSpace,
 }
 
 impl Known {
@@ -84,6 +107,7 @@ impl Known {
         Known {
             mappings,
             blocks: HashMap::new(),
+            address_space: AddressSpace::default(),
         }
     }
 

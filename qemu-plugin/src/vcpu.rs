@@ -8,13 +8,13 @@
 
 use crate::connections::Call;
 use crate::phase::{self, Phase};
-use crate::{plugin, shapes, trouble};
+use crate::{plugin, shapes, translation, trouble};
 use corehop_ring::{Event, Stream, word};
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::cell::UnsafeCell;
 use std::ffi::{c_uint, c_void};
 use std::sync::Once;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const MOST_VCPUS: usize = 1 << 16;
 
@@ -101,6 +101,8 @@ impl Vcpu {
         // SAFETY: gettid has no arguments and cannot fail.
         let thread = unsafe { libc::gettid() }.cast_unsigned();
         let process = std::process::id();
+        BEGUN.store(true, Ordering::Relaxed);
+        translation::begins();
         let begun = self.stream.begin(&plugin().memory, process, thread);
         if begun.is_err() {
             self.turn_off();
@@ -173,6 +175,14 @@ unsafe impl Sync for Vcpus {}
 static VCPUS: Vcpus = Vcpus([const { UnsafeCell::new(Vcpu::new()) }; MOST_VCPUS]);
 static VCPUS_SEEN: AtomicUsize = AtomicUsize::new(0);
 
+/// A thread of this process has written.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// Whether a thread of this process has written something.
+pub(crate) fn has_begun() -> bool {
+    BEGUN.load(Ordering::Relaxed)
+}
+
 /// What the thread that runs virtual CPU `index` writes.
 ///
 /// # Safety
@@ -190,6 +200,7 @@ unsafe fn vcpu<'c>(index: c_uint) -> Option<&'c mut Vcpu> {
 /// # Safety
 /// The calling thread is the only one, and in no callback of QEMU's.
 pub(crate) unsafe fn forget_all() {
+    BEGUN.store(false, Ordering::Relaxed);
     let seen = VCPUS_SEEN.load(Ordering::Relaxed).min(MOST_VCPUS);
     for cell in &VCPUS.0[..seen] {
         // SAFETY: nobody else is there to hold a reference.
@@ -331,16 +342,24 @@ pub(crate) unsafe fn enters_system_call(index: c_uint, call: Call) {
     phase::rest();
 }
 
-/// A system call returns: what this thread does next comes after whatever it was waiting for. The
-/// call as it was made.
+/// The system call that the thread is in, as it was made.
 ///
 /// # Safety
 /// As of [`enters_system_call`].
-pub(crate) unsafe fn leaves_system_call(index: c_uint) -> Option<Call> {
+pub(crate) unsafe fn system_call(index: c_uint) -> Option<Call> {
     // SAFETY: as in `enters_system_call`.
-    let vcpu = unsafe { vcpu(index) }?;
-    vcpu.stream.stamp(&plugin().memory);
-    Some(vcpu.call)
+    Some(unsafe { vcpu(index) }?.call)
+}
+
+/// A system call returns: what this thread does next comes after whatever it was waiting for.
+///
+/// # Safety
+/// As of [`enters_system_call`].
+pub(crate) unsafe fn leaves_system_call(index: c_uint) {
+    // SAFETY: as in `enters_system_call`.
+    if let Some(vcpu) = unsafe { vcpu(index) } {
+        vcpu.stream.stamp(&plugin().memory);
+    }
 }
 
 /// The thread has read from a connection; with that a request may begin.

@@ -50,6 +50,6 @@ pub use choice::{Mark, Requests};
 pub use drain::{Drain, Piece, Sink, Words};
 pub use marker::{NO_OP, RequestMarker};
 pub use memory::{Error, Memory, Settings};
-pub use message::Message;
+pub use message::{Message, Object};
 pub use stream::{Off, STAMP_EVERY, Stream};
 pub use word::Event;

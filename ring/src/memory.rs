@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 const MAGIC: u64 = 0x676e_6972_706f_6863;
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 const PAGE_BYTES: usize = 4096;
 
 /// Why the shared memory cannot be made or opened.
@@ -318,6 +318,11 @@ impl Memory {
     pub fn next_connection(&self) -> u64 {
         let numbers = &self.header().next_connection.0;
         numbers.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A stamp that no stream has: what is true from it on holds for what comes after it.
+    pub fn next_stamp(&self) -> u64 {
+        self.header().next_stamp.0.fetch_add(1, Ordering::AcqRel)
     }
 
     /// A number for a code block that no process of the server has used.

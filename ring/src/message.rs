@@ -5,6 +5,7 @@ use crate::word::MOST_INSTRUCTIONS;
 const BLOCK: u64 = 1;
 const MAPPING: u64 = 2;
 const TROUBLE: u64 = 3;
+const MEMORY: u64 = 4;
 
 /// The most words a message takes, its first one included: that of the largest code block.
 pub(crate) const MOST_WORDS: usize = 4 + MOST_INSTRUCTIONS / LENGTHS_PER_WORD + MOST_ACCESSES;
@@ -43,8 +44,34 @@ pub enum Message {
         /// The mapped file; empty for memory that no file is behind.
         path: String,
     },
+    /// What a process of several has at some addresses, from a stamp on. Where nothing is sent, it
+    /// has memory of its own.
+    Memory {
+        /// Process that has it.
+        process: u32,
+        /// Holds for what it does from this stamp on.
+        since: u64,
+        /// First guest address.
+        start: u64,
+        /// End, exclusive.
+        end: u64,
+        /// The object whose pages these are, which others may have too; `None` for memory of the
+        /// process's own.
+        object: Option<Object>,
+    },
     /// Something the plugin could not do, for people to read.
     Trouble(String),
+}
+
+/// Pages that several processes can have: those of a file, or of a segment without a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Device and inode, which no two have in common.
+    pub identity: [u64; 2],
+    /// Place of the mapping's start in it.
+    pub offset: u64,
+    /// What the system calls it.
+    pub name: String,
 }
 
 impl Message {
@@ -82,6 +109,25 @@ impl Message {
                 words.extend([*start, *end, *file_offset]);
                 push_text(&mut words, *process, path);
                 MAPPING
+            }
+            Message::Memory {
+                process,
+                since,
+                start,
+                end,
+                object,
+            } => {
+                words.extend([*since, *start, *end, u64::from(object.is_some())]);
+                let own = Object {
+                    identity: [0; 2],
+                    offset: 0,
+                    name: String::new(),
+                };
+                let object = object.as_ref().unwrap_or(&own);
+                words.extend(object.identity);
+                words.push(object.offset);
+                push_text(&mut words, *process, &object.name);
+                MEMORY
             }
             Message::Trouble(text) => {
                 push_text(&mut words, 0, text);
@@ -124,6 +170,21 @@ impl Message {
                     end: *end,
                     file_offset: *file_offset,
                     path,
+                })
+            }
+            (MEMORY, [since, start, end, shared, device, inode, offset, text @ ..]) => {
+                let (process, name) = text_of(text)?;
+                let object = Object {
+                    identity: [*device, *inode],
+                    offset: *offset,
+                    name,
+                };
+                Some(Message::Memory {
+                    process,
+                    since: *since,
+                    start: *start,
+                    end: *end,
+                    object: (*shared != 0).then_some(object),
                 })
             }
             (TROUBLE, text) => Some(Message::Trouble(text_of(text)?.1)),

@@ -118,7 +118,7 @@ impl<'m> Stream<'m> {
             return false;
         }
         room.words = &all[..all.len().min(first + STAMP_EVERY as usize)];
-        let stamp = memory.header().next_stamp.0.fetch_add(1, Ordering::AcqRel);
+        let stamp = memory.next_stamp();
         self.push(Event::Stamp(stamp).encode())
     }
 

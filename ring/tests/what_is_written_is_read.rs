@@ -2,8 +2,8 @@
 //! definition before the first word that needs it.
 
 use corehop_ring::{
-    Drain, Error, Event, Memory, Message, Off, Piece, RequestMarker, STAMP_EVERY, Settings, Sink,
-    Stream,
+    Drain, Error, Event, Memory, Message, Object, Off, Piece, RequestMarker, STAMP_EVERY, Settings,
+    Sink, Stream,
 };
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -111,8 +111,28 @@ fn messages() -> impl Strategy<Value = Message> {
                 path
             }
         ),
+        (
+            any::<u32>(),
+            any::<[u64; 3]>(),
+            proptest::option::of(object())
+        )
+            .prop_map(|(process, [since, start, end], object)| Message::Memory {
+                process,
+                since,
+                start,
+                end,
+                object
+            }),
         ".{0,100}".prop_map(Message::Trouble),
     ]
+}
+
+fn object() -> impl Strategy<Value = Object> {
+    (any::<[u64; 2]>(), any::<u64>(), ".{0,100}").prop_map(|(identity, offset, name)| Object {
+        identity,
+        offset,
+        name,
+    })
 }
 
 fn without_stamps(events: &[Event]) -> Vec<Event> {

@@ -16,6 +16,7 @@ mod tests;
 
 use super::latest::{Doing, Latest, Source};
 use super::modules::{Mapping, Modules};
+use super::sharing::{Sharing, Told};
 use crate::voice;
 use corehop_elision::{Access, Form, complete};
 use corehop_ring::word;
@@ -48,6 +49,7 @@ impl Progress {
 pub struct Transcript {
     writer: Writer,
     modules: Modules,
+    sharing: Sharing,
     /// By the plugin's number.
     blocks: HashMap<u32, Block>,
     latest: Latest,
@@ -84,6 +86,7 @@ impl Transcript {
         Transcript {
             writer,
             modules,
+            sharing: Sharing::default(),
             blocks: HashMap::new(),
             latest: Latest::default(),
             written: HashMap::new(),
@@ -319,6 +322,22 @@ impl Sink for Transcript {
                     path,
                 };
                 self.modules.map(&mapping, &mut self.writer)
+            }
+            Message::Memory {
+                process,
+                since,
+                start,
+                end,
+                object,
+            } => {
+                let told = Told {
+                    process,
+                    since,
+                    start,
+                    end,
+                    object,
+                };
+                self.sharing.add(told, &mut self.writer)
             }
             Message::Trouble(text) => {
                 voice::warn(&format!("recording: {text}"));

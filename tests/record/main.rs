@@ -3,6 +3,7 @@
 //! These tests need `qemu-x86_64`, `redis-server`, a C compiler and the symbolizer, and fail
 //! without them: a recorder that was never run on a server is not tested.
 
+mod address_spaces;
 mod choosing;
 mod coming_and_going;
 mod connections;

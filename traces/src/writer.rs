@@ -9,6 +9,7 @@ mod definitions;
 mod marks;
 
 use crate::Error;
+use crate::address_space::Mapping;
 use crate::block::MAX_EXECUTIONS;
 use crate::definition::{EnteredBlock, WrittenShape};
 use crate::history::{Arrival, Followed, History, Notes};
@@ -38,6 +39,7 @@ pub struct Writer {
     interner: Interner,
     /// By shape.
     sizes: Vec<Size>,
+    new_mappings: Vec<Mapping>,
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
     new_shapes: Vec<WrittenShape>,
@@ -90,6 +92,7 @@ impl Writer {
             fetches: Vec::new(),
             interner: Interner::default(),
             sizes: Vec::new(),
+            new_mappings: Vec::new(),
             new_functions: Vec::new(),
             new_blocks: Vec::new(),
             new_shapes: Vec::new(),

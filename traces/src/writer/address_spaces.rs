@@ -5,7 +5,7 @@ use crate::Error;
 use crate::address_space::{MAX_OBJECTS, Mapping};
 use crate::sink::Part;
 
-/// The most mappings of one entry.
+/// The most mappings of one entry, and of those that are not written yet.
 const MAPPINGS_AT_ONCE: usize = 1 << 12;
 
 impl Writer {
@@ -34,6 +34,17 @@ impl Writer {
                 .check(self.objects)
                 .map_err(|problem| Error::Unrecordable { problem })?;
         }
+        self.new_mappings.extend_from_slice(mappings);
+        match self.new_mappings.len() < MAPPINGS_AT_ONCE {
+            true => Ok(()),
+            false => self.write_mappings(),
+        }
+    }
+
+    /// Writes the mappings that are not yet written, those of a process that come after each other
+    /// as one entry.
+    pub(super) fn write_mappings(&mut self) -> Result<(), Error> {
+        let mappings = std::mem::take(&mut self.new_mappings);
         for of_process in mappings.chunk_by(|one, next| one.process_id == next.process_id) {
             for some in of_process.chunks(MAPPINGS_AT_ONCE) {
                 self.sink.write(Part::Mappings(some.to_vec()))?;

@@ -107,6 +107,7 @@ impl Writer {
     /// is defined.
     pub(super) fn write_definitions(&mut self) -> Result<(), Error> {
         self.new_details = 0;
+        self.write_mappings()?;
         if !self.new_functions.is_empty() {
             let functions = std::mem::take(&mut self.new_functions);
             self.sink.write(Part::Functions(functions))?;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is mapped in this process, as /proc/self/maps says.
+//!
+//! In user mode guest addresses are the process's own, so the guest's mappings are lines of it, among
+//! QEMU's own. QEMU takes the permission to execute from what it maps for the guest, and the one to
+//! write from pages whose code it has translated.
+
+use std::ops::Range;
+
+/// One line of /proc/self/maps.
+pub(crate) struct Line {
+    pub(crate) range: Range<u64>,
+    pub(crate) writable: bool,
+    /// What one process writes here, the others that have mapped it read.
+    pub(crate) shared: bool,
+    pub(crate) file_offset: u64,
+    /// Device and inode; the inode is 0 where no file or segment is behind it.
+    pub(crate) identity: [u64; 2],
+    /// Empty where the memory is not a file's.
+    pub(crate) path: String,
+}
+
+/// All lines, by ascending address; none where the file cannot be read.
+pub(crate) fn lines() -> Vec<Line> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    maps.lines().filter_map(parse).collect()
+}
+
+/// `start-end permissions offset device inode   path`, see proc_pid_maps(5).
+fn parse(line: &str) -> Option<Line> {
+    let mut fields = line.splitn(6, ' ');
+    let (start, end) = fields.next()?.split_once('-')?;
+    let permissions = fields.next()?.as_bytes();
+    let file_offset = hexadecimal(fields.next()?)?;
+    let (major, minor) = fields.next()?.split_once(':')?;
+    let inode = fields.next()?.parse().ok()?;
+    let path = fields.next().unwrap_or_default().trim_start();
+    Some(Line {
+        range: hexadecimal(start)?..hexadecimal(end)?,
+        writable: permissions.get(1) == Some(&b'w'),
+        shared: permissions.get(3) == Some(&b's'),
+        file_offset,
+        identity: [hexadecimal(major)? << 32 | hexadecimal(minor)?, inode],
+        path: if path.starts_with('/') { path } else { "" }.to_owned(),
+    })
+}
+
+fn hexadecimal(text: &str) -> Option<u64> {
+    u64::from_str_radix(text, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_is_mapped_and_how() {
+        let line = "7f0a8000-7f0aa000 rw-s 00003000 fd:01 1234                 /dev/zero (deleted)";
+        let line = parse(line).unwrap();
+        assert_eq!(line.range, 0x7f0a_8000..0x7f0a_a000);
+        assert!(line.writable && line.shared);
+        assert_eq!(
+            (line.file_offset, line.identity),
+            (0x3000, [0xfd_0000_0001, 1234])
+        );
+        assert_eq!(line.path, "/dev/zero (deleted)");
+    }
+
+    #[test]
+    fn memory_without_a_file_has_no_path_and_no_inode() {
+        let line =
+            parse("4000000000-4000001000 r--p 00000000 00:00 0                [heap]").unwrap();
+        assert!(!line.writable && !line.shared);
+        assert_eq!((line.identity, &*line.path), ([0, 0], ""));
+    }
+
+    #[test]
+    fn this_process_has_mappings() {
+        let local = 0u8;
+        let address = &raw const local as u64;
+        let own = lines()
+            .into_iter()
+            .find(|line| line.range.contains(&address));
+        assert!(own.is_some_and(|line| line.writable && !line.shared));
+    }
+}

@@ -1,0 +1,134 @@
+//! Which memory the processes of a recorded server share, and which is their own.
+
+use crate::recording::Recording;
+use corehop_traces::{Kind, Owner, Trace};
+use std::collections::BTreeSet;
+
+/// Each request stores one byte, which no other store of the program does. Its argument says what
+/// the two children do.
+const SERVER: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define PAGE 4096
+static volatile char in_data[PAGE];
+void serve(volatile char *byte) { *byte = 1; }
+static char *map(int flags, int file) {
+    return mmap(0, PAGE, PROT_READ | PROT_WRITE, flags, file, 0);
+}
+int main(void) {
+    volatile char *on_heap = malloc(PAGE);
+    char *segment = map(MAP_SHARED | MAP_ANONYMOUS, -1);
+    int named = open("shared.bytes", O_RDWR | O_CREAT, 0600);
+    if (ftruncate(named, PAGE) != 0) return 1;
+    int of_system = shmget(IPC_PRIVATE, PAGE, IPC_CREAT | 0600);
+    for (int child = 0; child < 2; child++) {
+        if (fork() != 0) continue;
+        volatile char on_stack;
+        serve(in_data);
+        serve(on_heap);
+        serve(&on_stack);
+        serve(map(MAP_PRIVATE | MAP_ANONYMOUS, -1));
+        serve(segment);
+        /* At another address in each child, and at one where something else was before. */
+        if (child == 1) map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+        char *file = map(MAP_SHARED, named);
+        serve(file);
+        serve(shmat(of_system, 0, 0));
+        serve(map(MAP_PRIVATE, named));
+        mmap(file, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        serve(file);
+        _exit(0);
+    }
+    while (wait(0) > 0) {}
+    shmctl(of_system, IPC_RMID, 0);
+    serve(in_data);
+    return 0;
+}
+"#;
+
+/// Of each thread, where its requests have stored one byte.
+fn stores(trace: &Trace) -> Vec<Vec<u64>> {
+    let mut stores = vec![Vec::new(); trace.threads().len()];
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        let accesses = execution.accesses.iter();
+        let own = accesses.filter(|access| (access.kind, access.size_bytes) == (Kind::Store, 1));
+        stores[execution.thread as usize].extend(own.map(|access| access.address));
+    }
+    stores
+}
+
+/// The threads of the two children.
+fn children(stores: &[Vec<u64>]) -> [usize; 2] {
+    let counts: Vec<usize> = stores.iter().map(Vec::len).collect();
+    let children = (0..stores.len()).filter(|&thread| counts[thread] == 9);
+    let children: Vec<usize> = children.collect();
+    children
+        .try_into()
+        .unwrap_or_else(|_| panic!("stores: {counts:?}"))
+}
+
+/// The lines that each thread has fetched.
+fn fetches(trace: &Trace) -> Vec<BTreeSet<u64>> {
+    let mut lines = vec![BTreeSet::new(); trace.threads().len()];
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        let accesses = execution.accesses.iter();
+        let fetched = accesses.filter(|access| access.kind == Kind::Fetch);
+        lines[execution.thread as usize].extend(fetched.map(|access| access.address / 64));
+    }
+    lines
+}
+
+#[test]
+fn private_memory_of_forked_processes_is_told_apart_and_shared_memory_is_one() {
+    let mut recording = Recording::of(SERVER);
+    let trace = recording.trace();
+    assert!(!trace.lacks_address_spaces());
+    let stores = stores(&trace);
+    let [one, other] = children(&stores);
+    let (first, second) = (&stores[one], &stores[other]);
+    let same: Vec<bool> = first.iter().zip(second).map(|(a, b)| a == b).collect();
+    // In the program's data, on the heap, on the stack and in new memory; then in the segment, the
+    // file and the system's segment; then what a private mapping and one over the file have.
+    let shared = [false, false, false, false, true, true, true, false, false];
+    assert_eq!(same, shared);
+    for (place, shared) in shared.into_iter().enumerate() {
+        let owners = [first, second].map(|child| trace.owner(child[place]).0);
+        let is_object = |owner: &Owner| matches!(owner, Owner::Object(_));
+        assert_eq!(
+            owners.map(|owner| is_object(&owner)),
+            [shared; 2],
+            "{place}"
+        );
+    }
+    let name = |address| match trace.owner(address).0 {
+        Owner::Object(object) => trace.shared_objects()[object as usize].clone(),
+        _ => String::new(),
+    };
+    assert!(
+        name(first[5]).ends_with("/shared.bytes"),
+        "{}",
+        name(first[5])
+    );
+    let parent = (0..3).find(|thread| ![one, other].contains(thread));
+    let parent = &stores[parent.unwrap()];
+    assert_ne!(parent[0], first[0]);
+    assert_eq!(trace.owner(parent[0]).1, trace.owner(first[0]).1);
+}
+
+#[test]
+fn forked_processes_run_the_same_code() {
+    let mut recording = Recording::of(SERVER);
+    let trace = recording.trace();
+    let fetches = fetches(&trace);
+    let [first, second] = children(&stores(&trace)).map(|thread| &fetches[thread]);
+    let common = first.intersection(second).count();
+    assert!(common * 10 > first.len() * 9, "{common} of {}", first.len());
+}
