@@ -33,11 +33,11 @@ impl Sharing {
         // QEMU maps only what user code can have, so other addresses are a wild store of the
         // server's into the shared memory.
         let Told { start, end, .. } = told;
-        if start >= end || end > 1 << 47 || start % PAGE_BYTES != 0 || end % PAGE_BYTES != 0 {
+        if start >= end || end > 1 << 47 || !(start | end).is_multiple_of(PAGE_BYTES) {
             return Ok(());
         }
         let offset = told.object.as_ref().map_or(0, |object| object.offset);
-        let is_place = offset % PAGE_BYTES == 0 && offset < 1 << 47;
+        let is_place = offset.is_multiple_of(PAGE_BYTES) && offset < 1 << 47;
         let object = match told.object.filter(|_| is_place) {
             Some(object) => self.number(&object, writer)?,
             None => None,
