@@ -31,14 +31,28 @@ impl Sink for Counter {
     }
 }
 
+/// All else that the recorder and the plugin ask.
+fn ask(memory: &Memory) {
+    let _ = (memory.is_stopped(), memory.is_loaded(), memory.is_paused());
+    let _ = (memory.recorder_is_gone(), memory.waited(), memory.marker());
+    let _ = (memory.requests(), memory.is_exhausted());
+    assert_ne!(memory.distance_to_next(), Some(0));
+    if memory.count_mark().chosen {
+        memory.count_end();
+    }
+    let _ = (memory.next_connection(), memory.next_block());
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let settings = Settings {
         chunk_words: 16,
         chunks: 4,
         control_words: 2048,
+        listed: 2,
         ..Settings::default()
     };
     let (memory, file) = Memory::create(&settings).expect("room");
+    memory.set_listed(&[1, 3]);
     let file = File::from(file);
     let places = file.metadata().expect("a size").len() / 8;
     let mut drain = Drain::new(&memory);
@@ -53,6 +67,7 @@ fuzz_target!(|bytes: &[u8]| {
         let Ok(words) = drain.pass(&mut counter);
         // Four chunks of 16 words; the messages are no more than the ring has words.
         assert!(words <= 64);
+        ask(&memory);
     }
     assert!(counter.messages <= 2048 * (1 + bytes.len() as u64 / 60));
 });

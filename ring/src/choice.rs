@@ -5,8 +5,10 @@
 //! a request *pends* from before its mark is counted until it has ended or turned out not to be
 //! recorded, so whoever sees nothing pending and nothing left to choose knows that all is recorded.
 
+use crate::flag::Flag;
 use crate::memory::Memory;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use zerocopy::FromBytes;
 
 /// Requests apart, fewer than this, between which a server stays instrumented: two switches make it
 /// translate its code twice, which costs what callbacks that write nothing cost 500 requests of
@@ -15,7 +17,7 @@ const NEAR_REQUESTS: u64 = 1000;
 
 /// The counters, all of the server's processes together.
 #[repr(C, align(64))]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, FromBytes)]
 pub(crate) struct Counts {
     marks: AtomicU64,
     taken: AtomicU64,
@@ -23,7 +25,7 @@ pub(crate) struct Counts {
     /// word, so that both are seen at one moment.
     open: AtomicU64,
     ended: AtomicU64,
-    paused: AtomicBool,
+    paused: Flag,
 }
 
 /// One request declined, in the upper half of `open`.
@@ -59,7 +61,8 @@ impl Memory {
     pub fn count_mark(&self) -> Mark {
         let counts = self.counts();
         counts.open.fetch_add(1, Ordering::SeqCst);
-        let number = counts.marks.fetch_add(1, Ordering::SeqCst) + 1;
+        let before = counts.marks.fetch_add(1, Ordering::SeqCst);
+        let number = before.wrapping_add(1);
         let chosen = !self.is_paused() && (self.is_listed(number) || self.take_declined());
         if !chosen {
             self.settle();
@@ -86,7 +89,8 @@ impl Memory {
     fn settle(&self) {
         loop {
             let all_met = self.all_met();
-            let open = self.counts().open.fetch_sub(1, Ordering::SeqCst) - 1;
+            let before = self.counts().open.fetch_sub(1, Ordering::SeqCst);
+            let open = before.wrapping_sub(1);
             if open == 0 && all_met {
                 return self.stop();
             }
@@ -151,8 +155,10 @@ impl Memory {
             return Some(1);
         }
         let seen = counts.marks.load(Ordering::SeqCst);
-        let next = listed.get(place_of(listed, seen + 1))?;
-        Some(next.load(Ordering::Relaxed) - seen)
+        let next = listed.get(place_of(listed, seen.saturating_add(1)))?;
+        // A number that the server has overwritten may be any.
+        let distance = next.load(Ordering::Relaxed).saturating_sub(seen);
+        Some(distance.max(1))
     }
 
     /// Whether the next request to be recorded comes so soon that the server stays instrumented.
@@ -177,12 +183,12 @@ impl Memory {
 
     /// Chooses no more requests until told otherwise; those begun are recorded to their end.
     pub fn set_paused(&self, paused: bool) {
-        self.counts().paused.store(paused, Ordering::SeqCst);
+        self.counts().paused.set(paused, Ordering::SeqCst);
     }
 
     /// Whether no requests are chosen for now.
     pub fn is_paused(&self) -> bool {
-        self.counts().paused.load(Ordering::Relaxed)
+        self.counts().paused.is_set()
     }
 
     /// Names the requests to record by number, ascending, as many as [`Settings`] says there are

@@ -20,17 +20,19 @@ impl Memory {
         if outcome.is_ok() {
             let written = control.written.load(Ordering::Relaxed);
             let ring = self.control_data();
-            for (place, &word) in (written..).zip(&words) {
-                ring[(place % ring.len() as u64) as usize].store(word, Ordering::Relaxed);
+            for (number, &word) in (0..).zip(&words) {
+                let place = written.wrapping_add(number) % ring.len() as u64;
+                ring[place as usize].store(word, Ordering::Relaxed);
             }
-            let after = written + words.len() as u64;
+            let after = written.wrapping_add(words.len() as u64);
             control.written.store(after, Ordering::Release);
         }
         control.owner.store(0, Ordering::Release);
         outcome
     }
 
-    /// Receives every message sent so far, oldest first.
+    /// Receives every message sent so far, oldest first. Where a wild store of the server has made
+    /// a length that cannot be, what was sent so far is passed over.
     pub(crate) fn receive<E>(
         &self,
         mut each: impl FnMut(Message) -> Result<(), E>,
@@ -40,23 +42,24 @@ impl Memory {
         let at = |place: u64| ring[(place % ring.len() as u64) as usize].load(Ordering::Relaxed);
         let written = control.written.load(Ordering::Acquire);
         let mut read = control.read.load(Ordering::Relaxed);
-        while read < written {
+        loop {
+            let sent = written.wrapping_sub(read);
+            if sent == 0 {
+                return Ok(());
+            }
             let first = at(read);
             let words = 1 + Message::payload_words(first) as u64;
-            // More than the ring holds, or less than a message: a wild store of the server.
-            if written - read > ring.len() as u64 || words > written - read {
+            if sent > ring.len() as u64 || words > sent {
                 control.read.store(written, Ordering::Release);
-                break;
+                return Ok(());
             }
-            let end = read + words;
-            let payload: Vec<u64> = (read + 1..end).map(at).collect();
-            read = end;
+            let payload: Vec<u64> = (1..words).map(|word| at(read.wrapping_add(word))).collect();
+            read = read.wrapping_add(words);
             control.read.store(read, Ordering::Release);
             if let Some(message) = Message::decode(first, &payload) {
                 each(message)?;
             }
         }
-        Ok(())
     }
 
     fn lock_control(&self) -> Result<(), Off> {
@@ -76,10 +79,13 @@ impl Memory {
         let control = &self.header().control.0;
         let capacity = u64::from(self.settings().control_words);
         let written = control.written.load(Ordering::Relaxed);
-        while written + words - control.read.load(Ordering::Acquire) > capacity {
+        loop {
+            let unread = written.wrapping_sub(control.read.load(Ordering::Acquire));
+            if unread <= capacity - words {
+                return Ok(());
+            }
             self.wait(Duration::from_micros(100))?;
         }
-        Ok(())
     }
 
     fn wait(&self, pause: Duration) -> Result<(), Off> {

@@ -40,9 +40,11 @@
 mod choice;
 mod control;
 mod drain;
+mod flag;
 mod marker;
 mod memory;
 mod message;
+mod offsets;
 mod stream;
 pub mod word;
 

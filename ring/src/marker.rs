@@ -2,6 +2,7 @@
 
 use crate::memory::Memory;
 use std::sync::atomic::{AtomicU64, Ordering};
+use zerocopy::FromBytes;
 
 const MOST_PATH_BYTES: usize = 4096;
 
@@ -29,7 +30,7 @@ pub const NO_OP: u16 = 0x7ace;
 
 /// The marker as both sides see it.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, FromBytes)]
 pub(crate) struct Place {
     /// Which of the kinds; 0 before it is told.
     kind: AtomicU64,

@@ -1,22 +1,25 @@
-//! The layout of the shared memory: a header, the chunks' headers, the control ring, the chunks.
+//! The shared memory: a header, the chunks' headers, the control ring, listed numbers, the chunks.
 //!
-//! Everything in it is an atomic, so both processes may look at any of it at any time and the only
-//! unsafe step is the mapping itself.
+//! Everything in it is an atomic, so both processes may look at any of it at any time, and of a
+//! type for which any bytes will do, which the compiler proves: the server's wild stores may leave
+//! any. The only unsafe steps are the mapping itself and finding what lies at an offset.
 
 use crate::choice::Counts;
+use crate::flag::Flag;
 use crate::marker::Place;
+use crate::offsets::Offsets;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
+use zerocopy::FromBytes;
 
 const MAGIC: u64 = 0x676e_6972_706f_6863;
-const VERSION: u64 = 4;
-const PAGE_BYTES: usize = 4096;
+const VERSION: u64 = 5;
 
 /// Why the shared memory cannot be made or opened.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +51,7 @@ impl Error {
 }
 
 /// Sizes of the parts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Words of one chunk, at least 16.
     pub chunk_words: u32,
@@ -74,14 +77,26 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// The same, but nothing smaller than it may be.
+    fn at_least_the_least(&self) -> Settings {
+        Settings {
+            chunk_words: self.chunk_words.max(16),
+            chunks: self.chunks.max(1),
+            control_words: self.control_words.max(2048),
+            ..*self
+        }
+    }
+}
+
 /// Keeps a value that many threads write off its neighbours' cache line.
 #[repr(C, align(64))]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, FromBytes)]
 pub(crate) struct Apart<T>(pub(crate) T);
 
 /// What both sides know about each other.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, FromBytes)]
 pub(crate) struct Header {
     magic: AtomicU64,
     version: AtomicU64,
@@ -91,8 +106,8 @@ pub(crate) struct Header {
     recorder: AtomicU32,
     request_limit: AtomicU64,
     listed: AtomicU32,
-    stop: AtomicBool,
-    loaded: AtomicBool,
+    stop: Flag,
+    loaded: Flag,
     pub(crate) counts: Counts,
     pub(crate) next_stamp: Apart<AtomicU64>,
     pub(crate) next_stream: Apart<AtomicU32>,
@@ -105,7 +120,7 @@ pub(crate) struct Header {
 }
 
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, FromBytes)]
 pub(crate) struct ControlHeader {
     /// Process that holds the lock; 0 when nobody does.
     pub(crate) owner: AtomicU32,
@@ -128,7 +143,7 @@ pub(crate) mod state {
 
 /// Who writes a chunk, and how far it has come.
 #[repr(C, align(64))]
-#[derive(Debug)]
+#[derive(Debug, FromBytes)]
 pub(crate) struct ChunkHeader {
     pub(crate) state: AtomicU32,
     /// Words written.
@@ -146,6 +161,7 @@ pub struct Memory {
     base: NonNull<u8>,
     bytes: usize,
     settings: Settings,
+    offsets: Offsets,
 }
 
 // SAFETY: the mapping is never moved and holds nothing but atomics.
@@ -157,17 +173,15 @@ impl Memory {
     /// Makes the memory, as the recorder, which the calling process is from now on.
     pub fn create(settings: &Settings) -> Result<(Memory, OwnedFd), Error> {
         let system = |what| move |source| Error::System { what, source };
-        let settings = Settings {
-            chunk_words: settings.chunk_words.max(16),
-            chunks: settings.chunks.max(1),
-            control_words: settings.control_words.max(2048),
-            ..*settings
-        };
+        let settings = settings.at_least_the_least();
+        let offsets = Offsets::of(&settings).ok_or(Error::System {
+            what: "size",
+            source: rustix::io::Errno::OVERFLOW,
+        })?;
         let file = rustix::fs::memfd_create("corehop-recording", MemfdFlags::CLOEXEC)
             .map_err(system("create"))?;
-        let bytes = Offsets::of(&settings).end;
-        rustix::fs::ftruncate(&file, bytes as u64).map_err(system("size"))?;
-        let memory = Memory::map(&file, bytes, settings)?;
+        rustix::fs::ftruncate(&file, offsets.end as u64).map_err(system("size"))?;
+        let memory = Memory::map(&file, settings, offsets)?;
         let header = memory.header();
         let relaxed = Ordering::Relaxed;
         header.chunk_words.store(settings.chunk_words, relaxed);
@@ -192,7 +206,7 @@ impl Memory {
         if bytes < size_of::<Header>() {
             return Err(Error::Foreign);
         }
-        let first = Memory::map(&file, size_of::<Header>(), Settings::default())?;
+        let first = Memory::map(&file, Settings::default(), Offsets::of_the_header_alone())?;
         let header = first.header();
         let relaxed = Ordering::Relaxed;
         let settings = Settings {
@@ -204,13 +218,16 @@ impl Memory {
         };
         let ours = header.magic.load(Ordering::Acquire) == MAGIC
             && header.version.load(relaxed) == VERSION;
-        if !ours || Offsets::of(&settings).end != bytes {
-            return Err(Error::Foreign);
+        let possible = settings == settings.at_least_the_least();
+        let offsets = Offsets::of(&settings).filter(|offsets| offsets.end == bytes);
+        match offsets {
+            Some(offsets) if ours && possible => Memory::map(&file, settings, offsets),
+            _ => Err(Error::Foreign),
         }
-        Memory::map(&file, bytes, settings)
     }
 
-    fn map(file: impl AsFd, bytes: usize, settings: Settings) -> Result<Memory, Error> {
+    fn map(file: impl AsFd, settings: Settings, offsets: Offsets) -> Result<Memory, Error> {
+        let bytes = offsets.end;
         // SAFETY: a new mapping at an address the system chooses harms no other memory.
         let base = unsafe {
             rustix::mm::mmap(
@@ -231,13 +248,22 @@ impl Memory {
             base,
             bytes,
             settings,
+            offsets,
         })
     }
 
     pub(crate) fn header(&self) -> &Header {
-        // SAFETY: the mapping begins with a header, is page-aligned and lives as long as `self`;
-        // any bytes are valid atomics (the flags are only ever written as booleans).
-        unsafe { self.base.cast().as_ref() }
+        &self.all(0, 1)[0]
+    }
+
+    /// As many as lie from `offset` on. They are atomics, or made of atomics alone.
+    fn all<T: FromBytes>(&self, offset: usize, count: usize) -> &[T] {
+        let end = count.checked_mul(size_of::<T>());
+        let end = end.and_then(|bytes| bytes.checked_add(offset));
+        assert!(offset.is_multiple_of(align_of::<T>()) && end.is_some_and(|end| end <= self.bytes));
+        // SAFETY: the range lies within the mapping, which is page-aligned and lives as long as
+        // `self`, and any bytes are valid ones.
+        unsafe { std::slice::from_raw_parts(self.base.add(offset).cast().as_ptr(), count) }
     }
 
     /// The sizes of this memory.
@@ -246,58 +272,42 @@ impl Memory {
     }
 
     pub(crate) fn chunk(&self, chunk: u32) -> &ChunkHeader {
-        assert!(chunk < self.settings.chunks);
-        let offset = Offsets::of(&self.settings).chunk_headers;
-        // SAFETY: `chunk` is in range, so the header lies within the mapping, aligned to 64 bytes.
-        unsafe {
-            let headers = self.base.add(offset).cast::<ChunkHeader>();
-            headers.add(chunk as usize).as_ref()
-        }
+        let chunks = self.settings.chunks as usize;
+        &self.all(self.offsets.chunk_headers, chunks)[chunk as usize]
     }
 
     pub(crate) fn chunk_data(&self, chunk: u32) -> &[AtomicU64] {
         assert!(chunk < self.settings.chunks);
         let words = self.settings.chunk_words as usize;
-        self.words(
-            Offsets::of(&self.settings).data + chunk as usize * words * 8,
-            words,
-        )
+        self.all(self.offsets.data + chunk as usize * words * 8, words)
     }
 
     pub(crate) fn control_data(&self) -> &[AtomicU64] {
-        let words = self.settings.control_words as usize;
-        self.words(Offsets::of(&self.settings).control, words)
+        self.all(self.offsets.control, self.settings.control_words as usize)
     }
 
     pub(crate) fn listed(&self) -> &[AtomicU64] {
-        let offset = Offsets::of(&self.settings).listed;
-        self.words(offset, self.settings.listed as usize)
-    }
-
-    fn words(&self, offset: usize, words: usize) -> &[AtomicU64] {
-        assert!(offset.is_multiple_of(8) && offset + words * 8 <= self.bytes);
-        // SAFETY: the range lies within the mapping, is aligned and lives as long as `self`.
-        unsafe { std::slice::from_raw_parts(self.base.add(offset).cast().as_ptr(), words) }
+        self.all(self.offsets.listed, self.settings.listed as usize)
     }
 
     /// Ends recording: every thread stops writing at its next stamp, system call or request mark.
     pub fn stop(&self) {
-        self.header().stop.store(true, Ordering::Relaxed);
+        self.header().stop.set(true, Ordering::Relaxed);
     }
 
     /// True once either side has ended recording.
     pub fn is_stopped(&self) -> bool {
-        self.header().stop.load(Ordering::Relaxed)
+        self.header().stop.is_set()
     }
 
     /// Says that the plugin is loaded, as the plugin.
     pub fn set_loaded(&self) {
-        self.header().loaded.store(true, Ordering::Relaxed);
+        self.header().loaded.set(true, Ordering::Relaxed);
     }
 
     /// True once the plugin was loaded.
     pub fn is_loaded(&self) -> bool {
-        self.header().loaded.load(Ordering::Relaxed)
+        self.header().loaded.is_set()
     }
 
     /// True when the recorder's process no longer exists, so that nobody reads what is written.
@@ -317,7 +327,7 @@ impl Memory {
     /// A number for a connection that no process of the server has used, from 1.
     pub fn next_connection(&self) -> u64 {
         let numbers = &self.header().next_connection.0;
-        numbers.fetch_add(1, Ordering::Relaxed) + 1
+        numbers.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
     /// A stamp that no stream has: what is true from it on holds for what comes after it.
@@ -341,7 +351,7 @@ impl Drop for Memory {
 /// True when no process has this id, or it has ended and nobody has waited for it yet.
 pub fn process_is_gone(process: u32) -> bool {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
-    let Some(process) = Pid::from_raw(process.cast_signed()) else {
+    let Some(process) = i32::try_from(process).ok().and_then(Pid::from_raw) else {
         return true;
     };
     match pidfd_open(process, PidfdFlags::empty()) {
@@ -349,34 +359,6 @@ pub fn process_is_gone(process: u32) -> bool {
         Ok(descriptor) => {
             let mut ended = [PollFd::new(&descriptor, PollFlags::IN)];
             poll(&mut ended, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
-        }
-    }
-}
-
-struct Offsets {
-    chunk_headers: usize,
-    control: usize,
-    listed: usize,
-    data: usize,
-    end: usize,
-}
-
-impl Offsets {
-    fn of(settings: &Settings) -> Offsets {
-        let chunks = settings.chunks as usize;
-        let chunk_headers = size_of::<Header>().next_multiple_of(64);
-        let headers_end = chunk_headers + chunks * size_of::<ChunkHeader>();
-        let control = headers_end.next_multiple_of(PAGE_BYTES);
-        let control_end = control + settings.control_words as usize * 8;
-        let listed_end = control_end + settings.listed as usize * 8;
-        let data = listed_end.next_multiple_of(PAGE_BYTES);
-        let end = data + chunks * settings.chunk_words as usize * 8;
-        Offsets {
-            chunk_headers,
-            control,
-            listed: control_end,
-            data,
-            end: end.next_multiple_of(PAGE_BYTES),
         }
     }
 }
