@@ -127,13 +127,15 @@ macro_rules! carried {
 }
 
 /// The package.
-const CARRIED: [(&str, &str); 11] = carried![
+const CARRIED: [(&str, &str); 13] = carried![
     "__init__.py",
     "__main__.py",
     "cache.py",
     "command.py",
     "demangle.py",
     "errors.py",
+    "extents.py",
+    "first_row.py",
     "frames.py",
     "functions.py",
     "image.py",

@@ -3,7 +3,8 @@
 The same build has the same functions, so an entry never grows old; but `strip` keeps the build id
 and takes the names away, so the sizes of the three tables are part of the key. A file without a
 build id is known by a hash of its contents. An entry that does not match its own checksum, or
-that a crash cut short, counts as absent and is written again.
+that a crash cut short, counts as absent and is written again. What is kept is the very text that
+is printed, so a hit copies it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import os
 from pathlib import Path
 
 from corehop_symbolizer import FORMAT_VERSION
-from corehop_symbolizer.functions import Function
 from corehop_symbolizer.image import Image
 from corehop_symbolizer.replace import write_beside
 
@@ -40,29 +40,26 @@ def key(image: Image) -> str:
     return f"{image.build_id}-{sizes}"
 
 
-def load(entry_key: str) -> list[Function] | None:
+def load(entry_key: str) -> bytes | None:
     """Give the functions kept under the key, or None where none are, or none that are whole."""
     try:
-        header, _, body = (directory() / f"{entry_key}.json").read_bytes().partition(b"\n")
-        if json.loads(header) != description(entry_key, body):
-            return None
-        functions: list[Function] = json.loads(body)
-        return functions
+        with (directory() / f"{entry_key}.json").open("rb") as stream:
+            header, body = stream.readline(), stream.read()
+        return body if json.loads(header) == description(entry_key, body) else None
     except (OSError, ValueError, RuntimeError):
         return None
 
 
-def store(entry_key: str, functions: list[Function]) -> None:
+def store(entry_key: str, body: bytes | bytearray) -> None:
     """Keep the functions; a cache that cannot be written costs time and nothing else."""
-    body = json.dumps(functions, separators=(",", ":")).encode()
     header = json.dumps(description(entry_key, body)).encode()
     with contextlib.suppress(OSError, RuntimeError):
         folder = directory()
         folder.mkdir(parents=True, exist_ok=True)
-        write_beside(folder / f"{entry_key}.json", header + b"\n" + body)
+        write_beside(folder / f"{entry_key}.json", (header, b"\n", body))
 
 
-def description(entry_key: str, body: bytes) -> dict[str, object]:
+def description(entry_key: str, body: bytes | bytearray) -> dict[str, object]:
     """Give the first line of an entry, which says what the rest must be."""
     return {
         "format": FORMAT_VERSION,

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from corehop_symbolizer import FORMAT_VERSION, cache
@@ -51,31 +51,43 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def symbolize(path: str, *, use_cache: bool = True) -> dict[str, object]:
-    """Give what is printed for the file at `path`."""
+def symbolize(path: str, *, use_cache: bool = True) -> tuple[bytes | bytearray, ...]:
+    """Give what is printed for the file at `path`, in parts."""
     with opened(path) as image:
-        functions: list[Function] | None = None
         entry_key = cache.key(image) if use_cache else ""
-        if use_cache:
-            functions = cache.load(entry_key)
+        functions: bytes | bytearray | None = cache.load(entry_key) if use_cache else None
         if functions is None:
-            functions = read_functions(image)
+            functions = as_json(read_functions(image))
             if use_cache:
                 cache.store(entry_key, functions)
-        return {"path": path, "build_id": image.build_id, "functions": functions}
+        about = encode({"path": path, "build_id": image.build_id}).removesuffix("}")
+        return f'{about},"functions":'.encode(), functions, b"}\n"
 
 
-def write_output(output: str, text: str, *, force: bool) -> None:
-    """Print the text, or put it in a file that did not exist."""
+encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def as_json(functions: Iterable[Function]) -> bytearray:
+    """Give the list as text; a large file's functions are never there all at once."""
+    text = bytearray(b"[")
+    for function in functions:
+        text += encode(function).encode()
+        text += b","
+    text[max(1, len(text) - 1) :] = b"]"
+    return text
+
+
+def write_output(output: str, parts: Iterable[bytes | bytearray], *, force: bool) -> None:
+    """Print the parts, or put them in a file that did not exist."""
     if output == "-":
-        sys.stdout.write(text)
+        sys.stdout.buffer.writelines(parts)
         sys.stdout.flush()
         return
     target = Path(output)
     if target.exists() and not force:
         raise OutputError(output, "the file exists", "add --force to replace it")
     try:
-        write_beside(target, text.encode())
+        write_beside(target, parts)
     except OSError as error:
         raise OutputError(
             output, f"cannot be written: {error.strerror}", "name another place with -o"
@@ -85,9 +97,8 @@ def write_output(output: str, text: str, *, force: bool) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do what the command line asks and give the exit code."""
     try:
-        result = symbolize(arguments.file, use_cache=not arguments.no_cache)
-        text = json.dumps(result, separators=(",", ":")) + "\n"
-        write_output(arguments.output, text, force=arguments.force)
+        parts = symbolize(arguments.file, use_cache=not arguments.no_cache)
+        write_output(arguments.output, parts, force=arguments.force)
     except SymbolizerError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return error.exit_code

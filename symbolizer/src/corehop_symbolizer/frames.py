@@ -2,109 +2,187 @@
 
 Compilers split cold parts off a function and give each its own description. Such a fragment is
 jumped to in the middle of a frame, so it is no place to enter a function: it shows in the first
-row of its table, where the canonical frame address (CFA) is not rsp+8, what a call leaves behind.
-Only the instructions before the first advance of the location are interpreted for that; decoding
-whole tables would take five times as long and tell nothing more.
-DWARF 5, section 6.4; Linux Standard Base 5.0, section 10.6 (the .eh_frame variant).
+row of its table, where the CFA is not rsp+8, what a call leaves behind (`first_row.py`).
+
+A large library has 100 000 descriptions, so the section is walked once, entry by entry, and of
+each remain two numbers. The sorted table of .eh_frame_hdr would spare no step: it has no sizes.
+pyelftools makes some dozen objects of each entry, ten times the time and memory.
+Linux Standard Base 5.0, section 10.6 (the .eh_frame variant of DWARF's call frame information).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import IntEnum
-from io import BytesIO
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from elftools.dwarf.callframe import FDE, CallFrameInfo, CallFrameInstruction
-from elftools.dwarf.structs import DWARFStructs
-
-from corehop_symbolizer.image import Image, reading
+from corehop_symbolizer.first_row import ADVANCES, NOTHING_YET, Row, first_row, leb128
+from corehop_symbolizer.image import Image, contents, reading
 
 RSP = 7
 """DWARF's number for the stack pointer (System V ABI for x86-64, figure 3.36)."""
 
-RETURN_ADDRESS_SIZE_BYTES = 8
+AFTER_A_CALL = Row(RSP, 8)
+"""The CFA where a call has just pushed its return address."""
 
-PRIMARY = 0b1100_0000
-"""The bits that alone make an opcode such as advance_loc; the others are its operand."""
+WORD = struct.Struct("<I")
+WORD_SIZE_BYTES = 4
 
+SIXTY_FOUR_BIT_LENGTH = 0xFFFF_FFFF
+VERSION_WITH_ADDRESS_SIZES = 4
 
-class DW_CFA(IntEnum):  # noqa: N801 (DWARF's name)
-    """Instructions that matter here (DWARF 5, table 7.29); old versions of pyelftools name none."""
+POINTER_FORMATS = {0x0: "Q", 0x2: "H", 0x3: "I", 0x4: "Q", 0xA: "h", 0xB: "i", 0xC: "q"}
+"""How a pointer is stored, by the low half of its encoding (DW_EH_PE_...), as `struct` says it."""
 
-    advance_loc = 0x40
-    set_loc = 0x01
-    advance_loc1 = 0x02
-    advance_loc2 = 0x03
-    advance_loc4 = 0x04
-    def_cfa = 0x0C
-    def_cfa_register = 0x0D
-    def_cfa_offset = 0x0E
-    def_cfa_expression = 0x0F
-    def_cfa_sf = 0x12
-    def_cfa_offset_sf = 0x13
+ABSOLUTE = 0x00
+RELATIVE_TO_ITSELF = 0x10
 
 
-ADVANCES = frozenset(
-    {DW_CFA.set_loc, DW_CFA.advance_loc1, DW_CFA.advance_loc2, DW_CFA.advance_loc4}
-)
+@dataclass
+class Frames:
+    """The described pieces of code."""
+
+    sizes: dict[int, int] = field(default_factory=dict)
+    """Size by first address."""
+
+    fragments: set[int] = field(default_factory=set)
+    """First addresses of those that no call enters."""
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The extent of one piece of code, and whether a call can enter it at its start."""
+class Common:
+    """What descriptions share (CIE)."""
 
-    address: int
-    size: int
-    is_entry: bool
+    extent: struct.Struct
+    """The first address and the size, as a description stores them."""
+
+    is_relative: bool
+    is_augmented: bool
+    row: Row | None
 
 
-def read_frames(image: Image) -> dict[int, Frame]:
-    """Give every described piece of code by its first address."""
+def read_frames(image: Image) -> Frames:
+    """Give every described piece of code."""
+    frames = Frames()
     with reading(image.path, ".eh_frame"):
         section = image.elf.get_section_by_name(".eh_frame")
         if section is None or section["sh_type"] == "SHT_NOBITS":
-            return {}
-        structs = DWARFStructs(little_endian=True, dwarf_format=32, address_size=8)
-        contents = section.data()
-        table = CallFrameInfo(
-            BytesIO(contents), len(contents), section["sh_addr"], structs, for_eh_frame=True
-        )
-        frames: dict[int, Frame] = {}
-        for entry in table.get_entries():
-            if not isinstance(entry, FDE):
-                continue
-            address, size = entry["initial_location"], entry["address_range"]
+            return frames
+        for address, size, is_entry in descriptions(contents(section), section["sh_addr"]):
             if size > 0 and image.is_code(address):
-                frames[address] = Frame(address, size, starts_after_a_call(entry))
-        return frames
+                frames.sizes[address] = size
+                if is_entry:
+                    frames.fragments.discard(address)
+                else:
+                    frames.fragments.add(address)
+    return frames
 
 
-def starts_after_a_call(entry: FDE) -> bool:
-    """Tell whether the CFA at the first instruction is rsp+8."""
-    if entry.cie is None:
-        return False
-    first_row = [*entry.cie.instructions, *before_first_advance(entry.instructions)]
-    register, offset = None, None
-    for instruction in first_row:
-        match int(instruction.opcode):
-            case DW_CFA.def_cfa:
-                register, offset = instruction.args
-            case DW_CFA.def_cfa_register:
-                (register,) = instruction.args
-            case DW_CFA.def_cfa_offset:
-                (offset,) = instruction.args
-            case DW_CFA.def_cfa_sf | DW_CFA.def_cfa_offset_sf | DW_CFA.def_cfa_expression:
-                return False
-    return register == RSP and offset == RETURN_ADDRESS_SIZE_BYTES
+def descriptions(table: bytes, table_address: int) -> Iterator[tuple[int, int, bool]]:
+    """Give address and size of what each entry describes, and whether a call can enter there."""
+    commons: dict[int, Common] = {}
+    place = 0
+    while place < len(table):
+        try:
+            (size_bytes,) = WORD.unpack_from(table, place)
+            end = place + WORD_SIZE_BYTES + size_bytes
+            # A linker leaves an end mark of no size wherever one of its inputs had one.
+            if size_bytes > 0:
+                distance, at = entry_start(table, place, size_bytes)
+                if distance == 0:
+                    commons[place] = read_common(table, at, end)
+                else:
+                    # The distance is counted from itself, back to an entry that was before.
+                    common = commons[place + WORD_SIZE_BYTES - distance]
+                    address, size = common.extent.unpack_from(table, at)
+                    if common.is_relative:
+                        address += table_address + at
+                    at += common.extent.size
+                    yield address, size, is_entry(table, at, end, common)
+        except (IndexError, struct.error) as error:
+            raise ValueError(f"the entry at byte {place} is cut short") from error
+        except KeyError as error:
+            raise ValueError(f"the entry at byte {place} belongs to none before it") from error
+        place = end
 
 
-def before_first_advance(
-    instructions: Iterable[CallFrameInstruction],
-) -> Iterable[CallFrameInstruction]:
-    """Give the instructions that describe the first row."""
-    for instruction in instructions:
-        opcode = int(instruction.opcode)
-        if opcode & PRIMARY == DW_CFA.advance_loc or opcode in ADVANCES:
-            return
-        yield instruction
+def entry_start(table: bytes, place: int, size_bytes: int) -> tuple[int, int]:
+    """Give the distance to the common entry, 0 in a common entry itself, and the place behind."""
+    if size_bytes == SIXTY_FOUR_BIT_LENGTH:
+        raise ValueError(f"the entry at byte {place} is of the 64-bit format")
+    if size_bytes < WORD_SIZE_BYTES or place + WORD_SIZE_BYTES + size_bytes > len(table):
+        raise IndexError
+    (distance,) = WORD.unpack_from(table, place + WORD_SIZE_BYTES)
+    return distance, place + 2 * WORD_SIZE_BYTES
+
+
+def is_entry(table: bytes, place: int, end: int, common: Common) -> bool:
+    """Tell whether the CFA at the description's first instruction is the one after a call."""
+    if common.is_augmented:
+        size_bytes, place = leb128(table, place)
+        place += size_bytes
+    if place > end:
+        raise IndexError
+    # Nearly all do, and have nothing to add to the common row.
+    begins_with_advance = place < end and table[place] in ADVANCES
+    row = common.row if begins_with_advance else first_row(table[place:end], common.row)
+    return row == AFTER_A_CALL
+
+
+def read_common(table: bytes, place: int, end: int) -> Common:
+    """Read a common entry from its version on."""
+    version = table[place]
+    augmentation_end = table.find(b"\0", place + 1, end)
+    if augmentation_end < 0:
+        raise IndexError
+    augmentation = table[place + 1 : augmentation_end]
+    place = augmentation_end + 1
+    if version >= VERSION_WITH_ADDRESS_SIZES:
+        place += 2
+    # The alignment of code, that of data, and where the return address is.
+    _, place = leb128(table, place)
+    _, place = leb128(table, place)
+    _, place = (0, place + 1) if version == 1 else leb128(table, place)
+    encoding = ABSOLUTE
+    is_augmented = augmentation.startswith(b"z")
+    if is_augmented:
+        size_bytes, place = leb128(table, place)
+        encoding = read_encoding(augmentation[1:], table[place : place + size_bytes])
+        place += size_bytes
+    elif augmentation:
+        raise ValueError(f"the augmentation {augmentation.decode('latin-1')!r} is unknown")
+    if place > end:
+        raise IndexError
+    is_relative = encoding & 0xF0 == RELATIVE_TO_ITSELF
+    if not is_relative and encoding & 0xF0 != ABSOLUTE:
+        raise ValueError(f"the pointer encoding {encoding:#04x} is unknown")
+    extent = struct.Struct("<" + 2 * pointer_format(encoding))
+    row = first_row(table[place:end], NOTHING_YET)
+    return Common(extent, is_relative, is_augmented, row)
+
+
+def read_encoding(letters: bytes, told: bytes) -> int:
+    """Give how descriptions store pointers; each letter says what one of the fields is."""
+    encoding, place = ABSOLUTE, 0
+    for letter in letters:
+        match chr(letter):
+            case "R":
+                encoding = told[place]
+                place += 1
+            case "L":
+                place += 1
+            case "P":
+                place += 1 + struct.calcsize("<" + pointer_format(told[place]))
+            case "S":
+                pass
+            case _:
+                break
+    return encoding
+
+
+def pointer_format(encoding: int) -> str:
+    """Give `struct`'s letter for a pointer of the encoding."""
+    stored = encoding & 0x0F
+    if stored not in POINTER_FORMATS:
+        raise ValueError(f"the pointer encoding {encoding:#04x} is unknown")
+    return POINTER_FORMATS[stored]

@@ -7,10 +7,13 @@ it means the same in every run on the same build.
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import TypedDict
 
 from corehop_symbolizer.demangle import demangle
-from corehop_symbolizer.frames import Frame, read_frames
+from corehop_symbolizer.frames import Frames, read_frames
 from corehop_symbolizer.image import Image
 from corehop_symbolizer.symbols import LOCAL, Symbol, read_symbols
 
@@ -26,36 +29,40 @@ class Function(TypedDict):
     source: str
 
 
-def read_functions(image: Image) -> list[Function]:
-    """Give every function of the file, sorted by its entry's virtual address."""
-    named = read_symbols(image)
-    frames = read_frames(image)
-    functions = []
-    for address in sorted(named.keys() | frames.keys()):
-        frame = frames.get(address)
-        if symbols := named.get(address):
-            if not is_named_fragment(symbols, frame):
-                functions.append(from_symbols(symbols, frame))
-        elif frame and frame.is_entry:
-            functions.append(from_frame(frame))
-    return functions
+def read_functions(image: Image) -> Iterator[Function]:
+    """Give every function of the file, sorted by its entry's virtual address.
 
-
-def is_named_fragment(symbols: list[Symbol], frame: Frame | None) -> bool:
-    """Tell a cold part with a local name (`main.cold`) from a function.
-
-    A name that other files can see is called from there, whatever its frame description says.
+    What is damaged is found before the first one is given.
     """
-    return frame is not None and not frame.is_entry and symbols[0].scope == LOCAL
+    return union(read_symbols(image), read_frames(image))
 
 
-def from_symbols(symbols: list[Symbol], frame: Frame | None) -> Function:
+def union(named: Iterable[tuple[int, list[Symbol]]], frames: Frames) -> Iterator[Function]:
+    """Go through names and descriptions side by side."""
+    described: Iterable[tuple[int, list[Symbol]]] = ((start, []) for start in sorted(frames.sizes))
+    last = None
+    # Of two with one address, the merge gives the named one first.
+    for address, symbols in heapq.merge(named, described, key=itemgetter(0)):
+        if address == last:
+            continue
+        last = address
+        is_fragment = address in frames.fragments
+        if not symbols:
+            if not is_fragment:
+                yield from_frame(address, frames.sizes[address])
+        elif not (is_fragment and symbols[0].scope == LOCAL):
+            # A cold part has a local name (`main.cold`). One that other files can see is called
+            # from there, whatever its description says.
+            yield from_symbols(symbols, frames.sizes.get(address, 0))
+
+
+def from_symbols(symbols: list[Symbol], described_size: int) -> Function:
     """Make the record of a function with one name or several, the preferred one first."""
     first, *others = symbols
     size = first.size or max((symbol.size for symbol in others), default=0)
     return Function(
         offset=first.address,
-        size=size or (frame.size if frame else 0),
+        size=size or described_size,
         symbol=first.name,
         name=demangle(first.name),
         aliases=[symbol.name for symbol in others],
@@ -63,12 +70,12 @@ def from_symbols(symbols: list[Symbol], frame: Frame | None) -> Function:
     )
 
 
-def from_frame(frame: Frame) -> Function:
+def from_frame(address: int, size: int) -> Function:
     """Make the record of a function known by its frame description only."""
-    name = f"fn_{frame.address:x}"
+    name = f"fn_{address:x}"
     return Function(
-        offset=frame.address,
-        size=frame.size,
+        offset=address,
+        size=size,
         symbol=name,
         name=name,
         aliases=[],

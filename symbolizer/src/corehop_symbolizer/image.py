@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section
 from elftools.elf.segments import NoteSegment
 
 from corehop_symbolizer.errors import InputError
+from corehop_symbolizer.extents import Extents
 
 MACHINE_X86_64 = 62
 """EM_X86_64 of the System V gABI, chapter 4."""
@@ -24,7 +27,7 @@ MACHINE_X86_64 = 62
 SIXTY_FOUR_BIT = 2
 LITTLE_ENDIAN = 1
 HEADER_SIZE_BYTES = 64
-SECTION_HEADER_SIZE_BYTES = 64
+HEADER_SIZES_BYTES = {"section": 64, "program": 56}
 TYPES_WITH_ADDRESSES = {2: "executable", 3: "shared object"}
 
 
@@ -35,12 +38,19 @@ class Image:
     path: str
     elf: ELFFile
     build_id: str
-    code: tuple[range, ...]
+    executable: Extents
     """Virtual addresses that are mapped executable."""
 
+    stubs: Extents
+    """Those of the procedure linkage table.
+
+    The stubs have frame descriptions of their own, each covering all stubs at once: taken for a
+    function, the first import would stand for every one.
+    """
+
     def is_code(self, address: int) -> bool:
-        """Tell whether an instruction could stand at the virtual address."""
-        return any(address in addresses for addresses in self.code)
+        """Tell whether a function could begin at the virtual address."""
+        return address in self.executable and address not in self.stubs
 
 
 @contextlib.contextmanager
@@ -79,9 +89,20 @@ def opened(path: str) -> Iterator[Image]:
             elf = ELFFile(stream)
         check_extents(path, elf, os.fstat(stream.fileno()).st_size)
         with reading(path, "program header"):
-            code = tuple(code_ranges(elf))
+            executable = Extents(executable_ranges(elf))
+            stubs = Extents(stub_ranges(elf))
             build_id = read_build_id(elf)
-        yield Image(path, elf, build_id, code)
+        yield Image(path, elf, build_id, executable, stubs)
+
+
+def contents(section: Section) -> bytes:
+    """Give the bytes of a section, which `check_extents` has held against the file's size."""
+    if section["sh_type"] == "SHT_NOBITS":
+        raise ValueError(f"{section.name} is not in the file")
+    if section["sh_flags"] & SH_FLAGS.SHF_COMPRESSED:
+        raise ValueError(f"{section.name} is compressed")
+    section.stream.seek(section["sh_offset"])
+    return section.stream.read(section["sh_size"])
 
 
 def check_header(path: str, stream: IO[bytes]) -> None:
@@ -115,19 +136,24 @@ def check_header(path: str, stream: IO[bytes]) -> None:
 def check_extents(path: str, elf: ELFFile, size_bytes: int) -> None:
     """Refuse a file whose headers promise more bytes than it has, or that has no sections."""
     remedy = "install the file anew"
-    table_start, section_count = elf["e_shoff"], elf["e_shnum"]
-    if table_start == 0:
+    if elf["e_shoff"] == 0:
         raise InputError(
             path,
             "has no section headers, so its functions cannot be told",
             "use the file as the distribution ships it",
         )
-    if table_start + section_count * SECTION_HEADER_SIZE_BYTES > size_bytes:
-        raise InputError(
-            path,
-            f"truncated: its section headers begin at byte {table_start} of {size_bytes}",
-            remedy,
+    with reading(path, "ELF header"):
+        tables = (
+            ("section", elf["e_shoff"], elf.num_sections(), elf["e_shentsize"]),
+            ("program", elf["e_phoff"], elf.num_segments(), elf["e_phentsize"]),
         )
+    for kind, start, count, header_size_bytes in tables:
+        if start + count * HEADER_SIZES_BYTES[kind] > size_bytes:
+            problem = f"truncated: its {kind} headers begin at byte {start} of {size_bytes}"
+            raise InputError(path, problem, remedy)
+        if count > 0 and header_size_bytes != HEADER_SIZES_BYTES[kind]:
+            problem = f"damaged: its {kind} headers have {header_size_bytes} bytes each"
+            raise InputError(path, problem, remedy)
     with reading(path, "section header table"):
         for section in elf.iter_sections():
             end = section["sh_offset"] + section["sh_size"]
@@ -139,26 +165,18 @@ def check_extents(path: str, elf: ELFFile, size_bytes: int) -> None:
                 )
 
 
-def code_ranges(elf: ELFFile) -> Iterator[range]:
-    """Give the virtual addresses of every executable load segment, linkage stubs left out.
-
-    The stubs of the procedure linkage table have frame descriptions of their own, each covering
-    all stubs at once: taken for a function, the first import would stand for every one.
-    """
-    stubs = sorted(
-        (section["sh_addr"], section["sh_addr"] + section["sh_size"])
-        for section in elf.iter_sections()
-        if section.name.startswith(".plt")
-    )
+def executable_ranges(elf: ELFFile) -> Iterator[range]:
+    """Give the virtual addresses of every executable load segment."""
     for segment in elf.iter_segments("PT_LOAD"):
-        if not segment["p_flags"] & 1:
-            continue
-        start, end = segment["p_vaddr"], segment["p_vaddr"] + segment["p_memsz"]
-        for stub_start, stub_end in stubs:
-            if start <= stub_start < end:
-                yield range(start, stub_start)
-                start = stub_end
-        yield range(start, end)
+        if segment["p_flags"] & 1:
+            yield range(segment["p_vaddr"], segment["p_vaddr"] + segment["p_memsz"])
+
+
+def stub_ranges(elf: ELFFile) -> Iterator[range]:
+    """Give the virtual addresses of every section of linkage stubs."""
+    for section in elf.iter_sections():
+        if section.name.startswith(".plt"):
+            yield range(section["sh_addr"], section["sh_addr"] + section["sh_size"])
 
 
 def read_build_id(elf: ELFFile) -> str:

@@ -1,29 +1,42 @@
 """Functions that have a name: the defined ones of .symtab and .dynsym.
 
 A distribution strips .symtab, so .dynsym is usually all there is; a server that takes plug-ins
-exports most of its functions there (mariadbd: 21 428 different names).
+exports most of its functions there (mariadbd: 21 428 different names). What is kept of a table
+are the numbers of the entries that matter, in the order of their addresses; a symbol is made of
+one when its turn comes.
+System V gABI, chapter 4, "Symbol Table".
 """
 
 from __future__ import annotations
 
+import heapq
+import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
 
 from elftools.elf.sections import SymbolTableSection
 
-from corehop_symbolizer.image import Image, reading
+from corehop_symbolizer.image import Image, contents, reading
 
-FUNCTION_TYPES = frozenset({"STT_FUNC", "STT_LOOS"})
-"""STT_GNU_IFUNC has the number 10, which pyelftools prints as STT_LOOS."""
+ENTRY = struct.Struct("<IBBHQQ")
+"""Elf64_Sym: place of the name, type and binding, visibility, section, address, size."""
 
-BINDING_ORDER = {"STB_GLOBAL": 0, "STB_LOOS": 0, "STB_WEAK": 1, "STB_LOCAL": 2}
-"""Names of a wider scope first; STB_GNU_UNIQUE (10, STB_LOOS) is a global name."""
+FUNCTION_TYPES = frozenset({2, 10})
+"""STT_FUNC and STT_GNU_IFUNC."""
 
-LOCAL = BINDING_ORDER["STB_LOCAL"]
+UNDEFINED = 0
+
+GLOBAL, WEAK, LOCAL = range(3)
+"""The scopes, wider ones first."""
+
+SCOPES = {1: GLOBAL, 10: GLOBAL, 2: WEAK}
+"""By binding; STB_GNU_UNIQUE (10) is a global name."""
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A name for an address, from one of the two tables."""
 
     address: int
@@ -37,31 +50,63 @@ class Symbol:
         return (self.scope, len(self.name), self.name)
 
 
-def read_symbols(image: Image) -> dict[int, list[Symbol]]:
-    """Give the symbols of every named function, the preferred one first, by entry address."""
-    by_address: dict[int, dict[str, Symbol]] = {}
-    for source in ("symtab", "dynsym"):
-        with reading(image.path, f".{source}"):
-            section = image.elf.get_section_by_name(f".{source}")
-            if not isinstance(section, SymbolTableSection):
+ADDRESS = attrgetter("address")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A symbol table and which of its entries are functions."""
+
+    source: str
+    entries: bytes
+    names: bytes
+    functions: list[int]
+    """Numbers of entries, in the order of their addresses."""
+
+    def symbol(self, number: int) -> Symbol:
+        """Read an entry."""
+        name, info, _, _, address, size = ENTRY.unpack_from(self.entries, number * ENTRY.size)
+        text = self.names[name : self.names.index(b"\0", name)].decode(errors="replace")
+        return Symbol(address, size, text, SCOPES.get(info >> 4, LOCAL), self.source)
+
+
+def read_symbols(image: Image) -> Iterator[tuple[int, list[Symbol]]]:
+    """Give the address of each named function, in order, and its symbols, the preferred first."""
+    tables = [read_table(image, source) for source in ("symtab", "dynsym")]
+    streams = [map(table.symbol, table.functions) for table in tables if table]
+    by_address = groupby(heapq.merge(*streams, key=ADDRESS), key=ADDRESS)
+    return ((address, preferred_first(symbols)) for address, symbols in by_address)
+
+
+def read_table(image: Image, source: str) -> Table | None:
+    """Read a table, where the file has it, and find the named functions that it defines."""
+    with reading(image.path, f".{source}"):
+        section = image.elf.get_section_by_name(f".{source}")
+        if not isinstance(section, SymbolTableSection):
+            return None
+        if section["sh_entsize"] != ENTRY.size:
+            raise ValueError(f"an entry has {section['sh_entsize']} bytes and not {ENTRY.size}")
+        entries, names = contents(section), contents(section.stringtable)
+        if names and names[-1] != 0:
+            raise ValueError("its last name has no end")
+        found: list[tuple[int, int]] = []
+        for number, symbol in enumerate(ENTRY.iter_unpack(entries)):
+            name, info, _, defined_in, address, _ = symbol
+            if info & 0xF not in FUNCTION_TYPES or defined_in == UNDEFINED:
                 continue
-            for symbol in defined_functions(section, source):
-                if image.is_code(symbol.address):
-                    names = by_address.setdefault(symbol.address, {})
-                    names.setdefault(symbol.name, symbol)
-    return {address: preferred_first(names.values()) for address, names in by_address.items()}
-
-
-def defined_functions(section: SymbolTableSection, source: str) -> Iterator[Symbol]:
-    """Give the named functions that the table defines, in its order."""
-    for entry in section.iter_symbols():
-        if entry["st_info"]["type"] not in FUNCTION_TYPES or entry["st_shndx"] == "SHN_UNDEF":
-            continue
-        if entry.name:
-            scope = BINDING_ORDER.get(entry["st_info"]["bind"], LOCAL)
-            yield Symbol(entry["st_value"], entry["st_size"], entry.name, scope, source)
+            if name >= len(names):
+                raise ValueError(
+                    f"the name of entry {number} begins at byte {name} of {len(names)}"
+                )
+            if names[name] != 0 and image.is_code(address):
+                found.append((address, number))
+        found.sort()
+        return Table(source, entries, names, [number for _, number in found])
 
 
 def preferred_first(symbols: Iterable[Symbol]) -> list[Symbol]:
-    """Sort the symbols of one address."""
-    return sorted(symbols, key=Symbol.preference)
+    """Sort the symbols of one address; of those with the same name, the first table's counts."""
+    names: dict[str, Symbol] = {}
+    for symbol in symbols:
+        names.setdefault(symbol.name, symbol)
+    return sorted(names.values(), key=Symbol.preference)
