@@ -10,18 +10,24 @@ pub fn find(command: &OsStr) -> Result<PathBuf, Failure> {
     if command.as_encoded_bytes().contains(&b'/') {
         return Ok(command.into());
     }
-    in_path(command).ok_or_else(|| {
+    all_in_path(command).next().ok_or_else(|| {
         let message = format!("there is no command {command:?} in PATH");
         Failure::new(Exit::Input, message).remedy("name it with its path")
     })
 }
 
-/// The first program of that name in PATH.
-pub fn in_path(name: &OsStr) -> Option<PathBuf> {
+/// The first program of that name in PATH, for what is run without having been asked for: it
+/// does not depend on the working directory, where anything may lie.
+pub fn installed(name: &OsStr) -> Option<PathBuf> {
+    let mut found = all_in_path(name);
+    found.find(|candidate| candidate.is_absolute())
+}
+
+fn all_in_path(name: &OsStr) -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsStr::new("/usr/bin:/bin").into());
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|candidate| is_executable(candidate))
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let candidates = folders.into_iter().map(move |folder| folder.join(name));
+    candidates.filter(|candidate| is_executable(candidate))
 }
 
 /// Whether it is a file that this process may execute.

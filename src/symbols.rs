@@ -1,16 +1,22 @@
 //! The functions of a binary, as the symbolizer (a Python program of its own) prints them.
 //!
 //! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
-//! in neither, a Python 3.11 with pyelftools runs the one that this command carries. It keeps
-//! what it has read by build id, so asking twice costs a fraction of a second. Rust's names are
-//! made readable here, by the demangler that Rust's own tools use.
+//! in neither, a Python 3.11 with pyelftools runs the one that this command carries (`carried.rs`).
+//! It keeps what it has read by build id, so asking twice costs a fraction of a second. Rust's names
+//! are made readable here, by the demangler that Rust's own tools use.
+//!
+//! A Python that looks for modules in the working directory runs what lies there, and whoever is
+//! asked to look at a server's folder may be root. So none that is started here does.
+
+mod carried;
 
 use crate::failure::{Exit, Failure};
-use crate::in_path::in_path;
+use crate::in_path::installed;
 use serde::Deserialize;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 const PROGRAM: &str = "corehop-symbolizer";
 
@@ -52,36 +58,18 @@ struct Output {
 pub fn of(path: &Path) -> Result<Vec<Symbol>, Failure> {
     match find() {
         Some(program) => told_by(Command::new(program).arg(path), path),
-        None => told_by_carried(&PYTHONS, path),
-    }
-}
-
-/// The one first in PATH, and the system's: where someone works in an environment of their own,
-/// what Debian's package depends on is in the latter.
-const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
-
-/// What the carried symbolizer says of `path`, run by the first Python that can.
-fn told_by_carried(pythons: &[&str], path: &Path) -> Result<Vec<Symbol>, Failure> {
-    let folder = unpacked().map_err(|error| {
-        let message = format!("cannot unpack the symbolizer: {error}");
-        Failure::new(Exit::Missing, message).remedy("set TMPDIR to a folder with room")
-    })?;
-    let told = |python: &&str| {
-        let mut command = Command::new(python);
-        let command = command.args(["-B", "-m", PACKAGE]).arg(path);
-        told_by(command.env("PYTHONPATH", folder.path()), path)
-    };
-    let lacks = |told: &Result<_, Failure>| told.as_ref().is_err_and(Failure::is_missing);
-    let mut tried = pythons.iter().map(told);
-    let first = tried.next().expect("some Python is named");
-    match lacks(&first) {
-        false => first,
-        true => tried.find(|told| !lacks(told)).unwrap_or(first),
+        None => carried::told(path),
     }
 }
 
 /// What the symbolizer says of `path`, run by `command`.
 fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Failure> {
+    // An empty part of PYTHONPATH is the working directory; others may name it too.
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"PYTHON") {
+            command.env_remove(name);
+        }
+    }
     // In a process group of its own, so that a Ctrl-C meant for a recording does not cut it short.
     let output = command.process_group(0).output();
     let program = command.get_program().display();
@@ -94,15 +82,7 @@ fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Failure> {
     })?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.trim().trim_start_matches("corehop-symbolizer: ");
-        if said.contains("No module named") {
-            let last = said.lines().last().unwrap_or_default();
-            let message = format!("the symbolizer does not run: {last}");
-            return Err(Failure::new(Exit::Missing, message).remedy(INSTALL));
-        }
-        let message = format!("no functions of {}: {said}", path.display());
-        return Err(Failure::new(Exit::Input, message)
-            .remedy("`corehop doctor` says whether the symbolizer works at all"));
+        return Err(refusal(&said, output.status, path));
     }
     let parsed: Result<Output, _> = serde_json::from_slice(&output.stdout);
     let readable = |output: Output| output.functions.into_iter().map(Symbol::readable).collect();
@@ -113,80 +93,59 @@ fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Failure> {
     })
 }
 
+/// Why there are no functions of `path`, where a symbolizer ended so after saying so.
+fn refusal(said: &str, status: ExitStatus, path: &Path) -> Failure {
+    let reason = match said.split_once("corehop-symbolizer: ") {
+        Some((_, problem)) => problem.trim().to_owned(),
+        // It did not come to speak: no module, too old a Python, no Python at all.
+        None if status.code().is_some() => {
+            let last = said.trim().lines().last().map(str::to_owned);
+            let last = last.unwrap_or_else(|| status.to_string());
+            let message = format!("the symbolizer does not run: {last}");
+            return Failure::new(Exit::Missing, message).remedy(INSTALL);
+        }
+        None => format!("the symbolizer ended by {status}"),
+    };
+    let message = format!("no functions of {}: {reason}", path.display());
+    Failure::new(Exit::Input, message)
+        .remedy("`corehop doctor` says whether the symbolizer works at all")
+}
+
 const INSTALL: &str = "install Python 3.11 with pyelftools (`apt-get install python3-pyelftools`; \
                        in a checkout `make build` does), or name a symbolizer in \
                        COREHOP_SYMBOLIZER";
-
-const PACKAGE: &str = "corehop_symbolizer";
-
-/// A file of the package, by its name.
-macro_rules! carried {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../symbolizer/src/corehop_symbolizer/", $name)))),*]
-    };
-}
-
-/// The package.
-const CARRIED: [(&str, &str); 13] = carried![
-    "__init__.py",
-    "__main__.py",
-    "cache.py",
-    "command.py",
-    "demangle.py",
-    "errors.py",
-    "extents.py",
-    "first_row.py",
-    "frames.py",
-    "functions.py",
-    "image.py",
-    "replace.py",
-    "symbols.py",
-];
-
-/// The package in a folder that goes when it is dropped.
-fn unpacked() -> std::io::Result<tempfile::TempDir> {
-    let folder = tempfile::tempdir()?;
-    let package = folder.path().join(PACKAGE);
-    std::fs::create_dir(&package)?;
-    for (name, text) in CARRIED {
-        std::fs::write(package.join(name), text)?;
-    }
-    Ok(folder)
-}
 
 /// `$COREHOP_SYMBOLIZER`, or the one in the checkout's environment, or any in PATH.
 fn find() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("COREHOP_SYMBOLIZER") {
         return Some(named.into());
     }
-    let beside = std::env::current_exe().ok().and_then(|executable| {
-        executable
-            .ancestors()
-            .map(|folder| folder.join(".venv/bin").join(PROGRAM))
-            .find(|candidate| candidate.is_file())
-    });
-    beside.or_else(|| in_path(PROGRAM.as_ref()))
+    let executable = std::env::current_exe().ok();
+    let beside = executable.as_deref().and_then(beside);
+    beside.or_else(|| installed(PROGRAM.as_ref()))
+}
+
+/// The one in the environment of the checkout in which the executable lies.
+///
+/// Folders where everyone may put something, as /tmp, are no checkouts. Whoever may write to any
+/// other above the executable could as well replace that.
+fn beside(executable: &Path) -> Option<PathBuf> {
+    let is_open_to_all = |folder: &Path| {
+        let mode = folder.metadata().map_or(0, |metadata| metadata.mode());
+        mode & libc::S_ISVTX != 0
+    };
+    let folders = executable.ancestors().skip(1);
+    folders
+        .filter(|folder| !is_open_to_all(folder))
+        .map(|folder| folder.join(".venv/bin").join(PROGRAM))
+        .find(|candidate| candidate.is_file())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// One that is not carried would be missed by installed commands alone.
-    #[test]
-    fn all_of_the_symbolizer_is_carried() {
-        let package = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("symbolizer/src")
-            .join(PACKAGE);
-        let files = std::fs::read_dir(package)
-            .unwrap()
-            .flatten()
-            .map(|file| file.file_name());
-        let mut names: Vec<String> = files.filter_map(|name| name.into_string().ok()).collect();
-        names.retain(|name| name.ends_with(".py"));
-        names.sort();
-        assert_eq!(names, CARRIED.map(|(name, _)| name));
-    }
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     /// Symbols from RFC 2603 and rustc's documentation; C++'s are the symbolizer's own business.
     #[test]
@@ -223,22 +182,43 @@ mod tests {
     }
 
     #[test]
-    fn what_is_carried_prints_what_the_installed_one_does() {
-        let Some(installed) = find() else {
-            panic!("the tests' set-up installs one");
+    fn a_checkout_in_a_folder_that_is_open_to_all_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = folder.path().join("open");
+        std::fs::create_dir_all(open.join(".venv/bin")).unwrap();
+        let planted = open.join(".venv/bin").join(PROGRAM);
+        std::fs::write(&planted, "").unwrap();
+        let executable = open.join("target/debug/corehop");
+        assert_eq!(beside(&executable), Some(planted));
+        std::fs::set_permissions(&open, Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(beside(&executable), None);
+    }
+
+    #[test]
+    fn a_symbolizer_that_does_not_come_to_speak_is_missing() {
+        let refused = |script: &str| {
+            told_by(Command::new("/bin/sh").args(["-c", script]), Path::new("f")).unwrap_err()
         };
-        let python = installed.with_file_name("python3");
-        let path = Path::new("/bin/true");
-        let installed = told_by(Command::new(installed).arg(path), path).unwrap();
-        // The first Python that there is.
-        let pythons = ["/nowhere/python3", python.to_str().unwrap()];
-        let carried = told_by_carried(&pythons, path).unwrap();
-        let names = |symbols: &[Symbol]| -> Vec<String> {
-            symbols.iter().map(|symbol| symbol.name.clone()).collect()
-        };
-        assert!(!installed.is_empty());
-        let nowhere = told_by_carried(&pythons[..1], path).unwrap_err();
-        assert!(nowhere.is_missing(), "{nowhere}");
-        assert_eq!(names(&carried), names(&installed));
+        for script in [
+            "echo 'ModuleNotFoundError: no elftools' >&2; exit 1",
+            "echo 'Traceback' >&2; echo 'SyntaxError: invalid syntax' >&2; exit 1",
+            "exit 127",
+        ] {
+            let failure = refused(script);
+            assert!(failure.is_missing(), "{failure}");
+            assert!(
+                failure
+                    .to_string()
+                    .starts_with("the symbolizer does not run: ")
+            );
+        }
+        let failure =
+            refused("echo 'corehop-symbolizer: f: not an ELF file; name one' >&2; exit 3");
+        assert!(!failure.is_missing());
+        assert_eq!(
+            failure.to_string(),
+            "no functions of f: f: not an ELF file; name one"
+        );
+        assert!(!refused("kill -KILL $$").is_missing());
     }
 }

@@ -1,0 +1,164 @@
+//! The symbolizer that this command carries, run by the first Python that can.
+//!
+//! It is unpacked into a folder that nobody else can look into or write to, and Python runs that
+//! folder in isolated mode: then it takes modules from there and from its own installation, and from
+//! neither the working directory, the environment nor a home. Every Python 3 knows that mode, where
+//! the option for the working directory alone came with 3.11, and an older one would run what
+//! lies there before it could say that it is too old.
+
+use super::{Symbol, told_by};
+use crate::failure::{Exit, Failure};
+use crate::in_path::installed;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// What the carried symbolizer says of `path`.
+pub fn told(path: &Path) -> Result<Vec<Symbol>, Failure> {
+    // The one first in PATH, and the system's: where someone works in an environment of their own,
+    // what Debian's package depends on is in the latter.
+    let mut pythons: Vec<PathBuf> = installed("python3".as_ref()).into_iter().collect();
+    pythons.push("/usr/bin/python3".into());
+    pythons.dedup();
+    told_by_first(&pythons, path)
+}
+
+/// What the first of the Pythons says that runs it, or why the first of all does not.
+fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Vec<Symbol>, Failure> {
+    let folder = unpacked().map_err(|error| {
+        let message = format!("cannot unpack the symbolizer: {error}");
+        Failure::new(Exit::Missing, message).remedy("set TMPDIR to a folder with room")
+    })?;
+    let told = |python: &PathBuf| {
+        let mut command = Command::new(python);
+        told_by(
+            command.args(["-I", "-B"]).arg(folder.path()).arg(path),
+            path,
+        )
+    };
+    let lacks = |told: &Result<_, Failure>| told.as_ref().is_err_and(Failure::is_missing);
+    let mut tried = pythons.iter().map(told);
+    let first = tried.next().expect("some Python is named");
+    match lacks(&first) {
+        false => first,
+        true => tried.find(|told| !lacks(told)).unwrap_or(first),
+    }
+}
+
+const PACKAGE: &str = "corehop_symbolizer";
+
+/// What Python runs in a folder.
+const START: &str = "__main__.py";
+
+/// A file of the package, by its name.
+macro_rules! carried {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../symbolizer/src/corehop_symbolizer/", $name)))),*]
+    };
+}
+
+/// The package.
+const CARRIED: [(&str, &str); 13] = carried![
+    "__init__.py",
+    "__main__.py",
+    "cache.py",
+    "command.py",
+    "demangle.py",
+    "errors.py",
+    "extents.py",
+    "first_row.py",
+    "frames.py",
+    "functions.py",
+    "image.py",
+    "replace.py",
+    "symbols.py",
+];
+
+/// The package, and what starts it, in a folder that goes when it is dropped.
+fn unpacked() -> std::io::Result<TempDir> {
+    let own = Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().permissions(own).tempdir()?;
+    let package = folder.path().join(PACKAGE);
+    std::fs::create_dir(&package)?;
+    for (name, text) in CARRIED {
+        std::fs::write(package.join(name), text)?;
+        if name == START {
+            std::fs::write(folder.path().join(name), text)?;
+        }
+    }
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::find;
+    use super::*;
+
+    /// One that is not carried would be missed by installed commands alone.
+    #[test]
+    fn all_of_the_symbolizer_is_carried() {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("symbolizer/src")
+            .join(PACKAGE);
+        let files = std::fs::read_dir(package)
+            .unwrap()
+            .flatten()
+            .map(|file| file.file_name());
+        let mut names: Vec<String> = files.filter_map(|name| name.into_string().ok()).collect();
+        names.retain(|name| name.ends_with(".py"));
+        names.sort();
+        assert_eq!(names, CARRIED.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn nobody_else_can_put_anything_beside_what_is_unpacked() {
+        let (one, other) = (unpacked().unwrap(), unpacked().unwrap());
+        let mode = one.path().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700);
+        assert_ne!(one.path(), other.path());
+    }
+
+    #[test]
+    fn what_is_carried_prints_what_the_installed_one_does() {
+        let Some(installed) = find() else {
+            panic!("the tests' set-up installs one");
+        };
+        let python = installed.with_file_name("python3");
+        let path = Path::new("/bin/true");
+        let installed = told_by(Command::new(installed).arg(path), path).unwrap();
+        // The first Python that there is.
+        let pythons = ["/nowhere/python3".into(), python];
+        let carried = told_by_first(&pythons, path).unwrap();
+        let names = |symbols: &[Symbol]| -> Vec<String> {
+            symbols.iter().map(|symbol| symbol.name.clone()).collect()
+        };
+        assert!(!installed.is_empty());
+        let nowhere = told_by_first(&pythons[..1], path).unwrap_err();
+        assert!(nowhere.is_missing(), "{nowhere}");
+        assert_eq!(names(&carried), names(&installed));
+    }
+
+    /// What it says is Python's own business; that it is missing lets the next be tried.
+    #[test]
+    fn a_python_that_is_too_old_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let python = find().unwrap().with_file_name("python3");
+        let old = folder.path().join("python3");
+        let text = format!(
+            "#!/bin/sh\nshift 2\nexec '{}' -I -B -c 'import runpy, sys\n\
+             sys.version_info = (3, 10, 0)\nsys.argv = sys.argv[1:]\n\
+             runpy.run_path(sys.argv[0], run_name=\"__main__\")' \"$@\"\n",
+            python.display()
+        );
+        std::fs::write(&old, text).unwrap();
+        std::fs::set_permissions(&old, Permissions::from_mode(0o755)).unwrap();
+        let path = Path::new("/bin/true");
+        let refused = told_by_first(&[old.clone()], path).unwrap_err();
+        assert!(refused.is_missing());
+        let said = "the symbolizer does not run: it needs Python 3.11 or newer, and this is 3.10";
+        assert!(refused.to_string().starts_with(said), "{refused}");
+        assert!(!told_by_first(&[old, python], path).unwrap().is_empty());
+    }
+}
