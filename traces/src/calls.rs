@@ -9,13 +9,25 @@
 //! a jump at the end of another function or back to its first instruction, goes on with the call
 //! that is open; so does one after the jump of a procedure linkage table.
 //!
+//! What a thread was in when its recording began, it was called into before: the function at the
+//! request's marker always, and whatever that jumps to. Where the return address lies is then not
+//! known, but the return is: an instruction of one byte that loads 8 and does not go on behind
+//! itself can only be `ret`, since no jump through memory is that short. So the first such return
+//! that belongs to no call of the trace, with none open, leaves the function that the thread was in
+//! at first. The same holds behind a gap (`gaps.rs`), where requests were left out: what was open
+//! before stays so until it is left, because a server that waits for requests in one place comes
+//! back by the same calls, but what the thread then is in was called in the gap.
+//!
 //! Not every store at the end of a code block is a call, nor every load a return. A block may end
 //! at the end of a page or before a repeated instruction; then the thread goes on where the block
 //! ends, or at its last instruction. A jump through a table loads 8 bytes from where no open call
-//! has its return address. What is left are threads that change their stack, as coroutines do: they
-//! seem to leave calls that they come back to. To ask the recorder for returns was rejected: it
-//! would write a word for each, and the traces there are would lack them.
+//! has its return address, and takes more than one byte. What is left are threads that change their
+//! stack, as coroutines do: they seem to leave calls that they come back to. To ask the recorder
+//! for returns was rejected: it would write a word for each, and the traces there are would lack
+//! them.
+
 use crate::execution::{Execution, Kind};
+use crate::gaps::after_gaps;
 use crate::program::CodeBlock;
 use crate::trace::Trace;
 use crate::{Access, Error};
@@ -28,8 +40,7 @@ pub struct Call {
     pub function: u32,
     /// Number of the thread's execution that entered it.
     pub begins: u64,
-    /// Number of the thread's first execution after it; `None` when the trace ends before, or does
-    /// not hold what called it.
+    /// Number of the thread's first execution after it; `None` when the trace ends before.
     pub ends: Option<u64>,
 }
 
@@ -50,13 +61,21 @@ impl Calls {
     /// [`Error::Damaged`] when the trace contradicts itself.
     pub fn of(trace: &Trace, functions: &[bool]) -> Result<Calls, Error> {
         let blocks: Vec<Extent> = trace.code_blocks().iter().map(Extent::of).collect();
+        let after_gaps = after_gaps(trace.requests());
         let mut threads: Vec<Thread> = Vec::new();
         threads.resize_with(trace.threads().len(), Thread::default);
         // A stack grows through virtual addresses.
         let mut executions = trace.executions().with_virtual_addresses();
         while let Some(execution) = executions.next()? {
             let thread = &mut threads[execution.thread as usize];
-            thread.execute(&execution, &blocks, functions);
+            thread.depart(&execution, &blocks);
+            if thread.request != execution.request {
+                thread.request = execution.request;
+                if execution.request.is_some_and(|r| after_gaps[r as usize]) {
+                    thread.before_gap = thread.open.len();
+                }
+            }
+            thread.arrive(&execution, &blocks, functions);
         }
         let ends = |thread: &Thread| {
             let ends = thread.calls.iter().filter_map(|call| call.ends);
@@ -118,64 +137,97 @@ impl Extent {
     }
 }
 
+/// How a thread may have left a code block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Called,
+    Returned,
+    /// By an instruction too long to be no jump.
+    ReturnedOrJumped,
+}
+
 /// One thread on its way.
 #[derive(Default)]
 struct Thread {
+    request: Option<u32>,
     /// What may have been a call or a return: the last access of the execution before, its code
-    /// block, and whether it stored.
-    before: Option<(u64, u32, bool)>,
+    /// block, and what it was.
+    before: Option<(u64, u32, Way)>,
     /// Where the return addresses of open calls are, of any function: descending.
     open: Vec<u64>,
+    /// How many of them were called before the last gap.
+    before_gap: usize,
     /// Open calls of functions asked for: their places among `calls`, and where the return address
     /// is.
     asked: Vec<(usize, u64)>,
+    /// Those of which nobody knows where, since what called them is not in the trace.
+    called_unseen: Vec<usize>,
     calls: Vec<Call>,
 }
 
 impl Thread {
-    fn execute(&mut self, execution: &Execution<'_>, blocks: &[Extent], functions: &[bool]) {
-        let number = execution.number;
-        let block = &blocks[execution.code_block as usize];
-        if let Some((address, before, stored)) = self.before.take() {
-            let before = &blocks[before as usize];
+    /// Leaves the code block of the execution before. What a gap follows came to the request's
+    /// marker as well, where the thread goes on behind it.
+    fn depart(&mut self, execution: &Execution<'_>, blocks: &[Extent]) {
+        if let Some((address, before, way)) = self.before.take() {
+            let (block, before) = (
+                &blocks[execution.code_block as usize],
+                &blocks[before as usize],
+            );
             if block.start != before.end && block.start != before.last {
-                self.leave(address, stored, number);
+                self.leave(address, way, execution.number);
             }
         }
+    }
+
+    fn arrive(&mut self, execution: &Execution<'_>, blocks: &[Extent], functions: &[bool]) {
+        let block = &blocks[execution.code_block as usize];
         if let Some(function) = execution.entry
             && functions.get(function as usize) == Some(&true)
         {
-            // Without an open call, nobody knows when this one will end.
-            if let Some(&address) = self.open.last() {
-                self.asked.push((self.calls.len(), address));
+            let place = self.calls.len();
+            match self.open[self.before_gap..].last() {
+                Some(&address) => self.asked.push((place, address)),
+                None => self.called_unseen.push(place),
             }
             self.calls.push(Call {
                 function,
-                begins: number,
+                begins: execution.number,
                 ends: None,
             });
         }
         let is_last = |access: &&Access| access.pc == block.last && access.size_bytes == 8;
         let last = execution.accesses.last().filter(is_last);
-        self.before = last.and_then(|access| match access.kind {
-            Kind::Fetch => None,
-            Kind::Load => Some((access.address, execution.code_block, false)),
-            Kind::Store => Some((access.address, execution.code_block, true)),
+        self.before = last.and_then(|access| {
+            let way = match access.kind {
+                Kind::Fetch => return None,
+                Kind::Store => Way::Called,
+                Kind::Load if block.end - block.last == 1 => Way::Returned,
+                Kind::Load => Way::ReturnedOrJumped,
+            };
+            Some((access.address, execution.code_block, way))
         });
     }
 
     /// The thread called, or may have returned, by way of `address`; execution `number` comes next.
-    fn leave(&mut self, address: u64, called: bool, number: u64) {
-        let descending = |open: &u64| address.cmp(open);
-        let is_open = self.open.binary_search_by(descending).is_ok();
-        if !called && !is_open {
+    fn leave(&mut self, address: u64, way: Way, number: u64) {
+        let left = self.open.partition_point(|&open| open > address);
+        let is_open = self.open.get(left) == Some(&address);
+        if way == Way::ReturnedOrJumped && !is_open {
             return;
         }
-        while self.open.pop_if(|open| *open <= address).is_some() {}
+        let is_of_before = !is_open || left < self.before_gap;
+        if way != Way::Called && is_of_before && left <= self.before_gap {
+            for place in self.called_unseen.drain(..) {
+                self.calls[place].ends = Some(number);
+            }
+        }
+        self.open.truncate(left);
+        self.before_gap = self.before_gap.min(left);
         while let Some((place, _)) = self.asked.pop_if(|(_, open)| *open <= address) {
             self.calls[place].ends = Some(number);
         }
-        if called {
+        if way == Way::Called {
             self.open.push(address);
         }
     }

@@ -54,6 +54,7 @@ mod entry;
 mod error;
 pub mod execution;
 mod executions;
+mod gaps;
 mod history;
 mod order;
 mod player;

@@ -1,5 +1,6 @@
 //! Calls in traces of made-up programs end where the program that was recorded says: programs that
-//! call, jump to functions, return, throw past callers, and do what only looks like a call.
+//! call, jump to functions, return, throw past callers, do what only looks like a call, and are in
+//! calls already when their recording begins, or begins again behind a gap.
 
 #[path = "definitions/mod.rs"]
 mod definitions;
@@ -16,6 +17,8 @@ const FUNCTIONS: u32 = 4;
 const THREADS: usize = 2;
 /// Where the stack of each thread begins.
 const STACK: u64 = 0x7000_0000;
+/// Calls that each thread is in when its recording begins.
+const CALLED_BEFORE: usize = 3;
 
 /// What a thread does next.
 #[derive(Clone, Debug)]
@@ -24,7 +27,8 @@ enum Action {
     Call(u32, u64, bool),
     /// Jumps to a function, at the end of its own.
     Jump(u32),
-    Return,
+    /// Returns, by an instruction of one byte or a longer one.
+    Return(bool),
     /// Leaves so many calls, if there are as many, without returning from them.
     Throw(usize),
     /// Stores where a code block ends, and goes on behind it.
@@ -33,6 +37,9 @@ enum Action {
     Repeat(u64),
     /// Jumps to where a table says.
     JumpByTable(u64),
+    /// Serves what is not recorded, where it returns from so many calls, if there are as many, and
+    /// is then called to serve a request by this function.
+    Gap(usize, u32),
 }
 
 /// Code blocks; the last instruction of each is what accesses.
@@ -41,6 +48,7 @@ enum Code {
     Function(u32),
     Call,
     Return,
+    LongReturn,
     LinkageTable,
     Store,
     BehindStore,
@@ -48,9 +56,10 @@ enum Code {
     Landing,
 }
 
-const OTHERS: [Code; 7] = [
+const OTHERS: [Code; 8] = [
     Code::Call,
     Code::Return,
+    Code::LongReturn,
     Code::LinkageTable,
     Code::Store,
     Code::BehindStore,
@@ -65,11 +74,12 @@ impl Code {
             Code::Function(function) => return function,
             Code::Call => 0,
             Code::Return => 1,
-            Code::LinkageTable => 2,
-            Code::Store => 3,
-            Code::BehindStore => 4,
-            Code::Repeated => 5,
-            Code::Landing => 6,
+            Code::LongReturn => 2,
+            Code::LinkageTable => 3,
+            Code::Store => 4,
+            Code::BehindStore => 5,
+            Code::Repeated => 6,
+            Code::Landing => 7,
         };
         FUNCTIONS + of_others
     }
@@ -86,20 +96,22 @@ impl Code {
     fn instruction_sizes(self) -> &'static [u8] {
         match self {
             Code::Function(_) | Code::Repeated => &[4],
+            Code::Return => &[4, 1],
             _ => &[4, 5],
         }
     }
 }
 
 /// A recorded thread, which knows what it does.
-#[derive(Default)]
 struct Thread {
     /// Executions so far.
     executions: u64,
     /// Open calls.
     frames: Vec<Frame>,
     /// Calls that were left by throwing.
-    thrown: Vec<usize>,
+    thrown: Vec<Entered>,
+    /// Calls that were left in a gap.
+    gone: Vec<Entered>,
     calls: Vec<Call>,
 }
 
@@ -107,12 +119,88 @@ struct Thread {
 struct Frame {
     return_address_at: u64,
     own_words: u64,
-    /// Which of the thread's calls end with it.
-    calls: Vec<usize>,
+    /// Whether the trace holds the call, and no gap since.
+    seen: bool,
+    /// What was entered by it.
+    entered: Vec<Entered>,
+}
+
+/// A function's call, as the thread's calls count.
+#[derive(Clone, Copy)]
+struct Entered {
+    call: usize,
+    /// Where its return address is, if the trace tells.
+    return_address_at: Option<u64>,
+}
+
+impl Thread {
+    fn new() -> Thread {
+        let mut thread = Thread {
+            executions: 0,
+            frames: Vec::new(),
+            thrown: Vec::new(),
+            gone: Vec::new(),
+            calls: Vec::new(),
+        };
+        for _ in 0..CALLED_BEFORE {
+            thread.push_frame(1, false);
+        }
+        thread
+    }
+
+    /// Where the return address of the next call will be.
+    fn next_return_address_at(&self) -> u64 {
+        let caller = self.frames.last();
+        caller.map_or(STACK, |f| f.return_address_at - 8 * f.own_words) - 8
+    }
+
+    fn push_frame(&mut self, own_words: u64, seen: bool) {
+        self.frames.push(Frame {
+            return_address_at: self.next_return_address_at(),
+            own_words,
+            seen,
+            entered: Vec::new(),
+        });
+    }
+
+    /// The thread has called or returned by way of `address`. What it left before without returning
+    /// shows now, if it lay below; if the trace does not say where it lay, when a function returns
+    /// whose call the trace does not hold either.
+    fn show(&mut self, address: u64, returns_unseen: bool) {
+        let ends = Some(self.executions);
+        for left in [&mut self.thrown, &mut self.gone] {
+            left.retain(|entered| {
+                let below = entered.return_address_at.map(|at| at <= address);
+                let shows = below.unwrap_or(returns_unseen);
+                if shows {
+                    self.calls[entered.call].ends = ends;
+                }
+                !shows
+            });
+        }
+    }
+
+    /// Returns from so many calls in a gap, and from those that only gaps separate from the present.
+    fn pass_gap(&mut self, returns: usize) {
+        let is_unseen = |entered: &Entered| entered.return_address_at.is_none();
+        let unseen = |frame: &Frame| frame.entered.iter().any(is_unseen);
+        let kept = self.frames.len().saturating_sub(returns);
+        let kept = kept.min(self.frames.iter().position(unseen).unwrap_or(kept));
+        let gone = self.frames.split_off(kept);
+        self.gone
+            .extend(gone.into_iter().flat_map(|frame| frame.entered));
+        self.gone.append(&mut self.thrown);
+        for frame in &mut self.frames {
+            frame.seen = false;
+        }
+        self.push_frame(1, false);
+    }
 }
 
 struct Program {
     writer: Writer,
+    /// Requests that were served so far, recorded or not.
+    requests: u64,
     threads: Vec<Thread>,
 }
 
@@ -130,7 +218,10 @@ impl Program {
     fn enter(&mut self, thread: usize, function: u32) {
         let own = &mut self.threads[thread];
         if let Some(frame) = own.frames.last_mut() {
-            frame.calls.push(own.calls.len());
+            frame.entered.push(Entered {
+                call: own.calls.len(),
+                return_address_at: frame.seen.then_some(frame.return_address_at),
+            });
         }
         own.calls.push(Call {
             function,
@@ -140,47 +231,43 @@ impl Program {
         self.run(thread, Code::Function(function), None);
     }
 
-    /// These calls, and those left by throwing, end before the thread's next execution.
-    fn end(&mut self, thread: usize, calls: &[usize]) {
-        let own = &mut self.threads[thread];
-        for call in own.thrown.drain(..).chain(calls.iter().copied()) {
-            own.calls[call].ends = Some(own.executions);
-        }
-    }
-
     fn act(&mut self, thread: usize, action: &Action) {
         let own = &mut self.threads[thread];
         match *action {
             Action::Call(function, own_words, by_table) => {
-                let caller = own.frames.last();
-                let below = caller.map_or(STACK, |f| f.return_address_at - 8 * f.own_words);
-                let address = below - 8;
-                own.frames.push(Frame {
-                    return_address_at: address,
-                    own_words,
-                    calls: Vec::new(),
-                });
+                let address = own.next_return_address_at();
+                own.push_frame(own_words, true);
                 self.run(thread, Code::Call, Some((Kind::Store, address)));
-                self.end(thread, &[]);
+                self.threads[thread].show(address, false);
                 if by_table {
                     self.run(thread, Code::LinkageTable, Some((Kind::Load, STACK + 4096)));
                 }
                 self.enter(thread, function);
             }
             // Nobody can tell whose call goes on until the one after the throw.
-            Action::Jump(_) if !own.thrown.is_empty() => {}
+            Action::Jump(_) if own.frames.is_empty() || !own.thrown.is_empty() => {}
             Action::Jump(function) => self.enter(thread, function),
-            Action::Return => {
+            Action::Return(short) => {
                 if let Some(frame) = own.frames.pop() {
-                    let from = (Kind::Load, frame.return_address_at);
-                    self.run(thread, Code::Return, Some(from));
-                    self.end(thread, &frame.calls);
+                    // What is longer cannot be told from a jump.
+                    let code = match short || !frame.seen {
+                        true => Code::Return,
+                        false => Code::LongReturn,
+                    };
+                    let address = frame.return_address_at;
+                    self.run(thread, code, Some((Kind::Load, address)));
+                    let own = &mut self.threads[thread];
+                    own.show(address, !frame.seen);
+                    for entered in frame.entered {
+                        own.calls[entered.call].ends = Some(own.executions);
+                    }
                 }
             }
             Action::Throw(count) => {
                 let left = own.frames.len().saturating_sub(count);
                 let thrown = own.frames.split_off(left);
-                own.thrown.extend(thrown.into_iter().flat_map(|f| f.calls));
+                own.thrown
+                    .extend(thrown.into_iter().flat_map(|f| f.entered));
                 self.run(thread, Code::Landing, None);
             }
             Action::StoreAtEnd(address) => {
@@ -193,6 +280,13 @@ impl Program {
             }
             Action::JumpByTable(address) => {
                 self.run(thread, Code::LinkageTable, Some((Kind::Load, address)));
+            }
+            Action::Gap(returns, function) => {
+                own.pass_gap(returns);
+                self.requests += 2;
+                let marked = self.writer.numbered_request(thread as u32, self.requests);
+                marked.unwrap();
+                self.enter(thread, function);
             }
         }
     }
@@ -215,11 +309,12 @@ fn record(path: &Path, actions: &[(usize, Action)]) -> Result<Vec<Vec<Call>>, Er
     }
     let mut program = Program {
         writer,
+        requests: 0,
         threads: Vec::new(),
     };
     for thread in 0..THREADS {
         program.writer.thread(1, thread as u32)?;
-        program.threads.push(Thread::default());
+        program.threads.push(Thread::new());
     }
     for (stamp, (thread, action)) in (1..).zip(actions) {
         program.writer.stamp(*thread as u32, stamp)?;
@@ -242,11 +337,12 @@ fn actions() -> impl Strategy<Value = Vec<(usize, Action)>> {
         6 => (0..FUNCTIONS, 0u64..3, any::<bool>())
             .prop_map(|(function, words, by_table)| Action::Call(function, words, by_table)),
         2 => (0..FUNCTIONS).prop_map(Action::Jump),
-        6 => Just(Action::Return),
+        6 => any::<bool>().prop_map(Action::Return),
         1 => (0usize..4).prop_map(Action::Throw),
         1 => elsewhere.clone().prop_map(Action::StoreAtEnd),
         1 => elsewhere.clone().prop_map(Action::Repeat),
         1 => elsewhere.prop_map(Action::JumpByTable),
+        1 => (0usize..4, 0..FUNCTIONS).prop_map(|(returns, f)| Action::Gap(returns, f)),
     ];
     vec((0..THREADS, action), 0..100)
 }
@@ -277,26 +373,76 @@ proptest! {
     }
 }
 
-#[test]
-fn a_function_that_another_jumps_to_ends_with_the_call_of_that() {
+/// Function, beginning and end of the calls of a thread that does this.
+fn found(actions: impl IntoIterator<Item = Action>) -> Vec<(u32, u64, Option<u64>)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made-up.trace");
-    let call = |function| (0, Action::Call(function, 1, false));
-    let actions = [
-        call(0),
-        call(1),
-        (0, Action::Jump(2)),
-        (0, Action::Return),
-        call(3),
-    ];
+    let actions: Vec<_> = actions.into_iter().map(|action| (0, action)).collect();
     record(&path, &actions).unwrap();
     let found = Calls::of(&Trace::open(&path).unwrap(), &[true; 4]).unwrap();
     let found = found.of_thread(0).iter();
-    let found: Vec<_> = found
+    found
         .map(|call| (call.function, call.begins, call.ends))
-        .collect();
+        .collect()
+}
+
+#[test]
+fn a_function_that_another_jumps_to_ends_with_the_call_of_that() {
+    let call = |function| Action::Call(function, 1, false);
+    let found = found([
+        call(0),
+        call(1),
+        Action::Jump(2),
+        Action::Return(true),
+        call(3),
+    ]);
     // Each call is two executions, the jump and the return one.
     let expected = [(0, 1, None), (1, 3, Some(6)), (2, 4, Some(6)), (3, 7, None)];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_a_thread_is_in_at_first_ends_with_the_first_return_from_no_call_of_the_trace() {
+    let call = Action::Call(2, 1, false);
+    let table = STACK - 8;
+    let found = found([
+        Action::Jump(0),
+        Action::Jump(1),
+        call.clone(),
+        Action::Return(true),
+        // No return, though it loads from the stack: it takes more than a byte.
+        Action::JumpByTable(table),
+        Action::Return(true),
+        call,
+        Action::Return(true),
+    ]);
+    let expected = [
+        (0, 0, Some(7)),
+        (1, 1, Some(7)),
+        (2, 3, Some(5)),
+        (2, 8, None),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn behind_a_gap_a_request_ends_with_its_own_return_and_what_encloses_it_with_its_own() {
+    let found = found([
+        Action::Call(3, 1, false),
+        Action::Gap(0, 0),
+        Action::Return(true),
+        Action::Gap(0, 1),
+        Action::Return(true),
+        Action::Return(true),
+        Action::Call(2, 1, false),
+    ]);
+    // The first is open across both gaps.
+    let expected = [
+        (3, 1, Some(7)),
+        (0, 2, Some(4)),
+        (1, 4, Some(6)),
+        (2, 8, None),
+    ];
     assert_eq!(found, expected);
 }
 
@@ -310,10 +456,9 @@ fn of_the_bundled_samples_entries_all_but_those_at_its_edges_are_seen_to_return(
     let open = calls.iter().filter(|call| call.ends.is_none());
     let name = |call: &Call| &*trace.functions()[call.function as usize].name;
     let open: Vec<&str> = open.map(name).collect();
-    assert_eq!((calls.len(), open.len()), (780_723, 39));
-    // Of the connection's thread the first, whose call came before the recording, and the last;
-    // of the others what they wait in.
+    assert_eq!((calls.len(), open.len()), (780_723, 38));
+    // Of the connection's thread the last; of the others what they wait in.
     let short = open.iter().map(|name| name.split('(').next().unwrap());
     let short: Vec<_> = short.take(3).collect();
-    assert_eq!(short, ["dispatch_command", "do_command", "__poll"]);
+    assert_eq!(short, ["do_command", "__poll", "pthread_cond_timedwait"]);
 }
