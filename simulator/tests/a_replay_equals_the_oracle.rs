@@ -13,18 +13,21 @@ use corehop_simulator::{
 };
 use corehop_traces::{Calls, Kind, Trace};
 use oracle::Oracle;
-use oracle::calls::{Seen, ends_of_calls};
+use oracle::calls::{Seen, after_gaps, ends_of_calls};
+use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use random::{equal, holds, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use recording::{FUNCTIONS, code_address, programs, record, requests_of};
+use recording::{FIRST_LONG, FUNCTIONS, code_address, programs, record, requests_of};
 use std::path::Path;
 use std::sync::LazyLock;
 use steps::Step;
 
 /// What moves threads.
 struct Placed {
+    /// Of the requests.
+    numbers: Vec<u64>,
     functions: Vec<(u32, u32)>,
     delegated: Vec<u32>,
     start_cores: Option<u32>,
@@ -39,12 +42,7 @@ fn naive(
     rounds: usize,
 ) -> (Vec<Counters>, u64) {
     let (split, start_cores) = (&placed.functions, placed.start_cores);
-    let seen = steps.iter().map(|step| Seen {
-        thread: step.thread,
-        block: step.block,
-        last: step.data.last().copied(),
-    });
-    let ends = ends_of_calls(&seen.collect::<Vec<_>>());
+    let ends = ends_of_calls(&seen(steps, &placed.numbers));
     let cores = split.iter().map(|(_, core)| core + 1).max().unwrap_or(1);
     let cores = cores.max(start_cores.unwrap_or(1));
     let mut oracle = Oracle::new(machine, cores);
@@ -103,6 +101,24 @@ fn naive(
     (oracle.counters(), hops)
 }
 
+/// What of these steps says where calls end.
+fn seen(steps: &[Step], numbers: &[u64]) -> Vec<Seen> {
+    let requests = steps.iter().filter(|step| step.begins_request);
+    let served: Vec<(u32, u64)> = requests
+        .zip(numbers)
+        .map(|(step, &number)| (step.thread, number))
+        .collect();
+    let mut gaps = after_gaps(&served).into_iter();
+    let seen = |step: &Step| Seen {
+        thread: step.thread,
+        block: step.block,
+        short: step.block < FIRST_LONG,
+        last: step.data.last().copied(),
+        after_gap: step.begins_request && gaps.next().unwrap_or(false),
+    };
+    steps.iter().map(seen).collect()
+}
+
 fn machine() -> Machine {
     let text = "\
 name = \"tiny\"
@@ -122,6 +138,8 @@ l3 = { size_bytes = 960, ways = 5, latency_cycles = 41 }
 #[derive(Clone, Debug)]
 struct Case {
     steps: Vec<Step>,
+    /// Of the requests: those that are missing were not recorded.
+    numbers: Vec<u64>,
     executions_per_block: usize,
     machine: Machine,
     /// Another one that the same pass simulates.
@@ -142,21 +160,29 @@ fn cases() -> impl Strategy<Value = Case> {
         0usize..4,
         prop::bool::weighted(0.2),
     );
-    let recordings = (programs(), 1usize..20, machines(), machines());
-    (recordings, replays).prop_map(|((steps, executions_per_block, machine, other), replays)| {
-        let ((functions, delegated), every_other, warm_up, thread_per_core) = replays;
-        Case {
-            steps,
-            executions_per_block,
-            machine,
-            other,
-            functions,
-            delegated,
-            every_other,
-            warm_up,
-            thread_per_core,
-        }
-    })
+    let left_out = vec(prop::bool::weighted(0.2), 80);
+    let recordings = ((programs(), left_out), 1usize..20, machines(), machines());
+    (recordings, replays).prop_map(
+        |((recorded, executions_per_block, machine, other), replays)| {
+            let (steps, left_out) = recorded;
+            let ((functions, delegated), every_other, warm_up, thread_per_core) = replays;
+            let numbers = (1..).zip(left_out).filter(|(_, left_out)| !left_out);
+            let requests = steps.iter().filter(|step| step.begins_request).count();
+            let numbers = numbers.map(|(number, _)| number).take(requests).collect();
+            Case {
+                steps,
+                numbers,
+                executions_per_block,
+                machine,
+                other,
+                functions,
+                delegated,
+                every_other,
+                warm_up,
+                thread_per_core,
+            }
+        },
+    )
 }
 
 static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
@@ -184,6 +210,7 @@ impl Case {
 
     fn placed(&self) -> Placed {
         Placed {
+            numbers: self.numbers.clone(),
             functions: self.functions(),
             delegated: self.delegated.clone(),
             start_cores: self.start_cores(),
@@ -215,7 +242,7 @@ fn counters_and_hops_are_equal() {
     holds("replays equal the oracle", cases(), |case| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        record(&case.steps, case.executions_per_block, &path).unwrap();
+        record(&case.steps, &case.numbers, case.executions_per_block, &path).unwrap();
         let trace = Trace::open(&path).unwrap();
         let requests = trace.requests().len() as u32;
         let chosen: Option<Vec<u32>> =
@@ -285,7 +312,7 @@ fn refusal(begins: [bool; 3], requests: Option<Vec<u32>>, warm_up: usize, split:
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("short.trace");
-    record(&begins.map(step), 100, &path).unwrap();
+    record(&begins.map(step), &[], 100, &path).unwrap();
     let options = ReplayOptions {
         requests,
         warm_up_requests: warm_up,
@@ -342,7 +369,7 @@ fn progress_is_told_of_every_execution() {
         block: 0,
         data: Vec::new(),
     };
-    record(&vec![step; 100_000], 30_000, &path).unwrap();
+    record(&vec![step; 100_000], &[], 30_000, &path).unwrap();
     let told = std::sync::atomic::AtomicU64::new(0);
     let tell = |executions| {
         told.fetch_add(executions, std::sync::atomic::Ordering::Relaxed);

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-type Planned = (&'static str, u32, Mode);
+pub type Planned = (&'static str, u32, Mode);
 
 /// Plans for a trial of the program, and how often it hops with each.
 type Plans = &'static [(&'static [Planned], u64)];
@@ -60,7 +60,8 @@ const RETURNS: Plans = &[
     ),
 ];
 
-fn plan(binary: &Path, planned: &[Planned]) -> Plan {
+/// These functions of a program, by symbol.
+pub fn plan(binary: &Path, planned: &[Planned]) -> Plan {
     let analysis = Analysis::of(binary).unwrap();
     let of = |&(symbol, core, mode): &Planned| {
         let mut functions = analysis.functions().iter();
@@ -86,21 +87,27 @@ fn plan(binary: &Path, planned: &[Planned]) -> Plan {
 }
 
 /// A number in the JSON that a program left.
-fn number(text: &[u8], key: &str) -> u64 {
+pub fn number(text: &[u8], key: &str) -> u64 {
     let found: serde_json::Value = serde_json::from_slice(text).unwrap();
     found[key].as_u64().unwrap()
+}
+
+/// How often a program hops by this plan in a replay of its trace.
+pub fn predicted(recording: &Recording, plan: &Plan) -> u64 {
+    let path = recording.folder().join("split.toml");
+    corehop_plans::write(plan, &path).unwrap();
+    let replayed = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "--json", "--plan"])
+        .args([path, recording.path()])
+        .output()
+        .unwrap();
+    number(&replayed.stdout, "hops")
 }
 
 /// How often the program hops in a replay of its trace, and how often when it runs.
 fn predicted_and_counted(recording: &Recording, trial: &str, planned: &[Planned]) -> [u64; 2] {
     let path = |name: &str| recording.folder().join(name);
     let plan = plan(&path("delegates"), planned);
-    corehop_plans::write(&plan, &path("split.toml")).unwrap();
-    let replayed = Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .args(["replay", "--json", "--plan"])
-        .args([path("split.toml"), path("trace")])
-        .output()
-        .unwrap();
     let hooked = path("delegates.hop");
     patch(&path("delegates"), &plan, &hooked, true).unwrap();
     let mut command = Command::new(&hooked);
@@ -118,10 +125,7 @@ fn predicted_and_counted(recording: &Recording, trial: &str, planned: &[Planned]
     };
     assert!(ran.status.success());
     let statistics = std::fs::read(path("statistics")).unwrap();
-    [
-        number(&replayed.stdout, "hops"),
-        number(&statistics, "hops"),
-    ]
+    [predicted(recording, &plan), number(&statistics, "hops")]
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod forks_and_libraries;
 mod going_back;
 mod known_accesses;
 mod no_ops;
+mod open_calls;
 mod postgres;
 mod qemu10;
 mod recording;

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use tempfile::TempDir;
 
-const SERVER: [&str; 7] = [
+pub const SERVER: [&str; 7] = [
     "--save",
     "",
     "--appendonly",
@@ -47,13 +47,19 @@ pub fn shut_down(mut stream: &TcpStream) {
 
 /// Sends commands one by one, each after the answer to the one before.
 pub fn send_commands(stream: &TcpStream, count: usize) {
+    let command = |number| (format!("SET key:{} {number}", number % 10), "+OK".into());
+    ask(stream, (0..count).map(command));
+}
+
+/// The same for commands with answers of a line.
+pub fn ask(stream: &TcpStream, commands: impl IntoIterator<Item = (String, String)>) {
     let mut answers = BufReader::new(stream);
-    for number in 0..count {
-        let command = format!("SET key:{} {number}\r\n", number % 10);
-        (&mut &*stream).write_all(command.as_bytes()).unwrap();
+    for (command, expected) in commands {
+        let line = command + "\r\n";
+        (&mut &*stream).write_all(line.as_bytes()).unwrap();
         let mut answer = String::new();
         answers.read_line(&mut answer).unwrap();
-        assert_eq!(answer, "+OK\r\n");
+        assert_eq!(answer.trim_end(), expected);
     }
 }
 

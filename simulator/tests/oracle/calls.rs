@@ -4,8 +4,47 @@
 pub struct Seen {
     pub thread: u32,
     pub block: u32,
+    /// Whether the instruction has one byte.
+    pub short: bool,
     /// Address of the last access, of 8 bytes, and whether it stored.
     pub last: Option<(u64, bool)>,
+    /// Whether the thread may have served a request just before that was not recorded.
+    pub after_gap: bool,
+}
+
+/// By its number, whether a thread's request comes after one that may have been left out. `served`
+/// are thread and number of all, in order.
+pub fn after_gaps(served: &[(u32, u64)]) -> Vec<bool> {
+    let is_recorded = |number: u64| served.iter().any(|&(_, recorded)| recorded == number);
+    let of_place = |place: usize| {
+        let (thread, number) = served[place];
+        let earlier = served[..place]
+            .iter()
+            .rev()
+            .find(|served| served.0 == thread);
+        let last = earlier.map_or(0, |served| served.1);
+        (last + 1..number).any(|between| !is_recorded(between))
+    };
+    (0..served.len()).map(of_place).collect()
+}
+
+/// By which a thread calls or returns, before its execution `place`.
+#[derive(Clone, Copy)]
+struct Leave {
+    place: usize,
+    address: u64,
+    calls: bool,
+}
+
+/// The thread's calls that are open before its execution `place`, the innermost last.
+fn open_at(leaves: &[Leave], place: usize) -> Vec<Leave> {
+    let before: Vec<Leave> = leaves.iter().copied().filter(|l| l.place < place).collect();
+    let is_open = |&(nth, call): &(usize, &Leave)| {
+        let later = &before[nth + 1..];
+        call.calls && later.iter().all(|later| later.address < call.address)
+    };
+    let open = before.iter().enumerate().filter(is_open);
+    open.map(|(_, call)| *call).collect()
 }
 
 /// For each execution, the first later one of its thread by which the call that it is in has ended.
@@ -15,28 +54,43 @@ pub fn ends_of_calls(seen: &[Seen]) -> Vec<Option<usize>> {
     for thread in 0..threads {
         let own = (0..seen.len()).filter(|&place| seen[place].thread == thread);
         let own: Vec<usize> = own.collect();
-        // Return addresses of open calls before each execution, and of a call or return before it.
-        let (mut open, mut left) = (vec![Vec::<u64>::new()], vec![None]);
-        for pair in own.windows(2) {
-            let (before, after) = (&seen[pair[0]], &seen[pair[1]]);
-            let mut now: Vec<u64> = open.last().unwrap().clone();
+        let gap_before = |place: usize| {
+            let gap = (0..=place).rev().find(|&gap| seen[own[gap]].after_gap);
+            gap.unwrap_or(0)
+        };
+        let mut leaves: Vec<Leave> = Vec::new();
+        for place in 1..own.len() {
+            let (before, after) = (&seen[own[place - 1]], &seen[own[place]]);
             // A block that comes twice repeats its instruction.
-            let last = before.last.filter(|_| before.block != after.block);
-            let last = last.filter(|(address, store)| *store || now.contains(address));
-            if let Some((address, store)) = last {
-                now.retain(|&open| open > address);
-                now.extend(store.then_some(address));
-            }
-            open.push(now);
-            left.push(last.map(|(address, _)| address));
-        }
-        for (place, &execution) in own.iter().enumerate() {
-            let Some(&address) = open[place].last() else {
+            let Some((address, calls)) = before.last.filter(|_| before.block != after.block) else {
                 continue;
             };
-            let mut later = place + 1..own.len();
-            let end = later.find(|&later| left[later].is_some_and(|left| left >= address));
-            ends[execution] = end.map(|end| own[end]);
+            let open = open_at(&leaves, place);
+            if calls || before.short || open.iter().any(|call| call.address == address) {
+                leaves.push(Leave {
+                    place,
+                    address,
+                    calls,
+                });
+            }
+        }
+        // Returns from what the thread was called into unseen.
+        let unseen = |leave: &&Leave| {
+            let gap = gap_before(leave.place - 1);
+            let mut open = open_at(&leaves, leave.place).into_iter();
+            let mut calls = open.by_ref().filter(|call| call.place > gap);
+            !leave.calls && calls.all(|call| call.address < leave.address)
+        };
+        for (place, &execution) in own.iter().enumerate() {
+            let gap = gap_before(place);
+            let open = open_at(&leaves, place + 1).into_iter();
+            let call = open.filter(|call| call.place > gap).last();
+            let mut later = leaves.iter().filter(|leave| leave.place > place);
+            let end = match call {
+                Some(call) => later.find(|leave| leave.address >= call.address),
+                None => later.find(unseen),
+            };
+            ends[execution] = end.map(|end| own[end.place]);
         }
     }
     ends

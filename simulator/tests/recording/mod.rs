@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// How many functions there are, each with one code block, of one instruction on a line of its own.
 pub const FUNCTIONS: u32 = 6;
+/// Those before this one have instructions of one byte.
+pub const FIRST_LONG: u32 = 3;
 const CODE: u64 = 0x10_000;
 
 pub fn programs() -> impl Strategy<Value = Vec<Step>> {
@@ -31,9 +33,10 @@ pub fn code_address(function: u32) -> u64 {
     CODE + u64::from(function) * 64
 }
 
-/// Writes the steps as a trace, each at its own stamp.
+/// Writes the steps as a trace, each at its own stamp, with requests of these numbers.
 pub fn record(
     steps: &[Step],
+    numbers: &[u64],
     executions_per_block: usize,
     path: &Path,
 ) -> Result<(), corehop_traces::Error> {
@@ -44,9 +47,13 @@ pub fn record(
     let (mut writer, module) = definitions::begin(path, &options, "f0", CODE)?;
     for number in 0..FUNCTIONS {
         let function = (&*format!("f{number}"), u64::from(number) * 64);
-        definitions::function(&mut writer, (module, CODE), function, None)?;
+        let at = (module, CODE);
+        match number < FIRST_LONG {
+            true => definitions::function_of(&mut writer, at, function, None, 1)?,
+            false => definitions::function(&mut writer, at, function, None)?,
+        };
     }
-    perform(writer, 2, steps)
+    perform(writer, 2, steps, numbers)
 }
 
 /// The request each step belongs to: they count in the order in which they begin.

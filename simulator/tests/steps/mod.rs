@@ -13,15 +13,22 @@ pub struct Step {
     pub data: Vec<(u64, bool)>,
 }
 
-/// Writes what so many threads do, each step at its own stamp, and ends the trace.
-pub fn perform(mut writer: Writer, threads: u32, steps: &[Step]) -> Result<(), Error> {
+/// Writes what so many threads do, each step at its own stamp, and ends the trace. Requests have
+/// these numbers in turn, and none beyond.
+pub fn perform(
+    mut writer: Writer,
+    threads: u32,
+    steps: &[Step],
+    numbers: &[u64],
+) -> Result<(), Error> {
+    let mut numbers = numbers.iter().copied();
     for thread in 0..threads {
         writer.thread(1, thread)?;
     }
     for (stamp, step) in (1..).zip(steps) {
         writer.stamp(step.thread, stamp)?;
         if step.begins_request {
-            writer.request(step.thread)?;
+            writer.numbered_request(step.thread, numbers.next().unwrap_or(0))?;
         }
         writer.execution(step.thread, step.block)?;
         for &(address, store) in &step.data {

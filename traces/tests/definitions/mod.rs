@@ -34,17 +34,28 @@ pub fn begin(
 /// `unpatchable` why its entry cannot be patched.
 pub fn function(
     writer: &mut Writer,
+    at: (u32, u64),
+    named: (&str, u64),
+    unpatchable: Option<&str>,
+) -> Result<u32, Error> {
+    function_of(writer, at, named, unpatchable, 4)
+}
+
+/// The same, whose instruction has so many bytes.
+pub fn function_of(
+    writer: &mut Writer,
     (module, code): (u32, u64),
     (name, offset): (&str, u64),
     unpatchable: Option<&str>,
+    size_bytes: u8,
 ) -> Result<u32, Error> {
     let entered = writer.function(&Function {
         module,
         offset,
-        size_bytes: 4,
+        size_bytes: size_bytes.into(),
         symbol: name.into(),
         name: name.into(),
         unpatchable: unpatchable.map(Into::into),
     })?;
-    writer.code_block(&CodeBlock::new(code + offset, [4]), Some(entered))
+    writer.code_block(&CodeBlock::new(code + offset, [size_bytes]), Some(entered))
 }

@@ -1,0 +1,98 @@
+//! Calls that were open when a recording began, or began again, end in a replay as in the server.
+//!
+//! The function at the request's marker always is such a call: the instruction that called it ran
+//! before the recording.
+
+use crate::going_back::{Planned, number, plan, predicted};
+use crate::recording::{Recording, connect, free_port, send};
+use crate::redis::{SERVER, ask, send_commands, shut_down, start_in};
+use corehop_patcher::patch;
+use corehop_plans::Mode::Call;
+use corehop_plans::Plan;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const REDIS: &str = "/usr/bin/redis-server";
+
+/// Redis, with requests that begin at this function, under a load.
+fn recorded(marker: &str, arguments: &[&str], load: impl Fn(&TcpStream)) -> Recording {
+    let port = free_port();
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = vec!["--memory-limit", "2000", "--keep-running"];
+    all.extend(arguments);
+    let mut recording = start_in(folder, marker, &all, port);
+    let stream = connect(&recording, port);
+    load(&stream);
+    shut_down(&stream);
+    recording.trace();
+    recording
+}
+
+/// How often redis hops by this plan under the load, and how often it enters its first function.
+fn counted(folder: &Path, plan: &Plan, load: impl Fn(&TcpStream)) -> (u64, u64) {
+    let (hooked, statistics) = (folder.join("redis.hop"), folder.join("statistics"));
+    patch(Path::new(REDIS), plan, &hooked, true).unwrap();
+    let port = free_port();
+    let mut server = Command::new(&hooked)
+        .args(SERVER)
+        .arg(port.to_string())
+        .env("COREHOP_BACKEND", "count")
+        .env("COREHOP_STATS", &statistics)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let stream = (0..2000).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()
+    });
+    let served = stream.as_ref().map(load);
+    send(server.id(), libc::SIGTERM);
+    assert!(server.wait().unwrap().success());
+    served.expect("redis listens");
+    let text = std::fs::read(statistics).unwrap();
+    let all: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let calls = all["functions"][0]["calls"].as_u64().unwrap();
+    (number(&text, "hops"), calls)
+}
+
+#[test]
+fn the_function_at_the_marker_takes_its_thread_back_from_the_first_request_on() {
+    let load = |stream: &TcpStream| send_commands(stream, 601);
+    let recording = recorded("processCommand", &["--requests", "600"], load);
+    let plan = plan(Path::new(REDIS), &[("processCommand", 1, Call)]);
+    assert_eq!(predicted(&recording, &plan), 2 * 600);
+    let (hops, requests) = counted(recording.folder(), &plan, load);
+    assert_eq!((hops, requests), (2 * 601, 601));
+}
+
+#[test]
+fn a_function_that_the_first_request_jumps_to_does_not_keep_its_thread() {
+    let load = |stream: &TcpStream| {
+        let command = |count: u64| ("INCR number".into(), format!(":{count}"));
+        ask(stream, (1..=301).map(command));
+    };
+    let recording = recorded("incrCommand", &["--requests", "300"], load);
+    let plan = plan(Path::new(REDIS), &[("incrDecrCommand", 1, Call)]);
+    assert_eq!(predicted(&recording, &plan), 2 * 300);
+    let (hops, requests) = counted(recording.folder(), &plan, load);
+    assert_eq!((hops, requests), (2 * 301, 301));
+}
+
+#[test]
+fn requests_recorded_in_part_hop_as_often_as_each_does_in_the_server() {
+    let load = |stream: &TcpStream| send_commands(stream, 401);
+    let choice = ["--requests", "20", "--of", "400", "--seed", "3"];
+    let recording = recorded("processCommand", &choice, load);
+    let of_its_own: &[Planned] = &[("processCommand", 1, Call)];
+    let alone = plan(Path::new(REDIS), of_its_own);
+    assert_eq!(predicted(&recording, &alone), 2 * 20);
+    // What encloses the marker is open across the gaps: it is entered at the end of a request that
+    // is recorded, and left in the midst of the next.
+    let enclosed = [("processCommand", 0, Call), ("processInputBuffer", 1, Call)];
+    let enclosed = plan(Path::new(REDIS), &enclosed);
+    let (hops, requests) = counted(recording.folder(), &enclosed, load);
+    assert_eq!((hops, requests), (4 * 401, 401));
+    // Before the first one, nothing shows that the thread is in it, and on core 1.
+    assert_eq!(predicted(&recording, &enclosed), 4 * 20 - 3);
+}
