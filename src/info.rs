@@ -124,11 +124,16 @@ fn requests_per_connection(trace: &Trace) -> Vec<u64> {
     counts
 }
 
-fn process_count(trace: &Trace) -> usize {
-    let mut processes: Vec<u32> = trace.threads().iter().map(|t| t.process_id).collect();
-    processes.sort_unstable();
-    processes.dedup();
-    processes.len()
+/// How many processes there are, and whether their memories are told apart.
+fn processes(trace: &Trace) -> String {
+    let count = trace.process_count();
+    if trace.lacks_address_spaces() {
+        return format!("{count}; which memory they share is not known");
+    }
+    match trace.shared_objects().len() {
+        _ if count < 2 => count.to_string(),
+        objects => format!("{count}, which can share pages of {objects} files and segments"),
+    }
 }
 
 fn complete_count(trace: &Trace) -> usize {
@@ -233,7 +238,9 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "request_at": header.request_at,
         "qemu_version": header.qemu_version,
         "architecture": header.architecture,
-        "processes": process_count(trace),
+        "processes": trace.process_count(),
+        "has_address_spaces": trace.header().has_address_spaces,
+        "shared_objects": trace.shared_objects(),
         "threads": trace.threads().len(),
         "modules": modules.collect::<Value>(),
         "functions": trace.functions().len(),
@@ -341,7 +348,7 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String 
         Some(share) => line("size", &format!("{bytes} bytes, {share:.3} an access")),
         None => line("size", &format!("{bytes} bytes")),
     }
-    line("processes", &process_count(trace).to_string());
+    line("processes", &processes(trace));
     line("threads", &trace.threads().len().to_string());
     line(
         "functions",

@@ -6,7 +6,8 @@ use corehop_traces::{Ending, Trace};
 use std::path::Path;
 
 /// Opens the trace at `path`. One whose recording was cut off is used as far as it goes, and
-/// standard error says so: its figures are true of what is left.
+/// standard error says so: its figures are true of what is left. So it does of several processes in
+/// a trace that does not tell their memories apart, whose figures may be wrong.
 pub fn open(path: &Path) -> Result<Trace, Failure> {
     let trace = Trace::open(path)?;
     if let Ending::Cut { offset, .. } = trace.ending() {
@@ -15,6 +16,14 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
             "warning: {path}: the recording was cut off; what follows is of the {} requests \
              before byte {offset}; `corehop check {path}` says what is missing",
             trace.requests().len()
+        ));
+    }
+    if trace.lacks_address_spaces() {
+        let (path, processes) = (path.display(), trace.process_count());
+        voice::warn(&format!(
+            "warning: {path}: of {processes} processes, and without a word of which memory they \
+             share; equal addresses count as the same memory, so misses and coherence between \
+             processes are wrong; record it again"
         ));
     }
     Ok(trace)

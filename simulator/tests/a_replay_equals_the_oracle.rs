@@ -2,6 +2,8 @@
 //! step, which core each thread is on; on any number of host threads, alone or beside other
 //! machines, straight from the file or prepared, and execution by execution.
 
+#[path = "../../traces/tests/located/mod.rs"]
+mod located;
 mod oracle;
 mod random;
 mod recording;
@@ -11,7 +13,8 @@ use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
     replay_all,
 };
-use corehop_traces::{Calls, Kind, Trace};
+use corehop_traces::{Calls, Kind, Mapping, Trace};
+use located::located;
 use oracle::Oracle;
 use oracle::calls::{Seen, after_gaps, ends_of_calls};
 use proptest::collection::vec;
@@ -19,13 +22,17 @@ use proptest::prelude::*;
 use proptest::sample::subsequence;
 use random::{equal, holds, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use recording::{FIRST_LONG, FUNCTIONS, code_address, programs, record, requests_of};
+use recording::{
+    FIRST_LONG, FUNCTIONS, code_address, mappings, programs, record, record_processes, requests_of,
+};
 use std::path::Path;
 use std::sync::LazyLock;
 use steps::Step;
 
-/// What moves threads.
+/// What moves threads, and where their memory is.
 struct Placed {
+    /// None for threads of one process.
+    mappings: Vec<Mapping>,
     /// Of the requests.
     numbers: Vec<u64>,
     functions: Vec<(u32, u32)>,
@@ -92,10 +99,14 @@ fn naive(
             hops += 1;
             oracle.charge(*core, machine.hop_cost_cycles);
         }
-        oracle.touch(*core, Kind::Fetch, code_address(step.block), 4);
+        let located = |address| match &placed.mappings[..] {
+            [] => address,
+            mappings => located(mappings, place as u64 + 1, step.thread + 1, address),
+        };
+        oracle.touch(*core, Kind::Fetch, located(code_address(step.block)), 4);
         for &(address, store) in &step.data {
             let kind = if store { Kind::Store } else { Kind::Load };
-            oracle.touch(*core, kind, address, 8);
+            oracle.touch(*core, kind, located(address), 8);
         }
     }
     (oracle.counters(), hops)
@@ -138,6 +149,8 @@ l3 = { size_bytes = 960, ways = 5, latency_cycles = 41 }
 #[derive(Clone, Debug)]
 struct Case {
     steps: Vec<Step>,
+    /// None for threads of one process.
+    mappings: Vec<Mapping>,
     /// Of the requests: those that are missing were not recorded.
     numbers: Vec<u64>,
     executions_per_block: usize,
@@ -161,16 +174,18 @@ fn cases() -> impl Strategy<Value = Case> {
         prop::bool::weighted(0.2),
     );
     let left_out = vec(prop::bool::weighted(0.2), 80);
-    let recordings = ((programs(), left_out), 1usize..20, machines(), machines());
+    let recorded = (programs(), mappings(), left_out);
+    let recordings = (recorded, 1usize..20, machines(), machines());
     (recordings, replays).prop_map(
         |((recorded, executions_per_block, machine, other), replays)| {
-            let (steps, left_out) = recorded;
+            let (steps, mappings, left_out) = recorded;
             let ((functions, delegated), every_other, warm_up, thread_per_core) = replays;
             let numbers = (1..).zip(left_out).filter(|(_, left_out)| !left_out);
             let requests = steps.iter().filter(|step| step.begins_request).count();
             let numbers = numbers.map(|(number, _)| number).take(requests).collect();
             Case {
                 steps,
+                mappings,
                 numbers,
                 executions_per_block,
                 machine,
@@ -210,6 +225,7 @@ impl Case {
 
     fn placed(&self) -> Placed {
         Placed {
+            mappings: self.mappings.clone(),
             numbers: self.numbers.clone(),
             functions: self.functions(),
             delegated: self.delegated.clone(),
@@ -242,7 +258,15 @@ fn counters_and_hops_are_equal() {
     holds("replays equal the oracle", cases(), |case| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        record(&case.steps, &case.numbers, case.executions_per_block, &path).unwrap();
+        let (numbers, mappings) = (&case.numbers, &case.mappings);
+        record_processes(
+            &case.steps,
+            numbers,
+            mappings,
+            case.executions_per_block,
+            &path,
+        )
+        .unwrap();
         let trace = Trace::open(&path).unwrap();
         let requests = trace.requests().len() as u32;
         let chosen: Option<Vec<u32>> =

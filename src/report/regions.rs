@@ -3,11 +3,11 @@
 //! A trace knows where modules have their code and nothing of other mappings. So the rest is told
 //! by use: a call stores its return address last in its code block, and pages that receive those
 //! are stacks; what follows a module's code without a gap is its data, to which the heap of
-//! `brk` may be joined; all else is named by where it begins. Recording the mappings was rejected:
-//! the traces there are would lack them.
+//! `brk` may be joined; all else is named by where it begins, and by whose it is where there are
+//! several processes. Recording all mappings was rejected: the traces there are would lack them.
 
 use super::pass::{Listener, Step};
-use corehop_traces::{Access, CodeBlock, Kind, Module, Trace};
+use corehop_traces::{Access, CodeBlock, Kind, Module, Owner, Trace};
 use std::collections::BTreeMap;
 
 /// Lines of 64 bytes in a page of 4 KiB.
@@ -65,6 +65,7 @@ impl Listener for Stacks {
 
 /// Names of lines.
 pub struct Regions<'t> {
+    trace: &'t Trace,
     modules: Vec<&'t Module>,
     /// Stacks as first and last page, with the thread.
     stacks: Vec<(u64, u64, u32)>,
@@ -93,6 +94,7 @@ impl<'t> Regions<'t> {
             }
         }
         Regions {
+            trace,
             modules,
             stacks: found,
         }
@@ -112,7 +114,7 @@ impl<'t> Regions<'t> {
                     Some(last) if last.ends_with(" code") => last.replace(" code", " data"),
                     // Around a stack lies what else was mapped there.
                     Some(last) if !last.starts_with("stack") => last,
-                    _ => format!("memory from {:#x}", line * 64),
+                    _ => self.unknown(line),
                 },
             };
             if regions.last().is_none_or(|region| region.name != name) {
@@ -130,12 +132,29 @@ impl<'t> Regions<'t> {
         if let Some((.., thread)) = stack.filter(|stack| page <= stack.1) {
             return Some(format!("stack of thread {thread}"));
         }
-        let address = line * 64;
+        let (owner, address) = self.trace.owner(line * 64);
         let after = self
             .modules
             .partition_point(|module| module.start < address + 64);
-        let module = self.modules[after.checked_sub(1)?];
-        let name = module.path.rsplit('/').next().unwrap_or(&module.path);
-        (address < module.end).then(|| format!("{name} code"))
+        let module = after.checked_sub(1).map(|place| self.modules[place]);
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        match (module.filter(|module| address < module.end), owner) {
+            (Some(module), _) => Some(format!("{} code", last(&module.path))),
+            (None, Owner::Object(object)) => {
+                let name = &self.trace.shared_objects()[object as usize];
+                Some(format!("{}, shared", last(name)))
+            }
+            (None, _) => None,
+        }
+    }
+
+    /// The name of a line of which nothing but its address is known.
+    fn unknown(&self, line: u64) -> String {
+        match self.trace.owner(line * 64) {
+            (Owner::Process(process), address) => {
+                format!("memory of process {process} from {address:#x}")
+            }
+            (_, address) => format!("memory from {address:#x}"),
+        }
     }
 }

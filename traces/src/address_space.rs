@@ -93,8 +93,8 @@ pub struct AddressSpaces {
 
 struct Process {
     id: u32,
-    /// What is added to an address of the process's own memory.
-    own: u64,
+    /// Where its own memory is.
+    own: Place,
     /// By ascending stamp.
     changes: Vec<Change>,
 }
@@ -104,8 +104,23 @@ struct Change {
     since: u64,
     start: u64,
     end: u64,
-    /// What is added to an address from `start` to `end`.
-    shift: u64,
+    place: Place,
+}
+
+/// Where in which memory a range of addresses is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Number of the memory.
+    memory: u64,
+    /// Added to an address, modulo all that there are, it is the address in that memory.
+    distance: u64,
+}
+
+impl Place {
+    fn located(self, address: u64) -> u64 {
+        let within = address.wrapping_add(self.distance) & ((1 << ADDRESS_BITS) - 1);
+        self.memory << ADDRESS_BITS | within
+    }
 }
 
 impl AddressSpaces {
@@ -116,10 +131,11 @@ impl AddressSpaces {
         let mut process_of = Vec::new();
         for thread in threads {
             let place = *places.entry(thread.process_id).or_insert_with(|| {
-                let number = processes.len() as u64 % MAX_PROCESSES;
+                let memory = processes.len() as u64 % MAX_PROCESSES;
+                let distance = 0;
                 processes.push(Process {
                     id: thread.process_id,
-                    own: number << ADDRESS_BITS,
+                    own: Place { memory, distance },
                     changes: Vec::new(),
                 });
                 processes.len() as u32 - 1
@@ -142,16 +158,18 @@ impl AddressSpaces {
                 continue;
             };
             let process = &mut processes[place as usize];
-            let shift = bias.map_or(process.own, |(object, bias)| {
-                let number = MAX_PROCESSES + u64::from(object);
-                let place = mapping.offset.wrapping_add(bias) & ((1 << ADDRESS_BITS) - 1);
-                (number << ADDRESS_BITS | place).wrapping_sub(mapping.start)
+            let place = bias.map_or(process.own, |(object, bias)| Place {
+                memory: MAX_PROCESSES + u64::from(object),
+                distance: mapping
+                    .offset
+                    .wrapping_add(bias)
+                    .wrapping_sub(mapping.start),
             });
             process.changes.push(Change {
                 since: mapping.since,
                 start: mapping.start,
                 end: mapping.end,
-                shift,
+                place,
             });
         }
         AddressSpaces {
@@ -213,8 +231,8 @@ const RECENT: usize = 256;
 struct Space {
     /// How many of the process's changes hold.
     changes: usize,
-    /// By start: the end, and what is added to an address there.
-    layout: BTreeMap<u64, (u64, u64)>,
+    /// By start: the end, and where what is between is.
+    layout: BTreeMap<u64, (u64, Place)>,
     /// Pages, and what is added to their addresses.
     recent: Box<[(u64, u64); RECENT]>,
 }
@@ -234,27 +252,27 @@ impl Space {
     fn apply(&mut self, change: &Change) {
         let Change { start, end, .. } = *change;
         let before = self.layout.range(..start).next_back();
-        if let Some((&first, &(last, shift))) = before
+        if let Some((&first, &(last, place))) = before
             && last > start
         {
-            self.layout.insert(first, (start, shift));
+            self.layout.insert(first, (start, place));
             if last > end {
-                self.layout.insert(end, (last, shift));
+                self.layout.insert(end, (last, place));
             }
         }
-        while let Some((&first, &(last, shift))) = self.layout.range(start..end).next() {
+        while let Some((&first, &(last, place))) = self.layout.range(start..end).next() {
             self.layout.remove(&first);
             if last > end {
-                self.layout.insert(end, (last, shift));
+                self.layout.insert(end, (last, place));
             }
         }
-        self.layout.insert(start, (end, change.shift));
+        self.layout.insert(start, (end, change.place));
         self.recent.fill(NO_PAGE);
     }
 
-    fn shift_of(&self, address: u64) -> Option<u64> {
-        let (_, &(end, shift)) = self.layout.range(..=address).next_back()?;
-        (address < end).then_some(shift)
+    fn place_of(&self, address: u64) -> Option<Place> {
+        let (_, &(end, place)) = self.layout.range(..=address).next_back()?;
+        (address < end).then_some(place)
     }
 }
 
@@ -291,10 +309,14 @@ impl Locator<'_> {
         };
         let recent = page as usize % RECENT;
         if space.recent[recent].0 != page {
+            let start = page << PAGE_SHIFT;
+            let place = space.place_of(start).unwrap_or(process.own);
             // The kernel's half of addresses is one for all processes.
-            let is_user = address >> ADDRESS_BITS == 0;
-            let shift = space.shift_of(address).unwrap_or(process.own);
-            space.recent[recent] = (page, if is_user { shift } else { 0 });
+            let located = match address >> ADDRESS_BITS {
+                0 => place.located(start),
+                _ => start,
+            };
+            space.recent[recent] = (page, located.wrapping_sub(start));
         }
         address.wrapping_add(space.recent[recent].1)
     }

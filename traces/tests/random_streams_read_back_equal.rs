@@ -1,9 +1,11 @@
 //! Whatever several threads do, a replay sees it in the order of the stamps, with the accesses that
 //! a naive reading of the contract gives.
 
+mod located;
 mod streams;
 
-use corehop_traces::{Access, CodeBlock, Kind, MAX_OBJECTS, Mapping, Trace};
+use corehop_traces::{Access, CodeBlock, Kind, Trace};
+use located::located;
 use proptest::prelude::*;
 use streams::{
     Data, Step, THREADS, code_blocks, entered, fit, mappings, process_of, steps, write,
@@ -88,35 +90,6 @@ fn expected(blocks: &[CodeBlock], steps: &[Step]) -> Vec<Seen> {
     seen.into_iter().map(in_replay).collect()
 }
 
-/// An address with the number of its memory above bit 46: that of the process, or one after all
-/// processes' for a shared object, which keeps the addresses that it had in its first mapping.
-fn located(mappings: &[Mapping], stamp: u64, thread: u32, address: u64) -> u64 {
-    if address >= 1 << 47 {
-        return address;
-    }
-    let process = process_of(thread);
-    let holds = |mapping: &&Mapping| {
-        let there = mapping.start <= address && address < mapping.end;
-        mapping.process_id == process && mapping.since <= stamp && there
-    };
-    // Of those with the same stamp, `max_by_key` takes the last.
-    let mapping = mappings
-        .iter()
-        .filter(holds)
-        .max_by_key(|mapping| mapping.since);
-    let Some((mapping, object)) = mapping.and_then(|own| Some((own, own.object?))) else {
-        // Those are numbered as their threads come.
-        return u64::from(process - 1) << 47 | address;
-    };
-    let same = |other: &&Mapping| other.object == Some(object);
-    // `min_by_key` takes the first.
-    let first = mappings.iter().filter(same);
-    let first = first.min_by_key(|mapping| mapping.since).unwrap();
-    let place = address - mapping.start + mapping.offset;
-    let place = (place + first.start).wrapping_sub(first.offset) % (1 << 47);
-    u64::from(MAX_OBJECTS + object) << 47 | place
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
@@ -140,7 +113,7 @@ proptest! {
         if trace.process_count() > 1 {
             for (stamp, thread, _, _, accesses) in &mut expected {
                 for access in accesses {
-                    access.address = located(&mappings, *stamp, *thread, access.address);
+                    access.address = located(&mappings, *stamp, process_of(*thread), access.address);
                 }
             }
         }

@@ -62,11 +62,19 @@ impl<'t, W: Write> Exporter<'t, W> {
         self.switch_to(execution.thread)?;
         self.mark(execution)?;
         let block = &self.trace.code_blocks()[execution.code_block as usize];
-        let data = execution.accesses.iter();
-        let mut data = data.filter(|access| access.kind != Kind::Fetch).peekable();
+        let all = execution.accesses.iter();
+        let fetches = all.clone().filter(|access| access.kind == Kind::Fetch);
+        let data = all.filter(|access| access.kind != Kind::Fetch);
+        let (mut fetches, mut data) = (fetches.peekable(), data.peekable());
+        // Of several processes, addresses have the number of their memory in them, those of code too.
+        let mut located = 0;
         for instruction in &block.instructions {
             let address = block.start + u64::from(instruction.offset);
-            self.put(kind::INSTRUCTION, instruction.size_bytes.into(), address)?;
+            while let Some(fetch) = fetches.next_if(|fetch| fetch.pc <= address) {
+                located = fetch.address.wrapping_sub(fetch.pc);
+            }
+            let size = instruction.size_bytes.into();
+            self.put(kind::INSTRUCTION, size, address.wrapping_add(located))?;
             while let Some(access) = data.next_if(|access| access.pc == address) {
                 let kind = match access.kind {
                     Kind::Store => kind::WRITE,

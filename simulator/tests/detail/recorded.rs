@@ -44,7 +44,7 @@ fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
 pub fn record(path: &Path, threads: u32, steps: &[Step]) -> Result<Trace, corehop_traces::Error> {
     let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
     define(&mut writer)?;
-    perform(writer, threads, steps, &[])?;
+    perform(writer, &vec![1; threads as usize], steps, &[])?;
     Trace::open(path)
 }
 

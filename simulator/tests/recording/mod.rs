@@ -4,7 +4,7 @@
 mod definitions;
 
 use crate::steps::{Step, perform};
-use corehop_traces::WriterOptions;
+use corehop_traces::{Mapping, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;
@@ -33,10 +33,47 @@ pub fn code_address(function: u32) -> u64 {
     CODE + u64::from(function) * 64
 }
 
+/// What the two threads have at their addresses and their code's, if they are of processes 1 and 2.
+/// No mappings mean one process, as often as not.
+pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
+    let page = prop_oneof![3 => 0..3u64, 1 => Just(CODE / PAGE)];
+    let mapping = (
+        1..3u32,
+        0..80u64,
+        page,
+        1..3u64,
+        prop::option::of(0..OBJECTS),
+        0..4u64,
+    );
+    let mapping = mapping.prop_map(|(process_id, since, page, pages, object, offset)| Mapping {
+        process_id,
+        since,
+        start: page * PAGE,
+        end: (page + pages) * PAGE,
+        object,
+        offset: offset * PAGE,
+    });
+    prop_oneof![Just(Vec::new()), vec(mapping, 1..8)]
+}
+
+const PAGE: u64 = 4096;
+const OBJECTS: u32 = 2;
+
 /// Writes the steps as a trace, each at its own stamp, with requests of these numbers.
 pub fn record(
     steps: &[Step],
     numbers: &[u64],
+    executions_per_block: usize,
+    path: &Path,
+) -> Result<(), corehop_traces::Error> {
+    record_processes(steps, numbers, &[], executions_per_block, path)
+}
+
+/// The same, of two processes if there are mappings.
+pub fn record_processes(
+    steps: &[Step],
+    numbers: &[u64],
+    mappings: &[Mapping],
     executions_per_block: usize,
     path: &Path,
 ) -> Result<(), corehop_traces::Error> {
@@ -53,7 +90,14 @@ pub fn record(
             false => definitions::function(&mut writer, at, function, None)?,
         };
     }
-    perform(writer, 2, steps, numbers)
+    if mappings.is_empty() {
+        return perform(writer, &[1, 1], steps, numbers);
+    }
+    for object in 0..OBJECTS {
+        writer.shared_object(&format!("object {object}"))?;
+    }
+    writer.mappings(mappings)?;
+    perform(writer, &[1, 2], steps, numbers)
 }
 
 /// The request each step belongs to: they count in the order in which they begin.

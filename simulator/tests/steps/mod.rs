@@ -13,17 +13,17 @@ pub struct Step {
     pub data: Vec<(u64, bool)>,
 }
 
-/// Writes what so many threads do, each step at its own stamp, and ends the trace. Requests have
-/// these numbers in turn, and none beyond.
+/// Writes what threads of these processes do, each step at its own stamp, and ends the trace.
+/// Requests have these numbers in turn, and none beyond.
 pub fn perform(
     mut writer: Writer,
-    threads: u32,
+    processes: &[u32],
     steps: &[Step],
     numbers: &[u64],
 ) -> Result<(), Error> {
     let mut numbers = numbers.iter().copied();
-    for thread in 0..threads {
-        writer.thread(1, thread)?;
+    for (thread, &process) in (0..).zip(processes) {
+        writer.thread(process, thread)?;
     }
     for (stamp, step) in (1..).zip(steps) {
         writer.stamp(step.thread, stamp)?;
