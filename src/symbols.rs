@@ -1,9 +1,9 @@
 //! The functions of a binary, as the symbolizer (a Python program of its own) prints them.
 //!
 //! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
-//! in neither, a Python 3.11 with pyelftools runs the one that this command carries (`carried.rs`).
-//! It keeps what it has read by build id, so asking twice costs a fraction of a second. Rust's names
-//! are made readable here, by the demangler that Rust's own tools use.
+//! in neither, a Python 3.11 or newer with pyelftools runs the one that this command carries
+//! (`carried.rs`). It keeps what it has read by build id, so asking twice costs a fraction of a
+//! second. Rust's names are made readable here, by the demangler that Rust's own tools use.
 //!
 //! A Python that looks for modules in the working directory runs what lies there, and whoever is
 //! asked to look at a server's folder may be root. So none that is started here does.
@@ -111,9 +111,9 @@ fn refusal(said: &str, status: ExitStatus, path: &Path) -> Failure {
         .remedy("`corehop doctor` says whether the symbolizer works at all")
 }
 
-const INSTALL: &str = "install Python 3.11 with pyelftools (`apt-get install python3-pyelftools`; \
-                       in a checkout `make build` does), or name a symbolizer in \
-                       COREHOP_SYMBOLIZER";
+const INSTALL: &str = "install Python 3.11 or newer with pyelftools (`apt-get install \
+                       python3-pyelftools`; in a checkout `make build` does), or name a \
+                       symbolizer in COREHOP_SYMBOLIZER";
 
 /// `$COREHOP_SYMBOLIZER`, or the one in the checkout's environment, or any in PATH.
 fn find() -> Option<PathBuf> {

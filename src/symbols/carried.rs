@@ -1,10 +1,10 @@
 //! The symbolizer that this command carries, run by the first Python that can.
 //!
 //! It is unpacked into a folder that nobody else can look into or write to, and Python runs that
-//! folder in isolated mode: then it takes modules from there and from its own installation, and from
-//! neither the working directory, the environment nor a home. Every Python 3 knows that mode, where
-//! the option for the working directory alone came with 3.11, and an older one would run what
-//! lies there before it could say that it is too old.
+//! folder in isolated mode: then it takes modules from there and from its own installation, and
+//! from neither the working directory, the environment nor a home. Every Python 3 knows that mode.
+//! The option for the working directory alone came with 3.11, and an older one has to say that it
+//! is too old before it runs what lies there.
 
 use super::{Symbol, told_by};
 use crate::failure::{Exit, Failure};

@@ -1,6 +1,6 @@
 """`python -m corehop_symbolizer` is the command, and so is a folder with this file and the package.
 
-Every Python 3 can read this file; the others need what came with 3.11.
+Pythons from 3.6 on can read this file; the others need what came with 3.11.
 """
 
 import sys
@@ -8,8 +8,9 @@ import sys
 OLDEST = (3, 11)
 
 if sys.version_info < OLDEST:
-    sys.exit("it needs Python 3.11 or newer, and this is %d.%d" % sys.version_info[:2])
+    major, minor = sys.version_info[:2]
+    sys.exit(f"it needs Python 3.11 or newer, and this is {major}.{minor}")
 
-from corehop_symbolizer.command import main
+from corehop_symbolizer.command import main  # noqa: E402 (an older one could not read it)
 
 sys.exit(main())
