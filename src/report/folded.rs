@@ -3,6 +3,11 @@
 //!
 //! Stacks repeat millions of times, so each is a node of a tree: its function below its caller's
 //! node. What a thread does costs one step in the tree at an entry, and one sum at a miss.
+//!
+//! The format has no way to say a semicolon that is part of a name. Those who fold what perf
+//! records put a colon there, which makes one of two functions whose names differ in nothing else.
+//! Here such a character is told by its number after a backslash, and so is the backslash, so that
+//! every name can be had back.
 
 use super::calls::OpenCalls;
 use super::pass::{Listener, Step};
@@ -69,18 +74,32 @@ impl<'t> Folded<'t> {
         sums.into_iter().map(line).collect()
     }
 
-    /// The names from the outermost call on, each after a semicolon; those in names would end them.
+    /// The names from the outermost call on, each after a semicolon.
     fn stack(&self, mut node: u32) -> String {
         let mut names = Vec::new();
         while node != ROOT {
             let (caller, owner) = self.nodes[node as usize];
             let name = of_owner(self.trace, self.attribution.owner(owner as usize));
-            names.push(format!(";{}", name.replace([';', '\n', '\r'], ":")));
+            names.push(format!(";{}", spelled(&name)));
             node = caller;
         }
         names.reverse();
         names.concat()
     }
+}
+
+/// A name without what ends names or lines: `operator;` is `operator\x3b`.
+fn spelled(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            ';' | '\\' | '\0'..='\x1f' | '\x7f'..='\u{9f}' => {
+                text += &format!("\\x{:02x}", u32::from(letter));
+            }
+            _ => text.push(letter),
+        }
+    }
+    text
 }
 
 impl Listener for Folded<'_> {
@@ -110,6 +129,47 @@ impl Listener for Folded<'_> {
             if missed > 0 {
                 *self.missed.entry((core, node)).or_default() += missed;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spelled;
+    use proptest::prelude::*;
+
+    /// The name that was spelled so.
+    fn read(text: &str) -> String {
+        let mut parts = text.split("\\x");
+        let mut name = parts.next().unwrap().to_owned();
+        for part in parts {
+            name.push(u8::from_str_radix(&part[..2], 16).unwrap().into());
+            name += &part[2..];
+        }
+        name
+    }
+
+    #[test]
+    fn only_what_would_end_a_name_or_a_line_is_spelled_out() {
+        for (name, text) in [
+            ("std::vector<int>::operator[](long) const", None),
+            ("a%3B&#59:x3b", None),
+            ("f;g", Some("f\\x3bg")),
+            ("f:g", None),
+            ("f\\x3bg", Some("f\\x5cx3bg")),
+            ("f\ng\r\u{1b}[2J\u{9b}", Some("f\\x0ag\\x0d\\x1b[2J\\x9b")),
+        ] {
+            assert_eq!(spelled(name), text.unwrap_or(name));
+            assert_eq!(read(&spelled(name)), name);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_can_be_had_back(name in r"[;:\\x3b5c\PC\n\r\t]{0,20}") {
+            let text = spelled(&name);
+            prop_assert!(!text.contains([';', '\n', '\r']));
+            prop_assert_eq!(read(&text), name);
         }
     }
 }

@@ -91,7 +91,7 @@ fn misses_fold_into_call_stacks_that_add_up() {
     let folder = folder();
     assert_eq!(said(&folder, &["--folded", "misses"]), "");
     let text = std::fs::read_to_string(folder.path().join("misses")).unwrap();
-    let name = HOSTILE.replace(';', ":");
+    let name = HOSTILE.replace(';', "\\x3b");
     let line = |place: &str, stack: &str, misses: u32| format!("{place};{stack} {misses}\n");
     // Of three counted requests; nothing is seen to return, so calls stay open to their end.
     let one = [
