@@ -155,10 +155,11 @@ mod tests {
         std::fs::write(&old, text).unwrap();
         std::fs::set_permissions(&old, Permissions::from_mode(0o755)).unwrap();
         let path = Path::new("/bin/true");
-        let refused = told_by_first(&[old.clone()], path).unwrap_err();
+        let pythons = [old, python];
+        let refused = told_by_first(&pythons[..1], path).unwrap_err();
         assert!(refused.is_missing());
         let said = "the symbolizer does not run: it needs Python 3.11 or newer, and this is 3.10";
         assert!(refused.to_string().starts_with(said), "{refused}");
-        assert!(!told_by_first(&[old, python], path).unwrap().is_empty());
+        assert!(!told_by_first(&pythons, path).unwrap().is_empty());
     }
 }
