@@ -10,6 +10,7 @@ mod choice;
 mod command;
 pub mod control;
 mod cost;
+mod forked_pages;
 mod gauge;
 mod latest;
 mod marker;

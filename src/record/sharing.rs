@@ -1,5 +1,6 @@
 //! What the processes of a server share, as the plugin tells it and the trace numbers it.
 
+use super::forked_pages::{self, Common, PAGE_BYTES};
 use crate::voice;
 use corehop_ring::Object;
 use corehop_traces::{Error, MAX_OBJECTS, Mapping, Writer};
@@ -8,6 +9,8 @@ use std::collections::HashMap;
 /// The shared objects of one recording.
 #[derive(Default)]
 pub struct Sharing {
+    /// The processes that have told of their memory, in that order.
+    processes: Vec<u32>,
     /// By device and inode, the number in the trace.
     objects: HashMap<[u64; 2], u32>,
     overflown: bool,
@@ -36,6 +39,9 @@ impl Sharing {
         if start >= end || end > 1 << 47 || !(start | end).is_multiple_of(PAGE_BYTES) {
             return Ok(());
         }
+        if !self.processes.contains(&told.process) {
+            self.processes.push(told.process);
+        }
         let offset = told.object.as_ref().map_or(0, |object| object.offset);
         let is_place = offset.is_multiple_of(PAGE_BYTES) && offset < 1 << 47;
         let object = match told.object.filter(|_| is_place) {
@@ -50,6 +56,33 @@ impl Sharing {
             object,
             offset: object.map_or(0, |_| offset),
         }])
+    }
+
+    /// Adds the pages that none of the processes has written since they were forked. Of a process that
+    /// has ended that is not known any more.
+    pub fn add_forked_pages(&mut self, writer: &mut Writer) -> Result<(), Error> {
+        for Common {
+            process,
+            range,
+            group,
+        } in forked_pages::common(&self.processes)
+        {
+            let object = Object {
+                // No device has this number.
+                identity: [u64::MAX, group.into()],
+                offset: range.start,
+                name: "pages not written since a fork".into(),
+            };
+            let told = Told {
+                process,
+                since: 0,
+                start: range.start,
+                end: range.end,
+                object: Some(object),
+            };
+            self.add(told, writer)?;
+        }
+        Ok(())
     }
 
     /// An object's number in the trace; `None` when there are too many.
@@ -71,5 +104,3 @@ impl Sharing {
         Ok(Some(number))
     }
 }
-
-const PAGE_BYTES: u64 = 4096;

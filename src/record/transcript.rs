@@ -110,8 +110,10 @@ impl Transcript {
         self.writer.note(requests, text)
     }
 
-    /// Takes in each stream's last execution, which no more can come to.
+    /// Takes in each stream's last execution, which no more can come to, and what the server's
+    /// processes share at the end.
     pub fn end(&mut self) -> Result<(), Error> {
+        self.sharing.add_forked_pages(&mut self.writer)?;
         let mut streams: Vec<_> = self.streams.drain().collect();
         streams.sort_unstable_by_key(|&(stream, _)| stream);
         for (_, mut incoming) in streams {

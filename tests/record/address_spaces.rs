@@ -1,6 +1,6 @@
 //! Which memory the processes of a recorded server share, and which is their own.
 
-use crate::recording::Recording;
+use crate::recording::{Recording, compile};
 use corehop_traces::{Kind, Owner, Trace};
 use std::collections::BTreeSet;
 
@@ -121,6 +121,53 @@ fn private_memory_of_forked_processes_is_told_apart_and_shared_memory_is_one() {
     let parent = &stores[parent.unwrap()];
     assert_ne!(parent[0], first[0]);
     assert_eq!(trace.owner(parent[0]).1, trace.owner(first[0]).1);
+}
+
+/// Of two pages that were written before the fork, each child reads both and writes the second.
+const READS: &str = r#"
+#include <unistd.h>
+#define PAGE 4096
+static volatile char pages[3 * PAGE];
+void serve(volatile char *byte) { (void)*byte; }
+int main(void) {
+    volatile char *first = pages + PAGE - (unsigned long)pages % PAGE, *second = first + PAGE;
+    *first = *second = 1;
+    for (int child = 0; child < 2; child++) {
+        if (fork() != 0) continue;
+        *second = 2;
+        for (int times = 0; times < 2; times++) {
+            serve(first);
+            serve(second);
+        }
+        for (;;) pause();
+    }
+    for (;;) pause();
+}
+"#;
+
+#[test]
+fn a_page_that_nobody_has_written_since_the_fork_is_shared() {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", READS, &[]);
+    let arguments = ["--request-at", "serve", "--requests", "8", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    let trace = recording.trace();
+    let mut owners = vec![Vec::new(); trace.threads().len()];
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        let accesses = execution.accesses.iter();
+        let own = accesses.filter(|access| (access.kind, access.size_bytes) == (Kind::Load, 1));
+        let own = own.map(|access| trace.owner(access.address).0);
+        owners[execution.thread as usize].extend(own);
+    }
+    assert_eq!(owners.len(), 2);
+    for owners in &owners {
+        let is_object = |owner: &Owner| matches!(owner, Owner::Object(_));
+        let shared: Vec<bool> = owners.iter().take(2).map(is_object).collect();
+        assert_eq!(shared, [true, false]);
+    }
+    assert_eq!(owners[0][0], owners[1][0]);
+    assert_ne!(owners[0][1], owners[1][1]);
 }
 
 #[test]
