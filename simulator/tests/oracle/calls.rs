@@ -77,14 +77,14 @@ pub fn ends_of_calls(seen: &[Seen]) -> Vec<Option<usize>> {
         // Returns from what the thread was called into unseen.
         let unseen = |leave: &&Leave| {
             let gap = gap_before(leave.place - 1);
-            let mut open = open_at(&leaves, leave.place).into_iter();
-            let mut calls = open.by_ref().filter(|call| call.place > gap);
-            !leave.calls && calls.all(|call| call.address < leave.address)
+            let open = open_at(&leaves, leave.place).into_iter();
+            let mut since = open.filter(|call| call.place > gap);
+            !leave.calls && since.all(|call| call.address < leave.address)
         };
         for (place, &execution) in own.iter().enumerate() {
             let gap = gap_before(place);
-            let open = open_at(&leaves, place + 1).into_iter();
-            let call = open.filter(|call| call.place > gap).last();
+            let open = open_at(&leaves, place + 1);
+            let call = open.last().filter(|call| call.place > gap);
             let mut later = leaves.iter().filter(|leave| leave.place > place);
             let end = match call {
                 Some(call) => later.find(|leave| leave.address >= call.address),
