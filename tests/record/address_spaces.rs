@@ -2,7 +2,10 @@
 
 use crate::recording::{Recording, compile};
 use corehop_traces::{Kind, Owner, Trace};
+use serde_json::Value;
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
 
 /// Each request stores one byte, which no other store of the program does. Its argument says what
 /// the two children do.
@@ -121,6 +124,65 @@ fn private_memory_of_forked_processes_is_told_apart_and_shared_memory_is_one() {
     let parent = &stores[parent.unwrap()];
     assert_ne!(parent[0], first[0]);
     assert_eq!(trace.owner(parent[0]).1, trace.owner(first[0]).1);
+}
+
+/// Two workers take turns. Each has 160 KiB of its own, as the only ones at the same addresses.
+const TURNS: &str = r#"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define BYTES (160 << 10)
+static int turns[2][2];
+void serve(volatile char *own) {
+    for (int i = 0; i < BYTES; i += 64) own[i]++;
+}
+static void work(int worker, char *own) {
+    char turn;
+    memset(own, 1, BYTES);
+    for (int i = 0; i < 20; i++) {
+        if (read(turns[worker][0], &turn, 1) != 1) return;
+        serve(own);
+        if (write(turns[1 - worker][1], &turn, 1) != 1) return;
+    }
+}
+int main(void) {
+    char *own = aligned_alloc(4096, BYTES);
+    if (pipe(turns[0]) != 0 || pipe(turns[1]) != 0) return 1;
+    if (write(turns[0][1], "x", 1) != 1) return 1;
+    for (int worker = 0; worker < 2; worker++) {
+        if (fork() != 0) continue;
+        work(worker, own);
+        _exit(0);
+    }
+    while (wait(0) > 0) {}
+    return 0;
+}
+"#;
+
+/// L2 misses of a replay, all and those for coherence.
+fn l2_misses(trace: &Path, baseline: &str) -> [u64; 2] {
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    replay.arg("replay").arg(trace).arg("--json");
+    replay.args(["--machine", "xeon-e5-2620-v4", "--baseline", baseline]);
+    let output = replay.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let replay: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let l2 = &replay["counters"]["l2"];
+    ["misses", "coherence_misses"].map(|key| l2[key].as_u64().unwrap())
+}
+
+#[test]
+fn forked_processes_evict_each_others_lines_on_one_core_and_not_on_a_core_each() {
+    const LINES: u64 = (160 << 10) / 64;
+    let mut recording = Recording::of(TURNS);
+    recording.trace();
+    // Both together are more than the L2 of 256 KiB, and one alone is less.
+    let [together, _] = l2_misses(&recording.path(), "one-core");
+    assert!(together > 40 * LINES, "{together}");
+    let [apart, coherence] = l2_misses(&recording.path(), "thread-per-core");
+    assert!(apart < 4 * LINES, "{apart}");
+    assert!(coherence < 100, "{coherence}");
 }
 
 /// Of two pages that were written before the fork, each child reads both and writes the second.
