@@ -12,7 +12,7 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 3;
 
-const SOURCES: [&str; 25] = [
+const SOURCES: [&str; 26] = [
     "start.c",
     "modules.c",
     "handed.c",
@@ -32,6 +32,7 @@ const SOURCES: [&str; 25] = [
     "handlers.c",
     "processors.c",
     "statistics.c",
+    "sheet.c",
     "clock.c",
     "system.c",
     "vectors.c",

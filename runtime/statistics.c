@@ -3,11 +3,11 @@
  * request (control.c).
  *
  * Written from this library's destructor, so exit() and a return from main() leave it, _exit() and
- * a fatal signal do not. It is written beside and renamed, so a reader never sees half of it. %p in
- * FILE becomes the process id: without it a forked child that exits writes the same file as its
- * parent, and whoever exits last is the one that is read. A child starts counting from zero; one
- * that met no hook writes nothing. "tallies" is the number of threads that counted at one time, or
- * a little more; "hop_ns" is the sampled hops' median, up to the factor of two that clock.c keeps.
+ * a fatal signal do not. sheet.c says how, and what else than a file FILE may be. %p in FILE
+ * becomes the process id: without it a forked child that exits writes the same file as its parent,
+ * and whoever exits last is the one that is read. A child starts counting from zero; one that met
+ * no hook writes nothing. "tallies" is the number of threads that counted at one time, or a little
+ * more; "hop_ns" is the sampled hops' median, up to the factor of two that clock.c keeps.
  *
  * On request the writer is a thread of the runtime's own, without thread-local storage, hence
  * without stdio.
@@ -16,8 +16,6 @@
 #include "corehop.h"
 
 #include <asm/unistd.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,25 +56,6 @@ static struct tally total_of(uint32_t hook)
     return total;
 }
 
-/* The file being written, through a buffer. */
-struct sheet {
-    int file;
-    bool failed;
-    size_t used;
-    char buffer[4096];
-};
-
-static void flush(struct sheet *sheet)
-{
-    for (size_t at = 0; at < sheet->used && !sheet->failed;) {
-        long done = system_call(__NR_write, sheet->file, (long)(sheet->buffer + at),
-                                (long)(sheet->used - at), 0, 0, 0);
-        sheet->failed = done <= 0 && done != -EINTR;
-        at += done > 0 ? (size_t)done : 0;
-    }
-    sheet->used = 0;
-}
-
 #define PUT(sheet, ...) \
     (make_room(sheet), (sheet)->used += format_text((sheet)->buffer + (sheet)->used, \
                                                     sizeof(sheet)->buffer - (sheet)->used, \
@@ -86,7 +65,7 @@ static void flush(struct sheet *sheet)
 static void make_room(struct sheet *sheet)
 {
     if (sheet->used > sizeof sheet->buffer - 512)
-        flush(sheet);
+        flush_sheet(sheet);
 }
 
 static void write_text(struct sheet *sheet, const char *text)
@@ -175,7 +154,6 @@ static void write_report(struct sheet *sheet, struct tally all)
     for (uint32_t i = 0; i < program.module_count; i++)
         write_module(sheet, &program.modules[i], &is_first);
     PUT(sheet, "]}\n");
-    flush(sheet);
 }
 
 void prepare_statistics(void)
@@ -198,8 +176,9 @@ void statistics_forked(void)
 
 void write_statistics(void)
 {
-    char path[PATH_MAX], beside[PATH_MAX];
+    char path[PATH_MAX];
     struct tally all = {0};
+    struct sheet sheet;
     if (pattern == NULL)
         return;
     for (uint32_t i = 0; i < program.hook_count; i++) {
@@ -211,23 +190,18 @@ void write_statistics(void)
     }
     if (is_child && all.calls == 0)
         return;
-    if (!expand(pattern, path, sizeof path - 32)) {
+    if (!expand(pattern, path, sizeof path)) {
         complain("COREHOP_STATS names too long a path: no statistics");
         return;
     }
-    unsigned thread = (unsigned)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
-    format_text(beside, sizeof beside, "%s.%u.part", path, thread);
-    long result = system_call(__NR_open, (long)beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                              0644, 0, 0, 0);
-    if (result >= 0) {
-        struct sheet sheet = {.file = (int)result};
+    const char *unfit = open_sheet(&sheet, path);
+    if (unfit != NULL) {
+        complain("COREHOP_STATS=%s is %s: no statistics", path, unfit);
+        return;
+    }
+    if (sheet.error == 0)
         write_report(&sheet, all);
-        system_call(__NR_close, sheet.file, 0, 0, 0, 0, 0);
-        result = sheet.failed ? -EIO
-                              : system_call(__NR_rename, (long)beside, (long)path, 0, 0, 0, 0);
-    }
-    if (result < 0) {
+    long result = close_sheet(&sheet);
+    if (result < 0)
         complain("COREHOP_STATS=%s: cannot write it (error %u)", path, (unsigned)-result);
-        system_call(__NR_unlink, (long)beside, 0, 0, 0, 0, 0);
-    }
 }
