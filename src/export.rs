@@ -12,13 +12,11 @@ use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use clap::{Args, ValueEnum};
 use corehop_exchange::{drmemtrace, lackey};
+use corehop_outputs::{Output, PRIVATE};
 use corehop_partitioner::progress::Progress;
 use corehop_traces::{Execution, Trace};
-use std::fs::Permissions;
-use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 
 /// Write a trace for other cache simulators
 ///
@@ -60,40 +58,20 @@ enum Format {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let to_stdout = arguments.output == Path::new("-");
-    if !to_stdout && arguments.output.exists() && !arguments.force {
-        return Err(Failure::exists(&arguments.output));
-    }
+    let output = Output::at(&arguments.output, arguments.force)?;
     let trace = open(&arguments.trace)?;
     let requests = chosen(arguments, &trace)?;
-    if to_stdout {
-        let mut out = BufWriter::with_capacity(BUFFER_BYTES, io::stdout().lock());
-        export(arguments, &trace, requests.as_deref(), &mut out)?;
-        return out.flush().map_err(|error| unwritable(arguments, &error));
+    if output.is_file() {
+        // It is to vanish from beside its place, which the signal's default action would not see
+        // to. That one ends what waits for a pipe's reader.
+        interrupt::listen()?;
     }
-    // The file beside the output is to vanish, which the signal's default action would not see to.
-    interrupt::listen()?;
-    let folder = corehop_plans::folder_of(&arguments.output);
-    let failed = |error: io::Error| unwritable(arguments, &error);
-    let beside = NamedTempFile::new_in(folder).map_err(failed)?;
+    let beside = output.begin(PRIVATE)?;
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, beside);
     export(arguments, &trace, requests.as_deref(), &mut out)?;
-    let beside = out
-        .into_inner()
-        .map_err(|error| failed(error.into_error()))?;
-    let public = Permissions::from_mode(0o644);
-    beside.as_file().set_permissions(public).map_err(failed)?;
-    let moved = match arguments.force {
-        true => beside.persist(&arguments.output),
-        false => beside.persist_noclobber(&arguments.output),
-    };
-    match moved {
-        Ok(_) => Ok(()),
-        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
-            Err(Failure::exists(&arguments.output))
-        }
-        Err(error) => Err(failed(error.error)),
-    }
+    let written = out.into_inner();
+    let beside = written.map_err(|error| unwritable(arguments, &error.into_error()))?;
+    Ok(beside.finish()?)
 }
 
 const UNDONE: &str = "nothing was written";

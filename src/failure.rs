@@ -18,7 +18,8 @@ pub enum Exit {
     Usage = 2,
     /// An input (trace, plan, machine, binary) is missing, unreadable or not what it should be.
     Input = 3,
-    /// An output cannot be written, or exists and `--force` was not given.
+    /// An output cannot be written or not go where it was asked to, or is there already and
+    /// `--force` was not given.
     Output = 4,
     /// What was asked for would not be safe, or the plan would not pay, so nothing was done.
     Refused = 5,
@@ -110,17 +111,30 @@ impl Display for Failure {
     }
 }
 
+impl From<corehop_outputs::Error> for Failure {
+    fn from(error: corehop_outputs::Error) -> Self {
+        use corehop_outputs::Error;
+        match error {
+            Error::Exists { path } => Failure::exists(&path),
+            Error::Unfit { .. } => Failure::new(Exit::Output, error)
+                .remedy("name a file; a pipe or a character device is written through"),
+            Error::NoFile { .. } => Failure::new(Exit::Output, error)
+                .remedy("name a file with -o: it gets its name when it is whole"),
+            Error::Write { .. } => Failure::new(Exit::Output, error).remedy(WRITABLE),
+        }
+    }
+}
+
 impl From<corehop_plans::Error> for Failure {
     fn from(error: corehop_plans::Error) -> Self {
         use corehop_plans::Error;
-        let (exit, remedy) = match error {
-            Error::Write { .. } => (Exit::Output, WRITABLE),
-            Error::Read { .. } => (Exit::Input, "name a plan that `corehop partition` wrote"),
+        let remedy = match error {
+            Error::Read { .. } => "name a plan that `corehop partition` wrote",
             Error::Syntax { .. } | Error::Invalid { .. } => {
-                (Exit::Input, "correct that line, or write the plan anew")
+                "correct that line, or write the plan anew"
             }
         };
-        Failure::new(exit, error).remedy(remedy)
+        Failure::new(Exit::Input, error).remedy(remedy)
     }
 }
 
@@ -160,8 +174,8 @@ impl From<corehop_partitioner::checkpoint::Error> for Failure {
     fn from(error: corehop_partitioner::checkpoint::Error) -> Self {
         use corehop_partitioner::checkpoint::Error;
         match error {
-            Error::Write { .. } => Failure::new(Exit::Output, error)
-                .remedy("make room there, or name another --checkpoint"),
+            Error::Output(_) => Failure::new(Exit::Output, error)
+                .remedy("name another file with --checkpoint, or make room there"),
             Error::Read { .. } => Failure::new(Exit::Input, error)
                 .remedy("name a checkpoint that can be read, or leave --checkpoint out"),
             _ => Failure::new(Exit::Input, error).explained(),

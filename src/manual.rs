@@ -4,6 +4,8 @@
 use crate::failure::{Exit, Failure};
 use clap::{Args, Command};
 use clap_complete::Shell;
+use corehop_outputs::{Output, PUBLIC};
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -41,10 +43,26 @@ pub fn complete(arguments: &Completions, mut program: Command) -> Result<(), Fai
 /// Writes the pages of `program`; those that exist are replaced, as an update should.
 pub fn write(arguments: &Man, program: Command) -> Result<(), Failure> {
     let folder = &arguments.folder;
-    let written = std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(program.disable_help_subcommand(true), folder));
-    written.map_err(|error| {
+    let failed = |error: std::io::Error| {
         Failure::new(Exit::Output, format!("{}: {error}", folder.display()))
             .remedy("name a folder that can be written to")
-    })
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    for (name, page) in pages(program).map_err(failed)? {
+        Output::at(&folder.join(name), true)?.write(&page, PUBLIC)?;
+    }
+    Ok(())
+}
+
+/// The pages by their files' names.
+fn pages(program: Command) -> std::io::Result<Vec<(OsString, Vec<u8>)>> {
+    let folder = corehop_outputs::private_folder()?;
+    clap_mangen::generate_to(program.disable_help_subcommand(true), folder.path())?;
+    let entries = std::fs::read_dir(folder.path())?;
+    entries
+        .map(|entry| {
+            let entry = entry?;
+            Ok((entry.file_name(), std::fs::read(entry.path())?))
+        })
+        .collect()
 }

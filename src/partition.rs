@@ -20,6 +20,7 @@ use crate::sample;
 use crate::scope::Scope;
 use choices::{Aim, How, Returns};
 use clap::Args;
+use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::draws::{Draw, more_draws};
 use corehop_partitioner::fewer::functions;
@@ -27,7 +28,7 @@ use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sweep::Sweep;
 
@@ -138,9 +139,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     check_functions(arguments)?;
     check_machines(arguments)?;
-    if let Some(path) = &arguments.output {
-        check_output(path, arguments.force)?;
-    }
+    // Known before the search: its result must not be lost.
+    let output = arguments.output.as_deref();
+    let output = output.map(|path| Output::at(path, arguments.force));
+    let output = output.transpose()?;
     arguments.jobs.keep_to()?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let checkpoint = checkpoint(arguments, &machines, &trace)?;
@@ -189,7 +191,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         draws,
         seconds,
     };
-    let delivered = deliver(&report, arguments);
+    let delivered = deliver(&report, arguments, output.as_ref());
     checkpoint.map_or(Ok(()), Checkpoint::finish)?;
     delivered
 }
@@ -239,20 +241,22 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
 }
 
 /// Prints the report, and keeps the plan unless too much speaks against it.
-fn deliver(report: &Report<'_>, arguments: &Arguments) -> Result<(), Failure> {
+fn deliver(
+    report: &Report<'_>,
+    arguments: &Arguments,
+    asked: Option<&Output>,
+) -> Result<(), Failure> {
     let plan = plan::of(report);
-    let asked = arguments.output.as_deref();
     let is_forced = arguments.anyway || arguments.force;
     let against = doubts::against(report).filter(|_| asked.is_some() && !is_forced);
     let output = asked.filter(|_| against.is_none());
-    let to_stdout = |path: Option<&Path>| path == Some(Path::new("-"));
-    match output {
-        Some(path) if !to_stdout(output) => corehop_plans::write(&plan, path)?,
-        _ => {}
+    let to_stdout = |output: Option<&Output>| output.is_some_and(Output::is_standard_output);
+    if let Some(output) = output.filter(|_| !to_stdout(output)) {
+        output.write(corehop_plans::render(&plan).as_bytes(), PUBLIC)?;
     }
     let said = match arguments.json {
         true => json::render(report, &plan),
-        false => text::render(report, &plan, output),
+        false => text::render(report, &plan, output.map(Output::path)),
     };
     if to_stdout(asked) {
         eprint!("{said}");
@@ -314,19 +318,4 @@ fn check_functions(arguments: &Arguments) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
-}
-
-/// Finds out before the search that its result could not be kept.
-fn check_output(path: &Path, force: bool) -> Result<(), Failure> {
-    if path == Path::new("-") {
-        return Ok(());
-    }
-    let failure = |what: String| Failure::new(Exit::Output, format!("{}: {what}", path.display()));
-    if path.exists() && !force {
-        return Err(failure("the plan exists".into()).remedy("name another -o, or add --force"));
-    }
-    let probe = tempfile::tempfile_in(corehop_plans::folder_of(path));
-    probe
-        .map(drop)
-        .map_err(|error| failure(format!("cannot write here: {error}")).remedy("name another -o"))
 }

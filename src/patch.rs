@@ -123,7 +123,7 @@ fn command(files: &[Patched]) -> String {
     if libraries.count() == 0 {
         return path;
     }
-    let folder = absolute(corehop_plans::folder_of(&program.output));
+    let folder = absolute(corehop_outputs::folder_of(&program.output));
     format!("LD_LIBRARY_PATH={folder} {path}")
 }
 
@@ -254,13 +254,13 @@ fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let (exit, remedy) = match error {
-            Error::Read { .. } => (Exit::Input, "name a file that is there and can be read"),
-            Error::Write { .. } => (Exit::Output, "make room there, or name another -o"),
-            Error::Input { .. } => return Failure::new(Exit::Input, error).explained(),
-            Error::Refused { .. } => return Failure::new(Exit::Refused, error).explained(),
-            Error::Exists { .. } => return Failure::new(Exit::Output, error).explained(),
-        };
-        Failure::new(exit, error).remedy(remedy)
+        match error {
+            Error::Read { .. } => {
+                Failure::new(Exit::Input, error).remedy("name a file that is there and can be read")
+            }
+            Error::Input { .. } => Failure::new(Exit::Input, error).explained(),
+            Error::Refused { .. } => Failure::new(Exit::Refused, error).explained(),
+            Error::Output(error) => error.into(),
+        }
     }
 }

@@ -12,6 +12,7 @@
 //! nothing is read.
 
 use crate::evaluate::GROUPS;
+use corehop_outputs::{Output, PRIVATE};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -64,7 +65,7 @@ struct Contents {
 /// A checkpoint's file.
 #[derive(Debug)]
 pub struct Checkpoint {
-    path: PathBuf,
+    output: Output,
     state: Mutex<State>,
 }
 
@@ -86,14 +87,9 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// It cannot be written.
-    #[error("{path}: cannot write the checkpoint: {source}")]
-    Write {
-        /// The checkpoint's path.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// It cannot be written, or no file can be where it is to go.
+    #[error("the checkpoint {0}")]
+    Output(#[from] corehop_outputs::Error),
     /// The file is something else.
     #[error("{path}: this is no checkpoint of a search; name another file")]
     Foreign {
@@ -144,6 +140,8 @@ impl Checkpoint {
             identity,
             kept: Vec::new(),
         };
+        // Known before it is read: a pipe would have nobody who writes.
+        let output = Output::file_at(path, true)?;
         match std::fs::read(path) {
             Ok(bytes) => {
                 let found = parse(&bytes, path)?;
@@ -151,7 +149,7 @@ impl Checkpoint {
                 contents = found;
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                write(path, &contents)?;
+                write(&output, &contents)?;
             }
             Err(source) => {
                 let path = path.into();
@@ -159,7 +157,7 @@ impl Checkpoint {
             }
         }
         Ok(Checkpoint {
-            path: path.into(),
+            output,
             state: Mutex::new(State {
                 contents,
                 due: Instant::now() + INTERVAL,
@@ -196,7 +194,7 @@ impl Checkpoint {
             Some((_, known)) => *known = costs,
             None => kept.push((subject.clone(), costs)),
         }
-        state.failed = write(&self.path, &state.contents).err();
+        state.failed = write(&self.output, &state.contents).err();
         state.due = Instant::now() + INTERVAL.max(20 * begun.elapsed());
     }
 
@@ -259,20 +257,18 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Contents, Error> {
     postcard::from_bytes(contents).map_err(|_| damaged())
 }
 
-fn write(path: &Path, contents: &Contents) -> Result<(), Error> {
-    let failed = |source| Error::Write {
-        path: path.into(),
-        source,
-    };
-    let bytes = postcard::to_stdvec(contents).expect("numbers and text");
-    let file = tempfile::NamedTempFile::new_in(corehop_plans::folder_of(path));
-    let mut file = file.map_err(failed)?;
-    let prefix = [VERSION, crc32c::crc32c(&bytes)]
+fn write(output: &Output, contents: &Contents) -> Result<(), Error> {
+    let contents = postcard::to_stdvec(contents).expect("numbers and text");
+    let prefix = [VERSION, crc32c::crc32c(&contents)]
         .map(u32::to_le_bytes)
         .concat();
-    for part in [MARK, &prefix[..], &bytes] {
-        file.write_all(part).map_err(failed)?;
+    let mut file = output.begin(PRIVATE)?;
+    for part in [MARK, &prefix[..], &contents] {
+        file.write_all(part)
+            .map_err(|source| corehop_outputs::Error::Write {
+                path: output.path().into(),
+                source,
+            })?;
     }
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    Ok(file.finish()?)
 }

@@ -88,5 +88,18 @@ fn another_search_is_refused_by_what_differs() {
 #[test]
 fn a_folder_that_cannot_be_written_is_told_before_the_search() {
     let said = open(Path::new("/nowhere/search.checkpoint"), "all").unwrap_err();
-    assert!(matches!(said, Error::Write { .. }), "{said}");
+    assert!(matches!(said, Error::Output(_)), "{said}");
+}
+
+/// It is read when the search goes on, which nobody could wait for where no file is.
+#[test]
+fn only_a_file_can_be_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    let said = open(&path, "all").unwrap_err();
+    assert!(matches!(said, Error::Output(_)), "{said}");
+    let expected = "null is a device or pipe, and this must be a file";
+    assert!(said.to_string().ends_with(expected), "{said}");
+    assert_eq!(std::fs::read_link(&path).unwrap(), Path::new("/dev/null"));
 }

@@ -32,18 +32,7 @@ pub enum Error {
         /// Why, and what to do.
         reason: String,
     },
-    /// The output exists and may not be overwritten.
-    #[error("{path}: already exists; --force overwrites it")]
-    Exists {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The output could not be written; nothing is left of it.
-    #[error("{path}: cannot write it: {source}")]
-    Write {
-        /// The output.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// The output cannot be written where it was to go; nothing is left of it.
+    #[error(transparent)]
+    Output(#[from] corehop_outputs::Error),
 }

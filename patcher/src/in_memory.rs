@@ -32,11 +32,11 @@ impl InMemory {
     /// # Errors
     /// [`Error::Refused`] with the reason when the plan is not for this program, or cannot be
     /// applied; [`Error::Read`] and [`Error::Input`] for the program and the libraries that the
-    /// plan names; [`Error::Write`] without memory.
+    /// plan names; [`Error::Output`] without memory.
     pub fn new(program: &Path, plan: &Plan) -> Result<InMemory, Error> {
-        let failed = |source| Error::Write {
-            path: "/memfd:corehop".into(),
-            source,
+        let failed = |source| {
+            let path = "/memfd:corehop".into();
+            Error::Output(corehop_outputs::Error::Write { path, source })
         };
         let handed = hand_over(program, plan)?;
         let runtime = file("corehop-runtime", corehop_runtime::LIBRARY).map_err(failed)?;

@@ -6,12 +6,13 @@
 
 use crate::choose::{Chosen, choose};
 use crate::compose::{Composed, Hook, compose};
-use crate::write::{Output, write};
+use crate::write::{Wanted, write};
 use crate::{Analysis, Error, verify};
+use corehop_outputs::Output;
 use corehop_plans::Plan;
 use std::collections::BTreeSet;
 use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A file that was written.
@@ -40,8 +41,9 @@ pub struct Patched {
 ///
 /// # Errors
 /// [`Error::Refused`] with the reason when that would not be safe or not what the plan means;
-/// [`Error::Exists`] for an existing output without `force`; [`Error::Read`], [`Error::Input`] and
-/// [`Error::Write`] for the files themselves. After any error there is no output.
+/// [`Error::Output`] for an existing output without `force`, and where no file can go;
+/// [`Error::Read`] and [`Error::Input`] for the files themselves. After any error there is no
+/// output.
 pub fn patch(binary: &Path, plan: &Plan, output: &Path, force: bool) -> Result<Patched, Error> {
     let chosen = choose(&[binary.into()], plan)?;
     let files = chosen.files.len();
@@ -70,7 +72,9 @@ pub fn patch_all(
     let chosen = choose(binaries, plan)?;
     let is_new = !folder.exists();
     if is_new {
-        std::fs::create_dir(folder).map_err(|source| Error::Write {
+        // What lies in it is code that a server loads: nobody else is to write there.
+        let made = std::fs::DirBuilder::new().mode(0o755).create(folder);
+        made.map_err(|source| corehop_outputs::Error::Write {
             path: folder.into(),
             source,
         })?;
@@ -101,28 +105,26 @@ fn patch_chosen(
             let reason = "another file of the plan has the same name";
             return Err(refused(path, reason.into()));
         }
-        if output.exists() && !force {
-            return Err(Error::Exists { path: output });
-        }
+        let place = Output::file_at(&output, force)?;
         let mode = privileges(path)?;
         let contents = compose(analysis, &file.hooks, &chosen.whole(index))
             .map_err(|reason| refused(path, reason))?;
         check_own_work(&contents, analysis, &output)?;
-        let folder = corehop_plans::folder_of(&output);
+        let folder = corehop_outputs::folder_of(&output);
         let runtime = folder.join(corehop_runtime::NAME);
         if index == 0 {
             let library = corehop_runtime::LIBRARY;
-            outputs.extend(Output::library(runtime.clone(), library, force)?);
+            outputs.extend(Wanted::library(&runtime, library, force)?);
         }
         let build_id = analysis.build_id().unwrap_or_default();
         if analysis.is_library() {
             let arrival = folder.join(corehop_runtime::arrival_name(build_id));
             let library = corehop_runtime::ARRIVAL;
-            outputs.extend(Output::library(arrival, library, force)?);
+            outputs.extend(Wanted::library(&arrival, library, force)?);
         }
         patched.push(Patched {
             original: path.clone(),
-            output: output.clone(),
+            output,
             runtime,
             build_id: build_id.into(),
             is_library: analysis.is_library(),
@@ -130,11 +132,10 @@ fn patch_chosen(
             hooks: file.hooks.clone(),
             returns: contents.returns,
         });
-        outputs.push(Output {
-            path: output,
+        outputs.push(Wanted {
+            output: place,
             contents,
             mode,
-            force,
         });
     }
     write(&outputs)?;

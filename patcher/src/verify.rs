@@ -47,7 +47,7 @@ pub fn verify(path: &Path, original: Option<&Path>) -> Result<Verification, Erro
     if findings.is_empty() && manifest.tool == compose::TOOL {
         findings.extend(check_every_byte(&image, &manifest).err());
     }
-    let folder = corehop_plans::folder_of(path);
+    let folder = corehop_outputs::folder_of(path);
     findings.extend(check_runtime(&folder.join(corehop_runtime::NAME), manifest.abi).err());
     let arrival = folder.join(corehop_runtime::arrival_name(&manifest.original.build_id));
     if image.is_library() && !arrival.exists() {

@@ -5,99 +5,81 @@
 
 use crate::Error;
 use crate::compose::Composed;
+use corehop_outputs::{Output, PRIVATE, Unfinished};
 use std::fs::Permissions;
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::path::Path;
 
 /// A file to be written.
-pub(crate) struct Output {
-    pub path: PathBuf,
+pub(crate) struct Wanted {
+    pub output: Output,
     pub contents: Composed,
     pub mode: Permissions,
-    /// Whether a file of that name gives way.
-    pub force: bool,
 }
 
-impl Output {
+impl Wanted {
     /// One of the runtime's libraries; nothing to do where the very same is there.
     ///
     /// # Errors
-    /// [`Error::Exists`] for another file of that name without `force`.
-    pub fn library(path: PathBuf, library: &[u8], force: bool) -> Result<Option<Output>, Error> {
-        match std::fs::read(&path) {
-            Ok(existing) if existing == library => return Ok(None),
-            Ok(_) if !force => return Err(Error::Exists { path }),
-            _ => {}
+    /// Those of [`Output::file_at`]: without `force` no other file of that name gives way.
+    pub fn library(path: &Path, library: &[u8], force: bool) -> Result<Option<Wanted>, Error> {
+        let is_file = path.symlink_metadata().is_ok_and(|there| there.is_file());
+        if is_file && std::fs::read(path).is_ok_and(|there| there == library) {
+            return Ok(None);
         }
-        Ok(Some(Output {
-            path,
+        Output::file_at(path, force)?;
+        Ok(Some(Wanted {
+            // Another patch may install the same at the same moment: replacing changes nothing.
+            output: Output::file_at(path, true)?,
             contents: Composed::whole(library),
             mode: Permissions::from_mode(0o755),
-            // Another patch may install the same at the same moment: replacing changes nothing.
-            force: true,
         }))
     }
 }
 
-/// Writes all of `outputs`.
+/// Writes all that is `wanted`.
 ///
 /// # Errors
-/// [`Error::Exists`] and [`Error::Write`]; then there is none that was not there before.
-pub(crate) fn write(outputs: &[Output]) -> Result<(), Error> {
+/// [`Error::Output`]; then there is none that was not there before.
+pub(crate) fn write(wanted: &[Wanted]) -> Result<(), Error> {
     let mut staged = Vec::new();
-    for output in outputs {
-        staged.push(stage(output).map_err(|source| failed(&output.path, source))?);
+    for file in wanted {
+        staged.push(stage(file)?);
     }
     let mut new = Vec::new();
-    for (file, output) in staged.into_iter().zip(outputs) {
-        let was_there = output.path.exists();
-        if let Err(error) = place(file, output) {
+    for (file, wanted) in staged.into_iter().zip(wanted) {
+        let path = wanted.output.path();
+        let was_there = path.exists();
+        if let Err(error) = file.finish() {
             for path in new {
                 // Left over, it would only be a stray file: the error that matters is the first.
                 let _ = std::fs::remove_file(path);
             }
-            return Err(error);
+            return Err(error.into());
         }
         if !was_there {
-            new.push(&output.path);
+            new.push(path);
         }
     }
     Ok(())
 }
 
-fn failed(path: &Path, source: std::io::Error) -> Error {
-    Error::Write {
-        path: path.into(),
+fn stage(wanted: &Wanted) -> Result<Unfinished, Error> {
+    let mut unfinished = wanted.output.begin(PRIVATE)?;
+    fill(unfinished.file(), wanted).map_err(|source| corehop_outputs::Error::Write {
+        path: wanted.output.path().into(),
         source,
-    }
+    })?;
+    Ok(unfinished)
 }
 
-fn stage(output: &Output) -> std::io::Result<NamedTempFile> {
-    let mut beside = NamedTempFile::new_in(corehop_plans::folder_of(&output.path))?;
-    let contents = &output.contents;
-    beside.write_all(&contents.head)?;
+fn fill(file: &mut std::fs::File, wanted: &Wanted) -> std::io::Result<()> {
+    let contents = &wanted.contents;
+    file.write_all(&contents.head)?;
     if !contents.tail.is_empty() {
-        beside.seek(SeekFrom::Start(contents.tail_offset))?;
-        beside.write_all(&contents.tail)?;
+        file.seek(SeekFrom::Start(contents.tail_offset))?;
+        file.write_all(&contents.tail)?;
     }
-    beside.as_file().set_permissions(output.mode.clone())?;
-    Ok(beside)
-}
-
-fn place(file: NamedTempFile, output: &Output) -> Result<(), Error> {
-    let path = &output.path;
-    let moved = if output.force {
-        file.persist(path)
-    } else {
-        file.persist_noclobber(path)
-    };
-    match moved {
-        Ok(_) => Ok(()),
-        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(Error::Exists { path: path.clone() })
-        }
-        Err(error) => Err(failed(path, error.error)),
-    }
+    file.set_permissions(wanted.mode.clone())
 }

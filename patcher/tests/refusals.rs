@@ -2,10 +2,12 @@
 
 mod workshop;
 
+use corehop_outputs::Error::{Exists, Write as Unwritten};
 use corehop_patcher::{Error, patch, verify};
 use corehop_plans::{Mode, Plan};
+use rustix::fs::{CWD, FileType, Mode as Rights, mknodat};
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use workshop::{build, patched, plan_of, plan_of_all};
 
@@ -239,7 +241,7 @@ fn an_existing_output_is_kept_without_force() {
     std::fs::write(&output, "precious").unwrap();
     let error = bench.refused(&bench.binary, &bench.plan, &output);
     assert!(
-        matches!(&error, Error::Exists { path } if *path == output),
+        matches!(&error, Error::Output(Exists { path }) if *path == output),
         "{error}"
     );
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "precious");
@@ -258,11 +260,53 @@ fn a_different_runtime_in_the_folder_is_kept_without_force() {
     let output = bench.folder.path().join("out");
     let error = bench.refused(&bench.binary, &bench.plan, &output);
     assert!(
-        matches!(&error, Error::Exists { path } if *path == runtime),
+        matches!(&error, Error::Output(Exists { path }) if *path == runtime),
         "{error}"
     );
     patch(&bench.binary, &bench.plan, &output, true).unwrap();
     assert_eq!(std::fs::read(&runtime).unwrap(), corehop_runtime::LIBRARY);
+}
+
+/// A patched file is run, and found by its name: nothing but a file can be one.
+#[test]
+fn only_a_file_gives_way_to_an_output() {
+    let bench = bench();
+    let here = |name: &str| bench.folder.path().join(name);
+    let pipe = FileType::Fifo;
+    mknodat(CWD, here("pipe"), pipe, Rights::RUSR | Rights::WUSR, 0).unwrap();
+    std::os::unix::fs::symlink("/dev/null", here("null")).unwrap();
+    std::fs::write(here("file"), "precious").unwrap();
+    std::os::unix::fs::symlink("file", here("link")).unwrap();
+    for (name, what) in [
+        ("pipe", "a device or pipe"),
+        ("null", "a device or pipe"),
+        ("link", "a symbolic link to a file"),
+        ("link-to-nothing", "a symbolic link to nothing"),
+    ] {
+        let output = here(name);
+        if name == "link-to-nothing" {
+            std::os::unix::fs::symlink("nowhere", &output).unwrap();
+        }
+        let before = bench.files();
+        let error = patch(&bench.binary, &bench.plan, &output, true).unwrap_err();
+        assert!(matches!(error, Error::Output(_)), "{error}");
+        let said = format!("{} is {what}", output.display());
+        assert!(error.to_string().starts_with(&said), "{error}");
+        assert_eq!(bench.files(), before);
+    }
+    // The runtime that is written beside the output is held to the same.
+    let runtime = here(corehop_runtime::NAME);
+    std::fs::write(here("runtime"), corehop_runtime::LIBRARY).unwrap();
+    std::os::unix::fs::symlink("runtime", &runtime).unwrap();
+    let error = patch(&bench.binary, &bench.plan, &here("out"), true).unwrap_err();
+    let said = format!("{} is a symbolic link to a file", runtime.display());
+    assert!(error.to_string().starts_with(&said), "{error}");
+    let kinds = ["pipe", "null", "link"].map(|name| {
+        let kind = here(name).symlink_metadata().unwrap().file_type();
+        (kind.is_fifo(), kind.is_symlink())
+    });
+    assert_eq!(kinds, [(true, false), (false, true), (false, true)]);
+    assert_eq!(std::fs::read(here("file")).unwrap(), b"precious");
 }
 
 #[test]
@@ -282,7 +326,7 @@ fn an_output_folder_that_is_not_there_is_an_output_error() {
     let bench = bench();
     let output = bench.folder.path().join("missing/out");
     let error = bench.refused(&bench.binary, &bench.plan, &output);
-    assert!(matches!(error, Error::Write { .. }), "{error}");
+    assert!(matches!(error, Error::Output(Unwritten { .. })), "{error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why a plan could not be read or written.
+/// Why a plan could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file could not be opened or read.
@@ -28,13 +28,5 @@ pub enum Error {
         path: PathBuf,
         /// Which rule is broken, by which entry, and what to do.
         problem: String,
-    },
-    /// The plan could not be written.
-    #[error("{path}: cannot write the plan: {source}")]
-    Write {
-        /// The plan's path.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
     },
 }

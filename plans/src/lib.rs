@@ -10,7 +10,7 @@ mod write;
 
 pub use error::Error;
 pub use read::{parse, read};
-pub use write::{folder_of, render, write, write_text};
+pub use write::{render, write};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Writes a plan the way a person would: a comment that says what it is, offsets in hexadecimal.
 
-use crate::{Error, Plan, read::check};
-use std::io::Write;
+use crate::{Plan, read::check};
+use corehop_outputs::{Output, PUBLIC};
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Value};
 
@@ -62,35 +62,10 @@ fn make_tables(item: &mut Item) {
     }
 }
 
-/// Writes the plan to `path`: beside it first, then renamed into place.
+/// Writes the plan to `path`, where a file gives way.
 ///
 /// # Errors
-/// [`Error::Write`] when the file cannot be written; `path` is then as it was.
-pub fn write(plan: &Plan, path: &Path) -> Result<(), Error> {
-    let failed = |source| Error::Write {
-        path: path.into(),
-        source,
-    };
-    write_text(&render(plan), path).map_err(failed)
-}
-
-/// Writes any text to `path` in the same way: whole or not at all, and for everybody to read.
-///
-/// # Errors
-/// What the system says; `path` is then as it was.
-pub fn write_text(text: &str, path: &Path) -> std::io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
-    file.write_all(text.as_bytes())?;
-    let public = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(public)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
-}
-
-/// The folder that `path` lies in, where a file that is to be renamed to it must be written.
-pub fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
+/// When it cannot be written; a file is then as it was.
+pub fn write(plan: &Plan, path: &Path) -> Result<(), corehop_outputs::Error> {
+    Output::at(path, true)?.write(render(plan).as_bytes(), PUBLIC)
 }

@@ -51,7 +51,7 @@ pub fn path_of(trace: &Path) -> PathBuf {
 fn short(path: &Path) -> std::io::Result<(OwnedFd, PathBuf)> {
     use rustix::fs::{Mode, OFlags, open};
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = open(corehop_plans::folder_of(path), flags, Mode::empty())?;
+    let folder = open(corehop_outputs::folder_of(path), flags, Mode::empty())?;
     let name = path.file_name().unwrap_or_default();
     let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
     Ok((folder, short.join(name)))

@@ -100,7 +100,7 @@ impl Gauge {
         });
         self.data_accesses = progress.data_accesses;
         let (instrumented, bare) = (self.costs.instrumented_seconds(), self.costs.bare_seconds());
-        let disk = rustix::fs::statvfs(corehop_plans::folder_of(&self.partial));
+        let disk = rustix::fs::statvfs(corehop_outputs::folder_of(&self.partial));
         Reading {
             state: state.into(),
             seconds: elapsed.as_secs_f64(),

@@ -1,14 +1,15 @@
 //! Where a report goes: the page, its pictures and numbers as files, and all of it as JSON.
 //!
 //! Everything is checked before the replays begin, so that nothing is computed that cannot be kept,
-//! and every file is written whole or not at all.
+//! and every file is written whole or not at all; `corehop-outputs` sees to that.
 
 use super::pictures::Picture;
 use super::space::Space;
 use super::{FUNCTIONS, Report, Sections, encode, page, repeat};
 use crate::explain;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use clap::Args;
+use corehop_outputs::{Output, PUBLIC};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -48,10 +49,13 @@ impl OutputArguments {
             .into_iter()
             .flatten()
         {
-            check_file(file, self.force)?;
+            Output::at(file, self.force)?;
         }
         for folder in [&self.svg, &self.csv].into_iter().flatten() {
-            std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+            std::fs::create_dir_all(folder).map_err(|source| corehop_outputs::Error::Write {
+                path: folder.clone(),
+                source,
+            })?;
         }
         Ok(())
     }
@@ -75,7 +79,7 @@ impl OutputArguments {
         let files = [(&self.folded, folded), (&self.perfetto, timeline)];
         for (path, text) in files {
             if let (Some(path), Some(text)) = (path, text) {
-                write(path, &text)?;
+                write(path, self.force, &text)?;
             }
         }
         Ok(())
@@ -84,7 +88,7 @@ impl OutputArguments {
     /// Writes what was asked for.
     pub fn write(&self, report: &Report<'_>, sections: &Sections) -> Result<(), Failure> {
         if let Some(path) = &self.output {
-            write(path, &page::render(report, sections))?;
+            write(path, self.force, &page::render(report, sections))?;
         }
         if let Some(folder) = &self.svg {
             self.files(folder, "svg", sections, |of| of.drawing.file(&of.said))?;
@@ -109,10 +113,10 @@ impl OutputArguments {
         let path = |picture: &Picture| folder.join(format!("{}.{suffix}", picture.name));
         sections
             .all()
-            .try_for_each(|picture| check_file(&path(picture), self.force))?;
+            .try_for_each(|picture| Output::at(&path(picture), self.force).map(drop))?;
         sections
             .all()
-            .try_for_each(|picture| write(&path(picture), &text(picture)))
+            .try_for_each(|picture| write(&path(picture), self.force, &text(picture)))
     }
 }
 
@@ -135,20 +139,6 @@ fn json(report: &Report<'_>) -> Value {
     object
 }
 
-fn check_file(path: &Path, force: bool) -> Result<(), Failure> {
-    if path.exists() && !force {
-        let failure = Failure::new(Exit::Output, format!("{}: it exists", path.display()));
-        return Err(failure.remedy("name another place, or add --force"));
-    }
-    let probe = tempfile::tempfile_in(corehop_plans::folder_of(path));
-    probe.map(drop).map_err(|error| unwritten(path, &error))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    corehop_plans::write_text(text, path).map_err(|error| unwritten(path, &error))
-}
-
-fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
-    let message = format!("{}: cannot write here: {error}", path.display());
-    Failure::new(Exit::Output, message).remedy("make room there, or name another place")
+fn write(path: &Path, force: bool, text: &str) -> Result<(), Failure> {
+    Ok(Output::at(path, force)?.write(text.as_bytes(), PUBLIC)?)
 }

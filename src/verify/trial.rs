@@ -70,7 +70,7 @@ impl<'a> Trials<'a> {
             Some(_) => None,
             None => Some(during("analysing", || InMemory::new(&program, plan))?),
         };
-        let folder = tempfile::tempdir().map_err(|error| {
+        let folder = corehop_outputs::private_folder().map_err(|error| {
             Failure::new(Exit::Output, format!("no temporary folder: {error}"))
                 .remedy("set TMPDIR to a folder that can be written to")
         })?;

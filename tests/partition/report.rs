@@ -103,7 +103,7 @@ fn the_plan_is_kept_where_it_was_asked_for_and_not_overwritten() {
     assert_eq!((plan.cores, plan.functions.len()), (2, 2));
     let (code, said) = refused(&[&SHORT[..], &named].concat());
     assert_eq!(code, 4);
-    assert!(said.contains("the plan exists"), "{said}");
+    assert!(said.contains("split.toml exists already"), "{said}");
     assert_eq!(corehop_plans::read(&path).unwrap(), plan);
 }
 
@@ -153,7 +153,7 @@ fn what_is_missing_is_named_before_anything_is_searched() {
         (
             &["--cores", "2", "-o", "/nowhere/split.toml"],
             4,
-            "cannot write here",
+            "/nowhere/split.toml: cannot write",
         ),
         (
             &["--cores", "2", "--requests", "100000"],

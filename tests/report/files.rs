@@ -214,6 +214,18 @@ fn a_sweep_that_was_made_is_drawn_row_by_row() {
 }
 
 #[test]
+fn a_device_is_written_through_and_stays() {
+    let folder = folder();
+    let null = folder.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+    let asked = ["-o", "--folded", "--perfetto"].map(|option| [option, "null"]);
+    let asked = [&["--force", "--requests", "4"][..], &asked.concat()].concat();
+    assert_eq!(said(&folder, &asked), "");
+    let link = std::fs::read_link(null).unwrap();
+    assert_eq!(link, std::path::Path::new("/dev/null"));
+}
+
+#[test]
 fn what_cannot_be_shown_is_refused_in_words() {
     let folder = folder();
     let refused = |arguments: &[&str], code: i32, said: &str| {
@@ -244,6 +256,11 @@ fn what_cannot_be_shown_is_refused_in_words() {
     let kept = std::fs::read_to_string(folder.path().join("r.html")).unwrap();
     assert_eq!(kept, "kept");
     assert_eq!(said(&folder, &["-o", "r.html", "--force"]), "");
+    std::os::unix::fs::symlink("r.html", folder.path().join("link")).unwrap();
+    let link = "link is a symbolic link to a file";
+    for asked in ["-o", "--folded"] {
+        refused(&["--force", asked, "link"], 4, link);
+    }
     std::fs::rename(
         folder.path().join("bank.trace"),
         folder.path().join("moved"),

@@ -1,0 +1,23 @@
+//! The umask belongs to the whole process, so this is a program of its own.
+
+use corehop_outputs::{Output, PRIVATE, PUBLIC, private_folder};
+use rustix::fs::Mode;
+use rustix::process::umask;
+use std::os::unix::fs::MetadataExt;
+
+#[test]
+fn others_may_read_what_is_public_and_never_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let mode_of = |name: &str, mode| {
+        let path = folder.path().join(name);
+        Output::at(&path, false).unwrap().write(b"", mode).unwrap();
+        path.metadata().unwrap().mode() & 0o777
+    };
+    umask(Mode::empty());
+    assert_eq!(mode_of("public", PUBLIC), 0o644);
+    assert_eq!(mode_of("private", PRIVATE), 0o600);
+    let own = private_folder().unwrap();
+    assert_eq!(own.path().metadata().unwrap().mode() & 0o777, 0o700);
+    umask(Mode::RWXG | Mode::RWXO);
+    assert_eq!(mode_of("less", PUBLIC), 0o600);
+}
