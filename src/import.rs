@@ -6,11 +6,12 @@
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Bar;
+use crate::traced;
 use crate::voice;
 use clap::{Args, ValueEnum};
 use corehop_exchange::{Error, Imported, Options, drmemtrace, lackey};
 use corehop_partitioner::progress::Progress;
-use corehop_traces::{Header, Writer, WriterOptions, partial_path};
+use corehop_traces::{Header, Writer, WriterOptions};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -77,18 +78,15 @@ fn address(text: &str) -> Result<u64, String> {
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = &arguments.output;
-    if output.exists() && !arguments.force {
-        return Err(Failure::exists(output));
-    }
+    traced::check(output, arguments.force)?;
     let bar = Bar::new();
     let (input, name) = open(&arguments.input, &bar)?;
     // The unfinished trace is to vanish, which the signal's default action would not see to.
     interrupt::listen()?;
-    let imported = import(arguments, input, &name);
+    let writer = begin(arguments)?;
+    let imported = import(arguments, input, &name, writer);
     bar.end();
-    let imported = imported.inspect_err(|_| {
-        let _ = std::fs::remove_file(partial_path(output));
-    })?;
+    let imported = imported.inspect_err(|_| traced::abandon(output))?;
     say(output, &imported);
     Ok(())
 }
@@ -111,7 +109,7 @@ fn open<'b>(path: &Path, bar: &'b Bar) -> Result<(Watched<'b>, String), Failure>
     Ok((Watched { input, bar }, name))
 }
 
-fn import(arguments: &Arguments, input: Watched<'_>, name: &str) -> Result<Imported, Failure> {
+fn begin(arguments: &Arguments) -> Result<Writer, Failure> {
     let version = env!("CARGO_PKG_VERSION");
     let format = arguments.format.name();
     let request_at = arguments.request_at.map(|address| format!("{address:#x}"));
@@ -124,7 +122,15 @@ fn import(arguments: &Arguments, input: Watched<'_>, name: &str) -> Result<Impor
         compression_level: arguments.level,
         ..WriterOptions::default()
     };
-    let writer = Writer::create(&arguments.output, &header, &to_write)?;
+    traced::begin(&arguments.output, arguments.force, &header, &to_write)
+}
+
+fn import(
+    arguments: &Arguments,
+    input: Watched<'_>,
+    name: &str,
+    writer: Writer,
+) -> Result<Imported, Failure> {
     let options = Options {
         request_at: arguments.request_at,
         join: arguments.join,

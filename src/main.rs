@@ -32,6 +32,7 @@ mod run;
 mod sample;
 mod scope;
 mod symbols;
+mod traced;
 mod verify;
 mod voice;
 

@@ -24,6 +24,7 @@ mod transcript;
 use crate::failure::{Exit, Failure};
 use crate::process::Process;
 use crate::progress::during;
+use crate::traced;
 use crate::voice;
 use clap::Args;
 use control::Ear;
@@ -132,21 +133,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let RequestMarker::At { path, file_offset } = &marker {
         voice::detail(&format!("requests begin at {path}+{file_offset:#x}"));
     }
-    control::refuse_second(&arguments.output)?;
+    let preload = preload(arguments)?;
     let listed = choice::numbers(arguments.requests, arguments.of, arguments.seed)?;
     let (memory, file) = share_memory(arguments, &listed, &marker)?;
-    let writer = create_trace(arguments, &tools)?;
-    let ear = Ear::open(&arguments.output);
-    let mut transcript = Transcript::new(writer, Modules::new(&program.resolved));
     let listening = ctrlc::set_handler(|| {
         INTERRUPTS.fetch_add(1, Ordering::Relaxed);
     });
     listening.map_err(|error| Failure::no_signals(&error))?;
+    // From here on what fails removes the trace that was begun: the next recording refuses to.
+    let writer = create_trace(arguments, &tools)?;
+    let ear = Ear::open(&arguments.output, arguments.force);
+    let mut transcript = Transcript::new(writer, Modules::new(&program.resolved));
 
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let mut command = tools.command(Path::new(&shared), !arguments.no_elision);
     // Of the server's environment alone: QEMU itself is to load no more than it needs.
-    if let Some(library) = preload(arguments)? {
+    if let Some(library) = preload {
         let mut variable = OsString::from("LD_PRELOAD=");
         variable.push(library);
         command.arg("-E").arg(variable);
@@ -156,7 +158,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = format!("cannot start {}: {error}", tools.qemu.path.display());
         Failure::new(Exit::Missing, message).remedy("`corehop doctor` tries it")
     });
-    let mut server = started.inspect_err(|_| remove_partial(&arguments.output))?;
+    let mut server = started.inspect_err(|_| traced::abandon(&arguments.output))?;
     let mut gauge = Gauge::new(&arguments.output, server.id(), arguments.requests);
     let over = Session {
         memory: &memory,
@@ -183,14 +185,8 @@ fn check_output(arguments: &Arguments) -> Result<(), Failure> {
         let message = "a trace cannot be written to standard output";
         return Err(Failure::new(Exit::Usage, message).remedy("name a file with -o"));
     }
-    if path.is_dir() {
-        let message = format!("{} is a folder", path.display());
-        return Err(Failure::new(Exit::Output, message).remedy("name a file with -o"));
-    }
-    if path.exists() && !arguments.force {
-        return Err(Failure::exists(path));
-    }
-    Ok(())
+    traced::check(path, arguments.force)?;
+    control::check(path, arguments.force)
 }
 
 /// The library to load first, as a path that holds wherever the server changes its folder to.
@@ -242,14 +238,7 @@ fn create_trace(arguments: &Arguments, tools: &tools::Tools) -> Result<Writer, F
         compression_level: arguments.level,
         ..WriterOptions::default()
     };
-    let created = Writer::create(&arguments.output, &header, &options);
-    created.map_err(|error| {
-        Failure::new(Exit::Output, error).remedy("name a place that can be written to with -o")
-    })
-}
-
-fn remove_partial(output: &Path) {
-    let _ = std::fs::remove_file(partial_path(output));
+    traced::begin(&arguments.output, arguments.force, &header, &options)
 }
 
 /// Gives the trace its name, or says why there is none.
@@ -284,7 +273,7 @@ fn finish_trace(
     let progress = transcript.progress();
     if progress.requests == 0 {
         drop(transcript);
-        remove_partial(output);
+        traced::abandon(output);
         return Err(nothing_recorded(arguments, memory, over));
     }
     let ended = transcript.end();

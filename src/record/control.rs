@@ -7,9 +7,12 @@
 use super::gauge::Reading;
 use crate::failure::{Exit, Failure};
 use crate::voice;
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a client waits: the recorder may be reading a new library's functions.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(120);
 const MOST_LINE_BYTES: u64 = 4096;
+/// Clients that may wait to be heard.
+const BACKLOG: i32 = 128;
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,9 +54,8 @@ pub fn path_of(trace: &Path) -> PathBuf {
 
 /// A socket's path may have no more than 107 bytes, so its folder is named by a descriptor.
 fn short(path: &Path) -> std::io::Result<(OwnedFd, PathBuf)> {
-    use rustix::fs::{Mode, OFlags, open};
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = open(corehop_outputs::folder_of(path), flags, Mode::empty())?;
+    let folder = rustix::fs::open(corehop_outputs::folder_of(path), flags, Mode::empty())?;
     let name = path.file_name().unwrap_or_default();
     let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
     Ok((folder, short.join(name)))
@@ -62,27 +66,73 @@ fn connect(trace: &Path) -> std::io::Result<UnixStream> {
     UnixStream::connect(short)
 }
 
-/// Fails when a recorder is at work on `trace`.
+/// Fails when a recorder is at work on `trace`, or when that cannot be told. A socket at which
+/// nobody listens is what a recorder that was killed has left.
 pub fn refuse_second(trace: &Path) -> Result<(), Failure> {
-    if connect(trace).is_err() {
+    let path = path_of(trace);
+    if !is_socket(&path) {
         return Ok(());
     }
-    let message = format!("{} is being recorded by another corehop", trace.display());
+    let message = match connect(trace) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Ok(_) => format!("{} is being recorded by another corehop", trace.display()),
+        Err(error) => format!(
+            "{}: whether {} is being recorded cannot be told: {error}",
+            path.display(),
+            trace.display()
+        ),
+    };
     Err(Failure::new(Exit::Output, message).remedy("name another file with -o"))
 }
 
+/// Fails when something is in the way of the socket that is not to be lost.
+pub fn check(trace: &Path, force: bool) -> Result<(), Failure> {
+    let path = path_of(trace);
+    let Ok(there) = path.symlink_metadata() else {
+        return Ok(());
+    };
+    if there.file_type().is_socket() || force && !there.is_dir() {
+        return Ok(());
+    }
+    let shown = path.display();
+    let message = format!("{shown} exists already, where `corehop control` is to be listened for");
+    Err(
+        Failure::new(Exit::Output, message).remedy(match there.is_dir() {
+            true => "name another file with -o",
+            false => "give it another name, name another file with -o, or add --force to lose it",
+        }),
+    )
+}
+
+fn is_socket(path: &Path) -> bool {
+    let there = path.symlink_metadata();
+    there.is_ok_and(|there| there.file_type().is_socket())
+}
+
+/// A socket that this user alone may connect to: it has its mode before it has its name.
+fn listen(path: &Path) -> std::io::Result<UnixListener> {
+    let (_folder, short) = short(path)?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &SocketAddrUnix::new(&short)?)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket.into())
+}
+
 impl Ear {
-    /// Listens beside `trace`. Where no socket can be made a recording does without, and says so.
-    pub fn open(trace: &Path) -> Option<Ear> {
+    /// Listens beside `trace`; with `force` in place of what has the socket's name. Where no socket
+    /// can be made a recording does without, and says so.
+    pub fn open(trace: &Path, force: bool) -> Option<Ear> {
         let path = path_of(trace);
-        // What a recorder that was killed has left.
-        let _ = std::fs::remove_file(&path);
-        let listener = short(&path).and_then(|(_folder, short)| UnixListener::bind(short));
-        let opened = listener.and_then(|listener| {
-            listener.set_nonblocking(true)?;
-            Ok(listener)
-        });
-        match opened {
+        if refuse_second(trace)
+            .and_then(|()| check(trace, force))
+            .is_ok()
+        {
+            let _ = std::fs::remove_file(&path);
+        }
+        match listen(&path) {
             Ok(listener) => Some(Ear { listener, path }),
             Err(error) => {
                 let path = path.display();

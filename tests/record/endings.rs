@@ -121,12 +121,35 @@ fn a_server_that_takes_too_much_memory_is_ended() {
     assert_only_logs_are_left(&recording);
 }
 
+/// Has no room for the trace in the process that loads it first, and leaves its children alone.
+const FULL: &str = r#"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((constructor)) static void alone(void) { unsetenv("LD_PRELOAD"); }
+ssize_t write(int file, const void *bytes, size_t count) {
+    char link[64], path[4096] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    if (readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/trace.partial") != NULL) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return syscall(SYS_write, file, bytes, count);
+}
+"#;
+
 #[test]
 fn a_full_disk_ends_the_recording_with_a_message_and_the_server_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink("/dev/full", folder.path().join("trace.partial")).unwrap();
+    let full = compile(folder.path(), "full.so", FULL, &["-shared", "-fPIC"]);
+    let mut recorder = crate::recording::record();
+    recorder.env("LD_PRELOAD", full);
     let port = free_port();
-    let mut recording = redis::start_in(folder, "processCommand", &[], port);
+    let mut recording = redis::start_as(recorder, folder, "processCommand", &[], port);
     let stream = connect(&recording, port);
     redis::send_commands(&stream, 30);
     wait_until_it_says_that_it_has_stopped(&recording);

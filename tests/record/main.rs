@@ -12,6 +12,7 @@ mod elision;
 mod endings;
 mod forks_and_libraries;
 mod going_back;
+mod in_the_way;
 mod known_accesses;
 mod no_ops;
 mod open_calls;

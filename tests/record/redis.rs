@@ -1,9 +1,10 @@
 //! redis-server, as Debian builds it: its symbols are the dynamic ones only.
 
-use crate::recording::{Recording, connect, free_port};
+use crate::recording::{Recording, connect, free_port, record};
 use corehop_traces::{EndReason, Ending, Trace};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::process::Command;
 use tempfile::TempDir;
 
 pub const SERVER: [&str; 7] = [
@@ -23,13 +24,24 @@ pub fn start(arguments: &[&str], port: u16) -> Recording {
 
 /// The same in a folder that was prepared, with requests that begin where it is said.
 pub fn start_in(folder: TempDir, marker: &str, arguments: &[&str], port: u16) -> Recording {
+    start_as(record(), folder, marker, arguments, port)
+}
+
+/// The same, by another command than [`record`].
+pub fn start_as(
+    recorder: Command,
+    folder: TempDir,
+    marker: &str,
+    arguments: &[&str],
+    port: u16,
+) -> Recording {
     let port = port.to_string();
     let mut all = vec!["--request-at", marker];
     all.extend(arguments);
     all.extend(["--", "redis-server"]);
     all.extend(SERVER);
     all.push(&port);
-    Recording::start_in(folder, all)
+    Recording::start_as(recorder, folder, all)
 }
 
 /// One that serves, and a connection to it.

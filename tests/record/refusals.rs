@@ -83,7 +83,7 @@ fn a_place_that_cannot_be_written_to_is_named() {
     let folder = tempfile::tempdir().unwrap();
     compile(folder.path(), "server", SERVER, &[]);
     for (output, problem) in [
-        ("nowhere/trace", "nowhere/trace.partial: cannot write"),
+        ("nowhere/trace", "nowhere/trace: cannot write"),
         (".", ". is a folder"),
         ("-", "cannot be written to standard output"),
     ] {

@@ -7,6 +7,8 @@ mod accesses;
 mod address_spaces;
 mod definitions;
 mod marks;
+#[cfg(test)]
+mod tests;
 
 use crate::Error;
 use crate::address_space::Mapping;
@@ -18,6 +20,7 @@ use crate::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
 use crate::shape::{Interner, Size};
 use crate::sink::{Part, Sink};
 use crate::stream::Stream;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Executions and data accesses of all threads that may wait for their blocks to fill: a bound on
@@ -59,12 +62,13 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a trace. `<path>.partial` is overwritten if it exists; `path` is left alone until
-    /// [`Writer::finish`].
+    /// Begins a trace in `<path>.partial`, which its owner alone may read, for it tells of another
+    /// program's memory. `path` is left alone until [`Writer::finish`].
     ///
     /// # Errors
-    /// [`Error::Write`] when the file cannot be made, [`Error::Unrecordable`] for options that make
-    /// no sense.
+    /// [`Error::Write`] when the file cannot be made, or something of that name is there: what a
+    /// killed recording left, or a link that leads elsewhere; [`Error::Unrecordable`] for options
+    /// that make no sense.
     pub fn create(path: &Path, header: &Header, options: &WriterOptions) -> Result<Self, Error> {
         let levels = zstd::compression_level_range();
         if !levels.contains(&options.compression_level) {
@@ -75,7 +79,9 @@ impl Writer {
             ));
         }
         let partial = partial_path(path);
-        let file = std::fs::File::create(&partial).map_err(|source| Error::Write {
+        let mut new = std::fs::File::options();
+        new.write(true).create_new(true).mode(0o600);
+        let file = new.open(&partial).map_err(|source| Error::Write {
             path: partial.clone(),
             source,
         })?;

@@ -5,6 +5,7 @@ use corehop_traces::{
     CodeBlock, DataAccess, EndReason, Error, Followed, Function, Header, Instruction, Kind, Module,
     Trace, Writer, WriterOptions, check, partial_path,
 };
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 fn writer(path: &Path) -> Writer {
@@ -242,17 +243,24 @@ fn a_stretch_that_touches_too_much_for_one_block_becomes_several() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_leaves_the_name_free() {
+fn what_has_the_partial_name_stays() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
-    std::os::unix::fs::symlink("/dev/full", partial_path(&path)).unwrap();
-    let mut writer = writer(&path);
-    writer.thread(1, 1).unwrap();
-    let flushed = writer.flush();
-    assert!(matches!(flushed, Err(Error::Write { .. })), "{flushed:?}");
-    let finished = writer.finish(EndReason::ServerExited);
-    assert!(matches!(finished, Err(Error::Write { .. })), "{finished:?}");
-    assert!(!path.exists());
+    let partial = partial_path(&path);
+    let create = || Writer::create(&path, &Header::default(), &WriterOptions::default());
+    let refused = || matches!(create(), Err(Error::Write { path, .. }) if path == partial);
+    std::fs::write(&partial, "what was recorded").unwrap();
+    assert!(refused());
+    assert_eq!(std::fs::read(&partial).unwrap(), b"what was recorded");
+    std::fs::remove_file(&partial).unwrap();
+    // A link would say which other file of this user is written.
+    std::os::unix::fs::symlink("elsewhere", &partial).unwrap();
+    assert!(refused());
+    assert!(!folder.path().join("elsewhere").exists());
+    std::fs::remove_file(&partial).unwrap();
+    create().unwrap().finish(EndReason::ServerExited).unwrap();
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]

@@ -1,0 +1,207 @@
+//! What subcommands do where an output's name is no free one: devices and pipes are written
+//! through, files give way to --force, and all else is refused as it was found.
+
+mod server;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const EXPORT: [&str; 3] = ["export", "bank.trace", "-o"];
+const PARTITION: [&str; 8] = [
+    "partition",
+    "--cores",
+    "2",
+    "--requests",
+    "3",
+    "--draws",
+    "1",
+    "-o",
+];
+const IMPORT: [&str; 5] = ["import", "--format", "lackey", "bank.lackey", "-o"];
+
+/// A folder with a trace and a text to import.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    server::record(&folder.path().join("bank.trace")).unwrap();
+    std::fs::write(folder.path().join("bank.lackey"), "I  00401000,4\n").unwrap();
+    folder
+}
+
+fn corehop(folder: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let command = command.args(arguments).current_dir(folder.path());
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn done(folder: &TempDir, arguments: &[&str]) {
+    let output = corehop(folder, arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+/// What is said of an output that is refused.
+#[track_caller]
+fn refused(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = corehop(folder, arguments);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("\n  remedy: "), "{said}");
+    said.lines().next().unwrap().to_owned()
+}
+
+fn pipe(folder: &TempDir) -> PathBuf {
+    let path = folder.path().join("pipe");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    path
+}
+
+#[test]
+fn what_is_written_goes_through_a_pipe() {
+    let folder = folder();
+    let pipe = pipe(&folder);
+    let read = |arguments: &[&str]| {
+        let from = pipe.clone();
+        let reader = std::thread::spawn(move || std::fs::read_to_string(from).unwrap());
+        done(&folder, &[arguments, &["pipe"]].concat());
+        assert!(pipe.symlink_metadata().unwrap().file_type().is_fifo());
+        reader.join().unwrap()
+    };
+    let exported = read(&EXPORT);
+    let on_standard_output = corehop(&folder, &["export", "bank.trace"]).stdout;
+    assert_eq!(exported.as_bytes(), on_standard_output);
+    let forced = [&EXPORT[..2], &["--force", "-o"]].concat();
+    assert_eq!(read(&forced), exported);
+    let plan = corehop_plans::parse(&read(&PARTITION), Path::new("pipe"));
+    assert_eq!(plan.unwrap().cores, 2);
+}
+
+#[test]
+fn a_link_to_a_device_stays() {
+    let folder = folder();
+    let link = folder.path().join("null");
+    symlink("/dev/null", &link).unwrap();
+    for arguments in [&EXPORT[..], &PARTITION[..]] {
+        for force in [&["null"][..], &["null", "--force"]] {
+            done(&folder, &[arguments, force].concat());
+            assert_eq!(std::fs::read_link(&link).unwrap(), Path::new("/dev/null"));
+        }
+    }
+}
+
+/// Whatever it is: a file that is opened by its name would be written from the beginning.
+#[test]
+fn standard_output_by_its_name_is_the_one_that_is_open() {
+    let folder = folder();
+    let path = folder.path().join("out");
+    let script = "echo first; \"$0\" export bank.trace -o /dev/stdout; echo last";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_corehop")]);
+    shell.current_dir(folder.path());
+    let status = shell.stdout(std::fs::File::create(&path).unwrap()).status();
+    assert!(status.unwrap().success());
+    let exported = corehop(&folder, &["export", "bank.trace"]).stdout;
+    let exported = String::from_utf8(exported).unwrap();
+    let expected = format!("first\n{exported}last\n");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+}
+
+#[test]
+fn what_is_neither_file_nor_stream_is_refused_before_any_work() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("file"), "precious").unwrap();
+    symlink("file", at("link")).unwrap();
+    symlink("nowhere", at("dangling")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+    for arguments in [&EXPORT[..], &PARTITION[..], &IMPORT[..]] {
+        for (name, what) in [
+            ("link", "a symbolic link to a file"),
+            ("dangling", "a symbolic link to nothing"),
+            ("socket", "a socket"),
+            (".", "a folder"),
+        ] {
+            let said = refused(&folder, &[arguments, &[name, "--force"]].concat());
+            let expected = format!("corehop: {name} is {what}, where no output can go");
+            assert_eq!(said, expected);
+        }
+    }
+    assert_eq!(std::fs::read(at("file")).unwrap(), b"precious");
+    assert_eq!(std::fs::read_link(at("link")).unwrap(), Path::new("file"));
+    assert!(
+        at("socket")
+            .symlink_metadata()
+            .unwrap()
+            .file_type()
+            .is_socket()
+    );
+}
+
+#[test]
+fn a_trace_is_no_stream() {
+    let folder = folder();
+    pipe(&folder);
+    symlink("/dev/null", folder.path().join("null")).unwrap();
+    for name in ["pipe", "null", "-"] {
+        let said = refused(&folder, &[&IMPORT[..], &[name, "--force"]].concat());
+        let expected = format!("corehop: {name} is a device or pipe, and this must be a file");
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn an_import_keeps_an_unfinished_trace_unless_it_may_go() {
+    let folder = folder();
+    let partial = folder.path().join("x.trace.partial");
+    std::fs::write(&partial, "what was recorded").unwrap();
+    let import = [&IMPORT[..], &["x.trace"]].concat();
+    let said = refused(&folder, &import);
+    assert_eq!(said, "corehop: x.trace.partial exists already");
+    assert_eq!(std::fs::read(&partial).unwrap(), b"what was recorded");
+    done(&folder, &[&import[..], &["--force"]].concat());
+    assert!(!partial.exists());
+    // A link gives way too, and what it leads to stays.
+    std::fs::write(folder.path().join("file"), "precious").unwrap();
+    symlink("file", &partial).unwrap();
+    let again = [&import[..], &["--force"]].concat();
+    done(&folder, &again);
+    let file = std::fs::read(folder.path().join("file")).unwrap();
+    assert_eq!((partial.exists(), &file[..]), (false, &b"precious"[..]));
+}
+
+#[test]
+fn what_holds_addresses_is_its_owners_alone_whatever_the_umask() {
+    let folder = folder();
+    let script = "umask 0; \"$@\"";
+    let mode_of = |arguments: &[&str], name: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_corehop")]);
+        shell.args(arguments).arg(name).current_dir(folder.path());
+        let output = shell.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        folder.path().join(name).metadata().unwrap().mode() & 0o777
+    };
+    assert_eq!(mode_of(&IMPORT, "x.trace"), 0o600);
+    assert_eq!(mode_of(&EXPORT, "x.lackey"), 0o600);
+    assert_eq!(mode_of(&PARTITION, "x.toml"), 0o644);
+}
+
+#[test]
+fn manual_pages_replace_files_and_follow_no_link() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("man1")).unwrap();
+    std::fs::write(at("man1/corehop.1"), "of another version").unwrap();
+    std::fs::write(at("precious"), "precious").unwrap();
+    done(&folder, &["man", "man1"]);
+    let page = std::fs::read_to_string(at("man1/corehop.1")).unwrap();
+    assert!(page.contains("Exit codes"));
+    std::fs::remove_file(at("man1/corehop.1")).unwrap();
+    symlink("../precious", at("man1/corehop.1")).unwrap();
+    let said = refused(&folder, &["man", "man1"]);
+    assert!(said.contains("a symbolic link to a file"), "{said}");
+    assert_eq!(std::fs::read(at("precious")).unwrap(), b"precious");
+}
