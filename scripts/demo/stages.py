@@ -88,7 +88,8 @@ class Stages:
         inputs = [*self.basis(), self.layout.corehop, requests]
         title = f"recording {requests} requests under QEMU"
         trace = self.layout.short(self.layout.trace)
-        command: list[str | Path] = [self.layout.corehop, "record", "-o", trace]
+        # What a demo that was killed has left is in nobody's interest.
+        command: list[str | Path] = [self.layout.corehop, "record", "--force", "-o", trace]
         command += ["--request-at", "dispatch_command", "--requests", str(requests)]
         command += ["--keep-running", "--memory-limit", str(MEMORY_LIMIT_MIB), "--"]
 
