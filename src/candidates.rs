@@ -5,12 +5,13 @@
 //! because they are the ones that a better patcher or another build could add.
 
 use crate::failure::Failure;
-use crate::line::line;
+use crate::line::{Lines, line};
 use crate::name::shortened;
 use crate::number::grouped;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
+use crate::voice;
 use clap::Args;
 use corehop_partitioner::candidates::{Called, Candidates, Rule};
 use corehop_partitioner::progress::Progress;
@@ -61,15 +62,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         candidates: &candidates?,
     };
     match arguments.json {
-        true => println!("{}", report.as_json()),
-        false => print!("{}", report.as_text()),
+        true => voice::print(&Lines::of_json(&report.as_json())),
+        false => voice::print(&report.as_text()),
     }
-    Ok(())
 }
 
 impl Report<'_> {
-    fn as_text(&self) -> String {
-        let mut text = String::new();
+    fn as_text(&self) -> Lines {
+        let mut text = Lines::new();
         let (candidates, rule) = (self.candidates, &self.rule);
         line!(
             text,
@@ -91,11 +91,12 @@ impl Report<'_> {
         );
         line!(
             text,
-            "candidates: {} in {} groups; {} more cannot be patched\n",
+            "candidates: {} in {} groups; {} more cannot be patched",
             candidates.chosen.len(),
             candidates.groups,
             candidates.unpatchable.len()
         );
+        line!(text);
         line!(
             text,
             "{:>5}{:>8}{:>7}{:>6}{:>9}{:>10}  entering",
@@ -117,7 +118,7 @@ impl Report<'_> {
         text
     }
 
-    fn row(&self, text: &mut String, group: &str, function: u32, called: &Called) {
+    fn row(&self, text: &mut Lines, group: &str, function: u32, called: &Called) {
         let Called {
             least,
             median,

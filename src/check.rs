@@ -1,12 +1,13 @@
 //! `corehop check`: every rule of the trace format, and how much of a damaged trace is left.
 
 use crate::failure::{Exit, Failure};
+use crate::line::{Lines, line};
 use crate::number::{counted, grouped};
 use crate::progress::during;
+use crate::voice;
 use clap::Args;
 use corehop_traces::{Finding, Intact, Order, Report, Rule, check};
 use serde_json::{Value, json};
-use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Check every rule of the trace format
@@ -29,11 +30,10 @@ pub struct Arguments {
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let report = during("checking", || check(&arguments.trace))?;
-    if arguments.json {
-        println!("{}", as_json(arguments, &report));
-    } else {
-        print!("{}", as_text(&report));
-    }
+    voice::print(&match arguments.json {
+        true => Lines::of_json(&as_json(arguments, &report)),
+        false => as_text(&report),
+    })?;
     let Some(first) = report.findings.first() else {
         return Ok(());
     };
@@ -119,11 +119,9 @@ fn order_lines(order: &Order) -> [String; 2] {
     ]
 }
 
-fn as_text(report: &Report) -> String {
-    let mut text = String::new();
-    let mut line = |name: &str, value: &str| {
-        writeln!(text, "{name:<12}{value}").expect("writing to a string");
-    };
+fn as_text(report: &Report) -> Lines {
+    let mut text = Lines::new();
+    let mut line = |name: &str, value: &str| line!(text, "{name:<12}{value}");
     let readable = &report.readable;
     let kept = match readable.end == report.size_bytes {
         true => "ok",

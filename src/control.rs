@@ -4,7 +4,9 @@
 //! side of it, and says what each order does.
 
 use crate::failure::{Exit, Failure};
+use crate::line::{Lines, line};
 use crate::record::control::{Order, ask};
+use crate::voice;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -59,10 +61,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, message).remedy("say it in fewer words"));
     }
     let reading = ask(&target.trace, &order)?;
-    if target.json {
-        println!("{}", serde_json::json!(reading));
-    } else {
-        println!("{}", reading.line());
+    let mut lines = Lines::new();
+    match target.json {
+        true => lines = Lines::of_json(&serde_json::json!(reading)),
+        false => line!(lines, "{}", reading.line()),
     }
-    Ok(())
+    voice::print(&lines)
 }

@@ -9,7 +9,8 @@ mod recording;
 mod system;
 
 use crate::failure::{Exit, Failure};
-use crate::line::line;
+use crate::line::{Lines, line};
+use crate::voice;
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -91,8 +92,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let is_missing = |finding: &&Finding| finding.state == State::Missing;
     let missing: Vec<&str> = findings.iter().filter(is_missing).map(|f| f.name).collect();
     match arguments.json {
-        true => println!("{}", json!({"ok": missing.is_empty(), "checks": findings})),
-        false => print!("{}", render(&findings)),
+        true => {
+            let object = json!({"ok": missing.is_empty(), "checks": findings});
+            voice::print(&Lines::of_json(&object))?;
+        }
+        false => voice::print(&render(&findings))?,
     }
     if missing.is_empty() {
         return Ok(());
@@ -101,8 +105,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Err(Failure::new(Exit::Missing, message).remedy("each has its own above"))
 }
 
-fn render(findings: &[Finding]) -> String {
-    let mut text = String::new();
+fn render(findings: &[Finding]) -> Lines {
+    let mut text = Lines::new();
     for finding in findings {
         let state = match finding.state {
             State::Ok => "ok",
@@ -139,7 +143,7 @@ ok       memory          8 GiB [record]
 warn     memory          1 GiB [record]
                          remedy: add some
 ";
-        assert_eq!(render(&findings), expected);
+        assert_eq!(render(&findings).as_str(), expected);
         let json = serde_json::to_value(&findings[1]).unwrap();
         let expected = json!({
             "name": "memory", "state": "warn", "found": "1 GiB", "serves": "record",

@@ -10,9 +10,11 @@ mod text;
 
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
+use crate::line::Lines;
 use crate::partition::machines::first;
 use crate::progress::Bar;
 use crate::sample;
+use crate::voice;
 use clap::Args;
 use corehop_partitioner::alternatives::{Alternatives, Placed, alternatives};
 use corehop_partitioner::candidates::{Candidates, Rule};
@@ -106,8 +108,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let explanation = question.answer(&Bar::new())?;
     match arguments.json {
-        true => println!("{}", json::render(&explanation, arguments.top)),
-        false => print!("{}", text::render(&explanation, arguments.top)),
+        true => voice::print(&Lines::of_json(&json::render(&explanation, arguments.top)))?,
+        false => voice::print(&text::render(&explanation, arguments.top))?,
     }
     Ok(())
 }

@@ -4,6 +4,8 @@
 //! something without reading messages. No failure is without a hint: [`Failure::new`] gives an
 //! [`Unexplained`], which becomes a failure only by saying what to do.
 
+use crate::line::{Lines, line};
+use crate::voice;
 use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
@@ -36,7 +38,11 @@ pub enum Exit {
 pub struct Failure {
     exit: Exit,
     message: String,
+    /// What belongs to the message, a line each.
+    below: Vec<String>,
     remedy: Option<String>,
+    /// What the remedy speaks of, a line each.
+    choices: Vec<String>,
 }
 
 /// What went wrong, without what to do about it.
@@ -44,6 +50,14 @@ pub struct Failure {
 pub struct Unexplained(Failure);
 
 impl Unexplained {
+    /// Adds lines below the message.
+    pub fn below(self, lines: impl IntoIterator<Item = String>) -> Unexplained {
+        Unexplained(Failure {
+            below: lines.into_iter().collect(),
+            ..self.0
+        })
+    }
+
     /// Adds what the user can do about it.
     pub fn remedy(self, remedy: impl Display) -> Failure {
         Failure {
@@ -66,8 +80,25 @@ impl Failure {
         Unexplained(Failure {
             exit,
             message: message.to_string(),
+            below: Vec::new(),
             remedy: None,
+            choices: Vec::new(),
         })
+    }
+
+    /// The same, of a message in lines of its own: a place in a file that the user wrote.
+    fn in_lines(exit: Exit, message: impl Display) -> Unexplained {
+        let message = message.to_string();
+        let mut lines = message.lines().map(str::to_owned);
+        Failure::new(exit, lines.next().unwrap_or_default()).below(lines)
+    }
+
+    /// Adds lines below the remedy.
+    pub fn choices(self, lines: impl IntoIterator<Item = String>) -> Failure {
+        Failure {
+            choices: lines.into_iter().collect(),
+            ..self
+        }
     }
 
     /// No signal handler could be installed.
@@ -92,18 +123,33 @@ impl Failure {
         self.remedy.as_deref().unwrap_or_default()
     }
 
+    /// All that is printed of it.
+    pub fn lines(&self) -> Lines {
+        let mut lines = Lines::new();
+        line!(lines, "corehop: {}", self.message);
+        for below in &self.below {
+            line!(lines, "    {below}");
+        }
+        if let Some(remedy) = &self.remedy {
+            line!(lines, "  remedy: {remedy}");
+        }
+        for choice in &self.choices {
+            line!(lines, "    {choice}");
+        }
+        lines
+    }
+
     /// Prints the failure to standard error and gives its exit code.
     pub fn report(&self) -> ExitCode {
-        eprintln!("corehop: {}", self.message);
-        if let Some(remedy) = &self.remedy {
-            eprintln!("  remedy: {remedy}");
-        }
+        voice::tell(&self.lines());
         ExitCode::from(self.exit as u8)
     }
 }
 
 /// What to do about an output that the system would not take.
 const WRITABLE: &str = "make room there, or name another place with -o";
+
+const CORRECT_MACHINE: &str = "correct the file; docs/machines.md says what it holds";
 
 impl Display for Failure {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -128,13 +174,13 @@ impl From<corehop_outputs::Error> for Failure {
 impl From<corehop_plans::Error> for Failure {
     fn from(error: corehop_plans::Error) -> Self {
         use corehop_plans::Error;
-        let remedy = match error {
-            Error::Read { .. } => "name a plan that `corehop partition` wrote",
-            Error::Syntax { .. } | Error::Invalid { .. } => {
-                "correct that line, or write the plan anew"
-            }
-        };
-        Failure::new(Exit::Input, error).remedy(remedy)
+        const CORRECT: &str = "correct that line, or write the plan anew";
+        match error {
+            Error::Read { .. } => Failure::new(Exit::Input, error)
+                .remedy("name a plan that `corehop partition` wrote"),
+            Error::Syntax { .. } => Failure::in_lines(Exit::Input, error).remedy(CORRECT),
+            Error::Invalid { .. } => Failure::new(Exit::Input, error).remedy(CORRECT),
+        }
     }
 }
 
@@ -145,9 +191,11 @@ impl From<corehop_simulator::Error> for Failure {
             Error::Trace(error) => error.into(),
             Error::MachineRead { .. } => Failure::new(Exit::Input, error)
                 .remedy("name a bundled machine, `host`, or a file that can be read"),
-            Error::MachineSyntax { .. } | Error::MachineGeometry { .. } => {
-                Failure::new(Exit::Input, error)
-                    .remedy("correct the file; docs/machines.md says what it holds")
+            Error::MachineSyntax { .. } => {
+                Failure::in_lines(Exit::Input, error).remedy(CORRECT_MACHINE)
+            }
+            Error::MachineGeometry { .. } => {
+                Failure::new(Exit::Input, error).remedy(CORRECT_MACHINE)
             }
             _ => Failure::new(Exit::Input, error).explained(),
         }

@@ -4,14 +4,15 @@
 //! how much each request did.
 
 use crate::failure::Failure;
+use crate::line::{Lines, line};
 use crate::number::grouped;
 use crate::progress::Bar;
+use crate::voice;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_traces::{EndReason, Ending, Kind, Note, Trace};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Say what is in a trace
@@ -35,14 +36,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let trace = Trace::open(&arguments.trace)?;
     let activity = Activity::of(&trace)?;
     if arguments.json {
-        println!("{}", as_json(arguments, &trace, &activity));
-    } else {
-        print!("{}", as_text(arguments, &trace, &activity));
-        if arguments.columns {
-            print!("\n{}", columns_as_text(&trace, &activity));
-        }
+        return voice::print(&Lines::of_json(&as_json(arguments, &trace, &activity)));
     }
-    Ok(())
+    let mut lines = as_text(arguments, &trace, &activity);
+    if arguments.columns {
+        line!(lines);
+        lines.append(&columns_as_text(&trace, &activity));
+    }
+    voice::print(&lines)
 }
 
 /// How often the progress bar moves: some tens of times a second.
@@ -266,13 +267,18 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
 }
 
 /// A line for each column, the dearest first.
-fn columns_as_text(trace: &Trace, activity: &Activity) -> String {
+fn columns_as_text(trace: &Trace, activity: &Activity) -> Lines {
     let mut columns = trace.column_sizes();
     columns.sort_by_key(|column| std::cmp::Reverse(column.size_bytes));
     let accesses = activity.accesses().max(1) as f64;
-    let mut text = format!(
-        "{:<30}{:>14}{:>14}{:>12}\n",
-        "column", "in the file", "values", "an access"
+    let mut text = Lines::new();
+    line!(
+        text,
+        "{:<30}{:>14}{:>14}{:>12}",
+        "column",
+        "in the file",
+        "values",
+        "an access"
     );
     for column in columns {
         let name = match column.column {
@@ -281,7 +287,7 @@ fn columns_as_text(trace: &Trace, activity: &Activity) -> String {
         };
         let [bytes, values] = [column.size_bytes, column.values_bytes].map(grouped);
         let share = column.size_bytes as f64 / accesses;
-        writeln!(text, "{name:<30}{bytes:>14}{values:>14}{share:>12.4}").expect("a string");
+        line!(text, "{name:<30}{bytes:>14}{values:>14}{share:>12.4}");
     }
     text
 }
@@ -321,12 +327,10 @@ fn request_lines(trace: &Trace, activity: &Activity) -> Vec<(&'static str, Strin
     lines
 }
 
-fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> String {
+fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Lines {
     let header = trace.header();
-    let mut text = String::new();
-    let mut line = |name: &str, value: &str| {
-        writeln!(text, "{name:<14}{value}").expect("writing to a string");
-    };
+    let mut text = Lines::new();
+    let mut line = |name: &str, value: &str| line!(text, "{name:<14}{value}");
     line("trace", &arguments.trace.display().to_string());
     line("ending", &ending(trace).1);
     // An imported trace does not know all of this.

@@ -1,6 +1,9 @@
 //! `corehop`: record what a server touches, find where its threads should change core, patch it.
 //!
-//! Each subcommand is one file of this folder and one stage of the pipeline.
+//! Each subcommand is one file of this folder and one stage of the pipeline. None prints by itself:
+//! `voice` does, and lets no text from a file act on a terminal.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod candidates;
 mod check;

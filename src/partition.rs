@@ -15,9 +15,11 @@ mod text;
 
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
+use crate::line::Lines;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
+use crate::voice;
 use choices::{Aim, How, Returns};
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
@@ -258,13 +260,12 @@ fn deliver(
         true => json::render(report, &plan),
         false => text::render(report, &plan, output.map(Output::path)),
     };
-    if to_stdout(asked) {
-        eprint!("{said}");
-    } else {
-        print!("{said}");
+    match to_stdout(asked) {
+        true => voice::tell(&said),
+        false => voice::print(&said)?,
     }
     if to_stdout(output) {
-        print!("{}", corehop_plans::render(&plan));
+        voice::print(&Lines::of_text(&corehop_plans::render(&plan)))?;
     }
     match against {
         None => Ok(()),

@@ -4,8 +4,10 @@
 //! scripts.
 
 use crate::failure::{Exit, Failure};
+use crate::line::{Lines, line};
 use crate::number::counted;
 use crate::progress::during;
+use crate::voice;
 use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Verification};
 use corehop_plans::Mode;
@@ -76,10 +78,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         let first = &files[0];
         let (cores, runtime) = (first.cores, &first.runtime);
-        print_json(&json!({"cores": cores, "runtime": runtime, "files": files, "command": command}))
+        let object =
+            json!({"cores": cores, "runtime": runtime, "files": files, "command": command});
+        voice::print(&Lines::of_json(&object))
     } else {
-        print_patched(&files, &command);
-        Ok(())
+        voice::print(&patched(&files, &command))
     }
 }
 
@@ -127,7 +130,8 @@ fn command(files: &[Patched]) -> String {
     format!("LD_LIBRARY_PATH={folder} {path}")
 }
 
-fn print_patched(files: &[Patched], command: &str) {
+fn patched(files: &[Patched], command: &str) -> Lines {
+    let mut text = Lines::new();
     for file in files {
         let (hooks, cores) = (
             counted(file.hooks.len() as u64, "function", "functions"),
@@ -140,7 +144,8 @@ fn print_patched(files: &[Patched], command: &str) {
                 counted(count as u64, "return", "returns")
             ),
         };
-        println!(
+        line!(
+            text,
             "{}: {hooks} hooked{returns}, for {cores} cores",
             file.output.display()
         );
@@ -149,20 +154,25 @@ fn print_patched(files: &[Patched], command: &str) {
                 Mode::Enter => "",
                 Mode::Call => ", and back when it returns",
             };
-            println!(
+            line!(
+                text,
                 "  {:#010x}  core {}  {}{back}",
-                hook.offset, hook.core, hook.symbol
+                hook.offset,
+                hook.core,
+                hook.symbol
             );
         }
     }
-    println!("{}: the runtime", files[0].runtime.display());
-    println!("to run it: {command}");
+    line!(text, "{}: the runtime", files[0].runtime.display());
+    line!(text, "to run it: {command}");
     for file in files.iter().filter(|file| file.is_library) {
-        println!(
+        line!(
+            text,
             "  a program that loads {} by its path must be given the patched one's",
             file.original.display()
         );
     }
+    text
 }
 
 fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
@@ -174,17 +184,18 @@ fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     } = &result;
     if arguments.json {
         let is_sound = findings.is_empty();
-        print_json(
-            &json!({"file": path, "sound": is_sound, "hooks": hooks, "findings": findings}),
-        )?;
+        let object = json!({"file": path, "sound": is_sound, "hooks": hooks, "findings": findings});
+        voice::print(&Lines::of_json(&object))?;
     } else {
+        let mut text = Lines::new();
         for finding in findings {
-            println!("{}: {finding}", path.display());
+            line!(text, "{}: {finding}", path.display());
         }
         if findings.is_empty() {
             let hooks = counted(*hooks as u64, "hook", "hooks");
-            println!("{}: every promise holds ({hooks})", path.display());
+            line!(text, "{}: every promise holds ({hooks})", path.display());
         }
+        voice::print(&text)?;
     }
     if findings.is_empty() {
         return Ok(());
@@ -217,39 +228,32 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
                 .map(|(f, why)| json!({"offset": f.offset, "symbol": f.symbol, "reason": why}))
                 .collect()
         };
-        return print_json(&json!({
+        return voice::print(&Lines::of_json(&json!({
             "file": path, "build_id": analysis.build_id(), "functions": all,
             "safe": safe, "safe_share": share(safe), "unsafe": listed(&unsafe_ones),
             "call_safe": two_way, "call_safe_share": share(two_way),
             "call_unsafe": listed(&one_way), "refusal": analysis.refusal(),
-        }));
+        })));
     }
+    let mut text = Lines::new();
     for (listed, mode) in [(&unsafe_ones, ""), (&one_way, "in mode \"call\": ")] {
         for (function, reason) in listed {
             let symbol = function.symbol.as_deref().unwrap_or("?");
-            println!("{:#010x}  {symbol}: {mode}{reason}", function.offset);
+            line!(text, "{:#010x}  {symbol}: {mode}{reason}", function.offset);
         }
     }
     let (name, percent) = (path.display(), |count| share(count) * 100.0);
-    println!(
+    line!(
+        text,
         "{name}: {safe} of {all} functions can be patched ({:.2} %), {two_way} in mode \"call\" \
          ({:.2} %)",
         percent(safe),
         percent(two_way)
     );
     if let Some(refusal) = analysis.refusal() {
-        println!("{name}: but none in this file: {refusal}");
+        line!(text, "{name}: but none in this file: {refusal}");
     }
-    Ok(())
-}
-
-fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
-    use std::io::Write;
-    let written = writeln!(std::io::stdout(), "{value}");
-    written.map_err(|error| {
-        let message = format!("standard output: {error}");
-        Failure::new(Exit::Output, message).remedy("give it somewhere to go")
-    })
+    voice::print(&text)
 }
 
 impl From<Error> for Failure {

@@ -10,9 +10,11 @@ mod table;
 
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
+use crate::line::Lines;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
+use crate::voice;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;
@@ -152,12 +154,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let told = arguments.detail.detail.then(in_detail).transpose()?;
     if arguments.json {
-        println!("{}", json::render(&report, &trace, told.as_ref()));
+        voice::print(&Lines::of_json(&json::render(
+            &report,
+            &trace,
+            told.as_ref(),
+        )))?;
         return Ok(());
     }
-    print!("{}", table::render(&report));
+    voice::print(&table::render(&report))?;
     if let Some(told) = told {
-        print!("{}", detail::render(&trace, &told, arguments.detail.top));
+        voice::print(&detail::render(&trace, &told, arguments.detail.top))?;
     }
     Ok(())
 }

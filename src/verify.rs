@@ -19,6 +19,7 @@ mod trial;
 use crate::counters::{self, Kind};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::line::Lines;
 use crate::process::Process;
 use crate::progress::Bar;
 use crate::voice;
@@ -166,8 +167,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         counters,
     };
     match arguments.json {
-        true => println!("{}", json::render(&report)),
-        false => print!("{}", text::render(&report)),
+        true => voice::print(&Lines::of_json(&json::render(&report)))?,
+        false => voice::print(&text::render(&report))?,
     }
     report
         .doubt()

@@ -1,10 +1,15 @@
-//! How loudly corehop speaks on standard error: `--quiet`, as it is, or `--verbose`.
+//! All that corehop prints, and how loudly it speaks on standard error: `--quiet`, as it is, or
+//! `--verbose`.
 //!
-//! Results go to standard output and failures are always told; this is about what lies between. A
-//! level for the whole process, because whoever warns is often far from the command line.
+//! Results go to standard output and failures are always told; the level is about what lies
+//! between. It is one for the whole process, because whoever warns is often far from the command
+//! line. Only [`Lines`] are printed, which no file's text can make act on a terminal.
 
+use crate::failure::{Exit, Failure};
+use crate::line::{Lines, line};
 use clap::Args;
 use indicatif::ProgressDrawTarget;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -34,6 +39,21 @@ fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
+/// A result, on standard output.
+pub fn print(lines: &Lines) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(lines.as_str().as_bytes());
+    written.and_then(|()| out.flush()).map_err(|error| {
+        let message = format!("standard output: {error}");
+        Failure::new(Exit::Output, message).remedy("give it somewhere to go")
+    })
+}
+
+/// Something that is told whatever was asked for, on standard error. Who closes that wants nothing.
+pub fn tell(lines: &Lines) {
+    let _ = std::io::stderr().write_all(lines.as_str().as_bytes());
+}
+
 /// Something that the user should know, though the command goes on.
 pub fn warn(text: &str) {
     say(&format!("corehop: {text}"));
@@ -42,15 +62,21 @@ pub fn warn(text: &str) {
 /// A line for people, unless they asked for quiet.
 pub fn say(text: &str) {
     if !is_quiet() {
-        eprintln!("{text}");
+        tell_line(text);
     }
 }
 
 /// Something for those who asked for more.
 pub fn detail(text: &str) {
     if VERBOSE.load(Ordering::Relaxed) {
-        eprintln!("corehop: {text}");
+        tell_line(&format!("corehop: {text}"));
     }
+}
+
+fn tell_line(text: &str) {
+    let mut lines = Lines::new();
+    line!(lines, "{text}");
+    tell(&lines);
 }
 
 /// Where progress is drawn: on standard error where that is a terminal, or nowhere.

@@ -5,10 +5,12 @@
 //! for another build is refused rather than misapplied.
 
 mod error;
+mod inert;
 mod read;
 mod write;
 
 pub use error::Error;
+pub use inert::{acts, inert, inert_json};
 pub use read::{parse, read};
 pub use write::{render, write};
 

@@ -1,9 +1,10 @@
 //! Writes a plan the way a person would: a comment that says what it is, offsets in hexadecimal.
 
+use crate::inert::inert_toml;
 use crate::{Plan, read::check};
 use corehop_outputs::{Output, PUBLIC};
 use std::path::Path;
-use toml_edit::{DocumentMut, Item, Value};
+use toml_edit::{DocumentMut, Item, Table, Value};
 
 /// The plan as TOML text. Reading it back gives an equal plan.
 ///
@@ -25,6 +26,7 @@ pub fn render(plan: &Plan) -> String {
             .into_iter()
             .flat_map(|a| a.iter_mut())
         {
+            make_inert(table);
             let Some(offset) = table.get("offset").and_then(Item::as_integer) else {
                 continue;
             };
@@ -35,6 +37,7 @@ pub fn render(plan: &Plan) -> String {
     if let Some(expected) = tables.get_mut("expected") {
         make_tables(expected);
     }
+    make_inert(document.as_table_mut());
     format!("{PREAMBLE}{document}")
 }
 
@@ -46,7 +49,17 @@ const PREAMBLE: &str = "\
 
 ";
 
-fn as_table(value: &Value) -> Option<toml_edit::Table> {
+/// Has names not act on whoever reads the file.
+fn make_inert(table: &mut Table) {
+    for (_, item) in table.iter_mut() {
+        let Some(text) = item.as_str().and_then(inert_toml) else {
+            continue;
+        };
+        *item = toml_edit::value(text.parse::<Value>().expect("a TOML string"));
+    }
+}
+
+fn as_table(value: &Value) -> Option<Table> {
     value.as_inline_table().cloned().map(|t| t.into_table())
 }
 

@@ -50,6 +50,25 @@ fn a_person_can_read_it() {
     insta::assert_snapshot!(render(&example()));
 }
 
+/// A symbol may hold what clears a terminal, ends its line or turns the text around.
+#[test]
+fn no_name_acts_on_who_reads_the_file() {
+    let hostile = "\u{1b}[2J\"\r\n[[function]]\u{8}\u{9b}\u{202e}'\\\u{2028}";
+    let mut plan = example();
+    plan.machine = hostile.into();
+    plan.trace = hostile.into();
+    plan.functions[0].module = hostile.into();
+    plan.functions[0].symbol = hostile.into();
+    let text = render(&plan);
+    let lines = render(&example()).lines().count();
+    assert_eq!(text.lines().count(), lines);
+    assert!(
+        !text.replace('\n', "").contains(corehop_plans::acts),
+        "{text}"
+    );
+    assert_eq!(parse(&text, Path::new("hostile.toml")).unwrap(), plan);
+}
+
 #[test]
 fn a_core_beyond_the_last_is_refused() {
     let text = render(&example()).replace("core = 1", "core = 2");

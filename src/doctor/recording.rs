@@ -93,7 +93,10 @@ fn try_plugin(check: Check, tools: &Tools) -> Finding {
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let output = tools.command(Path::new(&shared), true).arg(SMALL).output();
     let said = match &output {
-        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            said.lines().collect::<Vec<_>>().join("; ")
+        }
         Err(error) => error.to_string(),
     };
     match memory.is_loaded() && output.is_ok_and(|output| output.status.success()) {

@@ -2,7 +2,7 @@
 //! and lost lines are per request, because that is what a reader can compare with a request's time.
 
 use super::{Explanation, Mover, Throughput};
-use crate::line::line;
+use crate::line::{Lines, line};
 use crate::name::{of_owner, shortened};
 use crate::number::{change_between, grouped as count, share};
 use crate::partition::machines::first;
@@ -12,8 +12,8 @@ use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
 
 /// All tables, with an empty line between them.
-pub fn render(report: &Explanation<'_>, top: usize) -> String {
-    let mut text = String::new();
+pub fn render(report: &Explanation<'_>, top: usize) -> Lines {
+    let mut text = Lines::new();
     totals(&mut text, report);
     load(&mut text, report);
     throughput(&mut text, report);
@@ -29,22 +29,24 @@ fn per_request(count: u64, replay: &Replay) -> f64 {
     count as f64 / replay.requests.max(1) as f64
 }
 
-fn totals(text: &mut String, report: &Explanation<'_>) {
+fn totals(text: &mut Lines, report: &Explanation<'_>) {
     let ((before, _), (after, _)) = (&report.before, &report.after);
     line!(
         text,
-        "{}, machine {}: {} requests counted after {} to warm up\n",
+        "{}, machine {}: {} requests counted after {} to warm up",
         report.trace_name,
         report.machine.name,
         count(after.requests),
         count(report.warm_up as u64)
     );
+    line!(text);
     if first(&report.plan.machine).1 > 0 {
         let planned = &report.plan.machine;
         line!(
             text,
-            "the plan is for {planned}; --machine names another of these\n"
+            "the plan is for {planned}; --machine names another of these"
         );
+        line!(text);
     }
     let cores = format!("{} cores", report.plan.cores);
     line!(
@@ -93,11 +95,12 @@ fn totals(text: &mut String, report: &Explanation<'_>) {
     }
 }
 
-fn load(text: &mut String, report: &Explanation<'_>) {
+fn load(text: &mut Lines, report: &Explanation<'_>) {
     let (after, _) = &report.after;
+    line!(text);
     line!(
         text,
-        "\ncore{:>10}{:>10}{:>12}{:>12}{:>12}  entering",
+        "core{:>10}{:>10}{:>12}{:>12}{:>12}  entering",
         "accesses",
         "cycles",
         "L1I misses",
@@ -127,14 +130,15 @@ fn load(text: &mut String, report: &Explanation<'_>) {
     }
 }
 
-fn throughput(text: &mut String, report: &Explanation<'_>) {
+fn throughput(text: &mut Lines, report: &Explanation<'_>) {
     let throughputs = report.throughputs();
+    line!(text);
     let mut row = |name: &str, cells: &dyn Fn(&Throughput) -> String| {
         let cells = throughputs.iter().map(|of| format!("{:>9}", cells(of)));
         line!(text, "{name:<34}{}", cells.collect::<String>());
     };
     row(
-        "\nrequests in a million cycles, of",
+        "requests in a million cycles, of",
         &|of| match of.connections {
             1 => "1 conn.".into(),
             many => format!("{many} conn."),
@@ -150,13 +154,17 @@ fn kib(lines: u64) -> String {
     format!("{} KiB", count((lines * 64).div_ceil(1024)))
 }
 
-fn working_sets(text: &mut String, report: &Explanation<'_>) {
+fn working_sets(text: &mut Lines, report: &Explanation<'_>) {
     let l2_lines = report.machine.l2.size_bytes / 64;
+    line!(text);
     line!(
         text,
-        "\nworking set of a request, median; one L2 holds {}\n{:<10}{:>10}{:>10}{:>12}{:>16}{:>15}\
-         {:>12}{:>12}",
-        kib(l2_lines),
+        "working set of a request, median; one L2 holds {}",
+        kib(l2_lines)
+    );
+    line!(
+        text,
+        "{:<10}{:>10}{:>10}{:>12}{:>16}{:>15}{:>12}{:>12}",
         "",
         "code",
         "data",
@@ -196,11 +204,12 @@ fn working_set_row(sets: &[WorkingSet]) -> String {
 /// Functions named for each core.
 const NAMED: usize = 5;
 
-fn code(text: &mut String, report: &Explanation<'_>) {
+fn code(text: &mut Lines, report: &Explanation<'_>) {
     let (after, detail) = &report.after;
+    line!(text);
     line!(
         text,
-        "\ncode that runs there, by share of the core's accesses"
+        "code that runs there, by share of the core's accesses"
     );
     for (core, (used, counters)) in detail.cores.iter().zip(&after.per_core).enumerate() {
         let all = counters.accesses();
@@ -208,16 +217,24 @@ fn code(text: &mut String, report: &Explanation<'_>) {
             let name = shortened(&of_owner(report.trace, code.owner));
             format!("{} {name}", share(code.accesses, all, 1))
         });
-        let most: Vec<String> = most.collect();
         let more = match used.code.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!("; {} more", count(more as u64)),
         };
-        line!(text, "{core:>4}  {}{more}", most.join("\n      "));
+        let mut named: Vec<String> = most.collect();
+        match named.last_mut() {
+            Some(last) => *last += &more,
+            None => named.push(more),
+        }
+        let mut label = core.to_string();
+        for code in named {
+            line!(text, "{label:>4}  {code}");
+            label.clear();
+        }
     }
 }
 
-fn lost_lines(text: &mut String, report: &Explanation<'_>) {
+fn lost_lines(text: &mut Lines, report: &Explanation<'_>) {
     let (after, detail) = &report.after;
     let cores: &[CoreUse] = &detail.cores;
     if cores
@@ -228,12 +245,9 @@ fn lost_lines(text: &mut String, report: &Explanation<'_>) {
         return;
     }
     let heads = (0..cores.len()).map(|core| format!("{:>12}", format!("to core {core}")));
-    line!(
-        text,
-        "\nlines a request lost to stores of other cores\n{:<10}{}",
-        "",
-        heads.collect::<String>()
-    );
+    line!(text);
+    line!(text, "lines a request lost to stores of other cores");
+    line!(text, "{:<10}{}", "", heads.collect::<String>());
     for (core, used) in cores.iter().enumerate() {
         let row = used.lost_lines_to.iter();
         let row = row.map(|&lost| format!("{:>12.1}", per_request(lost, after)));
@@ -246,11 +260,13 @@ fn lost_lines(text: &mut String, report: &Explanation<'_>) {
     }
 }
 
-fn movers(text: &mut String, report: &Explanation<'_>, top: usize) {
+fn movers(text: &mut Lines, report: &Explanation<'_>, top: usize) {
     let ((before, _), (after, _)) = (&report.before, &report.after);
+    line!(text);
+    line!(text, "L2 misses a request");
     line!(
         text,
-        "\nL2 misses a request\n{:>12}{:>12}{:>12}{:>12}  function, largest change first",
+        "{:>12}{:>12}{:>12}{:>12}  function, largest change first",
         "one core",
         "split",
         "change",
@@ -262,27 +278,32 @@ fn movers(text: &mut String, report: &Explanation<'_>, top: usize) {
         let is = per_request(mover.after.l2.misses(), after);
         let by_stores = per_request(mover.after.l2.coherence_misses(), after);
         let (change, name) = (is - was, shortened(&mover.name));
-        format!("{was:>12.1}{is:>12.1}{change:>+12.1}{by_stores:>12.1}  {name}\n")
+        format!("{was:>12.1}{is:>12.1}{change:>+12.1}{by_stores:>12.1}  {name}")
     };
-    text.extend(movers.iter().take(top).map(row));
+    for mover in movers.iter().take(top) {
+        line!(text, "{}", row(mover));
+    }
     let grew = |mover: &&Mover| mover.after.l2.misses() > mover.before.l2.misses();
     let grown = movers.iter().skip(top).filter(grew).take(NAMED);
-    let grown: String = grown.map(row).collect();
+    let grown: Vec<String> = grown.map(row).collect();
     if !grown.is_empty() {
         line!(
             text,
-            "and further down, those that miss more than on one core:\n{grown}"
+            "and further down, those that miss more than on one core:"
         );
-        text.pop();
+    }
+    for row in grown {
+        line!(text, "{row}");
     }
 }
 
-fn hops(text: &mut String, report: &Explanation<'_>) {
+fn hops(text: &mut Lines, report: &Explanation<'_>) {
     let (after, _) = &report.after;
     let misses = |replay: &Replay| per_request(replay.counters.l2.misses(), replay);
+    line!(text);
     line!(
         text,
-        "\nwhat each hop is worth: the plan has {:.1} L2 misses and {:.2} hops a request",
+        "what each hop is worth: the plan has {:.1} L2 misses and {:.2} hops a request",
         misses(after),
         per_request(after.hops, after)
     );

@@ -1,13 +1,14 @@
 //! The search's outcome as one JSON object.
 
 use super::{Report, doubts, returns, text};
+use crate::line::Lines;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::weights::Weighted;
 use corehop_plans::Plan;
 use serde_json::{Value, json};
 
 /// One object on one line, with a newline.
-pub fn render(report: &Report<'_>, plan: &Plan) -> String {
+pub fn render(report: &Report<'_>, plan: &Plan) -> Lines {
     let outcome = report.outcome;
     let ranking = &outcome.ranking;
     let candidates = &outcome.candidates;
@@ -42,7 +43,7 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> String {
     for (key, value) in doubts::keys(report) {
         object[key] = value;
     }
-    format!("{object}\n")
+    Lines::of_json(&object)
 }
 
 /// A comparison as the keys of each of its sides.

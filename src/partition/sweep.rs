@@ -5,8 +5,9 @@
 
 use super::Arguments;
 use crate::failure::Failure;
-use crate::line::line;
+use crate::line::{Lines, line};
 use crate::number::{change, grouped};
+use crate::voice;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::weights::Weighted;
@@ -73,15 +74,14 @@ impl Sweep<'_> {
         }
         let (name, objective) = (self.trace_name, self.settings.objective);
         match arguments.json {
-            true => println!("{}", as_json(&rows, name, objective)),
-            false => print!("{}", as_text(&rows, name, objective)),
+            true => voice::print(&Lines::of_json(&as_json(&rows, name, objective))),
+            false => voice::print(&as_text(&rows, name, objective)),
         }
-        Ok(())
     }
 }
 
-fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> String {
-    let mut text = String::new();
+fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> Lines {
+    let mut text = Lines::new();
     line!(
         text,
         "{trace_name}: {} on {} requests",
@@ -90,9 +90,10 @@ fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> String {
     );
     for of_machine in rows.chunk_by(|a, b| a.machine.name == b.machine.name) {
         let machine = of_machine[0].machine;
+        line!(text);
         line!(
             text,
-            "\n{:<18}{:>14}{:>14}{:>10}{:>15}{:>18}{:>10}",
+            "{:<18}{:>14}{:>14}{:>10}{:>15}{:>18}{:>10}",
             machine.name,
             "one core",
             "split",

@@ -1,17 +1,18 @@
 //! The search's outcome in words, for a terminal.
 
 use super::{Report, doubts, returns};
+use crate::line::{Lines, line};
 use crate::number::{change, change_between};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// The whole report.
-pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> String {
-    let mut text = String::new();
+pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
+    let mut text = Lines::new();
     let outcome = report.outcome;
     let parts = &outcome.parts;
     say(
@@ -46,7 +47,7 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Strin
             "the shared L3 changed the order of the best splits",
         );
     }
-    text.push('\n');
+    line!(text);
     comparisons(&mut text, report);
     functions(&mut text, report, plan);
     for (label, said) in doubts::lines(report) {
@@ -138,8 +139,8 @@ fn proof(ranking: &Ranking, objective: Objective) -> String {
     }
 }
 
-fn say(text: &mut String, label: &str, what: &str) {
-    writeln!(text, "{label:<11} {what}").expect("writing to a string");
+fn say(text: &mut Lines, label: &str, what: &str) {
+    line!(text, "{label:<11} {what}");
 }
 
 fn candidates(report: &Report<'_>) -> String {
@@ -163,7 +164,7 @@ fn candidates(report: &Report<'_>) -> String {
 }
 
 /// By machine, what was searched and what was not.
-fn comparisons(text: &mut String, report: &Report<'_>) {
+fn comparisons(text: &mut Lines, report: &Report<'_>) {
     let (judged, cores) = (&report.outcome.judged, report.settings.cores);
     let objective = report.settings.objective;
     for (index, (of, searched)) in report
@@ -192,14 +193,14 @@ fn comparisons(text: &mut String, report: &Report<'_>) {
     }
 }
 
-fn comparison(text: &mut String, title: &str, comparison: &Comparison, cores: u32) {
+fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32) {
     let (before, after) = (&comparison.baseline, &comparison.split);
     let title = format!("{} {title}", comparison.requests);
     let split = format!("{cores} cores");
-    writeln!(text, "{title:<28}{:>12}{split:>12}", "one core").expect("writing to a string");
+    line!(text, "{title:<28}{:>12}{split:>12}", "one core");
     let mut line = |name: &str, before: u64, after: u64| {
         let change = change_between(before, after);
-        writeln!(text, "  {name:<26}{before:>12}{after:>12}{change:>11}").expect("a string");
+        line!(text, "  {name:<26}{before:>12}{after:>12}{change:>11}");
     };
     line("L2 misses", before.l2.misses(), after.l2.misses());
     line(
@@ -222,11 +223,12 @@ fn comparison(text: &mut String, title: &str, comparison: &Comparison, cores: u3
     line("L3 misses", before.l3.misses(), after.l3.misses());
     line("cycles", before.cycles, after.cycles);
     let hops = comparison.hops as f64 / comparison.requests as f64;
-    writeln!(text, "  {:<26}{:>12}{hops:>12.1}\n", "hops per request", 0).expect("a string");
+    line!(text, "  {:<26}{:>12}{hops:>12.1}", "hops per request", 0);
+    line!(text);
 }
 
-fn functions(text: &mut String, report: &Report<'_>, plan: &Plan) {
-    writeln!(text, "core  entering").expect("writing to a string");
+fn functions(text: &mut Lines, report: &Report<'_>, plan: &Plan) {
+    line!(text, "core  entering");
     for ((function, _), planned) in report.outcome.split.iter().zip(&plan.functions) {
         let chosen = &report.outcome.candidates.chosen;
         let candidate = chosen
@@ -244,12 +246,11 @@ fn functions(text: &mut String, report: &Report<'_>, plan: &Plan) {
             Mode::Call => ", and back when it returns",
             Mode::Enter => "",
         };
-        writeln!(
+        line!(
             text,
             "{:>4}  {name}, in {share:.0} % of requests{alike}{back}",
             planned.core
-        )
-        .expect("writing to a string");
+        );
     }
-    text.push('\n');
+    line!(text);
 }

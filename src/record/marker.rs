@@ -115,10 +115,10 @@ fn failure(name: &str, path: &Path, problem: &Problem<'_>) -> Failure {
             let module = path.file_name().unwrap_or_default().to_string_lossy();
             let lines = choices.iter().map(|function| {
                 let (offset, name) = (function.offset, &function.name);
-                format!("\n    {module}+{offset:#x}  {name}")
+                format!("{module}+{offset:#x}  {name}")
             });
-            let lines: String = lines.collect();
-            Failure::new(Exit::Input, message).remedy(format!("name one of:{lines}"))
+            let failure = Failure::new(Exit::Input, message).remedy("name one of:");
+            failure.choices(lines)
         }
     }
 }

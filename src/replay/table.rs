@@ -1,14 +1,14 @@
 //! The counts of a replay as tables for a terminal.
 
 use super::{Baseline, Report};
-use crate::line::line;
+use crate::line::{Lines, line};
 use crate::number::{change_between, grouped as count, share};
 use corehop_simulator::{Counters, Replay};
 
 /// All that is said of a replay: by level, or beside the baseline where there is a plan; of several
 /// machines one after the other, and then of each a line.
-pub fn render(report: &Report<'_>) -> String {
-    let mut text = String::new();
+pub fn render(report: &Report<'_>) -> Lines {
+    let mut text = Lines::new();
     heading(&mut text, report);
     let several = report.counted.len() > 1;
     for counted in &report.counted {
@@ -24,7 +24,7 @@ pub fn render(report: &Report<'_>) -> String {
             None => levels(&mut text, report.baseline, &counted.baseline),
         }
         if several {
-            text.push('\n');
+            line!(text);
         }
     }
     if several {
@@ -33,7 +33,7 @@ pub fn render(report: &Report<'_>) -> String {
     text
 }
 
-fn heading(text: &mut String, report: &Report<'_>) {
+fn heading(text: &mut Lines, report: &Report<'_>) {
     let trace = report.trace.display();
     match &report.counted[..] {
         [only] => line!(text, "{trace}, machine {}", only.machine.name),
@@ -50,7 +50,8 @@ fn heading(text: &mut String, report: &Report<'_>) {
         requests => format!("{} requests", count(requests)),
     };
     let accesses = count(replay.accesses);
-    line!(text, "{requests} counted {warm_up}: {accesses} accesses\n");
+    line!(text, "{requests} counted {warm_up}: {accesses} accesses");
+    line!(text);
 }
 
 /// What a baseline is called, as seen in a column's heading.
@@ -61,7 +62,7 @@ fn name(baseline: Baseline) -> &'static str {
     }
 }
 
-fn levels(text: &mut String, baseline: Baseline, replay: &Replay) {
+fn levels(text: &mut Lines, baseline: Baseline, replay: &Replay) {
     let counters = &replay.counters;
     let placement = match baseline {
         Baseline::OneCore => name(baseline).to_owned(),
@@ -95,9 +96,10 @@ fn levels(text: &mut String, baseline: Baseline, replay: &Replay) {
     level("  fetches", l2.fetch_misses(), l3.fetch_misses());
     level("  loads and stores", l2.data_misses(), l3.data_misses());
     let (fetch, data) = (l2.fetch.misses, l2.data_causes());
+    line!(text);
     line!(
         text,
-        "\n{:<22}{:>15}{:>15}",
+        "{:<22}{:>15}{:>15}",
         "why the L2 missed",
         "fetches",
         "data"
@@ -111,7 +113,8 @@ fn levels(text: &mut String, baseline: Baseline, replay: &Replay) {
     cause("  no room", fetch.capacity, data.capacity);
     cause("  other cores' stores", fetch.coherence, data.coherence);
     cause("  left the L3", fetch.inclusion, data.inclusion);
-    line!(text, "\n{:<22}{:>15}", "cycles", count(counters.cycles));
+    line!(text);
+    line!(text, "{:<22}{:>15}", "cycles", count(counters.cycles));
 }
 
 /// How many cores a replay used, in words.
@@ -123,20 +126,20 @@ fn cores(replay: &Replay) -> String {
 }
 
 /// The heading of a comparison with the baseline.
-fn before_and_after(text: &mut String, title: &str, before: Baseline, plan: &Replay) {
+fn before_and_after(text: &mut Lines, title: &str, before: Baseline, plan: &Replay) {
     let (before, after) = (name(before), cores(plan));
     line!(text, "{title:<26}{before:>16}{after:>16}{:>11}", "change");
 }
 
 /// A row below it.
-fn change(text: &mut String, name: &str, before: u64, after: u64) {
+fn change(text: &mut Lines, name: &str, before: u64, after: u64) {
     let change = change_between(before, after);
     let (before, after) = (count(before), count(after));
     let row = format!("{name:<26}{before:>16}{after:>16}{change:>11}");
     line!(text, "{}", row.trim_end());
 }
 
-fn comparison(text: &mut String, of: Baseline, baseline: &Replay, plan: &Replay) {
+fn comparison(text: &mut Lines, of: Baseline, baseline: &Replay, plan: &Replay) {
     before_and_after(text, "", of, plan);
     let mut row = |name: &str, before, after| change(text, name, before, after);
     let (before, after) = (&baseline.counters, &plan.counters);
@@ -167,7 +170,7 @@ fn comparison(text: &mut String, of: Baseline, baseline: &Replay, plan: &Replay)
     }
 }
 
-fn per_core(text: &mut String, plan: &Replay) {
+fn per_core(text: &mut Lines, plan: &Replay) {
     let columns = [
         "accesses",
         "L1I misses",
@@ -175,9 +178,10 @@ fn per_core(text: &mut String, plan: &Replay) {
         "L2 misses",
         "lost to stores",
     ];
+    line!(text);
     line!(
         text,
-        "\ncore{}",
+        "core{}",
         columns.map(|column| format!("{column:>16}")).concat()
     );
     for (core, counters) in plan.per_core.iter().enumerate() {
@@ -196,7 +200,7 @@ fn per_core(text: &mut String, plan: &Replay) {
     }
 }
 
-fn verdict(text: &mut String, of: Baseline, baseline: &Replay, plan: &Replay) {
+fn verdict(text: &mut Lines, of: Baseline, baseline: &Replay, plan: &Replay) {
     if plan.counters.l2.misses() < baseline.counters.l2.misses() {
         return;
     }
@@ -204,14 +208,15 @@ fn verdict(text: &mut String, of: Baseline, baseline: &Replay, plan: &Replay) {
         Baseline::OneCore => "than one core's does",
         Baseline::ThreadPerCore => "than with a thread per core",
     };
+    line!(text);
     line!(
         text,
-        "\nThe plan does not pay here: the L2s miss no less {than}."
+        "The plan does not pay here: the L2s miss no less {than}."
     );
 }
 
 /// The L2 misses of each machine on a line.
-fn summary(text: &mut String, report: &Report<'_>) {
+fn summary(text: &mut Lines, report: &Report<'_>) {
     if let Some(plan) = &report.counted[0].plan {
         before_and_after(text, "L2 misses", report.baseline, plan);
     } else {

@@ -12,6 +12,7 @@
 use super::calls::OpenCalls;
 use super::pass::{Listener, Step};
 use crate::name::of_owner;
+use corehop_plans::acts;
 use corehop_simulator::detail::Attribution;
 use corehop_traces::{Calls, Trace};
 use std::collections::{BTreeMap, HashMap};
@@ -93,9 +94,11 @@ fn spelled(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for letter in name.chars() {
         match letter {
-            ';' | '\\' | '\0'..='\x1f' | '\x7f'..='\u{9f}' => {
+            ';' | '\\' => text += &format!("\\x{:02x}", u32::from(letter)),
+            _ if acts(letter) && letter <= '\u{ff}' => {
                 text += &format!("\\x{:02x}", u32::from(letter));
             }
+            _ if acts(letter) => text += &format!("\\u{:04x}", u32::from(letter)),
             _ => text.push(letter),
         }
     }
@@ -140,11 +143,13 @@ mod tests {
 
     /// The name that was spelled so.
     fn read(text: &str) -> String {
-        let mut parts = text.split("\\x");
+        let mut parts = text.split('\\');
         let mut name = parts.next().unwrap().to_owned();
         for part in parts {
-            name.push(u8::from_str_radix(&part[..2], 16).unwrap().into());
-            name += &part[2..];
+            let digits = 1..if part.starts_with('x') { 3 } else { 5 };
+            let number = u32::from_str_radix(&part[digits.clone()], 16).unwrap();
+            name.push(char::from_u32(number).unwrap());
+            name += &part[digits.end..];
         }
         name
     }
@@ -158,6 +163,7 @@ mod tests {
             ("f:g", None),
             ("f\\x3bg", Some("f\\x5cx3bg")),
             ("f\ng\r\u{1b}[2J\u{9b}", Some("f\\x0ag\\x0d\\x1b[2J\\x9b")),
+            ("f\u{202e}g", Some("f\\u202eg")),
         ] {
             assert_eq!(spelled(name), text.unwrap_or(name));
             assert_eq!(read(&spelled(name)), name);
@@ -166,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_name_can_be_had_back(name in r"[;:\\x3b5c\PC\n\r\t]{0,20}") {
+        fn every_name_can_be_had_back(name in r"[;:\\x3b5cu\u{202e}\PC\n\r\t]{0,20}") {
             let text = spelled(&name);
             prop_assert!(!text.contains([';', '\n', '\r']));
             prop_assert_eq!(read(&text), name);

@@ -8,6 +8,8 @@ use super::space::Space;
 use super::{FUNCTIONS, Report, Sections, encode, page, repeat};
 use crate::explain;
 use crate::failure::Failure;
+use crate::line::Lines;
+use crate::voice;
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
 use serde_json::Value;
@@ -97,7 +99,7 @@ impl OutputArguments {
             self.files(folder, "csv", sections, |of| of.table.csv())?;
         }
         if self.json {
-            println!("{}", json(report));
+            voice::print(&Lines::of_json(&json(report)))?;
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         ("split", figures(&sections.split)),
         ("space", space(report, sections)),
         ("repeat", repeat::html(report)),
-        ("data", json_in_script(&data(report))),
+        ("data", json_in_script(data(report))),
         ("script", script),
     ]))
 }

@@ -6,6 +6,7 @@
 
 use super::calls::OpenCalls;
 use super::pass::{Listener, Step};
+use crate::line;
 use corehop_traces::{Calls, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -119,7 +120,7 @@ impl<'t> Timeline<'t> {
                 "args": { "L2 misses, one core": one, "L2 misses, split": split },
             })
         }));
-        json!({ "displayTimeUnit": "ns", "traceEvents": events }).to_string()
+        line::json(&json!({ "displayTimeUnit": "ns", "traceEvents": events }))
     }
 }
 

@@ -114,6 +114,11 @@ fn modules(report: &Report<'_>) -> Table {
     table
 }
 
+/// A text that is kept as it is laid out.
+fn lines<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    lines.map(escaped).collect::<Vec<_>>().join("\n")
+}
+
 /// The section.
 pub fn html(report: &Report<'_>) -> String {
     let list = |of: Vec<(&str, String)>| {
@@ -128,9 +133,9 @@ pub fn html(report: &Report<'_>) -> String {
          <details><summary>Modules and their build ids</summary><div class=\"wide\">{}</div>\
          </details>\n",
         list(recorded(report)),
-        escaped(&commands(report).join("\n")),
+        lines(commands(report).iter().map(String::as_str)),
         list(machine(report.explained.machine)),
-        escaped(&corehop_plans::render(report.explained.plan)),
+        lines(corehop_plans::render(report.explained.plan).lines()),
         modules(report).html()
     )
 }

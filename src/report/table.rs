@@ -1,6 +1,7 @@
 //! The numbers behind a picture: in the page below it, and with `--csv` as a file.
 
 use super::escape::escaped;
+use corehop_plans::inert;
 
 /// Rows under a head. The first column names the row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,11 +40,14 @@ impl Table {
         )
     }
 
-    /// As comma-separated values (RFC 4180).
+    /// As comma-separated values (RFC 4180), a line for each row.
     pub fn csv(&self) -> String {
-        let quoted = |cell: &String| match cell.contains([',', '"', '\n', '\r']) {
-            true => format!("\"{}\"", cell.replace('"', "\"\"")),
-            false => cell.clone(),
+        let quoted = |cell: &String| {
+            let cell = inert(cell);
+            match cell.contains([',', '"']) {
+                true => format!("\"{}\"", cell.replace('"', "\"\"")),
+                false => cell.into_owned(),
+            }
         };
         let line = |cells: &Vec<String>| {
             let cells: Vec<String> = cells.iter().map(quoted).collect();

@@ -9,8 +9,6 @@
 use super::{Symbol, told_by};
 use crate::failure::{Exit, Failure};
 use crate::in_path::installed;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -78,8 +76,7 @@ const CARRIED: [(&str, &str); 13] = carried![
 
 /// The package, and what starts it, in a folder that goes when it is dropped.
 fn unpacked() -> std::io::Result<TempDir> {
-    let own = Permissions::from_mode(0o700);
-    let folder = tempfile::Builder::new().permissions(own).tempdir()?;
+    let folder = corehop_outputs::private_folder()?;
     let package = folder.path().join(PACKAGE);
     std::fs::create_dir(&package)?;
     for (name, text) in CARRIED {
@@ -95,6 +92,8 @@ fn unpacked() -> std::io::Result<TempDir> {
 mod tests {
     use super::super::find;
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     /// One that is not carried would be missed by installed commands alone.
     #[test]

@@ -24,12 +24,9 @@ pub fn expression(text: &str) -> Result<Regex, String> {
 /// The number in the last match; thousands may be separated by commas.
 pub fn throughput(expression: &Regex, output: &str) -> Result<f64, Failure> {
     let failed = |message: String| {
-        let shown = last_lines(output);
-        Failure::new(
-            Exit::Input,
-            format!("--throughput {expression}: {message}:{shown}"),
-        )
-        .remedy("make its group match the number of operations a second")
+        let message = format!("--throughput {expression}: {message}:");
+        let failure = Failure::new(Exit::Input, message).below(last_lines(output));
+        failure.remedy("make its group match the number of operations a second")
     };
     let last = expression.captures_iter(output).last();
     let Some(number) = last.and_then(|captures| captures.get(1)) else {
@@ -56,10 +53,10 @@ pub fn run(command: &str, folder: &Path) -> Result<(String, f64), Failure> {
     let printed = read(&out);
     if !status.success() {
         let said = last_lines(&(printed + &read(&err)));
-        return Err(
-            Failure::new(Exit::Server, format!("the load failed, {status}:{said}"))
-                .remedy(format!("start the server, and run by hand: {command}")),
-        );
+        let message = format!("the load failed, {status}:");
+        return Err(Failure::new(Exit::Server, message)
+            .below(said)
+            .remedy(format!("start the server, and run by hand: {command}")));
     }
     Ok((printed, seconds))
 }
@@ -78,16 +75,13 @@ pub fn read(path: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The end of a text, each line indented on a line of its own.
-pub fn last_lines(text: &str) -> String {
+/// The end of what a program printed, by line.
+pub fn last_lines(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let from = lines.len().saturating_sub(SHOWN_LINES);
     match lines.is_empty() {
-        true => " it printed nothing".into(),
-        false => lines[from..]
-            .iter()
-            .map(|line| format!("\n    {line}"))
-            .collect(),
+        true => vec!["it printed nothing".into()],
+        false => lines[from..].iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -103,11 +97,9 @@ mod tests {
         assert_eq!(found(output), Some(12_345.5));
         assert_eq!(found("0 requests per second"), None);
         assert_eq!(found(".. requests per second"), None);
-        let refused = throughput(&expression, "one\ntwo").unwrap_err().to_string();
-        assert!(
-            refused.ends_with("the output has no match:\n    one\n    two"),
-            "{refused}"
-        );
+        let refused = throughput(&expression, "one\ntwo").unwrap_err().lines();
+        let expected = "the output has no match:\n    one\n    two\n  remedy";
+        assert!(refused.as_str().contains(expected), "{refused:?}");
     }
 
     #[test]
@@ -125,11 +117,7 @@ mod tests {
         assert_eq!(printed, "5\n");
         assert!(seconds >= 0.02);
         let failed = run("echo half; echo wrong >&2; exit 3", folder.path()).unwrap_err();
-        let said = failed.to_string();
-        assert!(
-            said.starts_with("the load failed, exit status: 3:"),
-            "{said}"
-        );
-        assert!(said.ends_with("\n    half\n    wrong"), "{said}");
+        let expected = "corehop: the load failed, exit status: 3:\n    half\n    wrong\n";
+        assert!(failed.lines().as_str().starts_with(expected), "{failed:?}");
     }
 }

@@ -57,15 +57,17 @@ impl Ready {
             heed_interrupts()?;
             if let Some(status) = server.ended() {
                 let said = last_lines(&said());
-                let message = format!("the server ended before it was ready, {status}:{said}");
+                let message = format!("the server ended before it was ready, {status}:");
                 return Err(Failure::new(Exit::Server, message)
+                    .below(said)
                     .remedy("start it by hand; it must stay in the foreground"));
             }
             if Instant::now() > deadline {
                 let seconds = self.ready_within;
                 let said = last_lines(&said());
-                let message = format!("the server was not ready within {seconds} s:{said}");
+                let message = format!("the server was not ready within {seconds} s:");
                 return Err(Failure::new(Exit::Server, message)
+                    .below(said)
                     .remedy("say how to tell with --ready, or wait longer with --ready-within"));
             }
             std::thread::sleep(LOOK_EVERY);

@@ -3,19 +3,20 @@
 use super::Report;
 use super::interval::{CONFIDENCE, Verdict};
 use super::json::per_operation;
-use crate::line::line;
+use crate::line::{Lines, line};
 use crate::number::{change, counted, grouped};
 
 /// The table.
-pub fn render(report: &Report<'_>) -> String {
-    let mut text = String::new();
+pub fn render(report: &Report<'_>) -> Lines {
+    let mut text = Lines::new();
     let (arguments, comparison) = (report.arguments, &report.comparison);
     let program = arguments.command[0].to_string_lossy();
     let rounds = counted(report.rounds.len() as u64, "round", "rounds");
     line!(
         text,
-        "{program}: {rounds}, original and patched in turn; medians\n"
+        "{program}: {rounds}, original and patched in turn; medians"
     );
+    line!(text);
     line!(
         text,
         "{:<18}{:>14}{:>14}{:>10}",
@@ -29,7 +30,7 @@ pub fn render(report: &Report<'_>) -> String {
     for kind in report.counters.iter().flatten() {
         row(&mut text, kind.name, per_operation(report, kind.name));
     }
-    line!(text, "");
+    line!(text);
     let (ratio, percent) = (comparison.ratio, CONFIDENCE * 100.0);
     let interval = format!(
         "{percent} % interval {:.3} to {:.3}",
@@ -71,7 +72,7 @@ fn what_is_counted(report: &Report<'_>) -> &'static str {
 }
 
 /// Counts of the processor are per operation: throughput times the load's seconds.
-fn row(text: &mut String, name: &str, [original, patched]: [f64; 2]) {
+fn row(text: &mut Lines, name: &str, [original, patched]: [f64; 2]) {
     let shown = [original, patched].map(|value| match value {
         value if value >= 1000.0 => grouped(value.round() as u64),
         value => format!("{value:.4}"),
@@ -88,7 +89,7 @@ fn row(text: &mut String, name: &str, [original, patched]: [f64; 2]) {
     );
 }
 
-fn hops(text: &mut String, report: &Report<'_>) {
+fn hops(text: &mut Lines, report: &Report<'_>) {
     let Some(told) = report.hops() else {
         return;
     };
@@ -104,7 +105,7 @@ fn hops(text: &mut String, report: &Report<'_>) {
     line!(text, "{:<12}{hops} by {backend}{cost}{failed}", "hops");
 }
 
-fn predicted(text: &mut String, report: &Report<'_>) {
+fn predicted(text: &mut Lines, report: &Report<'_>) {
     let predicted = &report.predicted;
     let Some(misses) = predicted.l2_misses_ratio else {
         return;

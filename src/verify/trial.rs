@@ -174,8 +174,9 @@ impl<'a> Trials<'a> {
             match server.ended() {
                 None => result,
                 Some(status) => {
-                    let message = format!("the server ended, {status}:{}", last_lines(&said()));
+                    let message = format!("the server ended, {status}:");
                     Err(Failure::new(Exit::Server, message)
+                        .below(last_lines(&said()))
                         .remedy("it must go on until it is told to end"))
                 }
             }
@@ -211,10 +212,10 @@ impl<'a> Trials<'a> {
         let printed = read(&self.printed());
         if !status.success() {
             let said = last_lines(&(printed + &read(&self.said())));
-            return Err(
-                Failure::new(Exit::Server, format!("the program failed, {status}:{said}"))
-                    .remedy("a server that does not end by itself needs a --load"),
-            );
+            let message = format!("the program failed, {status}:");
+            return Err(Failure::new(Exit::Server, message)
+                .below(said)
+                .remedy("a server that does not end by itself needs a --load"));
         }
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
         Ok(Sample {

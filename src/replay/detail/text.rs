@@ -2,7 +2,7 @@
 //! of C++ functions have no width.
 
 use super::Told;
-use crate::line::line;
+use crate::line::{Lines, line};
 use crate::name::{of_owner, shortened};
 use crate::number::{counted, grouped as count, share};
 use corehop_simulator::Counters;
@@ -10,8 +10,8 @@ use corehop_simulator::detail::{Losses, Spread, WorkingSet};
 use corehop_traces::Trace;
 
 /// All tables, each after an empty line.
-pub fn render(trace: &Trace, told: &Told, top: usize) -> String {
-    let mut text = String::new();
+pub fn render(trace: &Trace, told: &Told, top: usize) -> Lines {
+    let mut text = Lines::new();
     functions(&mut text, trace, told, top);
     if told.detail.segments.len() > 1 {
         segments(&mut text, told);
@@ -49,13 +49,14 @@ fn aligned(columns: &[&str; 6]) -> String {
     format!("{accesses:>13}{l1i:>12}{l1d:>12}{l2:>12}{share:>9}{l3:>12}")
 }
 
-fn functions(text: &mut String, trace: &Trace, told: &Told, top: usize) {
+fn functions(text: &mut Lines, trace: &Trace, told: &Told, top: usize) {
     let functions = &told.detail.functions;
     let shown = top.min(functions.len());
     let all = &told.replay.counters;
+    line!(text);
     line!(
         text,
-        "\n{}  function, most L2 misses first{}",
+        "{}  function, most L2 misses first{}",
         aligned(&COLUMNS),
         of_all(shown, functions.len())
     );
@@ -83,8 +84,9 @@ fn of_all(shown: usize, all: usize) -> String {
     format!(" ({} of {})", count(shown as u64), count(all as u64))
 }
 
-fn segments(text: &mut String, told: &Told) {
-    line!(text, "\n{}  segment: from entering", aligned(&COLUMNS));
+fn segments(text: &mut Lines, told: &Told) {
+    line!(text);
+    line!(text, "{}  segment: from entering", aligned(&COLUMNS));
     let named = told.segments.names().iter().zip(&told.detail.segments);
     for (number, (name, cost)) in named.enumerate() {
         line!(
@@ -96,7 +98,7 @@ fn segments(text: &mut String, told: &Told) {
     }
 }
 
-fn losses(text: &mut String, told: &Told) {
+fn losses(text: &mut Lines, told: &Told) {
     let interference = &told.detail.interference;
     let title = "L2 misses for want of room: rows missed again what columns had evicted";
     matrix(text, title, &interference.capacity);
@@ -108,13 +110,14 @@ fn losses(text: &mut String, told: &Told) {
     }
 }
 
-fn matrix(text: &mut String, title: &str, losses: &Losses) {
+fn matrix(text: &mut Lines, title: &str, losses: &Losses) {
     let segments = 0..losses.lost.len();
     let columns = segments
         .clone()
         .map(|taker| format!("{:>12}", format!("by {taker}")));
     let columns: String = columns.collect();
-    line!(text, "\n{title}");
+    line!(text);
+    line!(text, "{title}");
     line!(
         text,
         "{:<12}{:>12}{columns}{:>16}",
@@ -150,15 +153,16 @@ fn matrix(text: &mut String, title: &str, losses: &Losses) {
     );
 }
 
-fn distances(text: &mut String, told: &Told) {
+fn distances(text: &mut Lines, told: &Told) {
     let (fetches, data) = (
         &told.detail.reuse_distances.fetches,
         &told.detail.reuse_distances.data,
     );
     let all = fetches.accesses() + data.accesses();
+    line!(text);
     line!(
         text,
-        "\n{:<24}{:>15}{:>15}{:>17}{:>10}",
+        "{:<24}{:>15}{:>15}{:>17}{:>10}",
         "other lines in between",
         "fetches",
         "data",
@@ -201,15 +205,16 @@ fn range(bucket: usize) -> String {
     }
 }
 
-fn working_sets(text: &mut String, told: &Told) {
+fn working_sets(text: &mut Lines, told: &Told) {
     let sets = &told.detail.working_sets;
     if sets.is_empty() {
         return;
     }
     let requests = counted(sets.len() as u64, "request", "requests");
+    line!(text);
     line!(
         text,
-        "\n{:<40}{:>12}{:>12}",
+        "{:<40}{:>12}{:>12}",
         format!("touched by {requests}"),
         "median",
         "largest"

@@ -1,0 +1,93 @@
+//! Text that does nothing but say what it says.
+//!
+//! Names, paths and commands are whatever a file holds, and a file may be anybody's. Some
+//! characters act on what shows them: they move a terminal's cursor, end its line, or turn the
+//! order of letters around, so that a reader sees what is not there. Here they become escapes: one
+//! way for people, and one each for JSON and TOML, which read back as what they were.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Whether a character acts: control characters (C0, DELETE and C1), the separators of lines and
+/// paragraphs, and what turns the direction of text (Unicode's `Bidi_Control`).
+pub fn acts(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+fn replaced(text: &str, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return text.into();
+    }
+    let mut inert = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match acts(character) {
+            true => escape(&mut inert, character),
+            false => inert.push(character),
+        }
+    }
+    inert.into()
+}
+
+/// On one line, for people: what acts is shown as Rust writes it, `\n` or `\u{1b}`.
+pub fn inert(text: &str) -> Cow<'_, str> {
+    replaced(text, |inert, character| {
+        inert.extend(character.escape_default());
+    })
+}
+
+/// Of JSON on one line, the same JSON: strings may hold some of these characters as they are.
+pub fn inert_json(json: &str) -> Cow<'_, str> {
+    replaced(json, four_digits)
+}
+
+/// None of them has more digits.
+fn four_digits(inert: &mut String, character: char) {
+    write!(inert, "\\u{:04x}", u32::from(character)).expect("writing to a string");
+}
+
+/// The text as a TOML string on one line, where it holds such characters.
+pub(crate) fn inert_toml(text: &str) -> Option<String> {
+    text.contains(acts).then(|| {
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("\"{}\"", replaced(&quoted, four_digits))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of each kind, and what none of this is about.
+    const TEXT: &str = "\0\t\n\r\u{8}\u{1b}[2J\u{7f}\u{85}\u{9b}\u{61c}\u{200f}\u{2028}\u{202e}\
+                        \u{2069} naïve λ 漢 \u{200d}\\\"'";
+
+    #[test]
+    fn people_see_what_would_act() {
+        assert_eq!(
+            inert(TEXT),
+            "\\u{0}\\t\\n\\r\\u{8}\\u{1b}[2J\\u{7f}\\u{85}\\u{9b}\\u{61c}\\u{200f}\\u{2028}\
+             \\u{202e}\\u{2069} naïve λ 漢 \u{200d}\\\"'"
+        );
+        assert!(matches!(inert("f(int, λ)"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn toml_reads_back_what_was_written() {
+        let text = inert_toml(TEXT).unwrap();
+        assert!(!text.contains(acts));
+        let document = format!("name = {text}").parse::<toml::Table>().unwrap();
+        assert_eq!(document["name"].as_str(), Some(TEXT));
+        assert_eq!(inert_toml("f(\"x\")"), None);
+    }
+
+    #[test]
+    fn json_means_what_it_did() {
+        let json = "{\"\u{9b}\u{2028}\": \"\u{7f}\u{202e}, \\n\"}";
+        let inert = inert_json(json);
+        assert_eq!(inert, "{\"\\u009b\\u2028\": \"\\u007f\\u202e, \\n\"}");
+    }
+}
