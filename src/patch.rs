@@ -9,10 +9,10 @@ use crate::number::counted;
 use crate::progress::during;
 use crate::voice;
 use clap::Args;
-use corehop_patcher::{Analysis, Error, Function, Patched, Verification};
+use corehop_patcher::{Analysis, Error, Function, Patched, Unhookable, Verification};
 use corehop_plans::Mode;
 use corehop_plans::Plan;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -71,9 +71,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, missing).explained());
     };
     let plan = corehop_plans::read(plan)?;
+    let Some(first) = plan.functions.first() else {
+        let empty = "the plan names no function, so there is nothing to patch";
+        let remedy = "search one with `corehop partition`";
+        return Err(Failure::new(Exit::Refused, empty).remedy(remedy));
+    };
+    let at_its_path = PathBuf::from(&first.module);
     let files = during("analysing and patching", || {
-        patch(&plan, &arguments.binaries, output, arguments.force)
-    })?;
+        patch(&plan, &at_its_path, output, arguments)
+    });
+    if let (Err(Error::Unhookable { path, functions }), true) = (&files, arguments.json) {
+        let functions: Vec<_> = functions.iter().map(unhookable_as_json).collect();
+        voice::print(&Lines::of_json(
+            &json!({"file": path, "unhookable": functions}),
+        ))?;
+    }
+    let files = files?;
     let command = command(&files);
     if arguments.json {
         let first = &files[0];
@@ -86,25 +99,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Patches one file under the name given, or several into the folder of that name.
+/// Patches one file under the name given, or several into the folder of that name. `first` is the
+/// file of the plan's first function.
 fn patch(
     plan: &Plan,
-    binaries: &[PathBuf],
+    first: &Path,
     output: &Path,
-    force: bool,
-) -> Result<Vec<Patched>, Failure> {
+    arguments: &Arguments,
+) -> Result<Vec<Patched>, Error> {
+    let (binaries, force) = (&arguments.binaries, arguments.force);
     let modules: BTreeSet<&str> = plan.functions.iter().map(|f| f.build_id.as_str()).collect();
-    let Some(first) = plan.functions.first() else {
-        let empty = "the plan names no function, so there is nothing to patch";
-        let remedy = "search one with `corehop partition`";
-        return Err(Failure::new(Exit::Refused, empty).remedy(remedy));
-    };
     let is_folder = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");
     if is_folder || modules.len() > 1 || binaries.len() > 1 {
-        return Ok(corehop_patcher::patch_all(binaries, plan, output, force)?);
+        return corehop_patcher::patch_all(binaries, plan, output, force);
     }
-    let at_its_path = PathBuf::from(&first.module);
-    let binary = binaries.first().unwrap_or(&at_its_path);
+    let binary = binaries.first().map_or(first, PathBuf::as_path);
     Ok(vec![corehop_patcher::patch(binary, plan, output, force)?])
 }
 
@@ -256,6 +265,32 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
     voice::print(&text)
 }
 
+fn unhookable_as_json(function: &Unhookable) -> Value {
+    let Unhookable {
+        symbol,
+        offset,
+        mode,
+        reason,
+    } = function;
+    json!({"symbol": symbol, "offset": offset, "mode": mode, "reason": reason})
+}
+
+/// Functions of a refused plan that are named.
+const NAMED: usize = 10;
+
+/// What is told below a refusal of several functions.
+fn below(functions: &[Unhookable]) -> Vec<String> {
+    if functions.len() < 2 {
+        return Vec::new();
+    }
+    let named = functions.iter().take(NAMED).map(ToString::to_string);
+    let more = match functions.len().saturating_sub(NAMED) {
+        0 => None,
+        more => Some(format!("and {more} more")),
+    };
+    named.chain(more).collect()
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
@@ -264,6 +299,14 @@ impl From<Error> for Failure {
             }
             Error::Input { .. } => Failure::new(Exit::Input, error).explained(),
             Error::Refused { .. } => Failure::new(Exit::Refused, error).explained(),
+            Error::Unhookable { ref functions, .. } => {
+                let below = below(functions);
+                let failure = Failure::new(Exit::Refused, error).below(below);
+                failure.remedy(
+                    "take what cannot be hooked out of the plan; `corehop patch --json` lists all \
+                     of it",
+                )
+            }
             Error::Output(error) => error.into(),
         }
     }

@@ -167,6 +167,65 @@ fn every_way_to_fail_has_its_exit_code_and_leaves_nothing() {
     assert_eq!(bench.files(), 1, "the plan alone");
 }
 
+/// A plan of so many functions that are no entries.
+fn moved(bench: &Bench, functions: u64) {
+    let text = std::fs::read_to_string(&bench.plan).unwrap();
+    let (head, first) = text.split_once("[[function]]").unwrap();
+    let (first, _) = first.split_once("[[function]]").unwrap();
+    let offset = format!("offset = {}", bench.offsets[0]);
+    let function = |number: u64| {
+        let first = first.replace("'f0'", &format!("'g{number}'"));
+        let next = format!("offset = {}", bench.offsets[0] + 1 + number);
+        format!("[[function]]{}", first.replace(&offset, &next))
+    };
+    let functions: String = (0..functions).map(function).collect();
+    std::fs::write(&bench.plan, head.to_owned() + &functions).unwrap();
+}
+
+#[test]
+fn of_many_functions_that_cannot_be_hooked_ten_are_told_a_line_each() {
+    let lines = |functions: u64| {
+        let bench = bench();
+        moved(&bench, functions);
+        let refused = bench.patch(&[]);
+        assert_eq!(refused.status.code(), Some(5));
+        let said = String::from_utf8(refused.stderr).unwrap();
+        let said: Vec<String> = said.lines().map(str::to_owned).collect();
+        (said, bench.offsets[0] + 1)
+    };
+    let (said, first) = lines(12);
+    assert_eq!(said.len(), 13, "{said:#?}");
+    let head = format!("corehop: {SERVER}: cannot hook 12 functions of the plan");
+    assert_eq!(said[0], head);
+    for (number, line) in said[1..11].iter().enumerate() {
+        let begins = format!("    g{number} at {:#x}: ", first + number as u64);
+        assert!(line.starts_with(&begins), "{line}");
+        assert!(line.len() > begins.len() && line.len() < 200, "{line}");
+    }
+    assert_eq!(said[11], "    and 2 more");
+    assert!(said[12].starts_with("  remedy: "), "{said:#?}");
+    assert_eq!(lines(10).0.len(), 12, "nothing more");
+    let (said, _) = lines(1);
+    assert_eq!(said.len(), 2, "{said:#?}");
+    assert!(said[0].contains("cannot hook g0 at 0x"), "{said:#?}");
+}
+
+#[test]
+fn scripts_get_all_functions_that_cannot_be_hooked() {
+    let bench = bench();
+    moved(&bench, 12);
+    let refused = bench.patch(&["--json"]);
+    assert_eq!(refused.status.code(), Some(5));
+    let report = json(&refused);
+    assert_eq!(report["file"], SERVER);
+    let functions = report["unhookable"].as_array().unwrap();
+    assert_eq!(functions.len(), 12);
+    assert_eq!(functions[11]["symbol"], "g11");
+    assert_eq!(functions[11]["offset"], bench.offsets[0] + 12);
+    assert_eq!(functions[11]["mode"], "enter");
+    assert!(functions[11]["reason"].is_string());
+}
+
 #[test]
 fn a_full_disk_leaves_nothing() {
     let bench = bench();

@@ -6,7 +6,7 @@
 use crate::compose::Hook;
 use crate::note::{PlannedModule, Whole};
 use crate::patch::refused;
-use crate::{Analysis, Error};
+use crate::{Analysis, Error, Unhookable};
 use corehop_plans::{Mode, Plan, PlannedFunction};
 use std::path::{Path, PathBuf};
 
@@ -83,8 +83,7 @@ pub(crate) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error>
             Some(index) => given.swap_remove(index),
             None => found(function)?,
         };
-        let path = analysis.image.path.clone();
-        let hooks = hooks(&analysis, plan).map_err(|reason| refused(&path, reason))?;
+        let hooks = hooks(&analysis, plan)?;
         files.push(ChosenFile { analysis, hooks });
     }
     Ok(Chosen {
@@ -141,36 +140,45 @@ fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), String> {
 }
 
 /// The plan's functions that lie in this file, all of them safe to hook.
-fn hooks(analysis: &Analysis, plan: &Plan) -> Result<Vec<Hook>, String> {
+fn hooks(analysis: &Analysis, plan: &Plan) -> Result<Vec<Hook>, Error> {
+    let path = &analysis.image.path;
     if let Some(reason) = analysis.refusal() {
-        return Err(reason.into());
+        return Err(refused(path, reason.into()));
     }
     if plan.cores > MOST_CORES {
-        return Err(format!(
-            "the plan has {} cores; {MOST_CORES} is the most",
-            plan.cores
-        ));
+        let cores = plan.cores;
+        let reason = format!("the plan has {cores} cores; {MOST_CORES} is the most");
+        return Err(refused(path, reason));
     }
     let own = analysis.build_id().unwrap_or_default();
     let is_own = |f: &&PlannedFunction| same(&f.build_id, own);
     let hooks: Vec<Hook> = plan.functions.iter().filter(is_own).map(hook).collect();
-    let unsafe_ones = hooks.iter().filter_map(|hook| {
-        let (symbol, offset) = (&hook.symbol, hook.offset);
-        if let Some(reason) = analysis.unsafe_reason(offset) {
-            return Some(format!("{symbol} at {offset:#x}: {reason}"));
-        }
-        let is_call = hook.mode == Mode::Call;
-        let reason = is_call.then(|| analysis.return_reason(offset)).flatten()?;
-        Some(format!(
-            "{symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): {reason}"
-        ))
-    });
-    let unsafe_ones: Vec<String> = unsafe_ones.collect();
-    if unsafe_ones.is_empty() {
-        Ok(hooks)
-    } else {
-        Err(format!("cannot hook {}", unsafe_ones.join("; ")))
+    let functions = hooks.iter().filter_map(|hook| unhookable(analysis, hook));
+    let functions: Vec<Unhookable> = functions.collect();
+    match functions.is_empty() {
+        true => Ok(hooks),
+        false => Err(Error::Unhookable {
+            path: path.clone(),
+            functions,
+        }),
     }
+}
+
+fn unhookable(analysis: &Analysis, hook: &Hook) -> Option<Unhookable> {
+    let because = |mode, reason| Unhookable {
+        symbol: hook.symbol.clone(),
+        offset: hook.offset,
+        mode,
+        reason,
+    };
+    if let Some(reason) = analysis.entry_reason(hook.offset) {
+        return Some(because(Mode::Enter, reason));
+    }
+    let reason = match hook.mode {
+        Mode::Enter => None,
+        Mode::Call => analysis.return_reason(hook.offset),
+    };
+    reason.map(|reason| because(Mode::Call, reason))
 }
 
 fn hook(function: &PlannedFunction) -> Hook {

@@ -3,6 +3,8 @@
 //! Three kinds, because callers treat them differently: the input is not what it should be, the
 //! patch would not be safe, the output cannot be written.
 
+use corehop_plans::Mode;
+use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
 /// Why a binary could not be read, patched or verified.
@@ -35,4 +37,44 @@ pub enum Error {
     /// The output cannot be written where it was to go; nothing is left of it.
     #[error(transparent)]
     Output(#[from] corehop_outputs::Error),
+    /// Functions of the plan cannot be hooked.
+    #[error("{path}: cannot hook {}", together(.functions))]
+    Unhookable {
+        /// The file that holds them.
+        path: PathBuf,
+        /// Each of them, in the plan's order; one at least.
+        functions: Vec<Unhookable>,
+    },
+}
+
+/// A function of a plan that cannot be hooked as the plan says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unhookable {
+    /// Its linker symbol, as the plan has it.
+    pub symbol: String,
+    /// Virtual address of its entry in the file.
+    pub offset: u64,
+    /// Where [`Mode::Call`], it could be hooked with [`Mode::Enter`].
+    pub mode: Mode,
+    /// Why.
+    pub reason: String,
+}
+
+impl Display for Unhookable {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        let (symbol, offset, reason) = (&self.symbol, self.offset, &self.reason);
+        let mode = match self.mode {
+            Mode::Enter => "",
+            Mode::Call => " in mode \"call\" (mode \"enter\" would do)",
+        };
+        write!(formatter, "{symbol} at {offset:#x}{mode}: {reason}")
+    }
+}
+
+/// One is told whole; of several, how many they are.
+fn together(functions: &[Unhookable]) -> String {
+    match functions {
+        [only] => only.to_string(),
+        several => format!("{} functions of the plan", several.len()),
+    }
 }

@@ -34,7 +34,7 @@ mod write;
 
 pub use analysis::Analysis;
 pub use compose::Hook;
-pub use error::Error;
+pub use error::{Error, Unhookable};
 pub use functions::Function;
 pub use in_memory::InMemory;
 pub use patch::{Patched, patch, patch_all};

@@ -46,6 +46,10 @@ impl Bench {
     fn reason(&self, binary: &Path, plan: &Plan) -> String {
         match self.refused(binary, plan, &self.folder.path().join("out")) {
             Error::Refused { reason, .. } => reason,
+            Error::Unhookable { functions, .. } => {
+                let functions = functions.iter().map(ToString::to_string);
+                functions.collect::<Vec<_>>().join("; ")
+            }
             other => panic!("not a refusal: {other}"),
         }
     }
@@ -98,7 +102,7 @@ fn going_back_where_no_return_can_be_hooked_is_refused() {
     let symbol = &plan.functions[1].symbol;
     let offset = plan.functions[1].offset;
     let expected = format!(
-        "cannot hook {symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): no unwind \
+        "{symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): no unwind \
          information says that the return at 0x"
     );
     assert!(reason.starts_with(&expected), "{reason}");
@@ -132,7 +136,7 @@ fn an_offset_that_is_no_entry_is_refused() {
     let mut plan = bench.plan.clone();
     plan.functions[0].offset += 1;
     let reason = bench.reason(&bench.binary, &plan);
-    assert!(reason.contains("cannot hook plain at 0x"), "{reason}");
+    assert!(reason.starts_with("plain at 0x"), "{reason}");
     assert!(reason.contains("not the entry of a function"), "{reason}");
 }
 
@@ -141,10 +145,7 @@ fn an_unsafe_entry_is_refused_with_its_reason() {
     let bench = bench();
     let plan = plan_of(&bench.binary, 1, &[("plain", 0), ("loops_behind_entry", 0)]);
     let reason = bench.reason(&bench.binary, &plan);
-    assert!(
-        reason.contains("cannot hook loops_behind_entry at 0x"),
-        "{reason}"
-    );
+    assert!(reason.starts_with("loops_behind_entry at 0x"), "{reason}");
     assert!(reason.contains("branches to"), "{reason}");
 }
 

@@ -135,9 +135,9 @@ fn segment_bytes(address: u64) -> u64 {
     segment.map_or(0, |line| line.range.end - address)
 }
 
-/// The object whose pages a part of a mapping has, if others may have them too. What one process may
-/// not write, it has not written; but for what a loader protects after relocating it, which the
-/// processes forked off after that share as well.
+/// The object whose pages a part of a mapping has, if others may have them too. What one process
+/// may not write, it has not written; but for what a loader protects after relocating it, which
+/// the processes forked off after that share as well.
 fn object(line: &Line, part: &Range<u64>) -> Option<Object> {
     let is_object = line.identity[1] != 0 && (line.shared || !line.writable);
     is_object.then(|| Object {

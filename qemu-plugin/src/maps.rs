@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is mapped in this process, as /proc/self/maps says.
 //!
-//! In user mode guest addresses are the process's own, so the guest's mappings are lines of it, among
-//! QEMU's own. QEMU takes the permission to execute from what it maps for the guest, and the one to
-//! write from pages whose code it has translated.
+//! In user mode guest addresses are the process's own, so the guest's mappings are lines of it,
+//! among QEMU's own. QEMU takes the permission to execute from what it maps for the guest, and the
+//! one to write from pages whose code it has translated.
 
 use std::ops::Range;
 

@@ -76,8 +76,8 @@ pub(crate) fn begins() {
     }
 }
 
-/// A system call has returned, and may have mapped something. New code cannot run where it is mapped
-/// before that.
+/// A system call has returned, and may have mapped something. New code cannot run where it is
+/// mapped before that.
 pub(crate) fn called(call: &Call, result: i64) {
     let Some(mapped) = Mapped::by(call, result) else {
         return;
@@ -92,8 +92,8 @@ pub(crate) fn called(call: &Call, result: i64) {
     known.address_space.mapped(&mapped, &plugin().memory);
 }
 
-/// What translations have found so far, and what is mapped. Taken while translating, which QEMU does
-/// on one thread at a time, and when the server maps memory.
+/// What translations have found so far, and what is mapped. Taken while translating, which QEMU
+/// does on one thread at a time, and when the server maps memory.
 pub(crate) struct Known {
     mappings: Mappings,
     /// The code blocks that are defined, by where they are and their code: after a reset all are

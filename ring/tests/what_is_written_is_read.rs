@@ -1,10 +1,13 @@
 //! Whatever threads write at the same time, a reader gets each one's words in its order, and every
 //! definition before the first word that needs it.
 
+mod messages;
+
 use corehop_ring::{
-    Drain, Error, Event, Memory, Message, Object, Off, Piece, RequestMarker, STAMP_EVERY, Settings,
-    Sink, Stream,
+    Drain, Error, Event, Memory, Message, Off, Piece, RequestMarker, STAMP_EVERY, Settings, Sink,
+    Stream,
 };
+use messages::messages;
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -87,52 +90,6 @@ fn events() -> impl Strategy<Value = Event> {
         (0..1u64 << 60).prop_map(Event::Connection),
         Just(Event::End),
     ]
-}
-
-fn messages() -> impl Strategy<Value = Message> {
-    let sizes = proptest::collection::vec(1..16u8, 1..513);
-    let accesses = proptest::collection::vec(any::<u64>(), 0..1025);
-    prop_oneof![
-        (any::<[u32; 2]>(), any::<u64>(), sizes, accesses).prop_map(
-            |([code_block, process], start, instruction_sizes, accesses)| Message::Block {
-                code_block,
-                process,
-                start,
-                instruction_sizes,
-                accesses,
-            }
-        ),
-        (any::<u32>(), any::<[u64; 3]>(), ".{0,100}").prop_map(
-            |(process, [start, end, file_offset], path)| Message::Mapping {
-                process,
-                start,
-                end,
-                file_offset,
-                path
-            }
-        ),
-        (
-            any::<u32>(),
-            any::<[u64; 3]>(),
-            proptest::option::of(object())
-        )
-            .prop_map(|(process, [since, start, end], object)| Message::Memory {
-                process,
-                since,
-                start,
-                end,
-                object
-            }),
-        ".{0,100}".prop_map(Message::Trouble),
-    ]
-}
-
-fn object() -> impl Strategy<Value = Object> {
-    (any::<[u64; 2]>(), any::<u64>(), ".{0,100}").prop_map(|(identity, offset, name)| Object {
-        identity,
-        offset,
-        name,
-    })
 }
 
 fn without_stamps(events: &[Event]) -> Vec<Event> {

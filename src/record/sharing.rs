@@ -58,8 +58,8 @@ impl Sharing {
         }])
     }
 
-    /// Adds the pages that none of the processes has written since they were forked. Of a process that
-    /// has ended that is not known any more.
+    /// Adds the pages that none of the processes has written since they were forked. Of a process
+    /// that has ended that is not known any more.
     pub fn add_forked_pages(&mut self, writer: &mut Writer) -> Result<(), Error> {
         for Common {
             process,

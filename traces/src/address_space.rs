@@ -2,8 +2,8 @@
 //!
 //! Forked processes use the same addresses for memory of their own, and one segment may lie at
 //! different addresses in each, so an address alone does not name a line. Every memory therefore
-//! has a number: each process's own has one, and each object that processes share, such as the pages
-//! of a file. An address is *located* by putting that number into its bits from 47 on, as a
+//! has a number: each process's own has one, and each object that processes share, such as the
+//! pages of a file. An address is *located* by putting that number into its bits from 47 on, as a
 //! processor tags its entries with address-space identifiers. Equal located addresses are the same
 //! byte and others are not, so whatever counts lines needs to know nothing of processes.
 //!

@@ -2,7 +2,9 @@
 //!
 //! `open` and `check` both read through this, so they agree on what a trace must hold.
 
-use crate::address_space::{MAX_OBJECTS, Mapping};
+mod address_spaces;
+
+use crate::address_space::Mapping;
 use crate::block::{Block, Decoder, Outline};
 use crate::definition::{read_code_blocks, read_functions, read_shapes};
 use crate::entry::{self, VERSION};
@@ -13,9 +15,7 @@ use crate::rule::{Rule, Violation};
 use crate::shape::Templates;
 use crate::trace::Thread;
 use crate::trace_capnp::entry as schema;
-use crate::trace_capnp::{
-    block, code_blocks, end, functions, header, mappings, module, shapes, shared_object,
-};
+use crate::trace_capnp::{block, code_blocks, end, functions, header, module, shapes};
 
 /// A block's place in the file, and what must be known to begin reading there.
 #[derive(Clone, Copy)]
@@ -289,32 +289,6 @@ impl Contents {
             let pushed = templates.push((number, block), entry, accesses);
             pushed.map_err(|detail| Rule::Shapes.broken(detail))
         })
-    }
-
-    fn take_shared_object(&mut self, object: shared_object::Reader<'_>) -> Result<(), Violation> {
-        if self.shared_objects.len() == MAX_OBJECTS as usize {
-            return Err(Rule::Mappings.broken(format!("more than {MAX_OBJECTS} shared objects")));
-        }
-        self.shared_objects.push(object.get_name()?.to_string()?);
-        Ok(())
-    }
-
-    fn take_mappings(&mut self, entry: mappings::Reader<'_>) -> Result<(), Violation> {
-        let process_id = entry.get_process_id();
-        for mapping in entry.get_all()? {
-            let mapping = Mapping {
-                process_id,
-                since: mapping.get_since(),
-                start: mapping.get_start(),
-                end: mapping.get_end(),
-                object: mapping.get_object().checked_sub(1),
-                offset: mapping.get_offset(),
-            };
-            let checked = mapping.check(self.shared_objects.len() as u32);
-            checked.map_err(|detail| Rule::Mappings.broken(detail))?;
-            self.mappings.push(mapping);
-        }
-        Ok(())
     }
 
     fn take_block(

@@ -14,9 +14,9 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// From the ascending stamps of each thread's runs, which are used up. `changes` are stamps from
-    /// which on other memory is at some addresses of a thread: the run that comes next is told apart
-    /// from what the thread did before.
+    /// From the ascending stamps of each thread's runs, which are used up. `changes` are stamps
+    /// from which on other memory is at some addresses of a thread: the run that comes next is told
+    /// apart from what the thread did before.
     pub fn new<C: Iterator<Item = u64>>(
         stamps: Vec<Vec<u64>>,
         changes: impl Fn(usize) -> C,

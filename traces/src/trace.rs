@@ -170,13 +170,14 @@ impl Trace {
         processes.len()
     }
 
-    /// Whether the trace is of several processes and says nothing of what they share: a replay takes
-    /// equal addresses for the same memory, which they need not be.
+    /// Whether the trace is of several processes and says nothing of what they share: a replay
+    /// takes equal addresses for the same memory, which they need not be.
     pub fn lacks_address_spaces(&self) -> bool {
         !self.header.has_address_spaces && self.process_count() > 1
     }
 
-    /// Whose memory an address of an [`Access`](crate::Access) is of, and the virtual address there.
+    /// Whose memory an address of an [`Access`](crate::Access) is of, and the virtual address
+    /// there.
     pub fn owner(&self, address: u64) -> (Owner, u64) {
         self.address_spaces.owner(address)
     }

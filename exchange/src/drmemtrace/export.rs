@@ -66,7 +66,7 @@ impl<'t, W: Write> Exporter<'t, W> {
         let fetches = all.clone().filter(|access| access.kind == Kind::Fetch);
         let data = all.filter(|access| access.kind != Kind::Fetch);
         let (mut fetches, mut data) = (fetches.peekable(), data.peekable());
-        // Of several processes, addresses have the number of their memory in them, those of code too.
+        // Of several processes, addresses have the number of their memory, those of code too.
         let mut located = 0;
         for instruction in &block.instructions {
             let address = block.start + u64::from(instruction.offset);

@@ -1,3 +1,5 @@
+//! Equal located addresses are the same byte, at every time and in every process.
+
 use super::*;
 
 const PAGE: u64 = 4096;

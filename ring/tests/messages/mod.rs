@@ -1,0 +1,50 @@
+//! Any messages that a plugin can send.
+
+use corehop_ring::{Message, Object};
+use proptest::prelude::*;
+
+pub fn messages() -> impl Strategy<Value = Message> {
+    let sizes = proptest::collection::vec(1..16u8, 1..513);
+    let accesses = proptest::collection::vec(any::<u64>(), 0..1025);
+    prop_oneof![
+        (any::<[u32; 2]>(), any::<u64>(), sizes, accesses).prop_map(
+            |([code_block, process], start, instruction_sizes, accesses)| Message::Block {
+                code_block,
+                process,
+                start,
+                instruction_sizes,
+                accesses,
+            }
+        ),
+        (any::<u32>(), any::<[u64; 3]>(), ".{0,100}").prop_map(
+            |(process, [start, end, file_offset], path)| Message::Mapping {
+                process,
+                start,
+                end,
+                file_offset,
+                path
+            }
+        ),
+        (
+            any::<u32>(),
+            any::<[u64; 3]>(),
+            proptest::option::of(object())
+        )
+            .prop_map(|(process, [since, start, end], object)| Message::Memory {
+                process,
+                since,
+                start,
+                end,
+                object
+            }),
+        ".{0,100}".prop_map(Message::Trouble),
+    ]
+}
+
+fn object() -> impl Strategy<Value = Object> {
+    (any::<[u64; 2]>(), any::<u64>(), ".{0,100}").prop_map(|(identity, offset, name)| Object {
+        identity,
+        offset,
+        name,
+    })
+}
