@@ -243,6 +243,11 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "has_address_spaces": trace.header().has_address_spaces,
         "shared_objects": trace.shared_objects(),
         "threads": trace.threads().len(),
+        "thread_ids": trace
+            .threads()
+            .iter()
+            .map(|thread| json!({"process": thread.process_id, "thread": thread.os_thread_id}))
+            .collect::<Value>(),
         "modules": modules.collect::<Value>(),
         "functions": trace.functions().len(),
         "code_blocks": trace.code_blocks().len(),
