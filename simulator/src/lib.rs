@@ -2,37 +2,8 @@
 //! coherence, and a cause for every miss.
 //!
 //! Given a trace, a machine and a split of the traced program over cores, it says what every cache
-//! of the machine would miss, and why. The model, which the tests hold against a second and naive
-//! implementation of these same words:
-//!
-//! - Cores have L1Is for fetches, L1Ds for loads and stores, and L2s; neighbours may share one. The
-//!   cores that share an L2, with everything above it, are a *cluster*. All cores share the L3, if
-//!   there is one. A level picks a set by the line number modulo its number of sets.
-//! - A new line takes an empty way if the set has one; else the least recently used line, the one
-//!   that came first, or the one tree-PLRU points to makes room, as the level's [`Policy`] says.
-//!   For tree-PLRU the empty way is the lowest-numbered one. Taking a line away changes neither
-//!   the order of the others nor the tree.
-//! - An access that spans two lines touches both and counts twice.
-//! - An L1 hit is a hit for the policy of that L1 only. An L1 miss looks the line up in the L2,
-//!   then in the L3, then takes it from memory, and every level is filled on the way back, the L3
-//!   first. A hit at a level is a hit for its policy.
-//! - An exclusive L3 is filled by what the L2s replace instead (a hit, if it holds the line), and
-//!   gives a line up when it serves it.
-//! - A line that an inclusive L2 replaces leaves its cluster's L1s. A line that an inclusive L3
-//!   replaces leaves every cluster. All other lines leave alone.
-//! - An access that neither L2 nor L3 serves while another cluster holds the line is a *transfer*.
-//!   It counts as a miss everywhere, but costs the latency of a transfer instead of memory's.
-//! - A store, whatever serves it, removes the line from the L1s and L2s of all other clusters, from
-//!   the L1s of its own cluster that its core does not use, and from an exclusive L3. The storing
-//!   core keeps it, in its L1I too.
-//! - A miss is *cold* when that cache never held the line; otherwise what last removed the line
-//!   from it is the [`Cause`]: *coherence* for a store elsewhere (in an exclusive L3 also for
-//!   having served it), *inclusion* for an inclusive outer level, *capacity* (or conflict) for its
-//!   own replacement.
-//! - Misses, transfers and cycles count for the accessing core, a line that a cluster lost to
-//!   another cluster's store for the cluster's first core.
-//! - Cycles are the sum over all accesses of the latency of what served it, plus the number of hops
-//!   times the cost of one. Nothing overlaps: the figure ranks, it does not predict.
+//! of the machine would miss, and why, by the rules of `docs/model.md`. The tests hold it against a
+//! second and naive implementation of the same words.
 //!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
 //! caches, [`Replayer`] an execution at a time, which a [`Watch`] can follow. Both stand on

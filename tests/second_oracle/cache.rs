@@ -1,0 +1,146 @@
+//! One cache, as docs/machines.md says it: sets that are searched, and lists in the order of use.
+//!
+//! Under LRU and FIFO a set is a list, whose first line makes room: LRU moves a line that is hit to
+//! the end, FIFO does not. Under tree-PLRU it is a row of ways and a tree of bits.
+
+use crate::machine::{Level, Policy};
+use std::collections::HashMap;
+
+/// Why a line is not in a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    Cold,
+    Capacity,
+    Coherence,
+    Inclusion,
+}
+
+pub struct Cache {
+    sets: Vec<Set>,
+    policy: Policy,
+    ways: usize,
+    /// What last removed a line.
+    removed: HashMap<u64, Cause>,
+}
+
+#[derive(Clone)]
+enum Set {
+    List(Vec<u64>),
+    Tree {
+        ways: Vec<Option<u64>>,
+        /// Whether the upper half is to be given up next: the root at 1, the halves of what
+        /// belongs to bit `n` at `2 n` and `2 n + 1`.
+        upper_next: Vec<bool>,
+    },
+}
+
+impl Cache {
+    pub fn new(level: &Level) -> Cache {
+        let empty = match level.policy {
+            Policy::Lru | Policy::Fifo => Set::List(Vec::new()),
+            Policy::Plru => Set::Tree {
+                ways: vec![None; level.ways],
+                upper_next: vec![false; level.ways],
+            },
+        };
+        Cache {
+            sets: vec![empty; level.sets],
+            policy: level.policy,
+            ways: level.ways,
+            removed: HashMap::new(),
+        }
+    }
+
+    fn set(&mut self, line: u64) -> &mut Set {
+        let count = self.sets.len() as u64;
+        &mut self.sets[(line % count) as usize]
+    }
+
+    pub fn holds(&self, line: u64) -> bool {
+        match &self.sets[(line % self.sets.len() as u64) as usize] {
+            Set::List(lines) => lines.contains(&line),
+            Set::Tree { ways, .. } => ways.contains(&Some(line)),
+        }
+    }
+
+    /// Looks a line up: a hit is a use of it, a miss has a cause.
+    pub fn look_up(&mut self, line: u64) -> Result<(), Cause> {
+        let moves = self.policy == Policy::Lru;
+        let hit = match self.set(line) {
+            Set::List(lines) => {
+                let place = lines.iter().position(|&held| held == line);
+                if let (true, Some(place)) = (moves, place) {
+                    lines[place..].rotate_left(1);
+                }
+                place.is_some()
+            }
+            Set::Tree { ways, upper_next } => {
+                let way = ways.iter().position(|&held| held == Some(line));
+                way.inspect(|&way| point_away(upper_next, way)).is_some()
+            }
+        };
+        let cause = || self.removed.get(&line).copied().unwrap_or(Cause::Cold);
+        if hit { Ok(()) } else { Err(cause()) }
+    }
+
+    /// Brings a line in that is not there; gives the line that made room for it.
+    pub fn fill(&mut self, line: u64) -> Option<u64> {
+        let most = self.ways;
+        let replaced = match self.set(line) {
+            Set::List(lines) => {
+                let replaced = (lines.len() == most).then(|| lines.remove(0));
+                lines.push(line);
+                replaced
+            }
+            Set::Tree { ways, upper_next } => {
+                let empty = ways.iter().position(Option::is_none);
+                let way = empty.unwrap_or_else(|| pointed_to(upper_next));
+                point_away(upper_next, way);
+                ways[way].replace(line)
+            }
+        };
+        if let Some(replaced) = replaced {
+            self.removed.insert(replaced, Cause::Capacity);
+        }
+        replaced
+    }
+
+    /// Takes a line away, if it is there; says whether it was.
+    pub fn remove(&mut self, line: u64, cause: Cause) -> bool {
+        let held = self.holds(line);
+        if held {
+            match self.set(line) {
+                Set::List(lines) => lines.retain(|&held| held != line),
+                Set::Tree { ways, .. } => {
+                    let way = ways.iter_mut().find(|held| **held == Some(line));
+                    *way.unwrap() = None;
+                }
+            }
+            self.removed.insert(line, cause);
+        }
+        held
+    }
+}
+
+/// Turns the bits on the way's path to the halves in which it is not.
+fn point_away(upper_next: &mut [bool], way: usize) {
+    let (mut node, mut half) = (1, upper_next.len() / 2);
+    let mut within = way;
+    while half > 0 {
+        let upper = within >= half;
+        upper_next[node] = !upper;
+        within -= if upper { half } else { 0 };
+        (node, half) = (2 * node + usize::from(upper), half / 2);
+    }
+}
+
+/// Follows the bits from the root to a way.
+fn pointed_to(upper_next: &[bool]) -> usize {
+    let (mut node, mut half, mut way) = (1, upper_next.len() / 2, 0);
+    while half > 0 {
+        let upper = upper_next[node];
+        way += if upper { half } else { 0 };
+        (node, half) = (2 * node + usize::from(upper), half / 2);
+    }
+    way
+}

@@ -1,0 +1,74 @@
+//! Which instructions are calls and which are returns.
+//!
+//! Where the program and its libraries are at hand, objdump says. Of a trace whose program is not,
+//! what is known tells them too: an instruction behind which the thread did not go on is a
+//! transfer, and of transfers only calls end with a store of 8 bytes, the return address, and only
+//! returns are of one byte and load 8.
+
+use crate::exported::{Instruction, Kind};
+use std::collections::HashMap;
+use std::process::Command;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// Its return address was stored here.
+    Call(u64),
+    /// Its return address was loaded from here.
+    Return(u64),
+}
+
+/// What is known of the program's code.
+pub enum Code {
+    /// By address, whether it is a call or else a return.
+    Disassembled(HashMap<u64, bool>),
+    Unknown,
+}
+
+impl Code {
+    /// Disassembles these files, each with what to add to its addresses.
+    pub fn disassembled<'a>(modules: impl IntoIterator<Item = (&'a str, u64)>) -> Code {
+        let mut transfers = HashMap::new();
+        for (path, load_bias) in modules {
+            let objdump = Command::new("objdump")
+                .args(["-d", "--no-show-raw-insn", path])
+                .output()
+                .expect("objdump, of binutils");
+            assert!(objdump.status.success(), "objdump {path}");
+            let text = String::from_utf8_lossy(&objdump.stdout);
+            let found = text.lines().filter_map(transfer);
+            transfers.extend(found.map(|(offset, calls)| (load_bias + offset, calls)));
+        }
+        Code::Disassembled(transfers)
+    }
+
+    /// What an instruction is, behind which its thread went on at `next`.
+    pub fn transfer(&self, ran: &Instruction, next: u64) -> Option<Transfer> {
+        let last = ran.last?;
+        let calls = match self {
+            Code::Disassembled(transfers) => *transfers.get(&ran.address)?,
+            Code::Unknown => {
+                let goes_on = next == ran.address || next == ran.address + ran.bytes;
+                let calls = last.kind == Kind::Store;
+                if goes_on || last.bytes != 8 || !(calls || ran.bytes == 1) {
+                    return None;
+                }
+                calls
+            }
+        };
+        let kind = if calls { Kind::Store } else { Kind::Load };
+        assert_eq!((last.kind, last.bytes), (kind, 8), "{ran:x?}");
+        Some(match calls {
+            true => Transfer::Call(last.address),
+            false => Transfer::Return(last.address),
+        })
+    }
+}
+
+/// A call or return in objdump's words, with or without prefixes: `4711:\tbnd call 4242 <serve>`.
+fn transfer(line: &str) -> Option<(u64, bool)> {
+    let (address, instruction) = line.split_once(":\t")?;
+    let address = u64::from_str_radix(address.trim(), 16).ok()?;
+    let mut words = instruction.split_whitespace();
+    let name = words.find(|word| matches!(*word, "call" | "ret"))?;
+    Some((address, name == "call"))
+}

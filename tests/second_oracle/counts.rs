@@ -1,0 +1,117 @@
+//! What is counted, and the same as `corehop replay --json` prints it (docs/replay.md).
+
+use crate::cache::Cause;
+use crate::exported::Kind;
+use serde_json::{Map, Value, json};
+
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    pub l1i: Level,
+    pub l1d: Level,
+    pub l2: Level,
+    pub l3: Level,
+    pub transfers: u64,
+    pub invalidated_lines: u64,
+    pub cycles: u64,
+}
+
+/// By kind of access: fetches, loads, stores.
+#[derive(Clone, Debug, Default)]
+pub struct Level([Lookups; 3]);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Lookups {
+    hits: u64,
+    cold: u64,
+    capacity: u64,
+    coherence: u64,
+    inclusion: u64,
+}
+
+impl Counts {
+    /// Of the L1 that this kind of access goes to.
+    pub fn l1(&mut self, kind: Kind) -> &mut Level {
+        match kind {
+            Kind::Fetch => &mut self.l1i,
+            Kind::Load | Kind::Store => &mut self.l1d,
+        }
+    }
+
+    /// Lines touched.
+    pub fn accesses(&self) -> u64 {
+        let levels = [&self.l1i, &self.l1d];
+        levels.iter().map(|level| level.sum(Lookups::all)).sum()
+    }
+
+    pub fn to_json(&self) -> Value {
+        json!({
+            "l1i": self.l1i.to_json(),
+            "l1d": self.l1d.to_json(),
+            "l2": self.l2.to_json(),
+            "l3": self.l3.to_json(),
+            "transfers": self.transfers,
+            "invalidated_lines": self.invalidated_lines,
+            "cycles": self.cycles,
+        })
+    }
+}
+
+impl Level {
+    pub fn hit(&mut self, kind: Kind) {
+        self.0[kind as usize].hits += 1;
+    }
+
+    pub fn miss(&mut self, kind: Kind, cause: Cause) {
+        let lookups = &mut self.0[kind as usize];
+        *match cause {
+            Cause::Cold => &mut lookups.cold,
+            Cause::Capacity => &mut lookups.capacity,
+            Cause::Coherence => &mut lookups.coherence,
+            Cause::Inclusion => &mut lookups.inclusion,
+        } += 1;
+    }
+
+    fn sum(&self, of: impl Fn(&Lookups) -> u64) -> u64 {
+        self.0.iter().map(of).sum()
+    }
+
+    fn to_json(&self) -> Value {
+        let [fetch, load, store] = &self.0;
+        let mut keys = Map::new();
+        let sums = [
+            ("accesses", self.sum(Lookups::all)),
+            ("hits", self.sum(|kind| kind.hits)),
+            ("misses", self.sum(Lookups::misses)),
+            ("fetch_misses", fetch.misses()),
+            ("data_misses", load.misses() + store.misses()),
+            ("coherence_misses", self.sum(|kind| kind.coherence)),
+        ];
+        keys.extend(sums.map(|(key, sum)| (key.into(), sum.into())));
+        for (key, kind) in [("fetch", fetch), ("load", load), ("store", store)] {
+            keys.insert(key.into(), kind.to_json());
+        }
+        keys.into()
+    }
+}
+
+impl Lookups {
+    fn misses(&self) -> u64 {
+        self.cold + self.capacity + self.coherence + self.inclusion
+    }
+
+    fn all(&self) -> u64 {
+        self.hits + self.misses()
+    }
+
+    fn to_json(self) -> Value {
+        json!({
+            "accesses": self.all(),
+            "hits": self.hits,
+            "misses": self.misses(),
+            "cold": self.cold,
+            "capacity": self.capacity,
+            "coherence": self.coherence,
+            "inclusion": self.inclusion,
+        })
+    }
+}

@@ -1,0 +1,285 @@
+//! What a trace's threads did, from `corehop export` alone: lackey's text joined with drmemtrace's
+//! records.
+//!
+//! The text has every fetch, as a replay counts it, but no threads and no instructions; the records
+//! have threads and instructions, but no fetches. Both are in replay order and have the same loads
+//! and stores, so they are read side by side: an instruction whose last byte no fetch has covered
+//! yet takes the next one from the text, then come its loads and stores, the same in both. Where
+//! they differ the test fails.
+//!
+//! A fetch that does not go on where the one before ended begins an execution. A code block that
+//! falls through into another at the border of two lines is taken for one with it, which makes no
+//! difference: nothing enters a function that way.
+
+use std::io::{BufRead, BufReader, Read};
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+pub const LINE_BYTES: u64 = 64;
+
+/// How a line is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Fetch,
+    Load,
+    Store,
+}
+
+/// A fetch, a load or a store, as the text has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    pub kind: Kind,
+    pub address: u64,
+    pub bytes: u32,
+}
+
+impl Access {
+    pub fn end(&self) -> u64 {
+        self.address + u64::from(self.bytes)
+    }
+
+    /// The numbers of the lines that it lies on.
+    pub fn lines(&self) -> RangeInclusive<u64> {
+        self.address / LINE_BYTES..=(self.end() - 1) / LINE_BYTES
+    }
+}
+
+/// An instruction that ran, and the last of its loads and stores.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction {
+    pub address: u64,
+    pub bytes: u64,
+    pub last: Option<Access>,
+}
+
+/// One run of one code block.
+#[derive(Debug)]
+pub struct Execution {
+    /// The number of the thread, counted from 0 as threads first come.
+    pub thread: usize,
+    /// Where it began: the address of its first instruction.
+    pub start: u64,
+    /// The instruction that it ended with.
+    pub end: Instruction,
+    /// How many accesses all executions up to this one made.
+    pub accesses_end: usize,
+}
+
+/// All that was exported, in replay order.
+#[derive(Debug, Default)]
+pub struct Exported {
+    pub executions: Vec<Execution>,
+    pub accesses: Vec<Access>,
+    /// Thread numbers of the operating system, as threads first come.
+    pub threads: Vec<u64>,
+}
+
+impl Exported {
+    /// Exports a trace, or some of its requests, in both ways.
+    pub fn of(trace: &Path, requests: Option<&str>) -> Exported {
+        let (mut text, mut records) = (
+            start(trace, requests, "lackey"),
+            start(trace, requests, "drmemtrace"),
+        );
+        let join = Join {
+            text: Text {
+                lines: BufReader::new(text.stdout.take().unwrap()),
+                line: String::new(),
+            },
+            made: Exported::default(),
+            thread: None,
+            next: 0,
+            covered_end: 0,
+        };
+        let made = join.all(Records(BufReader::new(records.stdout.take().unwrap())));
+        for child in [&mut text, &mut records] {
+            assert!(child.wait().unwrap().success(), "corehop export failed");
+        }
+        made
+    }
+
+    /// Every execution, with its accesses.
+    pub fn executed(&self) -> impl Iterator<Item = (&Execution, &[Access])> {
+        let mut first = 0;
+        self.executions.iter().map(move |execution| {
+            let accesses = &self.accesses[first..execution.accesses_end];
+            first = execution.accesses_end;
+            (execution, accesses)
+        })
+    }
+}
+
+fn start(trace: &Path, requests: Option<&str>, format: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.args(["export", "--quiet", "--format", format, "-o", "-"]);
+    command.args(requests.map(|list| format!("--requests={list}")));
+    command.arg(trace).stdout(Stdio::piped());
+    command.spawn().expect("corehop runs")
+}
+
+/// The two exports, read side by side.
+struct Join {
+    text: Text,
+    made: Exported,
+    /// The thread whose records follow.
+    thread: Option<usize>,
+    /// Where the next instruction is, unless another code block begins.
+    next: u64,
+    /// The end of what was fetched of this code block.
+    covered_end: u64,
+}
+
+impl Join {
+    fn all(mut self, mut records: Records) -> Exported {
+        while let Some(record) = records.next() {
+            match record.kind {
+                Record::LOAD => self.data(Kind::Load, &record),
+                Record::STORE => self.data(Kind::Store, &record),
+                Record::INSTRUCTION => self.instruction(&record),
+                Record::THREAD => self.switch_to(record.value),
+                Record::THREAD_EXIT
+                | Record::PROCESS
+                | Record::HEADER
+                | Record::MARKER
+                | Record::FOOTER => {}
+                other => panic!("a record of type {other}, which docs/exchange.md does not have"),
+            }
+        }
+        assert_eq!(self.text.next(), None, "the text has more accesses");
+        self.made
+    }
+
+    fn switch_to(&mut self, id: u64) {
+        let known = self.made.threads.iter().position(|&known| known == id);
+        self.thread = Some(known.unwrap_or_else(|| {
+            self.made.threads.push(id);
+            self.made.threads.len() - 1
+        }));
+    }
+
+    fn instruction(&mut self, record: &Record) {
+        let (address, bytes) = (record.value, u64::from(record.size));
+        let ran = Instruction {
+            address,
+            bytes,
+            last: None,
+        };
+        while self.next != address || self.covered_end < address + bytes {
+            let fetch = self.text.next().expect("a fetch of this instruction");
+            assert_eq!(fetch.kind, Kind::Fetch, "before {record:x?}: {fetch:x?}");
+            if self.next != address || self.begins_another_block(fetch) {
+                self.begin(address, fetch, ran);
+            }
+            assert_eq!(fetch.address, self.covered_end, "{record:x?}: {fetch:x?}");
+            self.covered_end = fetch.end();
+            self.made.accesses.push(fetch);
+        }
+        self.next = address + bytes;
+        let execution = self.made.executions.last_mut().unwrap();
+        assert_eq!(Some(execution.thread), self.thread, "{record:x?}");
+        execution.end = ran;
+        execution.accesses_end = self.made.accesses.len();
+    }
+
+    /// Code blocks end where they like, but each fetch of one but its last goes to the line's end.
+    fn begins_another_block(&self, fetch: Access) -> bool {
+        let thread = self.made.executions.last().map(|e| e.thread);
+        let is_behind = fetch.address == self.covered_end;
+        !is_behind || !fetch.address.is_multiple_of(LINE_BYTES) || thread != self.thread
+    }
+
+    fn begin(&mut self, address: u64, fetch: Access, end: Instruction) {
+        assert_eq!(fetch.address, address, "a block is fetched from its start");
+        let fetched = self.next == self.covered_end || self.made.executions.is_empty();
+        assert!(fetched, "at {address:x} a block is left early");
+        (self.next, self.covered_end) = (address, address);
+        self.made.executions.push(Execution {
+            thread: self.thread.expect("a thread comes before its instructions"),
+            start: address,
+            end,
+            accesses_end: self.made.accesses.len(),
+        });
+    }
+
+    fn data(&mut self, kind: Kind, record: &Record) {
+        let access = Access {
+            kind,
+            address: record.value,
+            bytes: record.size.into(),
+        };
+        assert_eq!(self.text.next(), Some(access), "text and records differ");
+        self.made.accesses.push(access);
+        let execution = self.made.executions.last_mut().unwrap();
+        execution.end.last = Some(access);
+        execution.accesses_end = self.made.accesses.len();
+    }
+}
+
+/// Lackey's lines.
+struct Text {
+    lines: BufReader<ChildStdout>,
+    line: String,
+}
+
+impl Text {
+    fn next(&mut self) -> Option<Access> {
+        self.line.clear();
+        if self.lines.read_line(&mut self.line).unwrap() == 0 {
+            return None;
+        }
+        let line = &self.line;
+        let access = || {
+            let (kind, place) = line.trim().split_once(' ')?;
+            let (address, bytes) = place.trim().split_once(',')?;
+            Some(Access {
+                kind: match kind {
+                    "I" => Kind::Fetch,
+                    "L" => Kind::Load,
+                    "S" => Kind::Store,
+                    _ => return None,
+                },
+                address: u64::from_str_radix(address, 16).ok()?,
+                bytes: bytes.parse().ok()?,
+            })
+        };
+        Some(access().unwrap_or_else(|| panic!("no line of lackey's: {line}")))
+    }
+}
+
+/// drmemtrace's records.
+struct Records(BufReader<ChildStdout>);
+
+#[derive(Debug)]
+struct Record {
+    kind: u16,
+    size: u16,
+    value: u64,
+}
+
+impl Record {
+    const LOAD: u16 = 0;
+    const STORE: u16 = 1;
+    const INSTRUCTION: u16 = 10;
+    const THREAD: u16 = 22;
+    const THREAD_EXIT: u16 = 23;
+    const PROCESS: u16 = 24;
+    const HEADER: u16 = 25;
+    const FOOTER: u16 = 26;
+    const MARKER: u16 = 28;
+}
+
+impl Records {
+    fn next(&mut self) -> Option<Record> {
+        if self.0.fill_buf().unwrap().is_empty() {
+            return None;
+        }
+        let mut bytes = [0; 12];
+        self.0.read_exact(&mut bytes).expect("whole records");
+        Some(Record {
+            kind: u16::from_le_bytes([bytes[0], bytes[1]]),
+            size: u16::from_le_bytes([bytes[2], bytes[3]]),
+            value: u64::from_le_bytes(bytes[4..].try_into().unwrap()),
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! What `corehop replay` counts, counted a second time from what other programs would be given.
+//!
+//! The simulator's own oracle (`simulator/tests/oracle`) is fed by the same reader of traces, and
+//! finds calls by the same rule. This one shares no line with the product: it reads what `corehop
+//! export` writes and a plan, takes calls and returns from the disassembled program, and simulates
+//! the caches as docs/model.md describes them. All that it counts must be equal, key by key, to
+//! what `corehop replay --json` prints. So a mistake in the reader, the merging of threads, the
+//! finding of calls, the splitting into shards or the documents shows here, in one number or the
+//! other.
+//!
+//! It is slow and simple on purpose. Read `exported.rs`, `placement.rs` and `caches.rs`, in this
+//! order.
+
+mod cache;
+mod caches;
+mod code;
+mod counts;
+mod exported;
+mod machine;
+mod placement;
+mod random;
+mod recording;
+mod subject;
+
+use machine::Inclusion::{Exclusive, Inclusive, NonInclusive};
+use machine::{Machine, Policy};
+use random::Random;
+use serde_json::Value;
+use std::path::Path;
+use subject::Subject;
+
+/// One for each thing that a machine file can say of its caches.
+fn machines() -> Vec<Machine> {
+    let small = Machine::small;
+    vec![
+        small("lru"),
+        small("plru").with_policy(Policy::Plru),
+        small("fifo").with_policy(Policy::Fifo),
+        small("non-inclusive").with_inclusion(NonInclusive, NonInclusive),
+        small("exclusive").with_inclusion(Inclusive, Exclusive),
+        small("exclusive-below-non-inclusive")
+            .with_inclusion(NonInclusive, Exclusive)
+            .with_policy(Policy::Plru),
+        small("shared-l2").with_shared(1, 1, 2),
+        small("shared-l1")
+            .with_shared(2, 2, 4)
+            .with_inclusion(NonInclusive, Inclusive),
+        Machine {
+            l3: None,
+            transfer_latency: None,
+            ..small("two-levels")
+        },
+    ]
+}
+
+/// Compares all counts on these machines, each with a plan of its own, and on so many random ones.
+fn compare(subject: &Subject, random_machines: u64) -> Seen {
+    subject.compare_entries();
+    let mut seen = Seen::default();
+    for (seed, machine) in (1..).zip(machines()) {
+        let plan = subject.plan(2 + seed as usize % 3, &mut Random(seed));
+        seen.add(&subject.compare(&machine, &plan, seed % 2 == 0));
+    }
+    for seed in 1..=random_machines {
+        let mut random = Random(seed);
+        let machine = Machine::random(&format!("seed-{seed}"), &mut random);
+        let plan = subject.plan(2 + random.below(3), &mut random);
+        subject.compare(&machine, &plan, seed % 2 == 0);
+    }
+    seen
+}
+
+/// How often happened what there is to count, so that equal counts say something.
+#[derive(Default)]
+struct Seen([u64; 10]);
+
+impl Seen {
+    const KEYS: [&str; 10] = [
+        "/hops",
+        "/counters/transfers",
+        "/counters/invalidated_lines",
+        "/counters/l1i/fetch/inclusion",
+        "/counters/l1d/load/coherence",
+        "/counters/l1d/store/inclusion",
+        "/counters/l2/load/coherence",
+        "/counters/l2/fetch/inclusion",
+        "/counters/l3/load/capacity",
+        "/counters/l3/fetch/coherence",
+    ];
+
+    fn add(&mut self, counted: &Value) {
+        for (sum, key) in self.0.iter_mut().zip(Seen::KEYS) {
+            *sum += counted.pointer(key).unwrap().as_u64().unwrap();
+        }
+    }
+
+    fn expect_all(&self) {
+        for (sum, key) in self.0.iter().zip(Seen::KEYS) {
+            assert!(*sum > 0, "no machine counts any of {key}");
+        }
+    }
+}
+
+#[test]
+fn every_count_is_the_oracles_on_the_bundled_sample() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let trace = root.join("traces/samples/mariadb-tpcc.trace");
+    compare(&Subject::new(&trace, Some("0-7"), false), 6).expect_all();
+}
+
+#[test]
+fn threads_hop_as_often_as_the_oracles_on_more_of_the_sample() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let trace = root.join("traces/samples/mariadb-tpcc.trace");
+    let subject = Subject::new(&trace, Some("100-139"), false);
+    subject.compare_entries();
+    for seed in 1..=20 {
+        subject.compare_hops(&subject.plan(4, &mut Random(seed)));
+    }
+}
+
+#[test]
+fn every_count_is_the_oracles_on_a_program_of_four_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = recording::program(folder.path(), "threads.c");
+    let subject = Subject::new(&trace, None, true);
+    subject.compare_code();
+    compare(&subject, 60);
+    for seed in 1..=40 {
+        subject.compare_hops(&subject.plan(4, &mut Random(seed)));
+    }
+}
+
+#[test]
+fn every_count_is_the_oracles_on_redis() {
+    let folder = tempfile::tempdir().unwrap();
+    let commands = [
+        "SET text something",
+        "APPEND text more",
+        "INCR number",
+        "LPUSH list a b c d",
+        "SADD set x y z",
+        "ZADD scores 1 one 2 two 3 three",
+        "HSET hash field value",
+        "EXPIRE text 100",
+        "EVAL \"return redis.call('incr', 'number')\" 0",
+        // Leaves the script by longjmp.
+        "EVAL \"return redis.call('lpush', 'number', 1)\" 0",
+        "DEL list",
+    ];
+    let trace = recording::redis(folder.path(), &commands.repeat(3));
+    let subject = Subject::new(&trace, None, true);
+    subject.compare_code();
+    compare(&subject, 6);
+    for seed in 1..=40 {
+        subject.compare_hops(&subject.plan(4, &mut Random(seed)));
+    }
+}

@@ -1,0 +1,113 @@
+//! Records programs, as their users do: with `corehop record`, in a folder of their own.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The recorder's part that runs inside QEMU, as cargo builds it for tests.
+fn plugin() -> PathBuf {
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(built.expect("cargo runs").success());
+    let command = Path::new(env!("CARGO_BIN_EXE_corehop"));
+    command.with_file_name("libcorehop_qemu_plugin.so")
+}
+
+/// A recording that runs; it is ended with this, if it has not ended by itself.
+struct Recording(Child);
+
+impl Recording {
+    fn start(trace: &Path, arguments: &[&str]) -> Recording {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        command.args(["record", "--quiet", "--memory-limit", "2048", "-o"]);
+        command.arg(trace).args(arguments);
+        command.env("COREHOP_QEMU_PLUGIN", plugin());
+        command.current_dir(trace.parent().unwrap());
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        Recording(command.spawn().expect("corehop runs"))
+    }
+
+    fn wait_for<T>(&mut self, mut found: impl FnMut(&mut Child) -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(found) = found(&mut self.0) {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("waited in vain");
+    }
+
+    fn finish(mut self) {
+        let status = self.wait_for(|child| child.try_wait().unwrap());
+        assert!(status.success(), "corehop record: {status}");
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            // It ends its server before it ends, which it could not if it were killed.
+            let id = self.0.id().to_string();
+            let _ = Command::new("kill").args(["-TERM", &id]).status();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Compiles a C program in the folder and records it until it ends; requests begin at `serve`.
+pub fn program(folder: &Path, source: &str) -> PathBuf {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/second_oracle/programs");
+    let program = folder.join("program");
+    let compiled = Command::new("cc")
+        .args(["-O2", "-pthread", "-Wl,--build-id", "-o"])
+        .arg(&program)
+        .arg(sources.join(source))
+        .status();
+    assert!(compiled.expect("a C compiler").success());
+    let trace = folder.join("trace");
+    let program = program.to_str().unwrap();
+    Recording::start(&trace, &["--request-at", "serve", "--", program]).finish();
+    trace
+}
+
+/// Records redis-server while it is sent these commands, each after the answer of one line to the
+/// one before; all but the last are requests in the trace.
+pub fn redis(folder: &Path, commands: &[&str]) -> PathBuf {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let trace = folder.join("trace");
+    let (port_text, requests) = (port.to_string(), (commands.len() - 1).to_string());
+    let mut arguments = vec!["--request-at", "processCommand", "--requests", &requests];
+    arguments.extend(["--", "redis-server", "--save", "", "--appendonly", "no"]);
+    arguments.extend(["--bind", "127.0.0.1", "--port", &port_text]);
+    let mut recording = Recording::start(&trace, &arguments);
+    let stream = recording.wait_for(|child| {
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "corehop record: {ended:?}");
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()
+    });
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut answers = BufReader::new(&stream).lines();
+    for (number, command) in commands.iter().enumerate() {
+        (&stream)
+            .write_all(format!("{command}\r\n").as_bytes())
+            .unwrap();
+        // The last one ends the recording, and with it the server.
+        if number + 1 < commands.len() {
+            answers
+                .next()
+                .expect("an answer")
+                .expect("an answer in time");
+        }
+    }
+    recording.finish();
+    trace
+}

@@ -1,0 +1,257 @@
+//! A trace to replay, by corehop and by the oracle, and the comparison of what they count.
+
+use crate::caches::Caches;
+use crate::code::Code;
+use crate::counts::Counts;
+use crate::exported::Exported;
+use crate::machine::Machine;
+use crate::placement::{Function, Placement, Plan, Planned, Walk};
+use crate::random::Random;
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+pub struct Subject {
+    trace: PathBuf,
+    requests: Option<String>,
+    exported: Exported,
+    code: Code,
+    /// Where the files with code are.
+    modules: Vec<Range<u64>>,
+    /// Those that were entered, and how often.
+    functions: Vec<(Function, u64)>,
+    /// Addresses of those that were entered in calls from before the recording.
+    entered_in_calls_from_before: HashSet<u64>,
+    /// Of threads as they first come, their numbers in the trace.
+    thread_numbers: Vec<usize>,
+    /// For machines and plans.
+    folder: TempDir,
+}
+
+/// What `corehop` prints as JSON.
+fn corehop(arguments: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let output = command.args(arguments).output().expect("corehop runs");
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {problem}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().expect("a text")
+}
+
+fn number(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().expect("a number")
+}
+
+impl Subject {
+    /// A trace, or some of its requests; its code is disassembled where that is asked for.
+    pub fn new(trace: &Path, requests: Option<&str>, disassemble: bool) -> Subject {
+        let path = trace.to_str().unwrap();
+        let info = corehop(&["info", "--json", path]);
+        let modules = info["modules"].as_array().unwrap();
+        let biases = modules
+            .iter()
+            .map(|module| (text(module, "path"), number(module, "load_bias")));
+        let mut subject = Subject {
+            trace: trace.into(),
+            requests: requests.map(Into::into),
+            exported: Exported::of(trace, requests),
+            code: match disassemble {
+                true => Code::disassembled(biases),
+                false => Code::Unknown,
+            },
+            modules: modules
+                .iter()
+                .map(|module| number(module, "start")..number(module, "end"))
+                .collect(),
+            functions: Vec::new(),
+            entered_in_calls_from_before: HashSet::new(),
+            thread_numbers: Vec::new(),
+            folder: tempfile::tempdir().unwrap(),
+        };
+        let detail = subject.replay(&["--detail"]);
+        let functions = detail["functions"].as_array().unwrap();
+        let named = functions.iter().filter(|known| !known["name"].is_null());
+        let known = named.map(|known| {
+            let module = modules.iter().find(|m| m["path"] == known["module"]);
+            let module = module.expect("a module of the trace");
+            let offset = number(known, "offset");
+            let function = Function {
+                module: text(module, "path").into(),
+                build_id: text(module, "build_id").into(),
+                offset,
+                symbol: text(known, "symbol").into(),
+                address: number(module, "load_bias") + offset,
+            };
+            (function, number(known, "entries"))
+        });
+        subject.functions = known.collect();
+        let numbered = info["thread_ids"].as_array().unwrap();
+        let is = |of: &Value, id: u64| of["thread"] == id;
+        let place = |&id: &u64| numbered.iter().position(|numbered| is(numbered, id));
+        let numbers = subject.exported.threads.iter().map(place);
+        subject.thread_numbers = numbers.map(|n| n.expect("a thread of the trace")).collect();
+        // By what it costs they would be in an order that the simulator makes.
+        subject
+            .functions
+            .sort_by_key(|(function, _)| function.address);
+        let mut walk = Walk::new(&subject.code, Placement::OneCore);
+        for execution in &subject.exported.executions {
+            walk.core_of(execution);
+            if walk.is_in_call_from_before(execution.thread) {
+                let from_before = &mut subject.entered_in_calls_from_before;
+                from_before.insert(execution.start);
+            }
+        }
+        subject
+    }
+
+    fn replay(&self, options: &[&str]) -> Value {
+        let mut arguments = vec!["replay", "--json", self.trace.to_str().unwrap()];
+        arguments.extend(self.requests.iter().flat_map(|list| ["--requests", list]));
+        arguments.extend(options);
+        corehop(&arguments)
+    }
+
+    /// Expects each function to be entered as often as corehop says.
+    pub fn compare_entries(&self) {
+        let mut starts: HashMap<u64, u64> = HashMap::new();
+        for execution in &self.exported.executions {
+            *starts.entry(execution.start).or_default() += 1;
+        }
+        for (function, entries) in &self.functions {
+            let starts = starts.get(&function.address).copied();
+            assert_eq!(starts.unwrap_or(0), *entries, "{function:x?}");
+        }
+    }
+
+    /// A plan over so many cores for a few of the functions that were entered.
+    pub fn plan(&self, cores: usize, random: &mut Random) -> Plan {
+        let entered = self.functions.iter().filter(|(_, entries)| *entries > 0);
+        let mut entered: Vec<&Function> = entered.map(|(function, _)| function).collect();
+        let count = 1 + random.below(8.min(entered.len()));
+        let delegates = random.below(3) > 0;
+        let functions = (0..count).map(|_| {
+            let function = entered.swap_remove(random.below(entered.len())).clone();
+            let from_before = &self.entered_in_calls_from_before;
+            let may_go_back = !from_before.contains(&function.address);
+            Planned {
+                function,
+                core: random.below(cores),
+                goes_back: delegates && random.below(3) > 0 && may_go_back,
+            }
+        });
+        Plan {
+            cores,
+            functions: functions.collect(),
+        }
+    }
+
+    /// Replays with a plan beside a baseline, and expects the oracle's very counts; gives them.
+    pub fn compare(&self, machine: &Machine, plan: &Plan, thread_per_core: bool) -> Value {
+        let file = machine.write_into(self.folder.path());
+        let plan_file = plan.write_into(self.folder.path());
+        let (baseline, name) = match thread_per_core {
+            true => (
+                Placement::ThreadPerCore(plan.cores, &self.thread_numbers),
+                "thread-per-core",
+            ),
+            false => (Placement::OneCore, "one-core"),
+        };
+        let counted = self.replay(&[
+            "--machine",
+            file.to_str().unwrap(),
+            "--plan",
+            plan_file.to_str().unwrap(),
+            "--baseline",
+            name,
+        ]);
+        let (with_plan, hops) = self.simulate(machine, Placement::Plan(plan));
+        let (without, _) = self.simulate(machine, baseline);
+        let expected = json!({
+            "machine": machine.name,
+            "trace": self.trace,
+            "placement": "plan",
+            "cores": plan.cores,
+            "accesses": with_plan.accesses(),
+            "hops": hops,
+            "counters": with_plan.to_json(),
+            "baseline": {
+                "placement": name,
+                "cores": if thread_per_core { plan.cores } else { 1 },
+                "counters": without.to_json(),
+            },
+        });
+        let mut differences = Vec::new();
+        differ("", &expected, &counted, &mut differences);
+        assert!(
+            differences.is_empty(),
+            "{machine:#?}\n{plan:#?}\nexpected, counted: {differences:#?}"
+        );
+        expected
+    }
+
+    /// Replays with a plan on some machine, and expects as many hops as the oracle.
+    pub fn compare_hops(&self, plan: &Plan) {
+        let plan_file = plan.write_into(self.folder.path());
+        let counted = self.replay(&["--plan", plan_file.to_str().unwrap()]);
+        let mut walk = Walk::new(&self.code, Placement::Plan(plan));
+        for execution in &self.exported.executions {
+            walk.core_of(execution);
+        }
+        assert_eq!(counted["hops"], walk.hops, "{plan:#?}");
+    }
+
+    /// Expects what tells calls and returns without a disassembly to tell the same ones, so that
+    /// the sample, whose program is nowhere, is followed as the recordings are.
+    pub fn compare_code(&self) {
+        let mut before = HashMap::new();
+        let mut transfers = 0;
+        for execution in &self.exported.executions {
+            let Some(end) = before.insert(execution.thread, execution.end) else {
+                continue;
+            };
+            let disassembled = self.code.transfer(&end, execution.start);
+            let is_known = self.modules.iter().any(|m| m.contains(&end.address));
+            if is_known {
+                let guessed = Code::Unknown.transfer(&end, execution.start);
+                assert_eq!(disassembled, guessed, "{end:x?}");
+            }
+            transfers += usize::from(disassembled.is_some());
+        }
+        assert!(transfers > 1000, "{transfers} calls and returns");
+    }
+
+    fn simulate(&self, machine: &Machine, placement: Placement) -> (Counts, u64) {
+        let mut caches = Caches::new(machine);
+        let mut walk = Walk::new(&self.code, placement);
+        for (execution, accesses) in self.exported.executed() {
+            let core = walk.core_of(execution);
+            for access in accesses {
+                for line in access.lines() {
+                    caches.touch(core, line, access.kind);
+                }
+            }
+        }
+        caches.counts.cycles += walk.hops * machine.hop_cost;
+        (caches.counts, walk.hops)
+    }
+}
+
+/// Says at which keys two values differ.
+fn differ(key: &str, expected: &Value, counted: &Value, differences: &mut Vec<String>) {
+    match (expected, counted) {
+        (Value::Object(ours), Value::Object(theirs)) if ours.keys().eq(theirs.keys()) => {
+            for (name, value) in ours {
+                differ(&format!("{key}.{name}"), value, &theirs[name], differences);
+            }
+        }
+        _ if expected == counted => {}
+        _ => differences.push(format!("{key}: {expected}, {counted}")),
+    }
+}
