@@ -126,6 +126,10 @@ fn every_count_is_the_oracles_on_a_program_of_four_threads() {
     let subject = Subject::new(&trace, None, true);
     subject.compare_code();
     compare(&subject, 60);
+    // Their first calls were open when their threads' recording began, or go on with one that was.
+    for symbol in ["serve", "count", "count_behind"] {
+        subject.compare_hops(&subject.delegating(symbol));
+    }
     for seed in 1..=40 {
         subject.compare_hops(&subject.plan(4, &mut Random(seed)));
     }
@@ -152,6 +156,7 @@ fn every_count_is_the_oracles_on_redis() {
     let subject = Subject::new(&trace, None, true);
     subject.compare_code();
     compare(&subject, 6);
+    subject.compare_hops(&subject.delegating("processCommand"));
     for seed in 1..=40 {
         subject.compare_hops(&subject.plan(4, &mut Random(seed)));
     }

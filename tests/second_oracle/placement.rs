@@ -111,11 +111,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether a thread is in a call that was open when the recording began.
-    pub fn is_in_call_from_before(&self, thread: usize) -> bool {
-        self.threads[thread].open.len() == 1
-    }
-
     /// The core on which an execution runs; ask of each in turn.
     pub fn core_of(&mut self, execution: &Execution) -> usize {
         while self.threads.len() <= execution.thread {

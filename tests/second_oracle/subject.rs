@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::placement::{Function, Placement, Plan, Planned, Walk};
 use crate::random::Random;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,8 +23,6 @@ pub struct Subject {
     modules: Vec<Range<u64>>,
     /// Those that were entered, and how often.
     functions: Vec<(Function, u64)>,
-    /// Addresses of those that were entered in calls from before the recording.
-    entered_in_calls_from_before: HashSet<u64>,
     /// Of threads as they first come, their numbers in the trace.
     thread_numbers: Vec<usize>,
     /// For machines and plans.
@@ -70,7 +68,6 @@ impl Subject {
                 .map(|module| number(module, "start")..number(module, "end"))
                 .collect(),
             functions: Vec::new(),
-            entered_in_calls_from_before: HashSet::new(),
             thread_numbers: Vec::new(),
             folder: tempfile::tempdir().unwrap(),
         };
@@ -100,14 +97,6 @@ impl Subject {
         subject
             .functions
             .sort_by_key(|(function, _)| function.address);
-        let mut walk = Walk::new(&subject.code, Placement::OneCore);
-        for execution in &subject.exported.executions {
-            walk.core_of(execution);
-            if walk.is_in_call_from_before(execution.thread) {
-                let from_before = &mut subject.entered_in_calls_from_before;
-                from_before.insert(execution.start);
-            }
-        }
         subject
     }
 
@@ -136,19 +125,28 @@ impl Subject {
         let mut entered: Vec<&Function> = entered.map(|(function, _)| function).collect();
         let count = 1 + random.below(8.min(entered.len()));
         let delegates = random.below(3) > 0;
-        let functions = (0..count).map(|_| {
-            let function = entered.swap_remove(random.below(entered.len())).clone();
-            let from_before = &self.entered_in_calls_from_before;
-            let may_go_back = !from_before.contains(&function.address);
-            Planned {
-                function,
-                core: random.below(cores),
-                goes_back: delegates && random.below(3) > 0 && may_go_back,
-            }
+        let functions = (0..count).map(|_| Planned {
+            function: entered.swap_remove(random.below(entered.len())).clone(),
+            core: random.below(cores),
+            goes_back: delegates && random.below(3) > 0,
         });
         Plan {
             cores,
             functions: functions.collect(),
+        }
+    }
+
+    /// A plan that goes to core 1 for the calls of one function.
+    pub fn delegating(&self, symbol: &str) -> Plan {
+        let is_it = |(function, _): &&(Function, u64)| function.symbol == symbol;
+        let (function, _) = self.functions.iter().find(is_it).expect("it was entered");
+        Plan {
+            cores: 2,
+            functions: vec![Planned {
+                function: function.clone(),
+                core: 1,
+                goes_back: true,
+            }],
         }
     }
 
