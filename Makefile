@@ -3,12 +3,12 @@
 SHELL := /bin/sh
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-# Both Python programs are checked by the rules in symbolizer/pyproject.toml.
-PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/tests
+# All Python programs are checked by the rules in symbolizer/pyproject.toml.
+PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scripts/tests
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
-	bench-replay bench-search build deb test-deb sample fuzz soak clean
+	bench-replay bench-search build deb test-deb sample fuzz soak test-upstream clean
 
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
@@ -27,6 +27,7 @@ help:
 	@echo 'make sample records the bundled sample trace anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
+	@echo 'make test-upstream  Redis'\''s and memcached'\''s own tests on patched programs; UPSTREAM_UNITS=short'
 	@echo 'make clean  remove everything the others made here; installed packages stay'
 
 demo:
@@ -91,6 +92,9 @@ soak:
 	@scripts/setup.sh test
 	SOAK_SECONDS=$(or $(SOAK_SECONDS),600) nice cargo test --locked -p corehop-patcher \
 		--test soak -- --nocapture --test-threads=1
+
+test-upstream:
+	@nice scripts/upstream.sh
 
 clean:
 	rm -rf target scratch .venv symbolizer/src/corehop_symbolizer.egg-info

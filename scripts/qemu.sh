@@ -13,30 +13,16 @@ cd "$(dirname "$0")/.."
 . scripts/setup/report.sh
 . scripts/setup/packages.sh
 . scripts/setup/python.sh
+. scripts/setup/sources.sh
 
 release=trixie
-keys=/usr/share/keyrings/debian-archive-keyring.gpg
 home=${XDG_CACHE_HOME:-$HOME/.cache}/corehop/qemu
 work=$home/work
 
-# apt with lists and archives of its own, so that this machine's are left alone.
-own_apt() {
-    command=$1
-    shift
-    "$command" -qq -o "Dir::Etc::SourceList=$work/release.sources" \
-        -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$work/lists" \
-        -o "Dir::Cache=$work/cache" -o APT::Sandbox::User= -o Acquire::Languages=none \
-        -o Acquire::Retries=3 "$@" >&2
-}
-
 fetch() {
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
-        grep '/debian/\{0,1\}$' | head -n 1)
+    mirror=$(debian_archives | sed -n 's:^\([^ ]*/debian/\{0,1\}\) .*:\1:p' | head -n 1)
     [ -n "$mirror" ] || fail "apt knows no mirror of Debian" "apt-get update"
-    [ -e "$keys" ] || fail "Debian's keys are not in $keys" "apt-get install debian-archive-keyring"
-    mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
-    printf 'Types: deb deb-src\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' \
-        "$mirror" "$release" "$keys" >"$work/release.sources"
+    echo "$mirror $release main" | own_lists 'deb deb-src'
     say "fetching QEMU's source of Debian's $release"
     failure_code=7
     # Its build needs a newer meson than Debian 12's: a few Python files, which are not installed.

@@ -11,6 +11,10 @@ missing_packages() {
             missing_for_qemu
             return 0
             ;;
+        upstream)
+            missing_for_upstream
+            return 0
+            ;;
         postgres)
             lacks_postgres && echo postgresql-15
             return 0
@@ -61,6 +65,17 @@ missing_for_qemu() {
     lacks xz && echo xz-utils
     lacks python3 && echo python3
     has_venv || echo python3-venv
+    lacks /usr/share/keyrings/debian-archive-keyring.gpg && echo debian-archive-keyring
+    return 0
+}
+
+# What the upstream tests of servers need, beside what all tests need.
+missing_for_upstream() {
+    lacks tclsh && echo tcl
+    { lacks perl || ! perl -MTest::More -MIO::Socket::UNIX -e 1 2>/dev/null; } && echo perl
+    lacks ps && echo procps
+    lacks dpkg-source && echo dpkg-dev
+    lacks xz && echo xz-utils
     lacks /usr/share/keyrings/debian-archive-keyring.gpg && echo debian-archive-keyring
     return 0
 }

@@ -1,0 +1,53 @@
+#!/bin/sh
+# `make test-upstream`: Redis's and memcached's own tests on patched programs (scripts/upstream).
+#
+# The programs are Debian's, patched; nothing is built but the tests' own helpers. The tests come
+# with Debian's source packages of just these versions, fetched once into scratch/upstream.
+#
+# UPSTREAM_SUITES (redis memcached), UPSTREAM_BACKENDS (count carrier affinity), UPSTREAM_UNITS
+# (all; `short` for some of each suite, or names), UPSTREAM_CALLS (1000000) of hooked functions a
+# unit where hooks move threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600),
+# UPSTREAM_SECONDS (7200) for a suite on one program.
+#
+# exit code: 0 what passes on the original passes on the patched programs, 1 something does not,
+# 2 a variable makes no sense, 6 something is missing, 7 it could not be fetched or a step failed,
+# 130 interrupted
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/setup/report.sh
+. scripts/setup/packages.sh
+. scripts/setup/sources.sh
+PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
+export PATH
+
+scratch=$PWD/scratch/upstream
+work=$scratch/work
+
+# fetch SUITE PACKAGE: the source of the installed PACKAGE, as scratch/upstream/SUITE/source.
+fetch() {
+    wanted=$(dpkg-query -W -f '${source:Package}=${source:Version}' "$2" 2>/dev/null) ||
+        fail "$2 is not installed as Debian's package" "apt-get install $2"
+    source=$scratch/$1/source
+    [ "$(cat "$scratch/$1/version" 2>/dev/null)" != "$wanted" ] || return 0
+    say "fetching the source of $wanted"
+    failure_code=7
+    rm -rf "$source" "$scratch/$1/version" "$work"
+    mkdir -p "$scratch/$1"
+    debian_archives | own_lists deb-src
+    (cd "$work" && own_apt apt-get update && own_apt apt-get source --download-only "$wanted") ||
+        fail "the source of $wanted could not be fetched" \
+            "see apt's message above; a mirror keeps the newest: apt-get install $2"
+    # apt has verified what it fetched, the description of the source included.
+    dpkg-source --no-check -x "$work/${wanted%%=*}"_*.dsc "$source" >/dev/null ||
+        fail "the source of $wanted could not be unpacked" "see dpkg-source's message above"
+    rm -rf "$work"
+    echo "$wanted" >"$scratch/$1/version"
+    failure_code=6
+}
+
+scripts/setup.sh test
+install_packages upstream
+fetch redis redis-server
+fetch memcached memcached
+cargo build --locked
+exec env PYTHONPATH=scripts PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m upstream

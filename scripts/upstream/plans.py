@@ -1,0 +1,110 @@
+"""Plans that hook as much as can be: of everything, and of everything but what is called most.
+
+Neighbours are on different cores. Of every four functions two go back when a call returns, where
+they allow it, so that both modes meet in one server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corehop_symbolizer.functions import read_functions
+from corehop_symbolizer.image import opened
+from demo.layout import StepError
+from demo.processes import Command, Keeper, Streams
+
+CORES = 2
+PATCHING_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Hook:
+    """One function of a plan."""
+
+    offset: int
+    symbol: str
+    core: int
+    mode: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan for one program."""
+
+    program: Path
+    build_id: str
+    hooks: tuple[Hook, ...]
+
+    def without_the_busiest(self, calls: Mapping[int, int], most: int) -> Plan:
+        """Leave out as few as can be so that no more than so many calls are left."""
+        kept: list[Hook] = []
+        for hook in sorted(self.hooks, key=lambda hook: (calls.get(hook.offset, 0), hook.offset)):
+            most -= calls.get(hook.offset, 0)
+            if most < 0:
+                break
+            kept.append(hook)
+        kept.sort(key=lambda hook: hook.offset)
+        return Plan(self.program, self.build_id, tuple(kept))
+
+    def text(self) -> str:
+        """Give it as a plan file has it."""
+        lines = ["version = 1", 'machine = "any"', 'trace = "none"', f"cores = {CORES}", "seed = 1"]
+        for hook in self.hooks:
+            lines += [
+                "",
+                "[[function]]",
+                f"module = {json.dumps(str(self.program))}",
+                f'build_id = "{self.build_id}"',
+                f"offset = {hook.offset}",
+                f"symbol = {json.dumps(hook.symbol)}",
+                f"core = {hook.core}",
+                f'mode = "{hook.mode}"',
+            ]
+        return "\n".join(lines) + "\n"
+
+
+class Patcher:
+    """Patches a program by the `corehop` command."""
+
+    def __init__(self, corehop: Path, keeper: Keeper) -> None:
+        """Use this command."""
+        self.corehop = corehop
+        self.keeper = keeper
+
+    def plan_of_all(self, program: Path) -> Plan:
+        """Hook every function that may be."""
+        printed = self.run(["patch", "--list-unsafe", program, "--json"])
+        said = json.loads(printed)
+        if said["refusal"]:
+            raise StepError(f"{program}: {said['refusal']}")
+        refused = {function["offset"] for function in said["unsafe"]}
+        one_way = {function["offset"] for function in said["call_unsafe"]}
+        with opened(str(program)) as image:
+            functions = [(f["offset"], f["symbol"]) for f in read_functions(image)]
+        safe = [function for function in functions if function[0] not in refused]
+        return Plan(program, said["build_id"], hooks_of(safe, one_way))
+
+    def patch(self, plan: Plan, output: Path) -> None:
+        """Write the program patched by the plan, and have it verified."""
+        place = output.with_suffix(".toml")
+        place.write_text(plan.text())
+        self.run(["patch", "--plan", place, "-o", output, "--force"])
+        self.run(["patch", "--verify", output, "--original", plan.program])
+
+    def run(self, arguments: Command) -> str:
+        """Run `corehop`."""
+        command = [self.corehop, *arguments]
+        return self.keeper.run(command, Streams("corehop"), seconds=PATCHING_SECONDS)
+
+
+def hooks_of(functions: Sequence[tuple[int, str]], one_way: set[int]) -> tuple[Hook, ...]:
+    """Give each function its core and its mode."""
+
+    def hook(index: int, offset: int, symbol: str) -> Hook:
+        goes_back = index // CORES % 2 == 1 and offset not in one_way
+        return Hook(offset, symbol, index % CORES, "call" if goes_back else "enter")
+
+    return tuple(hook(index, *function) for index, function in enumerate(functions))

@@ -1,0 +1,111 @@
+"""Running one unit on one program: within its time, and with nothing left over at its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from demo.processes import Keeper, Streams
+from demo.steps import remove
+from upstream.settings import Settings
+from upstream.strays import GRACE_SECONDS, end_strays
+from upstream.suites import Suite
+from upstream.verdict import LATE, NOT_RUN, UNFINISHED, Hops, Outcome
+
+ORIGINAL = "original"
+
+
+@dataclass
+class Runner:
+    """Runs units of one suite, and keeps the books of the time they take."""
+
+    suite: Suite
+    scratch: Path
+    keeper: Keeper
+    settings: Settings
+    spent: dict[str, float] = field(default_factory=dict)
+
+    def run(self, unit: str, server: Path, backend: str) -> tuple[Outcome, Hops]:
+        """Run a unit once on this server."""
+        left = self.settings.seconds - self.spent.get(backend, 0)
+        if left <= 0:
+            return Outcome(0, frozenset([NOT_RUN])), Hops()
+        log = self.log(unit, backend)
+        statistics = self.scratch / "statistics"
+        remove(statistics)
+        statistics.mkdir()
+        self.suite.place(server)
+        began = time.monotonic()
+        try:
+            ended = self.finish(unit, log, environment(backend, statistics), left)
+        finally:
+            end_strays()
+            self.spent[backend] = self.spent.get(backend, 0) + time.monotonic() - began
+        outcome = self.suite.read(log.read_text(errors="replace"))
+        hops = read_statistics(statistics)
+        shutil.rmtree(statistics)
+        failed = outcome.failed | strange(ended, outcome, hops, backend)
+        return Outcome(outcome.passed, failed), hops
+
+    def finish(self, unit: str, log: Path, variables: dict[str, str], seconds: float) -> int | None:
+        """Give the exit code; None if it had to be ended."""
+        command = ["env", "-C", self.suite.source, *self.suite.command(unit)]
+        errors = Streams(str(log.relative_to(self.keeper.logs).with_suffix(".errors")))
+        with log.open("wb") as output:
+            process = self.keeper.start(
+                command, errors, environment=variables, output=output.fileno()
+            )
+            try:
+                code = process.wait(timeout=min(seconds, self.settings.unit_seconds))
+                end_strays(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                self.keeper.stop(process)
+            return code
+
+    def log(self, unit: str, backend: str) -> Path:
+        """Give an empty file for what the unit prints."""
+        path: Path = self.keeper.logs / self.suite.name / backend / unit.replace("/", "-")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove(path.with_suffix(".errors"))
+        return path.with_suffix(".log")
+
+
+def environment(backend: str, statistics: Path) -> dict[str, str]:
+    """Give the variables that tell a patched server how to hop; the original does not read them."""
+    variables = {}
+    if backend != ORIGINAL:
+        variables = {"COREHOP_BACKEND": backend, "COREHOP_STATS": f"{statistics}/%p.json"}
+        processors = sorted(os.sched_getaffinity(0))
+        if len(processors) == 1:
+            variables["COREHOP_CPUS"] = f"{processors[0]},{processors[0]}"
+    # The last: libc moves it, and redis writes its title over what stands before it.
+    return variables | {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
+
+
+def read_statistics(folder: Path) -> Hops:
+    """Sum up what the processes of a run have left."""
+    total = Hops()
+    for path in folder.glob("*.json"):
+        found = json.loads(path.read_text())
+        calls = {function["offset"]: function["calls"] for function in found["functions"]}
+        backends = frozenset([found["backend"]])
+        total += Hops(found["hops"], found["failed_hops"], calls, backends)
+    return total
+
+
+def strange(ended: int | None, outcome: Outcome, hops: Hops, backend: str) -> frozenset[str]:
+    """Name what is wrong with a run beside its tests."""
+    found = set()
+    if ended is None:
+        found.add(LATE)
+    elif ended != 0 and not outcome.failed:
+        found.add(UNFINISHED)
+    found |= {f"(a server hopped by {other})" for other in hops.backends - {backend}}
+    return frozenset(found)

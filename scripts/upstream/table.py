@@ -1,0 +1,112 @@
+"""The table at the end, what failed and where to look, and the line that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from upstream.runs import ORIGINAL
+from upstream.settings import Settings
+from upstream.verdict import Judged
+
+COLUMNS = ("passed", "failed", "failed there too", "again", "tests", "hooks", "hops", "seconds")
+TITLE = 22
+
+
+@dataclass
+class Row:
+    """A suite on one program."""
+
+    suite: str
+    backend: str
+    units: dict[str, Judged] = field(default_factory=dict)
+    hooks: list[int] = field(default_factory=list)
+    """How many functions were hooked, for each unit."""
+
+    seconds: float = 0
+
+    @property
+    def failed(self) -> int:
+        """Units of which something failed that is not excused."""
+        return sum(bool(judged.failed) for judged in self.units.values())
+
+    @property
+    def passed(self) -> int:
+        """Units that ran to their end; one that ends early on the original too shows nothing."""
+        return sum(judged.is_passed for judged in self.units.values())
+
+    @property
+    def hops(self) -> int:
+        """Hops of all units, in all their runs."""
+        return sum(judged.hops.hops for judged in self.units.values())
+
+    @property
+    def idle(self) -> bool:
+        """Whether it should have hopped and did not, which proves nothing."""
+        return self.backend != ORIGINAL and bool(self.units) and self.hops == 0
+
+    def line(self) -> str:
+        """Give the row of the table."""
+        units = self.units.values()
+        hooks = sorted({min(self.hooks), max(self.hooks)}) if self.hooks else [0]
+        cells = (
+            self.passed,
+            self.failed,
+            sum(len(judged.failed_there_too) for judged in units),
+            sum(len(judged.outcomes) > 1 and judged.is_passed for judged in units),
+            sum(judged.passed for judged in units),
+            "-".join(str(number) for number in hooks),
+            self.hops,
+            round(self.seconds),
+        )
+        return line(f"{self.suite}, {self.backend}", cells)
+
+    def notes(self) -> list[str]:
+        """Name the tests that make the figures: what failed first, then the rest."""
+        kinds: list[tuple[str, Callable[[Judged], Iterable[str]]]] = [
+            ("FAILED", lambda judged: judged.failed),
+            ("failed there too", lambda judged: judged.failed_there_too),
+            ("passed when run again", lambda judged: judged.again),
+        ]
+        if self.backend == ORIGINAL:
+            kinds = [("failed", lambda judged: judged.failed), kinds[2]]
+        found = [
+            f"{self.suite}, {self.backend}: {unit}: {kind}: {test}"
+            for kind, tests in kinds
+            for unit, judged in self.units.items()
+            for test in sorted(tests(judged))
+        ]
+        lost = sum(judged.hops.failed for judged in self.units.values())
+        if lost:
+            found.append(f"{self.suite}, {self.backend}: {lost} hops were asked for and not made")
+        if self.idle:
+            found.append(f"{self.suite}, {self.backend}: FAILED: no server counted a hop")
+        return found
+
+
+def line(title: str, cells: Iterable[object]) -> str:
+    """Line up a row below the columns' names."""
+    pairs = zip(COLUMNS, cells, strict=True)
+    return f"{title:<{TITLE}}" + "".join(f"{cell!s:>{width(name)}}" for name, cell in pairs)
+
+
+def width(name: str) -> int:
+    """Give room to the column's name, and to a figure in the millions."""
+    return max(len(name) + 2, 11)
+
+
+def page(rows: list[Row], settings: Settings) -> tuple[list[str], int]:
+    """Give the page, and how much failed on patched programs that passes on the original."""
+    lines = [
+        f"units of each suite's tests, run up to {settings.attempts} times; carrier and affinity"
+        f" hook what makes {settings.calls} calls a unit",
+        "",
+        line("", COLUMNS),
+        *(row.line() for row in rows),
+        "",
+    ]
+    notes = [note for row in rows for note in row.notes()]
+    patched = [row for row in rows if row.backend != ORIGINAL]
+    failed = sum(row.failed + row.idle for row in patched)
+    passed = sum(row.passed for row in patched)
+    return [*lines, *notes, *[""] * bool(notes), f"{passed} passed, {failed} failed"], failed

@@ -1,0 +1,108 @@
+"""What a unit's run shows, and what of that is held against the patched program.
+
+Upstream tests wait for so long and no longer, so a unit that fails is run again, alone: what fails
+in every run fails. A test that fails so on the original is no fault of the patch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+UNFINISHED = "(it did not run to its end)"
+LATE = "(it was ended, having run for too long)"
+NOT_RUN = "(it was not run: the time for its suite was over)"
+CUT_SHORT = frozenset([UNFINISHED, LATE, NOT_RUN])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run of a unit: how many of its tests passed, and which failed."""
+
+    passed: int
+    failed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Hops:
+    """What the runtime counted, over all processes of a run that ended by themselves."""
+
+    hops: int = 0
+    failed: int = 0
+    calls: Mapping[int, int] = field(default_factory=dict)
+    """By the function's offset."""
+
+    backends: frozenset[str] = frozenset()
+
+    def __add__(self, other: Hops) -> Hops:
+        """Give the counts of both."""
+        calls = {
+            offset: self.calls.get(offset, 0) + other.calls.get(offset, 0)
+            for offset in self.calls.keys() | other.calls.keys()
+        }
+        backends = self.backends | other.backends
+        return Hops(self.hops + other.hops, self.failed + other.failed, calls, backends)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All runs of a unit on one program, the last of which passed or all failed."""
+
+    outcomes: tuple[Outcome, ...]
+    excused: frozenset[str] = frozenset()
+    """What fails on the original."""
+
+    hops: Hops = Hops()
+    """Of all runs."""
+
+    @property
+    def passed(self) -> int:
+        """Tests that passed in the last run."""
+        return self.outcomes[-1].passed
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """Tests that failed and not on the original: in every run, or else in the last.
+
+        A unit in which each run fails elsewhere has had no run that shows it to be right.
+        """
+        if any(outcome.failed <= self.excused for outcome in self.outcomes):
+            return frozenset()
+        always = frozenset.intersection(*(outcome.failed for outcome in self.outcomes))
+        return (always - self.excused) or (self.outcomes[-1].failed - self.excused)
+
+    @property
+    def failed_there_too(self) -> frozenset[str]:
+        """Tests that failed as they do on the original."""
+        return self.outcomes[-1].failed & self.excused
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the last run ended early, so that it shows nothing of the tests that follow."""
+        return bool(self.outcomes[-1].failed & CUT_SHORT)
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether every test was run, and what failed is excused."""
+        return not self.failed and not self.is_cut_short
+
+    @property
+    def again(self) -> frozenset[str]:
+        """Tests that failed in an earlier run of a unit that then passed."""
+        earlier = frozenset[str]().union(*(outcome.failed for outcome in self.outcomes[:-1]))
+        return earlier - self.excused if self.is_passed else frozenset()
+
+
+def judge(
+    run: Callable[[], tuple[Outcome, Hops]], attempts: int, excused: frozenset[str] = frozenset()
+) -> Judged:
+    """Run a unit until nothing fails but what is excused, at most so often."""
+    outcomes: list[Outcome] = []
+    hops = Hops()
+    while len(outcomes) < attempts:
+        outcome, counted = run()
+        outcomes.append(outcome)
+        hops += counted
+        if outcome.failed <= excused or NOT_RUN in outcome.failed:
+            break
+    return Judged(tuple(outcomes), excused, hops)
