@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from upstream.suites import SUITES
+
 COUNT = "count"
 BACKENDS = (COUNT, "carrier", "affinity")
-SUITES = ("redis", "memcached")
 SHORT = "short"
 PREFIX = "UPSTREAM_"
 
@@ -20,7 +21,7 @@ class SettingError(Exception):
 class Settings:
     """The defaults run everything."""
 
-    suites: tuple[str, ...] = SUITES
+    suites: tuple[str, ...] = tuple(SUITES)
     backends: tuple[str, ...] = BACKENDS
     """Always with `count`: what it counts decides what the others hook."""
 
@@ -44,7 +45,7 @@ def read(environment: Mapping[str, str]) -> Settings:
     given = {name: text for name, text in environment.items() if name.startswith(PREFIX) and text}
     for name in given.keys() - known.keys():
         raise SettingError(f"{name}: unknown; known are {', '.join(known)}")
-    suites = chosen(given, "SUITES", SUITES)
+    suites = chosen(given, "SUITES", tuple(SUITES))
     backends = (COUNT, *(b for b in chosen(given, "BACKENDS", BACKENDS) if b != COUNT))
     units = tuple(given.get(f"{PREFIX}UNITS", "").replace(",", " ").split())
     numbers = {
