@@ -133,6 +133,7 @@ fn processes(trace: &Trace) -> String {
     }
     match trace.shared_objects().len() {
         _ if count < 2 => count.to_string(),
+        0 => format!("{count}, which share no memory"),
         objects => format!("{count}, which can share pages of {objects} files and segments"),
     }
 }
