@@ -46,8 +46,8 @@ struct Entry {
     mappings @13 :Mappings;
   }
   # Modules, functions, code blocks, shapes, threads and shared objects are numbered from 0 in the
-  # order in which they stand in the file, each kind by itself, and stand before the first entry that
-  # names them.
+  # order in which they stand in the file, each kind by itself, and stand before the first entry
+  # that names them.
 }
 
 struct Column {

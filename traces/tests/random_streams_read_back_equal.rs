@@ -112,8 +112,9 @@ proptest! {
         }
         if trace.process_count() > 1 {
             for (stamp, thread, _, _, accesses) in &mut expected {
+                let process = process_of(*thread);
                 for access in accesses {
-                    access.address = located(&mappings, *stamp, process_of(*thread), access.address);
+                    access.address = located(&mappings, *stamp, process, access.address);
                 }
             }
         }
