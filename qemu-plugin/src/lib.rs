@@ -20,6 +20,7 @@ mod mappings;
 mod maps;
 mod phase;
 mod shapes;
+mod signals;
 mod stale;
 mod system_calls;
 mod translation;

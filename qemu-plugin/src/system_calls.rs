@@ -2,7 +2,7 @@
 //! When the server makes a system call, each part of the plugin hears what concerns it.
 
 use crate::connections::{self, Call};
-use crate::{plugin, translation, trouble, vcpu};
+use crate::{plugin, signals, translation, trouble, vcpu};
 use qemu_plugin_sys::qemu_plugin_id_t;
 use std::ffi::c_uint;
 use std::sync::OnceLock;
@@ -27,6 +27,7 @@ pub(crate) unsafe extern "C" fn on_call(
         arguments: [first, second, third, fourth],
     };
     connections::begins(&call);
+    signals::begins(&call);
     if matches!(number, libc::SYS_execve | libc::SYS_execveat) {
         warn_of_exec();
     }

@@ -6,6 +6,7 @@ const BLOCK: u64 = 1;
 const MAPPING: u64 = 2;
 const TROUBLE: u64 = 3;
 const MEMORY: u64 = 4;
+const HANDLER: u64 = 5;
 
 /// The most words a message takes, its first one included: that of the largest code block.
 pub(crate) const MOST_WORDS: usize = 4 + MOST_INSTRUCTIONS / LENGTHS_PER_WORD + MOST_ACCESSES;
@@ -59,6 +60,8 @@ pub enum Message {
         /// process's own.
         object: Option<Object>,
     },
+    /// A signal handler was installed that begins at this guest address.
+    Handler(u64),
     /// Something the plugin could not do, for people to read.
     Trouble(String),
 }
@@ -129,6 +132,10 @@ impl Message {
                 push_text(&mut words, *process, &object.name);
                 MEMORY
             }
+            Message::Handler(address) => {
+                words.push(*address);
+                HANDLER
+            }
             Message::Trouble(text) => {
                 push_text(&mut words, 0, text);
                 TROUBLE
@@ -187,6 +194,7 @@ impl Message {
                     object: (*shared != 0).then_some(object),
                 })
             }
+            (HANDLER, [address]) => Some(Message::Handler(*address)),
             (TROUBLE, text) => Some(Message::Trouble(text_of(text)?.1)),
             _ => None,
         }

@@ -7,6 +7,9 @@
 //! function that calls itself, or jumps to another, opens a call for each entry, and they end from
 //! the inside out.
 //!
+//! In a signal handler no call begins, so a function that a split delegates leaves the thread there
+//! where it is, as a patched server does; one that it does not delegate moves it.
+//!
 //! Calls end where they end in the trace, wherever requests begin and whichever of them are
 //! replayed: a call that ends in what is not replayed has ended when the thread comes next. One
 //! that the trace does not see end stays open.
@@ -87,13 +90,15 @@ impl<'a> Whereabouts<'a> {
         if let Some(function) = entered
             && let Some(core) = self.split.core_of(function)
         {
-            if self.split.delegates(function) {
+            if !self.split.delegates(function) {
+                at.core = core;
+            } else if let Some(call) = self.calls.and_then(|calls| calls.begun_by(thread, number)) {
                 at.open.push(Open {
-                    ends: self.calls.and_then(|calls| calls.end_of(thread, number)),
+                    ends: call.ends,
                     came_from: at.core,
                 });
+                at.core = core;
             }
-            at.core = core;
         }
         (left, at.core)
     }

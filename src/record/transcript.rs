@@ -341,6 +341,7 @@ impl Sink for Transcript {
                 };
                 self.sharing.add(told, &mut self.writer)
             }
+            Message::Handler(address) => self.writer.signal_handler(address),
             Message::Trouble(text) => {
                 voice::warn(&format!("recording: {text}"));
                 Ok(())

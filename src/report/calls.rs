@@ -32,7 +32,7 @@ impl<'c> OpenCalls<'c> {
     }
 
     /// An execution comes next: how many calls of its thread have ended before it, and the function
-    /// that it enters.
+    /// whose call it begins. What a signal handler does is of the function that it interrupts.
     pub fn come(&mut self, execution: &Execution<'_>) -> (usize, Option<u32>) {
         let (thread, number) = (execution.thread, execution.number);
         let open = &mut self.threads[thread as usize];
@@ -47,15 +47,13 @@ impl<'c> OpenCalls<'c> {
             open.truncate(place);
         }
         let ended = before - open.len();
-        if let Some(function) = execution.entry {
-            let ends = self.calls.end_of(thread, number);
-            open.push(Open {
-                function,
-                ends,
-                request,
-            });
-        }
-        (ended, execution.entry)
+        let begun = self.calls.begun_by(thread, number);
+        open.extend(begun.map(|call| Open {
+            function: call.function,
+            ends: call.ends,
+            request,
+        }));
+        (ended, begun.map(|call| call.function))
     }
 
     /// The open calls of a thread, the innermost last.

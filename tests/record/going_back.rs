@@ -60,6 +60,13 @@ const RETURNS: Plans = &[
     ),
 ];
 
+/// The handler calls `plain` too, as does the program after each of five signals.
+const SIGNALS: Plans = &[
+    (&[("plain", 1, Call)], 10),
+    (&[("plain", 1, Call), ("within", 1, Call)], 10),
+    (&[("plain", 1, Enter), ("within", 0, Enter)], 11),
+];
+
 /// These functions of a program, by symbol.
 pub fn plan(binary: &Path, planned: &[Planned]) -> Plan {
     let analysis = Analysis::of(binary).unwrap();
@@ -135,6 +142,7 @@ fn a_hooked_program_hops_as_often_as_the_replay_of_its_trace() {
         ("exceptions", EXCEPTIONS),
         ("jumps", JUMPS),
         ("returns", RETURNS),
+        ("signals", SIGNALS),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let built = Command::new("c++")

@@ -18,8 +18,8 @@ const magic :UInt64 = 0xe50a5017ce0c0c1d;
 const version :UInt16 = 4;
 # The version that this schema describes. A reader refuses a larger one. Version 1 had no repeats in
 # its blocks; version 2 no numbers and connections of requests, no notes, and nothing of a thread
-# after a mark that began no request; version 3 no address spaces: it says nothing of which memory
-# processes share. All are otherwise the same.
+# after a mark that began no request; version 3 no address spaces, so that it says nothing of which
+# memory processes share, and no signal handlers. All are otherwise the same.
 
 struct Entry {
   sequence @0 :UInt32;
@@ -44,6 +44,7 @@ struct Entry {
     note @11 :Note;
     sharedObject @12 :SharedObject;
     mappings @13 :Mappings;
+    signalHandlers @14 :SignalHandlers;
   }
   # Modules, functions, code blocks, shapes, threads and shared objects are numbered from 0 in the
   # order in which they stand in the file, each kind by itself, and stand before the first entry
@@ -192,6 +193,11 @@ struct Mapping {
   end @2 :UInt64;
   object @3 :UInt32;            # 1 + the shared object's number; 0 for memory of the process's own
   offset @4 :UInt64;            # place of `start` in the object, a multiple of 4096 below 2^47
+}
+
+struct SignalHandlers {
+  # Where signal handlers begin that the server has installed.
+  addresses @0 :List(UInt64);   # guest addresses
 }
 
 struct Note {

@@ -18,6 +18,9 @@
 //! before stays so until it is left, because a server that waits for requests in one place comes
 //! back by the same calls, but what the thread then is in was called in the gap.
 //!
+//! What a signal handler does is no part of these calls: a patched server moves nobody for it, so
+//! its entries are told apart and none of its calls counts (`signals.rs`).
+//!
 //! Not every store at the end of a code block is a call, nor every load a return. A block may end
 //! at the end of a page or before a repeated instruction; then the thread goes on where the block
 //! ends, or at its last instruction. A jump through a table loads 8 bytes from where no open call
@@ -29,6 +32,7 @@
 use crate::execution::{Execution, Kind};
 use crate::gaps::after_gaps;
 use crate::program::CodeBlock;
+use crate::signals::{Interrupted, Resumes};
 use crate::trace::Trace;
 use crate::{Access, Error};
 use std::ops::Range;
@@ -60,7 +64,9 @@ impl Calls {
     /// # Errors
     /// [`Error::Damaged`] when the trace contradicts itself.
     pub fn of(trace: &Trace, functions: &[bool]) -> Result<Calls, Error> {
-        let blocks: Vec<Extent> = trace.code_blocks().iter().map(Extent::of).collect();
+        let handlers = &trace.contents.signal_handlers;
+        let extent = |block: &CodeBlock| Extent::of(block, handlers.contains(&block.start));
+        let blocks: Vec<Extent> = trace.code_blocks().iter().map(extent).collect();
         let after_gaps = after_gaps(trace.requests());
         let mut threads: Vec<Thread> = Vec::new();
         threads.resize_with(trace.threads().len(), Thread::default);
@@ -68,7 +74,10 @@ impl Calls {
         let mut executions = trace.executions().with_virtual_addresses();
         while let Some(execution) = executions.next()? {
             let thread = &mut threads[execution.thread as usize];
-            thread.depart(&execution, &blocks);
+            let called = thread.depart(&execution, &blocks);
+            if !called && blocks[execution.code_block as usize].is_handler {
+                thread.interrupt();
+            }
             if thread.request != execution.request {
                 thread.request = execution.request;
                 if execution.request.is_some_and(|r| after_gaps[r as usize]) {
@@ -95,12 +104,12 @@ impl Calls {
         self.calls.get(thread as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Where a call ends that begins with an execution of a thread, as in [`Call::ends`]; `None`
-    /// also when none begins there.
-    pub fn end_of(&self, thread: u32, begins: u64) -> Option<u64> {
+    /// The call that begins with an execution of a thread. An entry of a function in a signal
+    /// handler begins none.
+    pub fn begun_by(&self, thread: u32, begins: u64) -> Option<&Call> {
         let calls = self.of_thread(thread);
         let place = calls.binary_search_by_key(&begins, |call| call.begins);
-        calls[place.ok()?].ends
+        Some(&calls[place.ok()?])
     }
 
     /// Those of a thread's executions, by number, before which a call has ended.
@@ -122,10 +131,12 @@ struct Extent {
     last: u64,
     /// Address of the first byte after it.
     end: u64,
+    /// A signal handler begins with it.
+    is_handler: bool,
 }
 
 impl Extent {
-    fn of(block: &CodeBlock) -> Extent {
+    fn of(block: &CodeBlock, is_handler: bool) -> Extent {
         let last = block.instructions.last();
         let (offset, size_bytes) = last.map_or((0, 0), |last| (last.offset, last.size_bytes));
         let last = block.start + u64::from(offset);
@@ -133,6 +144,7 @@ impl Extent {
             start: block.start,
             last,
             end: last + u64::from(size_bytes),
+            is_handler,
         }
     }
 }
@@ -163,26 +175,58 @@ struct Thread {
     /// Those of which nobody knows where, since what called them is not in the trace.
     called_unseen: Vec<usize>,
     calls: Vec<Call>,
+    /// What signal handlers have interrupted, the last one last.
+    interrupted: Vec<Interrupted>,
+    /// The execution with which it goes on, once the last handler has returned.
+    resumes: Option<u64>,
 }
 
 impl Thread {
     /// Leaves the code block of the execution before. What a gap follows came to the request's
-    /// marker as well, where the thread goes on behind it.
-    fn depart(&mut self, execution: &Execution<'_>, blocks: &[Extent]) {
-        if let Some((address, before, way)) = self.before.take() {
-            let (block, before) = (
-                &blocks[execution.code_block as usize],
-                &blocks[before as usize],
-            );
-            if block.start != before.end && block.start != before.last {
-                self.leave(address, way, execution.number);
-            }
+    /// marker as well, where the thread goes on behind it. Whether this was by a call.
+    fn depart(&mut self, execution: &Execution<'_>, blocks: &[Extent]) -> bool {
+        let before = self.before.take();
+        if self
+            .resumes
+            .take_if(|resumes| *resumes <= execution.number)
+            .is_some()
+        {
+            self.resume();
+            return false;
+        }
+        let Some((address, before, way)) = before else {
+            return false;
+        };
+        let (block, before) = (
+            &blocks[execution.code_block as usize],
+            &blocks[before as usize],
+        );
+        let left = block.start != before.end && block.start != before.last;
+        if left {
+            self.leave(address, way, execution.number);
+        }
+        left && way == Way::Called
+    }
+
+    /// A signal handler begins.
+    fn interrupt(&mut self) {
+        self.interrupted.push(Interrupted {
+            open: std::mem::take(&mut self.open),
+            before_gap: std::mem::take(&mut self.before_gap),
+        });
+    }
+
+    /// The thread goes on with what the last signal handler has interrupted.
+    fn resume(&mut self) {
+        if let Some(interrupted) = self.interrupted.pop() {
+            (self.open, self.before_gap) = (interrupted.open, interrupted.before_gap);
         }
     }
 
     fn arrive(&mut self, execution: &Execution<'_>, blocks: &[Extent], functions: &[bool]) {
         let block = &blocks[execution.code_block as usize];
         if let Some(function) = execution.entry
+            && self.interrupted.is_empty()
             && functions.get(function as usize) == Some(&true)
         {
             let place = self.calls.len();
@@ -211,20 +255,35 @@ impl Thread {
 
     /// The thread called, or may have returned, by way of `address`; execution `number` comes next.
     fn leave(&mut self, address: u64, way: Way, number: u64) {
+        if let Some(interrupted) = self.interrupted.last() {
+            match interrupted.resumes(&self.open, address, way == Way::Called) {
+                Resumes::Not => {}
+                // The kernel's own code comes in between, which asks for what was interrupted.
+                Resumes::AfterNext if way == Way::Returned => self.resumes = Some(number + 1),
+                Resumes::AfterNext => return,
+                Resumes::Now => {
+                    self.resume();
+                    return self.leave(address, way, number);
+                }
+            }
+        }
         let left = self.open.partition_point(|&open| open > address);
         let is_open = self.open.get(left) == Some(&address);
         if way == Way::ReturnedOrJumped && !is_open {
             return;
         }
         let is_of_before = !is_open || left < self.before_gap;
-        if way != Way::Called && is_of_before && left <= self.before_gap {
+        let is_own = self.interrupted.is_empty() && way != Way::Called;
+        if is_own && is_of_before && left <= self.before_gap {
             for place in self.called_unseen.drain(..) {
                 self.calls[place].ends = Some(number);
             }
         }
         self.open.truncate(left);
         self.before_gap = self.before_gap.min(left);
-        while let Some((place, _)) = self.asked.pop_if(|(_, open)| *open <= address) {
+        let is_left =
+            |(_, open): &mut (usize, u64)| self.interrupted.is_empty() && *open <= address;
+        while let Some((place, _)) = self.asked.pop_if(is_left) {
             self.calls[place].ends = Some(number);
         }
         if way == Way::Called {

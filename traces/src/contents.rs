@@ -16,6 +16,7 @@ use crate::shape::Templates;
 use crate::trace::Thread;
 use crate::trace_capnp::entry as schema;
 use crate::trace_capnp::{block, code_blocks, end, functions, header, module, shapes};
+use std::collections::HashSet;
 
 /// A block's place in the file, and what must be known to begin reading there.
 #[derive(Clone, Copy)]
@@ -101,6 +102,8 @@ pub struct Contents {
     pub shared_objects: Vec<String>,
     /// What processes have at their addresses, in the order of the file.
     pub mappings: Vec<Mapping>,
+    /// Where signal handlers begin.
+    pub signal_handlers: HashSet<u64>,
     /// Why the recording ended, once that has come.
     pub end: Option<EndReason>,
     /// Executions in all blocks.
@@ -129,6 +132,7 @@ impl Contents {
             notes: Vec::new(),
             shared_objects: Vec::new(),
             mappings: Vec::new(),
+            signal_handlers: HashSet::new(),
             end: None,
             executions: 0,
             data_accesses: 0,
@@ -183,6 +187,10 @@ impl Contents {
             }
             schema::SharedObject(object) => self.take_shared_object(object?)?,
             schema::Mappings(mappings) => self.take_mappings(mappings?)?,
+            schema::SignalHandlers(handlers) => {
+                let addresses = handlers?.get_addresses()?;
+                self.signal_handlers.extend(addresses);
+            }
             schema::End(end) => self.take_end(end?)?,
         }
         Ok(())

@@ -103,6 +103,9 @@ fn define(trace: &Trace, writer: &mut Writer) -> Result<(), Error> {
     for note in trace.notes() {
         writer.note(note.requests, &note.text)?;
     }
+    for address in trace.signal_handlers() {
+        writer.signal_handler(address)?;
+    }
     for name in trace.shared_objects() {
         writer.shared_object(name)?;
     }

@@ -65,6 +65,7 @@ mod repeats;
 mod requests;
 mod rule;
 mod shape;
+mod signals;
 mod sink;
 mod sizes;
 mod sources;

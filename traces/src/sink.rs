@@ -35,6 +35,7 @@ pub enum Part {
     SharedObject(String),
     /// Of one process.
     Mappings(Vec<Mapping>),
+    SignalHandler(u64),
     End {
         reason: EndReason,
         executions: u64,
@@ -197,6 +198,7 @@ impl Output {
             Part::Note(note) => note_message(&note),
             Part::SharedObject(name) => shared_object_message(&name),
             Part::Mappings(mappings) => mappings_message(&mappings),
+            Part::SignalHandler(address) => signal_handler_message(address),
             Part::End {
                 reason,
                 executions,
@@ -305,6 +307,15 @@ fn mappings_message(mappings: &[Mapping]) -> Message {
         written.set_object(mapping.object.map_or(0, |object| object + 1));
         written.set_offset(mapping.offset);
     }
+    message
+}
+
+fn signal_handler_message(address: u64) -> Message {
+    let mut message = message(8);
+    let root = message.init_root::<entry::Builder<'_>>();
+    root.init_signal_handlers()
+        .init_addresses(1)
+        .set(0, address);
     message
 }
 

@@ -55,6 +55,7 @@ fn measure(bytes: &[u8], sizes: &mut Sizes) -> capnp::Result<()> {
         schema::Note(_) => ("note", vec![]),
         schema::SharedObject(_) => ("sharedObject", vec![]),
         schema::Mappings(_) => ("mappings", vec![]),
+        schema::SignalHandlers(_) => ("signalHandlers", vec![]),
         schema::End(_) => ("end", vec![]),
         schema::Functions(entry) => ("functions", columns_of_functions(entry?)),
         schema::CodeBlocks(entry) => ("codeBlocks", columns_of_code_blocks(entry?)),

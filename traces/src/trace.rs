@@ -161,6 +161,14 @@ impl Trace {
         &self.contents.mappings
     }
 
+    /// Where signal handlers begin that the server has installed, as guest addresses, ascending.
+    /// None are known of a trace before version 4, or of one that was imported.
+    pub fn signal_handlers(&self) -> Vec<u64> {
+        let mut addresses: Vec<u64> = self.contents.signal_handlers.iter().copied().collect();
+        addresses.sort_unstable();
+        addresses
+    }
+
     /// Number of processes that threads belong to.
     pub fn process_count(&self) -> usize {
         let threads = self.threads().iter();

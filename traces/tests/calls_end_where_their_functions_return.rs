@@ -22,6 +22,7 @@ fn actions() -> impl Strategy<Value = Vec<(usize, Action)>> {
         1 => elsewhere.clone().prop_map(Action::StoreAtEnd),
         1 => elsewhere.clone().prop_map(Action::Repeat),
         1 => elsewhere.prop_map(Action::JumpByTable),
+        1 => (0u32..3, any::<bool>()).prop_map(|(calls, own)| Action::Signal(calls, own)),
         1 => (0usize..4, 0..FUNCTIONS).prop_map(|(returns, f)| Action::Gap(returns, f)),
     ];
     vec((0..THREADS, action), 0..100)
@@ -46,7 +47,7 @@ proptest! {
             calls.retain(|call| asked[call.function as usize]);
             prop_assert_eq!(found.of_thread(thread), &calls[..]);
             for call in calls {
-                prop_assert_eq!(found.end_of(thread, call.begins), call.ends);
+                prop_assert_eq!(found.begun_by(thread, call.begins), Some(&call));
             }
         }
         prop_assert_eq!(found.of_thread(THREADS as u32), &[]);
@@ -64,6 +65,32 @@ fn found(actions: impl IntoIterator<Item = Action>) -> Vec<(u32, u64, Option<u64
     found
         .map(|call| (call.function, call.begins, call.ends))
         .collect()
+}
+
+#[test]
+fn a_signal_handler_begins_and_ends_no_calls() {
+    let call = |function| Action::Call(function, 1, false);
+    for own_stack in [false, true] {
+        let found = found([
+            call(0),
+            Action::Signal(2, own_stack),
+            Action::Return(true),
+            call(1),
+        ]);
+        // The three handlers, each within the one before, are eighteen executions.
+        assert_eq!(found, [(0, 1, Some(21)), (1, 22, None)]);
+    }
+}
+
+#[test]
+fn a_handler_does_not_end_what_the_thread_was_called_into_unseen() {
+    let found = found([
+        Action::Jump(0),
+        Action::Signal(0, false),
+        Action::Return(true),
+        Action::Call(1, 0, false),
+    ]);
+    assert_eq!(found, [(0, 0, Some(5)), (1, 6, None)]);
 }
 
 #[test]

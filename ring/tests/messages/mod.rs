@@ -37,6 +37,7 @@ pub fn messages() -> impl Strategy<Value = Message> {
                 end,
                 object
             }),
+        any::<u64>().prop_map(Message::Handler),
         ".{0,100}".prop_map(Message::Trouble),
     ]
 }

@@ -1,4 +1,5 @@
-//! What processes share, and where each of them has it.
+//! What the kernel knows of processes: what they share, where each of them has it, and their signal
+//! handlers.
 
 use super::{Writer, unrecordable};
 use crate::Error;
@@ -39,6 +40,14 @@ impl Writer {
             true => Ok(()),
             false => self.write_mappings(),
         }
+    }
+
+    /// Adds the guest address at which a signal handler begins that the server has installed.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn signal_handler(&mut self, address: u64) -> Result<(), Error> {
+        self.sink.write(Part::SignalHandler(address))
     }
 
     /// Writes the mappings that are not yet written, those of a process that come after each other

@@ -30,6 +30,10 @@ pub enum Action {
     Repeat(u64),
     /// Jumps to where a table says.
     JumpByTable(u64),
+    /// Is interrupted by a signal, whose handler calls so many functions, and is interrupted itself
+    /// within the last of them, by a signal whose handler calls one less; on a stack of its own or
+    /// not.
+    Signal(u32, bool),
     /// Serves what is not recorded, where it returns from so many calls, if there are as many, and
     /// is then called to serve a request by this function.
     Gap(usize, u32),
@@ -47,9 +51,11 @@ enum Code {
     BehindStore,
     Repeated,
     Landing,
+    Handler,
+    Restorer,
 }
 
-const OTHERS: [Code; 8] = [
+const OTHERS: [Code; 10] = [
     Code::Call,
     Code::Return,
     Code::LongReturn,
@@ -58,6 +64,8 @@ const OTHERS: [Code; 8] = [
     Code::BehindStore,
     Code::Repeated,
     Code::Landing,
+    Code::Handler,
+    Code::Restorer,
 ];
 
 impl Code {
@@ -73,6 +81,8 @@ impl Code {
             Code::BehindStore => 5,
             Code::Repeated => 6,
             Code::Landing => 7,
+            Code::Handler => 8,
+            Code::Restorer => 9,
         };
         FUNCTIONS + of_others
     }
@@ -208,6 +218,22 @@ impl Program {
         self.threads[thread].executions += 1;
     }
 
+    /// Runs a handler whose frame is at `frame`. Nothing that it calls counts.
+    fn handle(&mut self, thread: usize, calls: u32, frame: u64) {
+        self.run(thread, Code::Handler, None);
+        for call in 1..=calls {
+            let address = frame - 8;
+            self.run(thread, Code::Call, Some((Kind::Store, address)));
+            self.run(thread, Code::Function(call % FUNCTIONS), None);
+            if call == calls {
+                self.handle(thread, calls - 1, frame - 0x400);
+            }
+            self.run(thread, Code::Return, Some((Kind::Load, address)));
+        }
+        self.run(thread, Code::Return, Some((Kind::Load, frame)));
+        self.run(thread, Code::Restorer, None);
+    }
+
     fn enter(&mut self, thread: usize, function: u32) {
         let own = &mut self.threads[thread];
         if let Some(frame) = own.frames.last_mut() {
@@ -274,6 +300,11 @@ impl Program {
             Action::JumpByTable(address) => {
                 self.run(thread, Code::LinkageTable, Some((Kind::Load, address)));
             }
+            Action::Signal(calls, has_own_stack) => {
+                let on_stack = own.next_return_address_at() - 0x400;
+                let frame = if has_own_stack { 2 * STACK } else { on_stack };
+                self.handle(thread, calls, frame);
+            }
             Action::Gap(returns, function) => {
                 own.pass_gap(returns);
                 self.requests += 2;
@@ -300,6 +331,7 @@ pub fn record(path: &Path, actions: &[(usize, Action)]) -> Result<Vec<Vec<Call>>
         let block = CodeBlock::new(code.start(), code.instruction_sizes().iter().copied());
         assert_eq!(writer.code_block(&block, None)?, code.number());
     }
+    writer.signal_handler(Code::Handler.start())?;
     let mut program = Program {
         writer,
         requests: 0,
