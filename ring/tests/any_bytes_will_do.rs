@@ -156,16 +156,19 @@ impl Sink for Texts {
     }
 }
 
-/// Where how much was sent and how much was read are counted, once each is 5 words: nothing else in
-/// this memory is 5.
+/// Words of a message whose text has eight letters for each of them but two.
+const WORDS: u64 = 101;
+
+/// Where how much was sent and how much was read are counted, once each is [`WORDS`]: nothing else
+/// in this memory is that.
 fn counts_of_words(file: &File) -> [u64; 2] {
     let places = file.metadata().unwrap().len() / 8;
-    let is_five = |place: &u64| {
+    let is_count = |place: &u64| {
         let mut word = [0; 8];
         file.read_exact_at(&mut word, place * 8).unwrap();
-        u64::from_le_bytes(word) == 5
+        u64::from_le_bytes(word) == WORDS
     };
-    let places: Vec<u64> = (0..places).filter(is_five).collect();
+    let places: Vec<u64> = (0..places).filter(is_count).collect();
     places.try_into().unwrap()
 }
 
@@ -177,7 +180,7 @@ fn messages_go_on_after_the_counts_of_their_words_are_overwritten() {
         let mut drain = Drain::new(&memory);
         let mut texts = Texts(Vec::new());
         let say = |text: &str| memory.send(&Message::Trouble(text.into())).unwrap();
-        say("makes a message of 5");
+        say(&"eight...".repeat(WORDS as usize - 2));
         let Ok(_) = drain.pass(&mut texts);
         let place = counts_of_words(&file)[which];
         file.write_all_at(&wild.to_le_bytes(), place * 8).unwrap();
