@@ -20,10 +20,14 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
     }
     if trace.lacks_address_spaces() {
         let (path, processes) = (path.display(), trace.process_count());
+        let remedy = match trace.header().qemu_version.is_empty() {
+            true => "an import cannot tell, unless its addresses do, as those of `corehop export`",
+            false => "record it again",
+        };
         voice::warn(&format!(
             "warning: {path}: of {processes} processes, and without a word of which memory they \
              share; equal addresses count as the same memory, so misses and coherence between \
-             processes are wrong; record it again"
+             processes may be wrong; {remedy}"
         ));
     }
     Ok(trace)
