@@ -28,7 +28,7 @@ class Settings:
     units: tuple[str, ...] = ()
     """Units by name, or `short` for some of each suite; all where none is named."""
 
-    calls: int = 1_000_000
+    calls: int = 200_000
     """How many calls of hooked functions a unit may make where hooks move threads."""
 
     attempts: int = 3
