@@ -25,6 +25,8 @@ make_virtual_environment() {
     wanted=$(environment_of "$requirements")
     [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return 0
 
+    # What is emptied below must not be another checkout's.
+    [ ! -L .venv ] || fail ".venv is a symbolic link" "remove the link: each checkout has its own"
     say "making .venv for the symbolizer"
     rm -f "$stamp"
     "$python" -m venv --clear .venv || fail ".venv could not be made" "see Python's message above"
