@@ -99,7 +99,7 @@ fn main() -> Outcome<()> {
 
 fn one_thread(samples: u32, processors: [usize; 2]) -> Vec<Trial> {
     let [a, b] = processors;
-    let (few, some) = (samples / 10, samples / 4);
+    let (few, some) = ((samples / 40).max(2), samples / 4);
     let carrier = Some("carrier");
     vec![
         Trial::new(

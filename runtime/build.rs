@@ -12,7 +12,7 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 3;
 
-const SOURCES: [&str; 26] = [
+const SOURCES: [&str; 27] = [
     "start.c",
     "modules.c",
     "handed.c",
@@ -25,6 +25,7 @@ const SOURCES: [&str; 26] = [
     "travellers.c",
     "crew.c",
     "inbox.c",
+    "patience.c",
     "keeper.c",
     "control.c",
     "guards.c",

@@ -118,6 +118,7 @@ static const char *reason_against(void)
     if (!prepare_crew(processors))
         return "no memory";
     prepare_inboxes();
+    prepare_patience();
     if (!prepare_home())
         return "signal 16, which it needs, is in use";
     return NULL;

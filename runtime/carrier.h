@@ -68,6 +68,9 @@ struct core {
     struct traveller *ready; /* oldest first; the holder's */
     struct carrier *spares;  /* under crew's lock */
     struct surroundings remembered[REMEMBERED]; /* the holder's */
+    uint64_t patience;       /* how long its holder waits awake, in cycles (patience.c) */
+    uint64_t waited;         /* for how long it has, in all */
+    uint64_t parks, wakes;   /* how often it slept, and how often until a traveller came */
 };
 
 /* States of an empty inbox: its holder watches it, sleeps on it, or runs a traveller. */
@@ -134,6 +137,15 @@ void hand_over(struct core *core, struct traveller *traveller);
 struct traveller *take_waiting(struct core *core);
 void wait_for_work(struct core *core);
 void wake_watcher(struct core *core);
+
+/* patience.c */
+void prepare_patience(void);
+/* Whether the kernel had the CPU do something else, that long between two looks at the clock. */
+bool was_away(uint64_t between);
+/* How long a core's holder waits awake, in cycles. */
+uint64_t longest_wait(const struct core *core);
+/* Its holder had nobody to carry for so long. */
+void learn_gap(struct core *core, uint64_t gap);
 
 /* home.c */
 bool prepare_home(void);

@@ -275,6 +275,12 @@ static inline void hop_ends(struct block *block, uint64_t began)
 /* crew.c: times that a core's work was taken from a blocked carrier, and carriers ever started. */
 uint64_t stalls(void);
 uint64_t carriers_started(void);
+/* How a plan core's carriers have waited: microseconds awake, and how often they slept and were
+ * woken by a thread. */
+struct waits {
+    uint64_t spun_us, parks, wakes;
+};
+struct waits waits_of(uint32_t core);
 
 /* carrier.c: why it is not usable, or NULL. */
 const char *carrier_refusal(void);

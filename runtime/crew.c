@@ -48,6 +48,18 @@ uint64_t carriers_started(void)
     return __atomic_load_n(&started_count, __ATOMIC_RELAXED);
 }
 
+struct waits waits_of(uint32_t core)
+{
+    if (crew.cores == NULL)
+        return (struct waits){0};
+    const struct core *of = &crew.cores[core];
+    return (struct waits){
+        .spun_us = nanoseconds_of(__atomic_load_n(&of->waited, __ATOMIC_RELAXED)) / 1000,
+        .parks = __atomic_load_n(&of->parks, __ATOMIC_RELAXED),
+        .wakes = __atomic_load_n(&of->wakes, __ATOMIC_RELAXED),
+    };
+}
+
 static void acquire(void)
 {
     while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0)

@@ -7,13 +7,12 @@
  * replaced whether the holder must be woken. The holder takes the whole list at once and turns it
  * round, so none overtakes another, and fetches at once every line that the traveller will need,
  * from a memory of where it was last time, rather than one after the other as they are met. An
- * empty inbox is watched for SPIN_US, about what waking a sleeper costs, and then slept on; since
- * only the holder waits, at most one carrier a core spins. Rejected: a ring, which needs room for
- * the most travellers there may ever be.
+ * empty inbox is watched for as long as patience.c says, and then slept on; since only the holder
+ * waits, at most one carrier a core spins. Rejected: a ring, which needs room for the most
+ * travellers there may ever be.
  */
 #include "carrier.h"
 
-#define SPIN_US 50
 /* Looks at the inbox for each look at the clock. */
 #define LOOKS 32
 #define LINE 64
@@ -99,23 +98,44 @@ static bool change(struct core *core, uintptr_t from, uintptr_t to)
                                        __ATOMIC_RELAXED);
 }
 
+/* A wait has ended that began then, `awake` of it before the holder slept. */
+static void count_wait(struct core *core, uint64_t began, uint64_t awake)
+{
+    __atomic_store_n(&core->waited, core->waited + awake, __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&crew.retire, __ATOMIC_RELAXED))
+        learn_gap(core, clock_now() - began);
+}
+
 void wait_for_work(struct core *core)
 {
-    uint64_t began = clock_now(), patience = cycles_of(SPIN_US);
+    uint64_t began = clock_now(), waited = 0, longest = longest_wait(core);
     change(core, BUSY, WATCHED);
-    do {
+    while (waited < longest) {
         for (int looks = 0; looks < LOOKS; looks++) {
-            if (has_travellers(core) || __atomic_load_n(&crew.retire, __ATOMIC_RELAXED))
+            if (has_travellers(core) || __atomic_load_n(&crew.retire, __ATOMIC_RELAXED)) {
+                /* One that has just begun is not worth a look at the clock. */
+                if (UNLIKELY(waited != 0))
+                    count_wait(core, began, waited);
                 return;
+            }
             __builtin_ia32_pause();
         }
-    } while (clock_now() - began < patience);
-    if (!change(core, WATCHED, ASLEEP))
-        return;
-    /* A traveller that comes changes the word's lower half, which is what is slept on. */
-    if (!__atomic_load_n(&crew.retire, __ATOMIC_SEQ_CST))
-        futex_wait((uint32_t *)&core->inbox, ASLEEP, NULL);
-    change(core, ASLEEP, WATCHED);
+        uint64_t before = waited;
+        waited = clock_now() - began;
+        if (UNLIKELY(was_away(waited - before))) {
+            core->patience = 0;
+            break;
+        }
+    }
+    if (change(core, WATCHED, ASLEEP)) {
+        bump(&core->parks);
+        /* A traveller that comes changes the word's lower half, which is what is slept on. */
+        if (!__atomic_load_n(&crew.retire, __ATOMIC_SEQ_CST))
+            futex_wait((uint32_t *)&core->inbox, ASLEEP, NULL);
+        if (!change(core, ASLEEP, WATCHED))
+            bump(&core->wakes);
+    }
+    count_wait(core, began, waited);
 }
 
 void wake_watcher(struct core *core)

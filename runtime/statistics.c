@@ -148,8 +148,14 @@ static void write_report(struct sheet *sheet, struct tally all)
         "\"failed_hops\":%lu,\"tallies\":%lu,",
         program.backend->name, process_id(), program.cores, all.calls, all.hops, failed, tallies);
     PUT(sheet,
-        "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,\"functions\":[",
+        "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,\"waits\":[",
         median_length(lengths, sampled), sampled, stalls(), carriers_started());
+    for (uint32_t core = 0; core < program.cores; core++) {
+        struct waits waits = waits_of(core);
+        PUT(sheet, "%s{\"core\":%u,\"spun_us\":%lu,\"parks\":%lu,\"wakes\":%lu}",
+            core == 0 ? "" : ",", core, waits.spun_us, waits.parks, waits.wakes);
+    }
+    PUT(sheet, "],\"functions\":[");
     bool is_first = true;
     for (uint32_t i = 0; i < program.module_count; i++)
         write_module(sheet, &program.modules[i], &is_first);

@@ -1,0 +1,67 @@
+//! Carriers with nobody to carry wait awake for as long as they are told, and then sleep.
+
+mod workshop;
+
+use std::process::Command;
+use workshop::{Finished, Statistics, build, patched, plan_of, run};
+
+/// Turns of the program, each with a hop to either core.
+const TURNS: u64 = 50;
+
+/// Runs a program of two phases of a millisecond, one on each core, with this for COREHOP_SPIN_US.
+fn phases(spin_us: &str) -> (Finished, Statistics) {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = build(folder.path(), "phases", &["-std=c++20"], &["phases.cpp"]);
+    let plan = plan_of(&plain, 2, &[("first_phase", 0), ("second_phase", 1)]);
+    let mut command = Command::new(patched(&plain, &plan, folder.path()).output);
+    command
+        .args([&TURNS.to_string(), "1000"])
+        .current_dir(folder.path())
+        .env("COREHOP_BACKEND", "carrier")
+        .env("COREHOP_SPIN_US", spin_us)
+        .env("COREHOP_STATS", "statistics")
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    if let Some(processors) = workshop::two_processors() {
+        command.env("COREHOP_CPUS", processors);
+    }
+    let ran = run(&mut command);
+    assert!(ran.status.success(), "{}", ran.errors);
+    let statistics = Statistics::read(&folder.path().join("statistics"));
+    // The program counts as on core 0 from the start.
+    assert_eq!(statistics.total("hops"), 2 * TURNS - 1);
+    (ran, statistics)
+}
+
+/// What the statistics say of both cores together.
+fn of_waits(statistics: &Statistics, key: &str) -> u64 {
+    let waits = statistics.0["waits"].as_array().unwrap();
+    assert_eq!(waits.len(), 2);
+    waits.iter().map(|wait| wait[key].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_carrier_that_may_not_wait_awake_is_woken_for_each_hop() {
+    let (ran, statistics) = phases("0");
+    assert_eq!(ran.errors, "");
+    let wakes = of_waits(&statistics, "wakes");
+    assert!(wakes > TURNS, "{wakes}");
+    assert!(of_waits(&statistics, "parks") >= wakes);
+    assert_eq!(of_waits(&statistics, "spun_us"), 0);
+}
+
+#[test]
+fn a_carrier_that_may_wait_awake_for_a_second_does_not_sleep_between_phases() {
+    let (ran, statistics) = phases("1000000");
+    assert_eq!(ran.errors, "");
+    assert_eq!(of_waits(&statistics, "wakes"), 0);
+    assert_eq!(of_waits(&statistics, "parks"), 0);
+    assert!(of_waits(&statistics, "spun_us") > 0);
+}
+
+#[test]
+fn what_is_no_time_is_said_and_left() {
+    for wrong in ["soon", "-1", "5ms", "1000001"] {
+        let (ran, _) = phases(wrong);
+        assert!(ran.errors.contains("COREHOP_SPIN_US"), "{}", ran.errors);
+    }
+}
