@@ -75,6 +75,16 @@ impl Program {
 
     /// What the program prints, as numbers: unpatched, or with hops by a backend.
     pub fn run(&self, backend: Option<&str>, words: &[String]) -> Outcome<Vec<f64>> {
+        self.run_in(&[], backend, words)
+    }
+
+    /// The same, with these variables in the environment.
+    pub fn run_in(
+        &self,
+        variables: &[(&str, &str)],
+        backend: Option<&str>,
+        words: &[String],
+    ) -> Outcome<Vec<f64>> {
         let mut command = Command::new(backend.map_or(&self.plain, |_| &self.patched));
         let [first, second] = self.processors;
         let output = command
@@ -82,6 +92,7 @@ impl Program {
             .env("COREHOP_BACKEND", backend.unwrap_or("off"))
             .env("COREHOP_CPUS", format!("{first},{second}"))
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .envs(variables.iter().copied())
             .output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() || !said.is_empty() {
