@@ -15,9 +15,9 @@
  * while one that sleeps is let in as soon as it is woken. So one whose clock has jumped between two
  * looks goes to sleep at once, and its core begins anew with the shortest wait, which then at most
  * doubles from gap to gap. COREHOP_SPIN_US=N has every core wait for N microseconds, whatever its
- * gaps. Rejected: to offer the CPU by sched_yield, which gives it away for as long.
- * Rejected too: to ask whether some thread is in the middle of a request. A thread that blocks in the
- * kernel looks like one that runs, and to tell them apart takes a system call at each.
+ * gaps. Rejected: to offer the CPU by sched_yield, which gives it away for as long; and to ask
+ * whether some thread is in the middle of a request: one that blocks in the kernel looks like one
+ * that runs, and to tell them apart takes a system call at each.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
