@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -117,3 +119,32 @@ def test_a_reader_that_leaves_early_is_no_error(symbolize: Symbolize, cache_home
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+def test_a_pipe_is_written_to_and_stays_one(
+    symbolize: Symbolize, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    library = compiled("int f(void) { return 1; }")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # Open for both, so that neither side waits for the other; what is written fits into a pipe.
+    reader = os.open(pipe, os.O_RDWR)
+    assert symbolize(library, "-o", pipe, "--force").returncode == 0
+    assert json.loads(os.read(reader, 1 << 16)) == json.loads(symbolize(library).stdout)
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_what_is_neither_file_nor_stream_is_left_alone(
+    symbolize: Symbolize, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    library = compiled("int f(void) { return 1; }")
+    link, kept = tmp_path / "link", tmp_path / "kept"
+    kept.write_text("kept")
+    link.symlink_to(kept)
+    for output in (tmp_path, link):
+        refused = symbolize(library, "-o", output, "--force")
+        assert refused.returncode == 4
+        assert "is no regular file" in refused.stderr
+    assert kept.read_text() == "kept"
+    assert link.is_symlink()

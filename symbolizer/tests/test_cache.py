@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -97,3 +98,16 @@ def test_an_unwritable_cache_costs_time_only(
     cache_home.write_text("a file where the folder should be")
     result = symbolize(compiled(SOURCE))
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_nobody_else_can_write_to_the_cache(
+    symbolize: Symbolize, cache_home: Path, compiled: Callable[..., Path]
+) -> None:
+    mask = os.umask(0)
+    try:
+        symbolize(compiled(SOURCE))
+    finally:
+        os.umask(mask)
+    (entry,) = entries(cache_home)
+    for folder in (entry.parent, entry.parent.parent, entry.parent.parent.parent):
+        assert folder.stat().st_mode & 0o077 == 0

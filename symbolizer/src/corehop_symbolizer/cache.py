@@ -55,7 +55,12 @@ def store(entry_key: str, body: bytes | bytearray) -> None:
     header = json.dumps(description(entry_key, body)).encode()
     with contextlib.suppress(OSError, RuntimeError):
         folder = directory()
-        folder.mkdir(parents=True, exist_ok=True)
+        # Whoever can write here decides what functions a file has.
+        mask = os.umask(0o077)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        finally:
+            os.umask(mask)
         write_beside(folder / f"{entry_key}.json", (header, b"\n", body))
 
 

@@ -78,16 +78,23 @@ def as_json(functions: Iterable[Function]) -> bytearray:
 
 
 def write_output(output: str, parts: Iterable[bytes | bytearray], *, force: bool) -> None:
-    """Print the parts, or put them in a file that did not exist."""
+    """Print the parts, or put them in a file that did not exist; a pipe or device is written to."""
     if output == "-":
         sys.stdout.buffer.writelines(parts)
         sys.stdout.flush()
         return
     target = Path(output)
-    if target.exists() and not force:
+    is_stream = target.is_char_device() or target.is_fifo()
+    if not is_stream and (target.is_symlink() or (target.exists() and not target.is_file())):
+        raise OutputError(output, "is no regular file", "name a file, a pipe or -")
+    if target.is_file() and not force:
         raise OutputError(output, "the file exists", "add --force to replace it")
     try:
-        write_beside(target, parts)
+        if is_stream:
+            with target.open("wb") as stream:
+                stream.writelines(parts)
+        else:
+            write_beside(target, parts)
     except OSError as error:
         raise OutputError(
             output, f"cannot be written: {error.strerror}", "name another place with -o"
