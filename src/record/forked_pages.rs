@@ -22,7 +22,7 @@ pub struct Common {
     pub group: u32,
 }
 
-pub const PAGE_BYTES: u64 = 4096;
+const PAGE_BYTES: u64 = 4096;
 
 /// Mappings beyond are reservations, of which hardly a page is used: 64 GiB.
 const LARGEST_MAPPING_BYTES: u64 = 1 << 36;

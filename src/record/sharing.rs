@@ -1,6 +1,6 @@
 //! What the processes of a server share, as the plugin tells it and the trace numbers it.
 
-use super::forked_pages::{self, Common, PAGE_BYTES};
+use super::forked_pages::{self, Common};
 use crate::voice;
 use corehop_ring::Object;
 use corehop_traces::{Error, MAX_OBJECTS, Mapping, Writer};
@@ -16,46 +16,37 @@ pub struct Sharing {
     overflown: bool,
 }
 
-/// What a process has at some addresses.
-pub struct Told {
-    /// The operating system's number of the process.
-    pub process: u32,
-    /// Holds for what it does from this stamp on.
-    pub since: u64,
-    /// First address.
-    pub start: u64,
-    /// End, exclusive.
-    pub end: u64,
-    /// What is there; `None` for memory of its own.
-    pub object: Option<Object>,
-}
-
 impl Sharing {
-    /// Adds to the trace what a process has.
-    pub fn add(&mut self, told: Told, writer: &mut Writer) -> Result<(), Error> {
+    /// Adds to the trace what a process has: memory of its own, as `own` says, or this object
+    /// there.
+    pub fn add(
+        &mut self,
+        own: Mapping,
+        object: Option<Object>,
+        writer: &mut Writer,
+    ) -> Result<(), Error> {
         // QEMU maps only what user code can have, so other addresses are a wild store of the
         // server's into the shared memory.
-        let Told { start, end, .. } = told;
-        if start >= end || end > 1 << 47 || !(start | end).is_multiple_of(PAGE_BYTES) {
+        if !own.is_of_whole_pages() {
             return Ok(());
         }
-        if !self.processes.contains(&told.process) {
-            self.processes.push(told.process);
+        if !self.processes.contains(&own.process_id) {
+            self.processes.push(own.process_id);
         }
-        let offset = told.object.as_ref().map_or(0, |object| object.offset);
-        let is_place = offset.is_multiple_of(PAGE_BYTES) && offset < 1 << 47;
-        let object = match told.object.filter(|_| is_place) {
-            Some(object) => self.number(&object, writer)?,
-            None => None,
-        };
-        writer.mappings(&[Mapping {
-            process_id: told.process,
-            since: told.since,
-            start,
-            end,
-            object,
-            offset: object.map_or(0, |_| offset),
-        }])
+        let mut mapping = own;
+        if let Some(object) = object {
+            let offset = object.offset;
+            let placed = Mapping { offset, ..own };
+            if placed.is_of_whole_pages()
+                && let Some(number) = self.number(&object, writer)?
+            {
+                mapping = Mapping {
+                    object: Some(number),
+                    ..placed
+                };
+            }
+        }
+        writer.mappings(&[mapping])
     }
 
     /// Adds the pages that none of the processes has written since they were forked. Of a process
@@ -73,14 +64,15 @@ impl Sharing {
                 offset: range.start,
                 name: "pages not written since a fork".into(),
             };
-            let told = Told {
-                process,
+            let own = Mapping {
+                process_id: process,
                 since: 0,
                 start: range.start,
                 end: range.end,
-                object: Some(object),
+                object: None,
+                offset: 0,
             };
-            self.add(told, writer)?;
+            self.add(own, Some(object), writer)?;
         }
         Ok(())
     }

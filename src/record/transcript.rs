@@ -16,7 +16,7 @@ mod tests;
 
 use super::latest::{Doing, Latest, Source};
 use super::modules::{Mapping, Modules};
-use super::sharing::{Sharing, Told};
+use super::sharing::Sharing;
 use crate::voice;
 use corehop_elision::{Access, Form, complete};
 use corehop_ring::word;
@@ -332,14 +332,15 @@ impl Sink for Transcript {
                 end,
                 object,
             } => {
-                let told = Told {
-                    process,
+                let own = corehop_traces::Mapping {
+                    process_id: process,
                     since,
                     start,
                     end,
-                    object,
+                    object: None,
+                    offset: 0,
                 };
-                self.sharing.add(told, &mut self.writer)
+                self.sharing.add(own, object, &mut self.writer)
             }
             Message::Handler(address) => self.writer.signal_handler(address),
             Message::Trouble(text) => {

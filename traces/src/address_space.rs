@@ -48,21 +48,20 @@ const ADDRESS_BITS: u32 = 47;
 const PAGE_SHIFT: u32 = 12;
 
 impl Mapping {
+    /// Whether it is of whole pages, at addresses that user code can have.
+    pub fn is_of_whole_pages(&self) -> bool {
+        let limit = 1 << ADDRESS_BITS;
+        let all = self.start | self.end | self.offset;
+        let is_range = self.start < self.end && self.end <= limit && self.offset < limit;
+        is_range && all.is_multiple_of(1 << PAGE_SHIFT)
+    }
+
     /// What makes it no mapping, if anything, in a trace of so many shared objects.
     pub(crate) fn check(&self, objects: u32) -> Result<(), String> {
-        let unaligned = |value: u64| !value.is_multiple_of(1 << PAGE_SHIFT);
-        let limit = 1 << ADDRESS_BITS;
-        if self.start >= self.end || self.end > limit || self.offset >= limit {
-            let (start, end) = (self.start, self.end);
-            return Err(format!("a mapping of {start:#x} to {end:#x}"));
-        }
-        if [self.start, self.end, self.offset]
-            .into_iter()
-            .any(unaligned)
-        {
+        if !self.is_of_whole_pages() {
+            let (start, end, offset) = (self.start, self.end, self.offset);
             return Err(format!(
-                "a mapping at {:#x} is not of whole pages",
-                self.start
+                "a mapping of {start:#x} to {end:#x}, from {offset:#x} on, is not of whole pages"
             ));
         }
         match self.object.filter(|&object| object >= objects) {
