@@ -20,7 +20,7 @@
 #include <asm/unistd.h>
 #include <stdlib.h>
 
-/* One mask per plan core. */
+/* One mask per plan core, team after team. */
 static struct mask *masks;
 
 static long set_mask(const struct mask *mask)
@@ -34,7 +34,7 @@ static bool move(int32_t core)
     int32_t before = place.core;
     do {
         __atomic_store_n(&place.core, core, __ATOMIC_RELAXED);
-        if (UNLIKELY(set_mask(&masks[core]) < 0)) {
+        if (UNLIKELY(set_mask(&masks[place.team * program.cores + core]) < 0)) {
             place.stopped = true;
             place.core = before;
             return false;
@@ -65,12 +65,13 @@ static bool prepare(void)
     const uint32_t *processors = choose_processors();
     if (processors == NULL)
         return false;
-    masks = calloc(program.cores, sizeof *masks);
+    uint32_t cores = program.teams * program.cores;
+    masks = calloc(cores, sizeof *masks);
     if (masks == NULL) {
-        complain("no memory for the masks of %u cores: running without hops", program.cores);
+        complain("no memory for the masks of %u cores: running without hops", cores);
         return false;
     }
-    for (uint32_t core = 0; core < program.cores; core++)
+    for (uint32_t core = 0; core < cores; core++)
         masks[core].words[processors[core] / 64] = 1ul << processors[core] % 64;
     return true;
 }

@@ -10,9 +10,9 @@ use std::path::Path;
 
 /// Version of what a patched file and the runtime expect of each other: the note, the hook table,
 /// and how a trampoline calls.
-const ABI: u32 = 3;
+const ABI: u32 = 4;
 
-const SOURCES: [&str; 27] = [
+const SOURCES: [&str; 29] = [
     "start.c",
     "modules.c",
     "handed.c",
@@ -26,6 +26,8 @@ const SOURCES: [&str; 27] = [
     "crew.c",
     "inbox.c",
     "patience.c",
+    "load.c",
+    "auto.c",
     "keeper.c",
     "control.c",
     "guards.c",

@@ -62,11 +62,11 @@ static bool is_ready(void)
     return false;
 }
 
-/* Moves the calling thread to a plan core's carrier; false if it is at home instead. */
-static inline bool travel(struct traveller *traveller, int32_t core)
+/* Moves the calling thread to a core's carrier; false if it is at home instead. */
+static inline bool travel(struct traveller *traveller, struct core *to)
 {
-    traveller->going = core;
-    fetch(&crew.cores[core].inbox);
+    traveller->going = (int32_t)(to - crew.cores);
+    fetch(&to->inbox);
     if (LIKELY(traveller->carrier != NULL))
         leave(traveller, &traveller->carrier->stack);
     else if (!depart(traveller))
@@ -77,22 +77,49 @@ static inline bool travel(struct traveller *traveller, int32_t core)
     return false;
 }
 
+static inline void count_hop(uint64_t *hops, int32_t core)
+{
+    if (place.counted != core)
+        bump(hops);
+    place.counted = core;
+}
+
+/* The plan would move the thread, but it stays, or goes home: at its next hook it is looked at
+ * again. */
+static void decline(uint64_t *hops, int32_t core)
+{
+    place.core = -1;
+    bump(&place.block->declined_hops);
+    count_hop(hops, core);
+}
+
 static void hop(uint64_t *hops, int32_t core)
 {
     if (!is_ready() || place.core == core)
         return;
     struct traveller *traveller = place.traveller;
-    uint64_t began = hop_begins();
-    traveller->counters = hops;
-    /* Called home on the way, for a signal perhaps, it tries once more. */
-    for (int tries = 0; UNLIKELY(!travel(traveller, core)); tries++)
-        if (tries == 1)
+    struct core *to = core_of(place.team, (uint32_t)core);
+    if (UNLIKELY(is_paused(place.team))) {
+        go_home(traveller);
+        decline(hops, core);
+        return;
+    }
+    /* After a hop that was declined it may be there already. */
+    if (LIKELY(traveller->carrier == NULL || traveller->carrier->core != to)) {
+        if (UNLIKELY(is_declined(traveller, to))) {
+            decline(hops, core);
             return;
-    hop_ends(place.block, began);
+        }
+        uint64_t began = hop_begins();
+        traveller->counters = hops;
+        /* Called home on the way, for a signal perhaps, it tries once more. */
+        for (int tries = 0; UNLIKELY(!travel(traveller, to)); tries++)
+            if (tries == 1)
+                return;
+        hop_ends(place.block, began);
+    }
     place.core = core;
-    if (place.counted != core)
-        bump(hops);
-    place.counted = core;
+    count_hop(hops, core);
 }
 
 static const char *reason_against(void)
@@ -115,7 +142,7 @@ static const char *reason_against(void)
     const uint32_t *processors = choose_processors();
     if (processors == NULL)
         return "no CPUs to use";
-    if (!prepare_crew(processors))
+    if (!prepare_crew(processors) || !prepare_load())
         return "no memory";
     prepare_inboxes();
     prepare_patience();
@@ -140,6 +167,7 @@ static void forked(void)
 {
     travellers_forked(place.traveller);
     crew_forked();
+    load_forked();
 }
 
 const struct backend carrier_backend = {

@@ -30,7 +30,8 @@ struct traveller {
     struct traveller *next;  /* in an inbox, where the last has the inbox's state; or unused */
     struct carrier *carrier; /* whose kernel thread it runs on; NULL at home */
     const void *counters;    /* those of the hook that it hops at */
-    int32_t going;           /* the core it left for, or HOME */
+    int32_t going;           /* the core it left for, through all teams, or HOME */
+    uint32_t depth;          /* in an inbox: how many it was with those before it */
     uint32_t wanted_home;    /* carriers send it home instead of running it */
     uint32_t control;        /* MXCSR */
     uint32_t keys;           /* PKRU */
@@ -71,6 +72,8 @@ struct core {
     uint64_t patience;       /* how long its holder waits awake, in cycles (patience.c) */
     uint64_t waited;         /* for how long it has, in all */
     uint64_t parks, wakes;   /* how often it slept, and how often until a traveller came */
+    uint32_t in_line;        /* how many are ready */
+    uint32_t open;           /* it has carriers */
 };
 
 /* States of an empty inbox: its holder watches it, sleeps on it, or runs a traveller. */
@@ -114,7 +117,11 @@ struct crew {
 };
 extern struct crew crew;
 bool prepare_crew(const uint32_t *processors);
-bool open_crew(void);
+bool open_crew(uint32_t team);
+static inline struct core *core_of(uint32_t team, uint32_t core)
+{
+    return &crew.cores[team * program.cores + core];
+}
 void close_crew(void);
 void reopen_crew(void);
 void crew_forked(void);
@@ -137,6 +144,16 @@ void hand_over(struct core *core, struct traveller *traveller);
 struct traveller *take_waiting(struct core *core);
 void wait_for_work(struct core *core);
 void wake_watcher(struct core *core);
+
+/* load.c */
+bool prepare_load(void);
+/* Whether a hop would do more harm than good now: the thread stays, or goes home. */
+bool is_declined(const struct traveller *traveller, const struct core *to);
+bool is_paused(uint32_t team);
+/* Called by the keeper; gives the microseconds until it is to be called again, or 0 when nobody has
+ * hopped for a while. */
+uint64_t look_for_others(void);
+void load_forked(void);
 
 /* patience.c */
 void prepare_patience(void);

@@ -67,22 +67,28 @@ void prepare_control(void)
                  number);
 }
 
-void start_control(void)
+void start_control(const struct backend *starts_with)
 {
-    first = program.backend;
+    first = starts_with;
     if (control_is_on() && !start_keeper())
         complain("no thread for COREHOP_CONTROL and COREHOP_SIGNAL: neither is obeyed");
+}
+
+static const struct backend *current(void)
+{
+    return auto_is_on() ? &auto_backend : program.backend;
 }
 
 static void switch_to(const char *name)
 {
     const struct backend *backend = backend_called(name);
     if (backend == NULL)
-        complain("%s: %s is none of affinity, carrier, count, off: going on as before", path, name);
+        complain("%s: %s is none of affinity, auto, carrier, count, off: going on as before", path,
+                 name);
     else if (!backend_is_usable(backend))
         complain("%s: %s cannot be used here: going on as before", path, name);
-    else if (backend != program.backend)
-        use_backend(backend);
+    else if (backend != current())
+        choose_backend(backend);
 }
 
 /* Obeys the file if it was written since, or asked to. */
@@ -118,7 +124,7 @@ void look_at_control(void)
     if (path != NULL)
         read_file();
     else if (on_request)
-        use_backend(program.backend == &off_backend ? first : &off_backend);
+        choose_backend(current() == &off_backend ? first : &off_backend);
     if (on_request)
         write_statistics();
 }

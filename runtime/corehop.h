@@ -36,7 +36,7 @@ struct note {
     uint32_t count;   /* entries of modules */
     uint32_t own;     /* this file's among them */
     uint32_t calls;   /* functions of the plan at the end of whose calls threads go back */
-    uint32_t unused;
+    uint32_t request; /* the hook that counts requests, plus one; 0 if none does */
 };
 
 /* One of the files that a plan names. Hooks are numbered through all of them. */
@@ -49,13 +49,14 @@ struct planned {
 
 struct hook {
     uint64_t offset; /* of the function in the ELF file */
-    uint16_t core;   /* plan core */
-    uint16_t mode;   /* STAYS or GOES_BACK */
+    uint16_t core;   /* plan core; where no thread ever is if it is to be counted only */
+    uint16_t mode;   /* STAYS, GOES_BACK or IS_COUNTED */
     uint32_t name;   /* distance of its symbol from note.names */
 };
 
 #define STAYS 0
 #define GOES_BACK 1 /* when the call returns */
+#define IS_COUNTED 2
 
 /* What one thread counted at one hook. */
 struct tally {
@@ -91,6 +92,7 @@ struct block {
     struct block *next;
     int owner; /* kernel thread id */
     uint64_t failed_hops;
+    uint64_t declined_hops; /* the plan asked for them, and load.c was against it */
     uint64_t lengths[LENGTHS];
     struct ending *endings; /* one for each hook, behind the tallies; NULL if none goes back */
     struct tally tallies[];
@@ -109,6 +111,7 @@ struct place {
     int32_t counted;
     uint32_t handlers; /* signal handlers that this thread is in */
     uint32_t hops;     /* tried, of which one in SAMPLING is timed */
+    uint32_t team;     /* which hops among CPUs of its own (processors.c) */
     struct traveller *traveller; /* carrier.h */
     bool stopped;      /* a hop failed: this thread stays where it is */
     bool followed;     /* its end will be seen, so it may leave its kernel thread */
@@ -150,6 +153,8 @@ struct program {
     uint32_t plan;
     const struct backend *backend; /* changes while the program runs, if control.c says so */
     bool goes_back; /* at the end of some function's calls */
+    uint32_t request; /* as the note has it */
+    uint32_t teams;   /* once CPUs are chosen */
 };
 
 extern struct program program;
@@ -193,6 +198,8 @@ void take_handed(void);
 extern bool is_starting; /* before main() */
 const struct backend *backend_called(const char *name);
 bool backend_is_usable(const struct backend *backend);
+/* What the user asked for, at the start or by control.c; auto moves nobody itself. */
+void choose_backend(const struct backend *backend);
 /* From its next hook on, each thread is moved by `to`. */
 void use_backend(const struct backend *to);
 /* At a thread's first hook since the backend changed: the former one lets go of it. */
@@ -207,7 +214,7 @@ extern const struct backend off_backend;
 void affinity_suspend(void);
 void affinity_resume(void);
 
-/* processors.c: the CPU of each plan core, or NULL after a message. */
+/* processors.c: the CPU of each plan core, team after team, or NULL after a message. */
 #define MASK_WORDS 128
 struct mask {
     unsigned long words[MASK_WORDS];
@@ -215,6 +222,10 @@ struct mask {
 extern struct mask own_mask; /* of the process as it started */
 extern size_t mask_size;     /* bytes of a mask that this kernel uses */
 const uint32_t *choose_processors(void);
+/* The team of a thread that hops for the first time. */
+uint32_t next_team(void);
+/* What COREHOP_... says, from 0 to `most`; `otherwise` where it is unset, or after a message. */
+uint64_t number_from(const char *variable, uint64_t most, uint64_t otherwise);
 
 /* threads.c */
 bool prepare_threads(void);
@@ -275,27 +286,53 @@ static inline void hop_ends(struct block *block, uint64_t began)
 /* crew.c: times that a core's work was taken from a blocked carrier, and carriers ever started. */
 uint64_t stalls(void);
 uint64_t carriers_started(void);
-/* How a plan core's carriers have waited: microseconds awake, and how often they slept and were
- * woken by a thread. */
+/* How a core's carriers have waited: microseconds awake, and how often they slept and were woken by
+ * a thread. Cores are numbered through all teams. */
 struct waits {
     uint64_t spun_us, parks, wakes;
 };
 struct waits waits_of(uint32_t core);
+/* Processor time for which all carriers have waited awake, in cycles. */
+uint64_t cycles_waited(void);
+
+/* load.c: how often a team has stopped hopping because others used its CPUs. */
+uint64_t pauses_of(uint32_t team);
 
 /* carrier.c: why it is not usable, or NULL. */
 const char *carrier_refusal(void);
 
 /* keeper.c: a thread of the runtime's own that watches the control file and the cores. */
 bool start_keeper(void);
+bool keeper_runs(void);
 void keeper_forked(void);
 
 /* control.c */
 void prepare_control(void);
-void start_control(void);
+/* `first` is what the program starts with. */
+void start_control(const struct backend *first);
 bool control_is_on(void);
 bool control_is_asked(void);
 void look_at_control(void);
 void control_forked(void);
+
+/* auto.c: chooses between hops and none by what it measures. */
+extern const struct backend auto_backend;
+bool auto_is_on(void);
+/* Whether hops are to be chosen by measuring from now on; called by the keeper or before it runs. */
+void set_auto(bool on);
+void auto_forked(void);
+/* Called by the keeper; gives the microseconds until it is to be called again. */
+uint64_t look_at_load(void);
+struct verdict {
+    const char *said; /* "gain", "no gain" or "none yet" */
+    uint64_t trials, gains;
+    uint64_t pairs, won;     /* of the last trial that came to an end */
+    uint64_t speed_percent;  /* requests a second with hops, of those without; 0 before */
+    uint64_t cost_percent;   /* processor time a request, likewise */
+};
+struct verdict auto_verdict(void);
+/* The backend that moves threads while hops are on. */
+const struct backend *mover(void);
 
 /* guards.c */
 void prepare_guards(void);

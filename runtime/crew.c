@@ -48,6 +48,14 @@ uint64_t carriers_started(void)
     return __atomic_load_n(&started_count, __ATOMIC_RELAXED);
 }
 
+uint64_t cycles_waited(void)
+{
+    uint64_t cycles = 0;
+    for (uint32_t i = 0; crew.cores != NULL && i < program.teams * program.cores; i++)
+        cycles += __atomic_load_n(&crew.cores[i].waited, __ATOMIC_RELAXED);
+    return cycles;
+}
+
 struct waits waits_of(uint32_t core)
 {
     if (crew.cores == NULL)
@@ -255,7 +263,7 @@ enum sighting relieve_stalls(void)
     enum sighting seen = NOBODY_WAITS;
     if (!__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE))
         return seen;
-    for (uint32_t i = 0; i < program.cores; i++) {
+    for (uint32_t i = 0; i < program.teams * program.cores; i++) {
         struct core *core = &crew.cores[i];
         if (!has_travellers(core) && __atomic_load_n(&core->ready, __ATOMIC_RELAXED) == NULL) {
             sights[i].holder = 0;
@@ -273,42 +281,59 @@ enum sighting relieve_stalls(void)
 
 bool prepare_crew(const uint32_t *processors)
 {
-    crew.cores = map_memory(program.cores * sizeof *crew.cores);
-    sights = map_memory(program.cores * sizeof *sights);
+    uint32_t cores = program.teams * program.cores;
+    crew.cores = map_memory(cores * sizeof *crew.cores);
+    sights = map_memory(cores * sizeof *sights);
     if (crew.cores == NULL || sights == NULL)
         return false;
-    for (uint32_t i = 0; i < program.cores; i++)
+    for (uint32_t i = 0; i < cores; i++)
         crew.cores[i].processor = processors[i];
     return true;
 }
 
-/* At the first departure. False when carriers cannot be started or may not be now. */
-bool open_crew(void)
+/* Gives each core of a team a carrier; false when the kernel has no more. */
+static bool open_team(uint32_t team)
+{
+    for (uint32_t i = 0; i < program.cores; i++) {
+        struct core *core = core_of(team, i);
+        if (core->open)
+            continue;
+        struct carrier *carrier = start_carrier(core);
+        if (carrier == NULL)
+            return false;
+        core->holder = (uintptr_t)carrier;
+        wake(carrier);
+        __atomic_store_n(&core->open, 1, __ATOMIC_RELEASE);
+    }
+    return true;
+}
+
+/* At a team's first departure. False when carriers cannot be started or may not be now. */
+bool open_crew(uint32_t team)
 {
     acquire();
-    bool open = crew.open, may = !__atomic_load_n(&crew.closing, __ATOMIC_ACQUIRE);
-    if (!open && may) {
+    bool may = !__atomic_load_n(&crew.closing, __ATOMIC_ACQUIRE), open = false;
+    if (may) {
         crew.process = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
         __atomic_store_n(&crew.retire, 0, __ATOMIC_RELEASE);
-        open = start_keeper();
-        for (uint32_t i = 0; i < program.cores && open; i++) {
-            struct carrier *carrier = start_carrier(&crew.cores[i]);
-            open = carrier != NULL;
-            crew.cores[i].holder = (uintptr_t)carrier;
-            if (open)
-                wake(carrier);
-        }
-        __atomic_store_n(&crew.open, open, __ATOMIC_RELEASE);
+        /* Before the first carrier, since what some have started is to end with the crew. */
+        __atomic_store_n(&crew.open, 1, __ATOMIC_RELEASE);
+        open = start_keeper() && open_team(team);
     }
     release();
-    return open && may;
+    return open;
 }
 
 static void forget_crew(void)
 {
-    for (uint32_t i = 0; i < program.cores; i++) {
-        uint32_t processor = crew.cores[i].processor;
-        crew.cores[i] = (struct core){.processor = processor};
+    for (uint32_t i = 0; crew.cores != NULL && i < program.teams * program.cores; i++) {
+        struct core *core = &crew.cores[i];
+        *core = (struct core){
+            .processor = core->processor,
+            .waited = core->waited,
+            .parks = core->parks,
+            .wakes = core->wakes,
+        };
     }
     crew.open = 0;
     crew.away = 0;
@@ -327,7 +352,7 @@ void close_crew(void)
     acquire();
     __atomic_store_n(&crew.retire, 1, __ATOMIC_SEQ_CST);
     wake_keeper();
-    for (uint32_t i = 0; i < program.cores; i++)
+    for (uint32_t i = 0; crew.cores != NULL && i < program.teams * program.cores; i++)
         wake_watcher(&crew.cores[i]);
     for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
         wake(carrier);
@@ -340,6 +365,10 @@ void close_crew(void)
 
 void reopen_crew(void)
 {
+    /* First what the next one to close it would undo. */
+    __atomic_store_n(&crew.retire, 0, __ATOMIC_SEQ_CST);
+    if (control_is_on() || auto_is_on())
+        start_keeper();
     __atomic_store_n(&crew.closing, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -351,4 +380,6 @@ void crew_forked(void)
     for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
         carrier->thread = 0;
     forget_crew();
+    for (uint32_t i = 0; crew.cores != NULL && i < program.teams * program.cores; i++)
+        crew.cores[i].waited = crew.cores[i].parks = crew.cores[i].wakes = 0;
 }

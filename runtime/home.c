@@ -130,7 +130,8 @@ bool depart(struct traveller *traveller)
     set_away(traveller, true);
     if (!__atomic_load_n(&crew.closing, __ATOMIC_SEQ_CST) &&
         !__atomic_load_n(&traveller->detained, __ATOMIC_SEQ_CST) &&
-        (__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE) || open_crew())) {
+        (__atomic_load_n(&crew.cores[traveller->going].open, __ATOMIC_ACQUIRE) ||
+         open_crew((uint32_t)traveller->going / program.cores))) {
         leave(traveller, &traveller->parked);
         return true;
     }

@@ -32,14 +32,16 @@ void prepare_inboxes(void)
 void hand_over(struct core *core, struct traveller *traveller)
 {
     uintptr_t head = WATCHED;
-    do
+    do {
         traveller->next = (struct traveller *)head;
-    while (UNLIKELY(!__atomic_compare_exchange_n(&core->inbox, &head, (uintptr_t)traveller, false,
+        traveller->depth = head > BUSY ? ((struct traveller *)head)->depth + 1 : 1;
+    } while (UNLIKELY(!__atomic_compare_exchange_n(&core->inbox, &head, (uintptr_t)traveller, false,
                                                  __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)));
     /* The traveller may be gone by now. */
-    if (UNLIKELY(head == ASLEEP))
+    if (UNLIKELY(head == ASLEEP)) {
         futex_wake((uint32_t *)&core->inbox, 1);
-    else if (UNLIKELY(head == BUSY))
+        wake_keeper();
+    } else if (UNLIKELY(head == BUSY))
         wake_keeper();
 }
 
@@ -76,12 +78,16 @@ struct traveller *take_waiting(struct core *core)
         /* The exchange must wait for a line too: the others come meanwhile. */
         fetch_traveller(core, (const struct traveller *)newest);
         newest = __atomic_exchange_n(&core->inbox, BUSY, __ATOMIC_ACQUIRE);
+        uint32_t taken_together = 0;
         while (newest > BUSY) {
             struct traveller *taken = (struct traveller *)newest;
             newest = (uintptr_t)taken->next;
             taken->next = ready;
             ready = taken;
+            taken_together++;
         }
+        if (UNLIKELY(taken_together > 1))
+            __atomic_store_n(&core->in_line, taken_together, __ATOMIC_RELAXED);
     }
     if (ready == NULL)
         return NULL;
@@ -89,6 +95,8 @@ struct traveller *take_waiting(struct core *core)
     *remembered(core, ready) = now;
     fetch_surroundings(&now);
     __atomic_store_n(&core->ready, ready->next, __ATOMIC_RELAXED);
+    if (UNLIKELY(core->in_line != 0))
+        __atomic_store_n(&core->in_line, core->in_line - 1, __ATOMIC_RELAXED);
     return ready;
 }
 

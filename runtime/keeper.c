@@ -5,9 +5,12 @@
  * one that made no progress to a spare carrier: a blocking call holds up its core for no longer,
  * and a lock held by one traveller cannot stop another for good. Each look takes a core from a
  * carrier for a while, in a virtual machine for tens of microseconds, so while all goes well it
- * looks more and more seldom. When nobody waits it sleeps until somebody does, or, with a control
- * file, until the next look at that. It is a bare thread like the
- * carriers, for their reasons.
+ * looks more and more seldom.
+ *
+ * While threads hop it also looks whether other programs use their CPUs (load.c); with a control
+ * file, whether there are orders (control.c); and for auto, how fast the server is (auto.c). When
+ * nothing of that is due it sleeps until somebody wakes it. It is a bare thread like the carriers,
+ * for their reasons.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -16,11 +19,11 @@
 #include <sys/prctl.h>
 
 /* The first look after a stall or a sleep, and the longest time between two. */
-#define LOOK_NS 200000
-#define LONGEST_LOOK_NS 800000
+#define LOOK_US 200
+#define LONGEST_LOOK_US 800
 /* Looks without anyone waiting before it sleeps. */
 #define LOOKS 12
-#define CONTROL_NS 250000000
+#define CONTROL_US 250000
 #define STACK_SIZE 65536
 
 static int thread;
@@ -44,33 +47,59 @@ static void prepare(void)
     system_call(__NR_prctl, PR_SET_TIMERSLACK, 1, 0, 0, 0, 0);
 }
 
+/* Each of these does what is due and gives the microseconds until there is more to do, or 0 if that
+ * is not before somebody wakes the keeper. */
+static uint64_t relieve(void)
+{
+    static uint64_t look_us;
+    static int idle;
+    enum sighting seen = relieve_stalls();
+    idle = seen == NOBODY_WAITS ? idle + 1 : 0;
+    if (idle > LOOKS) {
+        look_us = 0;
+        return 0;
+    }
+    look_us = seen == STALL || look_us == 0 ? LOOK_US : look_us * 2;
+    look_us = look_us < LONGEST_LOOK_US ? look_us : LONGEST_LOOK_US;
+    return look_us;
+}
+
+static uint64_t obey(void)
+{
+    static uint64_t looked;
+    if (!control_is_on())
+        return 0;
+    uint64_t since_us = nanoseconds_of(clock_now() - looked) / 1000;
+    if (!control_is_asked() && since_us < CONTROL_US)
+        return CONTROL_US - since_us;
+    look_at_control();
+    looked = clock_now();
+    return CONTROL_US;
+}
+
+static uint64_t sooner(uint64_t one, uint64_t other)
+{
+    return one == 0 || (other != 0 && other < one) ? other : one;
+}
+
 static void keep(void *argument)
 {
-    const long control[2] = {0, CONTROL_NS};
-    long look[2] = {0, LOOK_NS};
-    uint64_t looked = 0, between = cycles_of(CONTROL_NS / 1000);
-    int idle = 0;
     (void)argument;
     prepare();
     while (!__atomic_load_n(&crew.retire, __ATOMIC_SEQ_CST)) {
-        enum sighting seen = relieve_stalls();
-        idle = seen == NOBODY_WAITS ? idle + 1 : 0;
-        look[1] = seen == STALL || look[1] == 0 ? LOOK_NS : look[1] * 2;
-        look[1] = look[1] < LONGEST_LOOK_NS ? look[1] : LONGEST_LOOK_NS;
-        if (control_is_on() && (control_is_asked() || clock_now() - looked >= between)) {
-            look_at_control();
-            looked = clock_now();
-        }
-        if (idle < LOOKS) {
-            system_call(__NR_nanosleep, (long)look, 0, 0, 0, 0, 0);
+        uint64_t nap_us = relieve();
+        uint64_t later_us = sooner(look_for_others(), sooner(obey(), look_at_load()));
+        uint64_t next_us = nap_us != 0 ? nap_us : later_us;
+        long pause[2] = {(long)(next_us / 1000000), (long)(next_us % 1000000) * 1000};
+        if (nap_us != 0) {
+            system_call(__NR_nanosleep, (long)pause, 0, 0, 0, 0, 0);
             continue;
         }
         __atomic_store_n(&asleep, 1, __ATOMIC_SEQ_CST);
         if (relieve_stalls() == NOBODY_WAITS && !control_is_asked() &&
             !__atomic_load_n(&crew.retire, __ATOMIC_SEQ_CST))
-            futex_wait(&asleep, 1, control_is_on() ? control : NULL);
+            futex_wait(&asleep, 1, later_us != 0 ? pause : NULL);
         __atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);
-        look[1] = 0;
     }
     system_call(__NR_exit, 0, 0, 0, 0, 0, 0);
     __builtin_unreachable();
@@ -89,6 +118,11 @@ bool start_keeper(void)
         return true;
     __atomic_store_n(&thread, 0, __ATOMIC_SEQ_CST);
     return false;
+}
+
+bool keeper_runs(void)
+{
+    return __atomic_load_n(&thread, __ATOMIC_SEQ_CST) != 0;
 }
 
 void await_end(int *word)

@@ -22,8 +22,6 @@
 #define _GNU_SOURCE
 #include "carrier.h"
 
-#include <stdlib.h>
-
 #define SHORTEST_US 50
 #define LONGEST_US 20000
 /* Looks at the clock lie a microsecond or two apart. */
@@ -35,20 +33,11 @@ static uint64_t shortest, longest, away;
 
 void prepare_patience(void)
 {
-    const char *text = secure_getenv("COREHOP_SPIN_US");
-    char *end;
-    shortest = cycles_of(SHORTEST_US);
-    longest = cycles_of(LONGEST_US);
+    const uint64_t none = UINT64_MAX;
+    uint64_t chosen = number_from("COREHOP_SPIN_US", 1000000, none);
+    shortest = cycles_of(chosen == none ? SHORTEST_US : chosen);
+    longest = cycles_of(chosen == none ? LONGEST_US : chosen);
     away = cycles_of(AWAY_US);
-    if (text == NULL || *text == '\0')
-        return;
-    unsigned long chosen = strtoul(text, &end, 10);
-    if (*end == '\0' && *text >= '0' && *text <= '9' && chosen <= 1000000)
-        shortest = longest = cycles_of(chosen);
-    else
-        complain("COREHOP_SPIN_US=%s is not a number of microseconds up to 1000000: carriers wait "
-                 "as long as they find worth while",
-                 text);
 }
 
 bool was_away(uint64_t between)

@@ -35,6 +35,7 @@ const struct backend off_backend = {.name = "off"};
 
 static const struct backend *const backends[] = {
     &affinity_backend, /* the default */
+    &auto_backend,
     &carrier_backend,
     &count_backend,
     &off_backend,
@@ -66,7 +67,8 @@ static const struct backend *chosen_backend(void)
     const struct backend *backend = backend_called(name);
     if (backend != NULL)
         return backend;
-    complain("COREHOP_BACKEND=%s is none of affinity, carrier, count, off: running without hops",
+    complain("COREHOP_BACKEND=%s is none of affinity, auto, carrier, count, off: running without "
+             "hops",
              name);
     return &off_backend;
 }
@@ -75,11 +77,12 @@ static const struct backend *chosen_backend(void)
  * with. carrier may refuse, which leaves affinity; any other that fails leaves the program off. */
 static const struct backend *prepared_backend(const struct backend *chosen)
 {
-    bool fails = false;
+    bool fails = false, is_auto = chosen == &auto_backend;
     for (size_t i = 0; i < BACKENDS; i++) {
         const struct backend *backend = backends[i];
         bool as_substitute = backend == &affinity_backend && chosen == &carrier_backend;
-        if (backend == &off_backend || (backend != chosen && !as_substitute && !control_is_on()))
+        bool is_asked = backend == chosen || as_substitute || is_auto || control_is_on();
+        if (backend == &off_backend || !is_asked)
             continue;
         usable[i] = backend->prepare();
         fails |= !usable[i] && backend != &carrier_backend;
@@ -87,10 +90,11 @@ static const struct backend *prepared_backend(const struct backend *chosen)
     usable[BACKENDS - 1] = true; /* off */
     if (fails)
         return &off_backend;
-    if (chosen != &carrier_backend || carrier_refusal() == NULL)
+    if ((chosen != &carrier_backend && !is_auto) || carrier_refusal() == NULL)
         return chosen;
-    complain("COREHOP_BACKEND=carrier: %s: using affinity", carrier_refusal());
-    return &affinity_backend;
+    complain("COREHOP_BACKEND=%s: %s: using affinity%s", chosen->name, carrier_refusal(),
+             is_auto ? ", where that pays" : "");
+    return is_auto ? chosen : &affinity_backend;
 }
 
 _Static_assert(offsetof(struct place, tallies) == PLACE_TALLIES, "enter.S");
@@ -115,6 +119,8 @@ void enter_slowly(uint32_t hook, uintptr_t at)
         tallies = first_hook();
     bump(&tallies[hook].calls);
     int32_t core = program.hooks[hook].core;
+    if (UNLIKELY(program.hooks[hook].mode == IS_COUNTED))
+        return;
     if (program.goes_back) {
         if (!begin_call(hook, at) || (place.core == core && place.backend == backend))
             return;
@@ -130,6 +136,13 @@ void use_backend(const struct backend *to)
     is_hooked = true;
     program.backend = to;
     fill_slots(address);
+}
+
+void choose_backend(const struct backend *backend)
+{
+    set_auto(backend == &auto_backend);
+    if (backend != &auto_backend)
+        use_backend(backend);
 }
 
 void take_over(const struct backend *to)
@@ -159,31 +172,32 @@ static void forked(void)
     statistics_forked();
     keeper_forked();
     control_forked();
+    auto_forked();
 }
 
 /* Once, at the first patched file. */
 static void prepare(void)
 {
-    program.backend = chosen_backend();
+    const struct backend *chosen = chosen_backend();
+    program.backend = &off_backend;
     prepare_control();
-    if (program.backend->hop == NULL && !control_is_on())
+    if (chosen == &off_backend && !control_is_on())
         return;
-    if (!stands_in_for_libc() && (program.backend != &count_backend || control_is_on())) {
+    if (!stands_in_for_libc() && (chosen != &count_backend || control_is_on())) {
         complain("the runtime was loaded too late to stand in for libc: name it in LD_PRELOAD; "
                  "running without hops");
-        program.backend = &off_backend;
         return;
     }
     prepare_clock();
-    program.backend = prepare_threads() ? prepared_backend(program.backend) : &off_backend;
-    if (program.backend->hop == NULL && !control_is_on())
+    chosen = prepare_threads() ? prepared_backend(chosen) : &off_backend;
+    if (chosen == &off_backend && !control_is_on())
         return;
     prepare_guards();
     prepare_statistics();
     pthread_atfork(before_fork, NULL, forked);
-    if (program.backend->hop != NULL)
-        use_backend(program.backend);
-    start_control();
+    if (chosen != &off_backend)
+        choose_backend(chosen);
+    start_control(chosen);
 }
 
 /* What arrival.c calls whenever a patched library was loaded. */

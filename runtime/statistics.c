@@ -123,19 +123,30 @@ static void write_module(struct sheet *sheet, const struct module *module, bool 
         write_text(sheet, module->name);
         PUT(sheet, ",\"symbol\":");
         write_text(sheet, module->names + hook->name);
-        PUT(sheet, ",\"offset\":%lu,\"core\":%u,\"calls\":%lu,\"hops\":%lu", hook->offset,
-            hook->core, total.calls, total.hops);
+        PUT(sheet, ",\"offset\":%lu,\"core\":", hook->offset);
+        PUT(sheet, hook->mode == IS_COUNTED ? "null" : "%u", hook->core);
+        PUT(sheet, ",\"calls\":%lu,\"hops\":%lu", total.calls, total.hops);
         if (hook->mode == GOES_BACK)
             write_ending(sheet, total.calls, ending_of(module->first + i));
         PUT(sheet, "}");
     }
 }
 
+static void write_verdict(struct sheet *sheet, struct verdict verdict)
+{
+    PUT(sheet,
+        ",\"auto\":{\"verdict\":\"%s\",\"trials\":%lu,\"gains\":%lu,\"pairs\":%lu,\"won\":%lu,",
+        verdict.said, verdict.trials, verdict.gains, verdict.pairs, verdict.won);
+    PUT(sheet, "\"speed_percent\":%lu,\"cost_percent\":%lu,\"mover\":\"%s\"}",
+        verdict.speed_percent, verdict.cost_percent, mover()->name);
+}
+
 static void write_report(struct sheet *sheet, struct tally all)
 {
-    uint64_t failed = 0, tallies = 0, sampled = 0, lengths[LENGTHS] = {0};
+    uint64_t failed = 0, declined = 0, tallies = 0, sampled = 0, lengths[LENGTHS] = {0};
     for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
         failed += __atomic_load_n(&block->failed_hops, __ATOMIC_RELAXED);
+        declined += __atomic_load_n(&block->declined_hops, __ATOMIC_RELAXED);
         tallies++;
         for (int power = 0; power < LENGTHS; power++) {
             uint64_t count = __atomic_load_n(&block->lengths[power], __ATOMIC_RELAXED);
@@ -145,17 +156,25 @@ static void write_report(struct sheet *sheet, struct tally all)
     }
     PUT(sheet,
         "{\"backend\":\"%s\",\"process\":%d,\"cores\":%u,\"calls\":%lu,\"hops\":%lu,"
-        "\"failed_hops\":%lu,\"tallies\":%lu,",
-        program.backend->name, process_id(), program.cores, all.calls, all.hops, failed, tallies);
+        "\"failed_hops\":%lu,\"declined_hops\":%lu,\"tallies\":%lu,",
+        auto_is_on() ? auto_backend.name : program.backend->name, process_id(), program.cores,
+        all.calls, all.hops, failed, declined, tallies);
     PUT(sheet,
         "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,\"waits\":[",
         median_length(lengths, sampled), sampled, stalls(), carriers_started());
-    for (uint32_t core = 0; core < program.cores; core++) {
+    for (uint32_t core = 0; core < program.cores * program.teams; core++) {
         struct waits waits = waits_of(core);
-        PUT(sheet, "%s{\"core\":%u,\"spun_us\":%lu,\"parks\":%lu,\"wakes\":%lu}",
-            core == 0 ? "" : ",", core, waits.spun_us, waits.parks, waits.wakes);
+        PUT(sheet, "%s{\"core\":%u,\"team\":%u,\"spun_us\":%lu,\"parks\":%lu,\"wakes\":%lu}",
+            core == 0 ? "" : ",", core % program.cores, core / program.cores, waits.spun_us,
+            waits.parks, waits.wakes);
     }
-    PUT(sheet, "],\"functions\":[");
+    PUT(sheet, "],\"pauses\":[");
+    for (uint32_t team = 0; team < program.teams; team++)
+        PUT(sheet, "%s%lu", team == 0 ? "" : ",", pauses_of(team));
+    PUT(sheet, "]");
+    if (auto_is_on())
+        write_verdict(sheet, auto_verdict());
+    PUT(sheet, ",\"functions\":[");
     bool is_first = true;
     for (uint32_t i = 0; i < program.module_count; i++)
         write_module(sheet, &program.modules[i], &is_first);

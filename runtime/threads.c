@@ -86,7 +86,10 @@ struct tally *first_hook(void)
         block = shared;
     place.block = block;
     place.tallies = block->tallies;
+    place.team = next_team();
     set_calls(block);
+    if (auto_is_on())
+        start_keeper();
     return block->tallies;
 }
 
@@ -109,7 +112,7 @@ void forget_threads(void)
             system_call(__NR_munmap, (long)block, (long)size, 0, 0, 0, 0);
         block = next;
     }
-    shared->failed_hops = 0;
+    shared->failed_hops = shared->declined_hops = 0;
     for (int i = 0; i < LENGTHS; i++)
         shared->lengths[i] = 0;
     for (uint32_t i = 0; i < program.hook_count; i++)

@@ -159,17 +159,13 @@ fn patched(files: &[Patched], command: &str) -> Lines {
             file.output.display()
         );
         for hook in &file.hooks {
-            let back = match hook.mode {
-                Mode::Enter => "",
-                Mode::Call => ", and back when it returns",
+            let (core, back) = match hook.mode {
+                Mode::Enter => (format!("core {}", hook.core), ""),
+                Mode::Call => (format!("core {}", hook.core), ", and back when it returns"),
+                Mode::Count => ("counted".into(), ""),
             };
-            line!(
-                text,
-                "  {:#010x}  core {}  {}{back}",
-                hook.offset,
-                hook.core,
-                hook.symbol
-            );
+            let (at, symbol) = (hook.offset, &hook.symbol);
+            line!(text, "  {at:#010x}  {core}  {symbol}{back}");
         }
     }
     line!(text, "{}: the runtime", files[0].runtime.display());

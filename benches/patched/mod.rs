@@ -59,6 +59,7 @@ impl Program {
             trace: "none".into(),
             cores: 2,
             seed: 1,
+            request: None,
             expected: None,
             functions: (0..).zip(hooked).map(planned).collect::<Outcome<_>>()?,
         };

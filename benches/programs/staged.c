@@ -163,7 +163,7 @@ static uint64_t all_touches(void)
 static int measure(int duration_ms)
 {
     static pthread_t threads[MOST_SESSIONS];
-    int count = delegated ? session_count : 2;
+    int count = delegated || session_count < 2 ? session_count : 2;
     for (int i = 0; i < count; i++)
         if (pthread_create(&threads[i], NULL, serve, &sessions[i]) != 0)
             return 1;
@@ -209,7 +209,7 @@ int main(int count, char **words)
         CPU_ZERO(&processors[i]);
         CPU_SET(atoi(words[8 + i]), &processors[i]);
     }
-    if (lines < 2 || lines > 1 << 24 || session_count < 2 || session_count > MOST_SESSIONS ||
+    if (lines < 2 || lines > 1 << 24 || session_count < 1 || session_count > MOST_SESSIONS ||
         touches < 1) {
         fprintf(stderr, "an argument is out of range\n");
         return 2;

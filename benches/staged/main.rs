@@ -5,7 +5,7 @@
 //! affinity backends are held against two plain threads on the same two cores, never against one
 //! core. Ratios are also given for equal processor time, since what else the machine does takes
 //! more from two threads than from many. Beside them stands what the simulator says of the same
-//! paths. Without arguments, as under `cargo test`, one small point is measured, to show that it
+//! paths. A second table has one session alone, whose carriers must wait. Without arguments, as under `cargo test`, one small point is measured, to show that it
 //! works. Rejected: one point after the other, each of which then has minutes of its own.
 
 mod chart;
@@ -15,6 +15,7 @@ mod patched;
 mod simulated;
 mod table;
 mod verified;
+mod waiting;
 
 use clap::Parser;
 use corehop_plans::Mode;
@@ -125,6 +126,7 @@ fn main() -> Outcome<()> {
     }
     let mut figures = table::figures(&found);
     let turns = if arguments.whole { 20 } else { 2 };
+    figures["one_session"] = waiting::tell(&program, rounds.min(15), 2 * duration_ms)?;
     figures["verified"] = verified::tell(&program, turns, duration_ms)?;
     println!("\n{figures}");
     Ok(())

@@ -3,11 +3,13 @@
 //! The plan says by build id what it was made for. A path in it is a hint only, and a file that the
 //! user names comes before it.
 
+use crate::code::number;
 use crate::compose::Hook;
 use crate::note::{PlannedModule, Whole};
 use crate::patch::refused;
+use crate::sites::sites;
 use crate::{Analysis, Error, Unhookable};
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Mode, Plan, PlannedFunction, Request};
 use std::path::{Path, PathBuf};
 
 /// More cores than any machine has, and few enough for the runtime's tables.
@@ -17,6 +19,8 @@ const MOST_CORES: u32 = 1024;
 pub(crate) struct Chosen {
     pub cores: u32,
     pub files: Vec<ChosenFile>,
+    /// Number of the hook that counts requests, through all files, plus one; 0 where none does.
+    request: u32,
 }
 
 /// One of them, and its hooks in order of the plan.
@@ -37,6 +41,7 @@ impl Chosen {
         Whole {
             cores: self.cores,
             calls: hooks.filter(|hook| hook.mode == Mode::Call).count() as u32,
+            request: self.request,
             plan: self.checksum(),
             modules: self.files.iter().map(module).collect(),
             own: own as u32,
@@ -52,10 +57,10 @@ impl Chosen {
             for hook in &file.hooks {
                 sum = crc32c::crc32c_append(sum, &hook.offset.to_le_bytes());
                 sum = crc32c::crc32c_append(sum, &hook.core.to_le_bytes());
-                sum = crc32c::crc32c_append(sum, &[u8::from(hook.mode == Mode::Call)]);
+                sum = crc32c::crc32c_append(sum, &[number(hook.mode) as u8]);
             }
         }
-        sum
+        crc32c::crc32c_append(sum, &self.request.to_le_bytes())
     }
 }
 
@@ -86,10 +91,43 @@ pub(crate) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error>
         let hooks = hooks(&analysis, plan)?;
         files.push(ChosenFile { analysis, hooks });
     }
+    let request = plan.request.as_ref();
+    let request = request.and_then(|request| counting(request, &mut files));
     Ok(Chosen {
         cores: plan.cores,
+        request: request.map_or(0, |number| number + 1),
         files,
     })
+}
+
+/// The number of the hook that counts requests, which is made where the plan has no other at that
+/// entry; `None` where it lies in none of the plan's files, or cannot be hooked: no file is changed
+/// for the count's sake alone, and no plan refused.
+fn counting(request: &Request, files: &mut [ChosenFile]) -> Option<u32> {
+    let is_its = |file: &ChosenFile| {
+        let own = file.analysis.build_id();
+        own.is_some_and(|own| same(own, &request.build_id))
+    };
+    let file = files.iter().position(is_its)?;
+    let before: usize = files[..file].iter().map(|file| file.hooks.len()).sum();
+    let ChosenFile { analysis, hooks } = &mut files[file];
+    let hooked = hooks.iter().position(|hook| hook.offset == request.offset);
+    let index = hooked.or_else(|| {
+        let mut with_it = hooks.clone();
+        with_it.push(Hook {
+            offset: request.offset,
+            symbol: request.symbol.clone(),
+            core: 0,
+            mode: Mode::Count,
+        });
+        let is_safe = analysis.entry_reason(request.offset).is_none();
+        if !is_safe || sites(analysis, &with_it).is_err() {
+            return None;
+        }
+        *hooks = with_it;
+        Some(hooks.len() - 1)
+    });
+    index.map(|index| (before + index) as u32)
 }
 
 fn same(one: &str, other: &str) -> bool {
@@ -175,7 +213,7 @@ fn unhookable(analysis: &Analysis, hook: &Hook) -> Option<Unhookable> {
         return Some(because(Mode::Enter, reason));
     }
     let reason = match hook.mode {
-        Mode::Enter => None,
+        Mode::Enter | Mode::Count => None,
         Mode::Call => analysis.return_reason(hook.offset),
     };
     reason.map(|reason| because(Mode::Call, reason))

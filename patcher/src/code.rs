@@ -85,6 +85,18 @@ impl Code {
     }
 }
 
+/// In the core's place: where no thread ever is.
+const NO_CORE: u16 = u16::MAX;
+
+/// As `runtime/corehop.h` numbers modes.
+pub(crate) fn number(mode: Mode) -> u16 {
+    match mode {
+        Mode::Enter => 0,
+        Mode::Call => 1,
+        Mode::Count => 2,
+    }
+}
+
 /// What the runtime reads of the hooks, and of the plan they are a part of.
 pub(crate) struct Table {
     /// `struct hook` for each hook, `struct planned` for each module, names.
@@ -107,8 +119,12 @@ impl Table {
         };
         for hook in hooks {
             bytes.extend(hook.offset.to_le_bytes());
-            bytes.extend((hook.core as u16).to_le_bytes());
-            bytes.extend(u16::from(hook.mode == Mode::Call).to_le_bytes());
+            let core = match hook.mode {
+                Mode::Count => NO_CORE,
+                Mode::Enter | Mode::Call => hook.core as u16,
+            };
+            bytes.extend(core.to_le_bytes());
+            bytes.extend(number(hook.mode).to_le_bytes());
             bytes.extend(place_of(&hook.symbol).to_le_bytes());
         }
         let modules = address + bytes.len() as u64;
@@ -144,6 +160,7 @@ impl Table {
             count: whole.modules.len() as u32,
             own: whole.own,
             calls: whole.calls,
+            request: whole.request,
         }
     }
 }

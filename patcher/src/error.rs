@@ -64,7 +64,7 @@ impl Display for Unhookable {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         let (symbol, offset, reason) = (&self.symbol, self.offset, &self.reason);
         let mode = match self.mode {
-            Mode::Enter => "",
+            Mode::Enter | Mode::Count => "",
             Mode::Call => " in mode \"call\" (mode \"enter\" would do)",
         };
         write!(formatter, "{symbol} at {offset:#x}{mode}: {reason}")

@@ -19,7 +19,7 @@ const RUNTIME: u32 = 1;
 /// Note type of the manifest.
 const MANIFEST: u32 = 2;
 /// Version of the manifest.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// What a patched file says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,8 @@ pub(crate) struct Whole {
     pub cores: u32,
     /// Functions of it at the end of whose calls threads go back.
     pub calls: u32,
+    /// Number of the hook that counts requests, plus one; 0 where none does.
+    pub request: u32,
     /// Checksum of its hooks: files of two plans are not mixed.
     pub plan: u32,
     pub modules: Vec<PlannedModule>,
@@ -156,6 +158,7 @@ pub(crate) struct RuntimeNote {
     pub count: u32,
     pub own: u32,
     pub calls: u32,
+    pub request: u32,
 }
 
 const RUNTIME_NOTE_SIZE: u32 = 72;
@@ -170,7 +173,7 @@ impl RuntimeNote {
             self.count,
             self.own,
             self.calls,
-            0,
+            self.request,
         ];
         let words = words.into_iter().flat_map(u32::to_le_bytes);
         words
@@ -196,6 +199,7 @@ impl RuntimeNote {
             count: u32_at(bytes, 56)?,
             own: u32_at(bytes, 60)?,
             calls: u32_at(bytes, 64)?,
+            request: u32_at(bytes, 68)?,
         })
     }
 }

@@ -32,6 +32,9 @@ impl Travels {
             .current_dir(self.folder.path())
             .env("COREHOP_BACKEND", backend)
             .env("COREHOP_STATS", "statistics")
+            // Wherever others queue, and whatever else the machine does.
+            .env("COREHOP_QUEUE", "0")
+            .env("COREHOP_RUN_DELAY", "100")
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         if let Some(processors) = workshop::two_processors() {
             command.env("COREHOP_CPUS", processors);
@@ -210,7 +213,7 @@ fn a_file_switches_a_running_program_between_backends() {
         assert_eq!(statistics.total("failed_hops"), 0);
     }
     order(&control, "faster");
-    running.until_it_says("faster is none of affinity, carrier, count, off");
+    running.until_it_says("faster is none of affinity, auto, carrier, count, off");
     std::fs::remove_file(&lasts).unwrap();
     let finished = running.finish();
     assert!(finished.status.success());

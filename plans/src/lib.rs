@@ -33,12 +33,30 @@ pub struct Plan {
     pub cores: u32,
     /// Seed that chose the searched requests.
     pub seed: u64,
+    /// The function whose entries are counted as requests while the program runs, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
     /// How the search judged its plan; absent in a plan written by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
     /// The functions that move a thread.
     #[serde(default, rename = "function")]
     pub functions: Vec<PlannedFunction>,
+}
+
+/// A function that is entered once a request. It moves nobody unless it is among the plan's
+/// functions too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Path of the file that holds it.
+    pub module: String,
+    /// GNU build id of that file, lower-case hexadecimal.
+    pub build_id: String,
+    /// Virtual address of the entry in the ELF file.
+    pub offset: u64,
+    /// Linker symbol.
+    pub symbol: String,
 }
 
 /// What the search found on the requests it used and on those it kept aside.
@@ -95,4 +113,7 @@ pub enum Mode {
     Enter,
     /// For the call: on entry, and back to the core it came from when the call returns.
     Call,
+    /// Never: the entry is only counted. It is what the patcher makes of a plan's [`Request`]; no
+    /// function of a plan has it.
+    Count,
 }

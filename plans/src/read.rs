@@ -3,7 +3,7 @@
 //! Everything a later stage relies on is checked here, once: replay and patch may then index cores
 //! and compare build ids without looking again.
 
-use crate::{Error, Plan, VERSION};
+use crate::{Error, Mode, Plan, VERSION};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -69,31 +69,41 @@ pub(crate) fn check(plan: &Plan) -> Result<(), String> {
             i64::MAX
         ));
     }
+    if let Some(request) = &plan.request {
+        let name = format!("request {} in {}", request.symbol, request.module);
+        check_place(&name, &request.module, &request.build_id, request.offset)?;
+    }
     let mut seen = HashSet::new();
     for function in &plan.functions {
         let name = format!("function {} in {}", function.symbol, function.module);
+        if function.mode == Mode::Count {
+            return Err(format!(
+                "{name}: mode \"count\" moves nobody: name the function in [request] instead"
+            ));
+        }
         if function.core >= plan.cores {
             let (core, last) = (function.core, plan.cores - 1);
             return Err(format!(
                 "{name}: core {core}, but cores run from 0 to {last}"
             ));
         }
-        if function.build_id.is_empty() || !function.build_id.bytes().all(|b| b.is_ascii_hexdigit())
-        {
-            return Err(format!(
-                "{name}: build_id '{}' is not hexadecimal: copy it from `file {}`",
-                function.build_id, function.module
-            ));
-        }
-        if i64::try_from(function.offset).is_err() {
-            return Err(format!(
-                "{name}: offset {:#x} is not a file's",
-                function.offset
-            ));
-        }
+        check_place(&name, &function.module, &function.build_id, function.offset)?;
         if !seen.insert((&function.build_id, function.offset)) {
             return Err(format!("{name}: listed twice: keep one of the entries"));
         }
     }
     Ok(())
+}
+
+/// Whether this can be where a function is.
+fn check_place(name: &str, module: &str, build_id: &str, offset: u64) -> Result<(), String> {
+    if build_id.is_empty() || !build_id.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(format!(
+            "{name}: build_id '{build_id}' is not hexadecimal: copy it from `file {module}`"
+        ));
+    }
+    match i64::try_from(offset) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("{name}: offset {offset:#x} is not a file's")),
+    }
 }

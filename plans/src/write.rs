@@ -27,11 +27,14 @@ pub fn render(plan: &Plan) -> String {
             .flat_map(|a| a.iter_mut())
         {
             make_inert(table);
-            let Some(offset) = table.get("offset").and_then(Item::as_integer) else {
-                continue;
-            };
-            let hexadecimal: Value = format!("{offset:#x}").parse().expect("a TOML integer");
-            table.insert("offset", toml_edit::value(hexadecimal));
+            make_hexadecimal(table);
+        }
+    }
+    if let Some(request) = tables.get_mut("request") {
+        make_tables(request);
+        if let Some(table) = request.as_table_mut() {
+            make_inert(table);
+            make_hexadecimal(table);
         }
     }
     if let Some(expected) = tables.get_mut("expected") {
@@ -44,10 +47,19 @@ pub fn render(plan: &Plan) -> String {
 const PREAMBLE: &str = "\
 # A corehop plan: entering a function listed here moves the thread to that function's core, where
 # it stays until another listed function moves it; with mode \"call\" it goes back when the call
-# returns. Cores are numbered from 0. Edit cores and modes or remove functions freely;
+# returns. Entries of the function under [request], if there is one, are counted as requests; it
+# moves nobody by that. Cores are numbered from 0. Edit cores and modes or remove functions freely;
 # `corehop replay --plan` then says what the change does.
 
 ";
+
+fn make_hexadecimal(table: &mut Table) {
+    let Some(offset) = table.get("offset").and_then(Item::as_integer) else {
+        return;
+    };
+    let hexadecimal: Value = format!("{offset:#x}").parse().expect("a TOML integer");
+    table.insert("offset", toml_edit::value(hexadecimal));
+}
 
 /// Has names not act on whoever reads the file.
 fn make_inert(table: &mut Table) {

@@ -1,6 +1,6 @@
 //! A plan survives writing and reading, and a broken one is refused with the rule it breaks.
 
-use corehop_plans::{Comparison, Expected, Mode, Plan, PlannedFunction, parse, render};
+use corehop_plans::{Comparison, Expected, Mode, Plan, PlannedFunction, Request, parse, render};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -11,6 +11,12 @@ fn example() -> Plan {
         trace: "bank.trace".into(),
         cores: 2,
         seed: 7,
+        request: Some(Request {
+            module: "/usr/sbin/mariadbd".into(),
+            build_id: "0a1b".into(),
+            offset: 0x5f_3a10,
+            symbol: "dispatch_command".into(),
+        }),
         expected: Some(Expected {
             hops_per_request: 2.5,
             searched: comparison(10),
@@ -59,6 +65,13 @@ fn no_name_acts_on_who_reads_the_file() {
     plan.trace = hostile.into();
     plan.functions[0].module = hostile.into();
     plan.functions[0].symbol = hostile.into();
+    for text in plan
+        .request
+        .iter_mut()
+        .flat_map(|r| [&mut r.module, &mut r.symbol])
+    {
+        *text = hostile.into();
+    }
     let text = render(&plan);
     let lines = render(&example()).lines().count();
     assert_eq!(text.lines().count(), lines);
@@ -86,6 +99,18 @@ fn a_function_listed_twice_is_refused() {
 }
 
 #[test]
+fn a_request_is_where_a_file_may_have_a_function() {
+    let text = render(&example()).replacen("0a1b", "of today", 1);
+    let expected = "p.toml: request dispatch_command in /usr/sbin/mariadbd: build_id 'of today' is \
+                    not hexadecimal: copy it from `file /usr/sbin/mariadbd`";
+    assert_eq!(refusal(&text), expected);
+    let text = render(&example()).replace("mode = \"call\"", "mode = \"count\"");
+    let expected = "p.toml: function f600000 in /usr/sbin/mariadbd: mode \"count\" moves nobody: \
+                    name the function in [request] instead";
+    assert_eq!(refusal(&text), expected);
+}
+
+#[test]
 fn a_newer_version_is_named_as_such() {
     let text = render(&example()).replace("version = 1", "version = 2\nnews = true");
     let expected = "p.toml: plan version 2, but this corehop reads version 1: \
@@ -98,7 +123,7 @@ fn a_missing_key_is_named_with_its_place() {
     let text = render(&example()).replace("machine = ", "engine = ");
     let said = refusal(&text);
     assert!(said.contains("unknown field `engine`"), "{said}");
-    assert!(said.contains("line 7"), "{said}");
+    assert!(said.contains("line 8"), "{said}");
 }
 
 proptest! {
@@ -108,9 +133,11 @@ proptest! {
         cores in 1u32..9,
         seed in 0..=i64::MAX as u64,
         machine in "\\PC*",
+        counts in any::<bool>(),
     ) {
         let functions = offsets.iter().map(|&o| function(o, o as u32 % cores)).collect();
-        let plan = Plan { cores, seed, machine, functions, ..example() };
+        let request = example().request.filter(|_| counts);
+        let plan = Plan { cores, seed, machine, request, functions, ..example() };
         prop_assert_eq!(parse(&render(&plan), Path::new("p.toml")).unwrap(), plan);
     }
 }

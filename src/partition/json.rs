@@ -39,6 +39,7 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> Lines {
         "returns": returns::value(report),
         "machines": machines(report),
         "plan": plan.functions,
+        "request": plan.request,
     });
     for (key, value) in doubts::keys(report) {
         object[key] = value;

@@ -2,7 +2,9 @@
 
 use super::{Report, machines};
 use corehop_partitioner::Comparison;
-use corehop_plans::{Expected, Mode, Plan, PlannedFunction, VERSION};
+use corehop_plans::{Expected, Mode, Plan, PlannedFunction, Request, VERSION};
+use corehop_traces::Function;
+use std::path::Path;
 
 /// The plan that carries out the split.
 pub fn of(report: &Report<'_>) -> Plan {
@@ -18,6 +20,7 @@ pub fn of(report: &Report<'_>) -> Plan {
         trace: report.trace_name.into(),
         cores: report.settings.cores,
         seed: report.settings.seed,
+        request: request(report),
         expected,
         functions: report
             .outcome
@@ -26,6 +29,42 @@ pub fn of(report: &Report<'_>) -> Plan {
             .map(|&placed| planned(report, placed))
             .collect(),
     }
+}
+
+/// The function at which the trace's requests begin; `None` where something else told, or where the
+/// name is not that of exactly one function.
+fn request(report: &Report<'_>) -> Option<Request> {
+    let text = report.trace.header().request_at.as_str();
+    let (module, name) = match text.rsplit_once("+0x") {
+        Some((module, _)) => (Some(module), None),
+        None => match text.split_once(':') {
+            Some((module, name)) if !name.starts_with(':') => (Some(module), Some(name)),
+            _ => (None, Some(text)),
+        },
+    };
+    let offset = text.rsplit_once("+0x").map(|(_, offset)| offset);
+    let offset = offset.and_then(|offset| u64::from_str_radix(offset, 16).ok());
+    let modules = report.trace.modules();
+    let file_name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
+    let is_it = |function: &&Function| {
+        let path = &modules[function.module as usize].path;
+        let last_part = format!("::{}", name.unwrap_or_default());
+        let is_named = name.is_none_or(|name| {
+            function.symbol == name || function.name == name || function.name.ends_with(&last_part)
+        });
+        is_named
+            && offset.is_none_or(|offset| function.offset == offset)
+            && module.is_none_or(|module| file_name(module) == file_name(path))
+    };
+    let mut found = report.trace.functions().iter().filter(is_it);
+    let (function, other) = (found.next()?, found.next());
+    let module = &modules[function.module as usize];
+    other.is_none().then(|| Request {
+        module: module.path.clone(),
+        build_id: module.build_id.clone(),
+        offset: function.offset,
+        symbol: function.symbol.clone(),
+    })
 }
 
 fn planned(report: &Report<'_>, (function, core): (u32, u32)) -> PlannedFunction {

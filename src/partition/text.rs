@@ -244,7 +244,7 @@ fn functions(text: &mut Lines, report: &Report<'_>, plan: &Plan) {
         let share = candidate.called.share * 100.0;
         let back = match planned.mode {
             Mode::Call => ", and back when it returns",
-            Mode::Enter => "",
+            Mode::Enter | Mode::Count => "",
         };
         line!(
             text,

@@ -60,6 +60,7 @@ pub fn plan(
         trace: "none".into(),
         cores,
         seed: 1,
+        request: None,
         expected: None,
         functions: functions.collect(),
     }

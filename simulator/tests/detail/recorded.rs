@@ -64,6 +64,7 @@ pub fn segments(trace: &Trace, functions: &[u32], mode: Mode) -> Segments {
         trace: "server.trace".into(),
         cores: 1,
         seed: 1,
+        request: None,
         expected: None,
         functions: planned.collect(),
     };

@@ -1,0 +1,101 @@
+//! One session alone, in phases of a microsecond to ten milliseconds: what it takes to wait well.
+//!
+//! With many sessions each core always has one to run. With one, each core waits while the other's
+//! phase lasts, and how it waits decides: a carrier that sleeps must be woken for every hop, and on
+//! a virtual machine its CPU may lose its caches meanwhile. So the carrier as it is stands beside
+//! one that waits awake for 50 us and no longer. They are held against a thread that runs both
+//! phases in place on the first core, since one session cannot use two. A phase has seven tenths of
+//! what an L2 holds, so both together have none's room.
+
+use crate::Point;
+use crate::patched::{Outcome, Program, quartiles};
+use serde_json::{Value, json};
+
+/// Touches of the session in a phase; a touch takes some nanoseconds.
+const TOUCHES: [u32; 7] = [100, 1000, 10_000, 35_000, 100_000, 500_000, 1_000_000];
+const SHORT_US: &str = "50";
+/// In place, carrier, carrier that waits for [`SHORT_US`], affinity.
+const WAYS: [(&str, Option<&str>, &[(&str, &str)]); 4] = [
+    ("in-place", None, &[]),
+    ("delegated", Some("carrier"), &[]),
+    (
+        "delegated",
+        Some("carrier"),
+        &[("COREHOP_SPIN_US", SHORT_US)],
+    ),
+    ("delegated", Some("affinity"), &[]),
+];
+/// Where the kernel does not say what an L2 holds.
+const USUAL_L2_KIB: u32 = 1024;
+
+/// Measures all points in turns, prints a table and gives its figures.
+pub fn tell(program: &Program, rounds: usize, duration_ms: u32) -> Outcome<Value> {
+    let working_set_kib = l2_kib().unwrap_or(USUAL_L2_KIB) * 7 / 10;
+    let touches = if rounds > 1 {
+        &TOUCHES[..]
+    } else {
+        &TOUCHES[..1]
+    };
+    let points = touches.iter().map(|&touches| Point {
+        working_set_kib,
+        updates_percent: 0.0,
+        touches,
+        sessions: 1,
+    });
+    let points: Vec<Point> = points.collect();
+    let mut rates = vec![Vec::new(); points.len()];
+    for round in 0..rounds {
+        for (point, rates) in points.iter().zip(&mut rates) {
+            let mut of_round = [0.0; WAYS.len()];
+            for turn in 0..WAYS.len() {
+                let index = (round + turn) % WAYS.len();
+                let (way, backend, variables) = WAYS[index];
+                let words = point.words(way, duration_ms, program);
+                of_round[index] = program.run_in(variables, backend, &words)?[0];
+            }
+            rates.push(of_round);
+        }
+    }
+    println!(
+        "\none session, {working_set_kib} KiB a phase; ratios to one thread that runs both phases, \
+         medians and quarters of {rounds} rounds\n"
+    );
+    println!(
+        "{:>9}{:>10}{:>18}{:>18}{:>18}",
+        "touches",
+        "phase us",
+        "carrier",
+        format!("waits {SHORT_US} us"),
+        "affinity"
+    );
+    let figures: Vec<Value> = points.iter().zip(&rates).map(|(p, r)| row(p, r)).collect();
+    Ok(json!({"working_set_kib": working_set_kib, "points": figures}))
+}
+
+/// Prints a point, and gives its figures.
+fn row(point: &Point, rates: &[[f64; WAYS.len()]]) -> Value {
+    let in_place: Vec<f64> = rates.iter().map(|round| round[0]).collect();
+    let phase_us = f64::from(point.touches) / quartiles(&in_place)[1] * 1e6;
+    let ratios = [1, 2, 3].map(|way| {
+        let ratios: Vec<f64> = rates.iter().map(|round| round[way] / round[0]).collect();
+        quartiles(&ratios)
+    });
+    let shown = ratios.map(|[low, median, high]| {
+        let ratio = format!("{median:.2} ({low:.2}-{high:.2})");
+        format!("{ratio:>18}")
+    });
+    println!("{:>9}{phase_us:>10.1}{}", point.touches, shown.concat());
+    json!({
+        "touches": point.touches, "phase_us": phase_us,
+        "carrier_ratio": ratios[0][1], "carrier_ratio_quarters": [ratios[0][0], ratios[0][2]],
+        "spin_50_us_ratio": ratios[1][1], "spin_50_us_ratio_quarters": [ratios[1][0], ratios[1][2]],
+        "affinity_ratio": ratios[2][1], "affinity_ratio_quarters": [ratios[2][0], ratios[2][2]],
+    })
+}
+
+/// What the L2 of the first CPU holds.
+fn l2_kib() -> Option<u32> {
+    let path = "/sys/devices/system/cpu/cpu0/cache/index2/size";
+    let text = std::fs::read_to_string(path).ok()?;
+    text.trim().strip_suffix('K')?.parse().ok()
+}

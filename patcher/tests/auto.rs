@@ -1,0 +1,153 @@
+//! `auto` keeps hops where they pay and drops them where they do not, and says which.
+
+mod workshop;
+
+use corehop_plans::Request;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Command;
+use workshop::{Statistics, build, patched, plan_of, run, start};
+
+/// A program whose phases are fast on one CPU each, patched to hop to core 0 and core 1 for them.
+struct Prefers {
+    folder: tempfile::TempDir,
+    program: PathBuf,
+    processors: [String; 2],
+}
+
+/// `None` on a machine with one CPU, where no phase can have one of its own.
+fn prefers() -> Option<Prefers> {
+    let processors = workshop::two_processors()?;
+    let (first, second) = processors.split_once(',').unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let plain = build(folder.path(), "prefers", &["-std=c++20"], &["prefers.cpp"]);
+    let mut plan = plan_of(&plain, 2, &[("first_phase", 0), ("second_phase", 1)]);
+    let request = plan_of(&plain, 2, &[("request", 0)]).functions.remove(0);
+    plan.request = Some(Request {
+        module: request.module,
+        build_id: request.build_id,
+        offset: request.offset,
+        symbol: request.symbol,
+    });
+    Some(Prefers {
+        program: patched(&plain, &plan, folder.path()).output,
+        folder,
+        processors: [first.into(), second.into()],
+    })
+}
+
+impl Prefers {
+    fn command(&self, seconds: u32, [first, second]: [&String; 2]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args([&seconds.to_string(), first, second])
+            .current_dir(self.folder.path())
+            .env("COREHOP_BACKEND", "auto")
+            .env("COREHOP_STATS", "statistics")
+            .env("COREHOP_CPUS", self.processors.join(","))
+            // Whatever else the machine does.
+            .env("COREHOP_RUN_DELAY", "100")
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+        command
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics::read(&self.folder.path().join("statistics"))
+    }
+
+    /// Runs it for some seconds, its phases fast on these CPUs; what auto says in the end.
+    fn verdict(&self, processors: [&String; 2]) -> Value {
+        let ran = run(&mut self.command(6, processors));
+        assert!(ran.status.success(), "{}", ran.errors);
+        assert_eq!(ran.errors, "");
+        let statistics = self.statistics();
+        assert_eq!(statistics.0["backend"], "auto");
+        let requests: u64 = ran.output.trim().parse().unwrap();
+        assert_eq!(statistics.of("request"), (requests, 0));
+        statistics.0["auto"].clone()
+    }
+}
+
+#[test]
+fn hops_that_pay_stay() {
+    let Some(prefers) = prefers() else { return };
+    let [first, second] = &prefers.processors;
+    let verdict = prefers.verdict([first, second]);
+    assert_eq!(verdict["verdict"], "gain", "{verdict}");
+    assert_eq!(verdict["gains"], verdict["trials"]);
+}
+
+#[test]
+fn hops_that_do_not_pay_go() {
+    let Some(prefers) = prefers() else { return };
+    let [first, second] = &prefers.processors;
+    // Each phase is fast where the plan does not send it.
+    let verdict = prefers.verdict([second, first]);
+    assert_eq!(verdict["verdict"], "no gain", "{verdict}");
+    assert_eq!(verdict["gains"], 0);
+}
+
+#[test]
+fn orders_end_a_trial_and_begin_one() {
+    let Some(prefers) = prefers() else { return };
+    let [first, second] = &prefers.processors;
+    let control = prefers.folder.path().join("control");
+    let order = |text: &str| {
+        let beside = control.with_extension("part");
+        std::fs::write(&beside, text).unwrap();
+        std::fs::rename(beside, &control).unwrap();
+    };
+    order("auto");
+    let mut command = prefers.command(1000, [first, second]);
+    let mut running = start(command.env("COREHOP_CONTROL", &control));
+    let path = prefers.folder.path().join("statistics");
+    for (asked, backend) in [
+        ("off", "off"),
+        ("auto", "auto"),
+        ("count", "count"),
+        ("auto", "auto"),
+    ] {
+        let told = running.until(|| {
+            order(asked);
+            let text = std::fs::read(&path).ok()?;
+            let told: Value = serde_json::from_slice(&text).unwrap();
+            (told["backend"] == backend).then_some(told)
+        });
+        assert_eq!(told.get("auto").is_some(), backend == "auto", "{told}");
+    }
+    running.until(|| {
+        order("auto");
+        let told = Statistics::read(&path);
+        (told.0["auto"]["verdict"] == "gain").then_some(())
+    });
+    running.stop();
+}
+
+#[test]
+fn without_cpus_enough_it_runs_on_without_hops() {
+    let Some(prefers) = prefers() else { return };
+    let [first, second] = &prefers.processors;
+    let mut command = prefers.command(1, [first, second]);
+    let ran = run(command.env("COREHOP_CPUS", first));
+    assert!(ran.status.success());
+    let expected = format!(
+        "corehop: COREHOP_CPUS={first} names 1 CPUs, but the plan needs 2: name one for every core; \
+         running without hops\n"
+    );
+    assert!(ran.errors.ends_with(&expected), "{}", ran.errors);
+}
+
+#[test]
+fn where_carriers_refuse_it_tries_affinity() {
+    let Some(prefers) = prefers() else { return };
+    let [first, second] = &prefers.processors;
+    let mut command = prefers.command(1, [first, second]);
+    let ran = run(command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=1"));
+    assert!(ran.status.success());
+    assert_eq!(
+        ran.errors,
+        "corehop: COREHOP_BACKEND=auto: libc uses restartable sequences (start the program with \
+         GLIBC_TUNABLES=glibc.pthread.rseq=0): using affinity, where that pays\n"
+    );
+    assert_eq!(prefers.statistics().0["auto"]["mover"], "affinity");
+}

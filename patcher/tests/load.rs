@@ -1,0 +1,155 @@
+//! Threads do not hop where others queue or other programs run, and are counted all the same.
+
+mod workshop;
+
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use workshop::{Statistics, build, patched, plan_of, run};
+
+/// The program of `carrier.rs`, whose trial `state` has four threads hop 40 000 times to each core.
+struct Travels {
+    folder: tempfile::TempDir,
+    program: PathBuf,
+}
+
+fn travels() -> Travels {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = build(folder.path(), "travels", &["-std=c++20"], &["travels.cpp"]);
+    let plan = plan_of(&plain, 2, &[("first_core", 0), ("second_core", 1)]);
+    let program = patched(&plain, &plan, folder.path()).output;
+    Travels { folder, program }
+}
+
+impl Travels {
+    /// Runs the trial with these variables; its hops are all counted, whatever becomes of them.
+    fn statistics(&self, variables: &[(&str, &str)]) -> Statistics {
+        let file = self.folder.path().join("statistics");
+        let mut command = Command::new(&self.program);
+        command
+            .arg("state")
+            .env("COREHOP_BACKEND", "carrier")
+            .env("COREHOP_STATS", &file)
+            .env("COREHOP_RUN_DELAY", "100")
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+        if let Some(processors) = workshop::two_processors() {
+            command.env("COREHOP_CPUS", processors);
+        }
+        let ran = run(command.envs(variables.iter().copied()));
+        assert!(ran.status.success(), "{}", ran.errors);
+        assert_eq!(ran.errors, "");
+        let statistics = Statistics::read(&file);
+        assert_eq!(statistics.of("first_core"), (160_000, 160_000 - 4));
+        assert_eq!(statistics.of("second_core"), (160_000, 160_000));
+        assert_eq!(statistics.total("failed_hops"), 0);
+        statistics
+    }
+}
+
+#[test]
+fn of_four_threads_some_stay_unless_queues_do_not_matter() {
+    let travels = travels();
+    let declined = |queue| {
+        let statistics = travels.statistics(&[("COREHOP_QUEUE", queue)]);
+        statistics.total("declined_hops")
+    };
+    assert!(declined("1") > 0);
+    assert_eq!(declined("0"), 0);
+    assert_eq!(declined("100"), 0, "no queue is ever so long");
+}
+
+#[test]
+fn threads_are_given_to_teams_in_turn() {
+    let Some(processors) = workshop::two_processors() else {
+        return;
+    };
+    let twice = format!("{processors},{processors}");
+    let travels = travels();
+    let teams = |variables: &[(&str, &str)]| -> Vec<u64> {
+        let statistics = travels.statistics(variables);
+        let waits = statistics.0["waits"].as_array().unwrap();
+        assert_eq!(statistics.total("carriers") as usize, waits.len());
+        waits
+            .iter()
+            .map(|wait| wait["team"].as_u64().unwrap())
+            .collect()
+    };
+    let both = [("COREHOP_CPUS", twice.as_str()), ("COREHOP_QUEUE", "1")];
+    assert_eq!(teams(&both), [0, 0, 1, 1]);
+    let one = [("COREHOP_CPUS", twice.as_str()), ("COREHOP_TEAMS", "1")];
+    assert_eq!(teams(&one), [0, 0]);
+}
+
+#[test]
+fn what_is_no_number_is_said_and_left() {
+    let travels = travels();
+    for (variable, wrong) in [
+        ("COREHOP_QUEUE", "short"),
+        ("COREHOP_TEAMS", "-1"),
+        ("COREHOP_RUN_DELAY", "101"),
+    ] {
+        let mut command = Command::new(&travels.program);
+        command
+            .arg("exceptions")
+            .env("COREHOP_BACKEND", "carrier")
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .env(variable, wrong);
+        let ran = run(&mut command);
+        assert!(ran.status.success());
+        let expected = format!("corehop: {variable}={wrong} is not a number up to ");
+        assert!(ran.errors.starts_with(&expected), "{}", ran.errors);
+    }
+}
+
+/// Other programs, busy until dropped.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn start(count: usize) -> Busy {
+        let start = |_| {
+            let mut command = Command::new("timeout");
+            command.args(["60", "sh", "-c", "while :; do :; done"]);
+            command.spawn().unwrap()
+        };
+        Busy((0..count).map(start).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for program in &mut self.0 {
+            // `timeout` ends what it started when it is asked to end.
+            let _ = rustix::process::kill_process(
+                rustix::process::Pid::from_child(program),
+                rustix::process::Signal::TERM,
+            );
+            let _ = program.wait();
+        }
+    }
+}
+
+#[test]
+fn a_team_whose_cpus_others_use_stops_hopping() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = build(folder.path(), "phases", &["-std=c++20"], &["phases.cpp"]);
+    let plan = plan_of(&plain, 2, &[("first_phase", 0), ("second_phase", 1)]);
+    let program = patched(&plain, &plan, folder.path()).output;
+    let file = folder.path().join("statistics");
+    let mut command = Command::new(program);
+    command
+        .args(["1000", "500"])
+        .env("COREHOP_BACKEND", "carrier")
+        .env("COREHOP_STATS", &file)
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    let Some(processors) = workshop::two_processors() else {
+        return;
+    };
+    command.env("COREHOP_CPUS", processors);
+    let busy = Busy::start(6);
+    let ran = run(&mut command);
+    drop(busy);
+    assert!(ran.status.success(), "{}", ran.errors);
+    let statistics = Statistics::read(&file);
+    assert_eq!(statistics.total("hops"), 1999);
+    assert!(statistics.0["pauses"][0].as_u64().unwrap() > 0);
+    assert!(statistics.total("declined_hops") > 0);
+}
