@@ -1,14 +1,15 @@
 /*
  * The auto backend: hops only while hops are measured to pay.
  *
- * Whether a plan pays depends on the machine, its other programs and the load, and a server's owner
- * wants it without watching. So the keeper measures: while requests come it alternates windows of
- * time in which threads hop and windows in which they stay with the kernel's scheduler, in the order
- * hops, none, none, hops, so that a drift falls on both. What a pair says: if requests a second
- * differ by more than MARGIN_PERCENT, the faster window wins; else, as when a load asks for so many
- * requests and no more, the one with less processor time a request does, by the same margin, where
- * carriers' waiting counts for nothing. A pair that says neither speaks against hops. A request is
- * an entry of the function that the plan counts, or of any hooked one if it counts none.
+ * Whether a plan pays depends on the machine, its other programs and the load, and a server's
+ * owner wants it without watching. So the keeper measures: while requests come it alternates
+ * windows of time in which threads hop and windows in which they stay with the kernel's scheduler,
+ * in the order hops, none, none, hops, so that a drift falls on both. What a pair says: if requests
+ * a second differ by more than MARGIN_PERCENT, the faster window wins; else, as when a load asks
+ * for so many requests and no more, the one with less processor time a request does, by the same
+ * margin, where carriers' waiting counts for nothing. A pair that says neither speaks against hops.
+ * A request is an entry of the function that the plan counts, or of any hooked one if it counts
+ * none.
  *
  * Pairs are judged as they come, by Wald's sequential probability ratio test (Annals of Mathematical
  * Statistics 16, 1945): hops win half of the pairs or less, against four in five. It errs in at
@@ -284,7 +285,8 @@ static void look(void)
     state.changed = differs_much(in_a_look, state.reference) ? state.changed + 1 : 0;
     bool has_changed = state.changed >= LOOKS_OF_CHANGE &&
                        state.began.at + state.rest * 3 / 4 >= state.resume;
-    if (!state.answered || state.verdict.trials == 0 || has_changed || state.began.at >= state.resume)
+    bool is_due = state.verdict.trials == 0 || state.began.at >= state.resume;
+    if (!state.answered || is_due || has_changed)
         begin_trial(in_a_look);
 }
 

@@ -318,7 +318,7 @@ void control_forked(void);
 /* auto.c: chooses between hops and none by what it measures. */
 extern const struct backend auto_backend;
 bool auto_is_on(void);
-/* Whether hops are to be chosen by measuring from now on; called by the keeper or before it runs. */
+/* Whether hops are chosen by measuring from now on; called by the keeper or before it runs. */
 void set_auto(bool on);
 void auto_forked(void);
 /* Called by the keeper; gives the microseconds until it is to be called again. */

@@ -10,8 +10,8 @@
  * behind it. A thread that blocks on a carrier makes its core look busy, so the others then stay
  * with the kernel's scheduler.
  *
- * Other programs count too. A carrier that shares its CPU is let in late, often by milliseconds, and
- * the thread with it; the kernel counts that as the carrier's run delay (schedstat). The keeper
+ * Other programs count too. A carrier that shares its CPU is let in late, often by milliseconds,
+ * and the thread with it; the kernel counts that as the carrier's run delay (schedstat). The keeper
  * reads it some fifty times a second while threads hop. A team one of whose CPUs was not to be had
  * for COREHOP_RUN_DELAY percent (33) of the time stops: its threads go home, where the kernel's
  * scheduler places them as it would have without us. It tries again after SHORTEST_PAUSE_US, and

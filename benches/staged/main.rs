@@ -5,7 +5,8 @@
 //! affinity backends are held against two plain threads on the same two cores, never against one
 //! core. Ratios are also given for equal processor time, since what else the machine does takes
 //! more from two threads than from many. Beside them stands what the simulator says of the same
-//! paths. A second table has one session alone, whose carriers must wait. Without arguments, as under `cargo test`, one small point is measured, to show that it
+//! paths. A second table has one session alone, whose carriers must wait. Without arguments, as
+//! under `cargo test`, one small point is measured, to show that it
 //! works. Rejected: one point after the other, each of which then has minutes of its own.
 
 mod chart;

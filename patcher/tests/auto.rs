@@ -131,8 +131,8 @@ fn without_cpus_enough_it_runs_on_without_hops() {
     let ran = run(command.env("COREHOP_CPUS", first));
     assert!(ran.status.success());
     let expected = format!(
-        "corehop: COREHOP_CPUS={first} names 1 CPUs, but the plan needs 2: name one for every core; \
-         running without hops\n"
+        "corehop: COREHOP_CPUS={first} names 1 CPUs, but the plan needs 2: name one for every \
+         core; running without hops\n"
     );
     assert!(ran.errors.ends_with(&expected), "{}", ran.errors);
 }

@@ -156,8 +156,8 @@ fn settings_that_make_no_sense_leave_the_program_unhooked() {
     let complaint = |name, value| places.complaint(&[(name, value)]);
     assert_eq!(
         complaint("COREHOP_BACKEND", "fast"),
-        "corehop: COREHOP_BACKEND=fast is none of affinity, auto, carrier, count, off: running without \
-         hops"
+        "corehop: COREHOP_BACKEND=fast is none of affinity, auto, carrier, count, off: running \
+         without hops"
     );
     assert!(complaint("COREHOP_CPUS", "0,x").contains("not a list of CPU numbers"));
     assert!(complaint("COREHOP_CPUS", "0,,0").contains("not a list of CPU numbers"));
