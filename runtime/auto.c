@@ -11,16 +11,17 @@
  * A request is an entry of the function that the plan counts, or of any hooked one if it counts
  * none.
  *
- * Pairs are judged as they come, by Wald's sequential probability ratio test (Annals of Mathematical
- * Statistics 16, 1945): hops win half of the pairs or less, against four in five. It errs in at
- * most ALPHA = 2 % of trials where they win half, and in BETA = 5 % where they win four in five;
- * after MOST_PAIRS without an answer they do not pay. Nine wins in a row are enough, or four losses.
+ * Pairs are judged as they come, by Wald's sequential probability ratio test (Annals of
+ * Mathematical Statistics 16, 1945): hops win half of the pairs or less, against four in five. It
+ * errs in at most ALPHA = 2 % of trials where they win half, and in BETA = 5 % where they win four
+ * in five; after MOST_PAIRS without an answer they do not pay. Nine wins in a row are enough, or
+ * four losses.
  *
- * The better side stays until requests a second have changed by half or doubled for a second, or
- * until it is time to look again anyway: after FIRST_REST_S, and twice as long each time that the
- * answer is the same. Before the first answer, and without load, threads stay. Rejected: a t-test,
- * which takes one slow window for much evidence, and floating-point registers, which are not ours;
- * and to judge by hops' own latency, which says nothing about misses.
+ * The better side stays until requests a second have halved or doubled for a second, or until it is
+ * time to look again anyway: after FIRST_REST_S, and twice as long each time that the answer is the
+ * same. Before the first answer, and without load, threads stay. Rejected: a t-test, which takes
+ * one slow window for much evidence, and floating-point registers, which are not ours; and to judge
+ * by hops' own latency, which says nothing about misses.
  */
 #define _GNU_SOURCE
 #include "carrier.h"

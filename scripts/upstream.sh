@@ -4,7 +4,7 @@
 # The programs are Debian's, patched; nothing is built but the tests' own helpers. The tests come
 # with Debian's source packages of just these versions, fetched once into scratch/upstream.
 #
-# UPSTREAM_SUITES (redis memcached), UPSTREAM_BACKENDS (count carrier affinity), UPSTREAM_UNITS
+# UPSTREAM_SUITES (redis memcached), UPSTREAM_BACKENDS (count carrier auto affinity), UPSTREAM_UNITS
 # (all; `short` for some of each suite, or names), UPSTREAM_CALLS (200000) of hooked functions a
 # unit where hooks move threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600),
 # UPSTREAM_SECONDS (7200) for a suite on one program.

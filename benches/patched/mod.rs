@@ -93,6 +93,9 @@ impl Program {
             .env("COREHOP_BACKEND", backend.unwrap_or("off"))
             .env("COREHOP_CPUS", format!("{first},{second}"))
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            // What hops cost is asked, wherever others queue, and whatever else the machine does.
+            .env("COREHOP_QUEUE", "0")
+            .env("COREHOP_RUN_DELAY", "100")
             .envs(variables.iter().copied())
             .output()?;
         let said = String::from_utf8_lossy(&output.stderr);

@@ -32,9 +32,7 @@ impl Travels {
             .current_dir(self.folder.path())
             .env("COREHOP_BACKEND", backend)
             .env("COREHOP_STATS", "statistics")
-            // Wherever others queue, and whatever else the machine does.
-            .env("COREHOP_QUEUE", "0")
-            .env("COREHOP_RUN_DELAY", "100")
+            .envs(workshop::WHEREVER)
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         if let Some(processors) = workshop::two_processors() {
             command.env("COREHOP_CPUS", processors);

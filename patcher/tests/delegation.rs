@@ -51,7 +51,8 @@ impl Delegates {
             .env("COREHOP_BACKEND", backend)
             .env("COREHOP_STATS", &file)
             .env("COREHOP_SIGNAL", "12")
-            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .envs(workshop::WHEREVER);
         if let Some(processors) = workshop::two_processors() {
             command.env("COREHOP_CPUS", processors);
         }

@@ -44,6 +44,7 @@ impl Bench {
             .env("LD_LIBRARY_PATH", self.folder.path())
             .env("COREHOP_BACKEND", backend)
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .envs(workshop::WHEREVER)
             .env("COREHOP_STATS", self.folder.path().join("statistics"));
         if let Some(processors) = workshop::two_processors() {
             command.env("COREHOP_CPUS", processors);

@@ -56,6 +56,7 @@ impl Pair {
             .env("LD_LIBRARY_PATH", library)
             .env("COREHOP_BACKEND", backend)
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .envs(workshop::WHEREVER)
             .env("COREHOP_STATS", self.folder.path().join(backend));
         if let Some(processors) = workshop::two_processors() {
             command.env("COREHOP_CPUS", processors);

@@ -56,7 +56,8 @@ impl Server {
             .current_dir(self.folder.path())
             .env("COREHOP_BACKEND", backend)
             .env("COREHOP_STATS", &self.statistics)
-            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .envs(workshop::WHEREVER);
         if let Some(processors) = workshop::two_processors() {
             command.env("COREHOP_CPUS", processors);
         }

@@ -61,6 +61,9 @@ fn serve(subject: &Subject, program: &Path, folder: &Path, backend: &str) -> Run
         .env("COREHOP_BACKEND", backend)
         .env("COREHOP_STATS", folder.join("statistics.%p"))
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    if backend == "carrier" {
+        command.envs(workshop::WHEREVER);
+    }
     if let Some(processors) = workshop::two_processors() {
         command.env("COREHOP_CPUS", processors);
     }
@@ -160,7 +163,7 @@ fn soak(subject: &Subject) {
     println!("{}, checked answers", subject.binary);
     println!("{}", columns.map(|name| format!("{name:>14}")).concat());
     let mut rows = Vec::new();
-    for backend in ["affinity", "carrier", "count"] {
+    for backend in ["affinity", "carrier", "auto", "count"] {
         let row = soak_one(subject, backend);
         let cell = |name| row[name].to_string().replace('"', "");
         println!(

@@ -85,6 +85,9 @@ def environment(backend: str, statistics: Path) -> dict[str, str]:
         processors = sorted(os.sched_getaffinity(0))
         if len(processors) == 1:
             variables["COREHOP_CPUS"] = f"{processors[0]},{processors[0]}"
+    if backend == "carrier":
+        # As many hops as the plan asks for, wherever others queue or run.
+        variables |= {"COREHOP_QUEUE": "0", "COREHOP_RUN_DELAY": "100"}
     # The last: libc moves it, and redis writes its title over what stands before it.
     return variables | {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from upstream.suites import SUITES
 
 COUNT = "count"
-BACKENDS = (COUNT, "carrier", "affinity")
+BACKENDS = (COUNT, "carrier", "auto", "affinity")
 SHORT = "short"
 PREFIX = "UPSTREAM_"
 

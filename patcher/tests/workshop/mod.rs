@@ -306,6 +306,9 @@ pub fn processors() -> usize {
     rustix::thread::sched_getaffinity(None).unwrap().count() as usize
 }
 
+/// Has carried threads hop wherever others queue, and whatever else the machine does.
+pub const WHEREVER: [(&str, &str); 2] = [("COREHOP_QUEUE", "0"), ("COREHOP_RUN_DELAY", "100")];
+
 /// CPUs to name for two plan cores on a machine that has only one.
 pub fn two_processors() -> Option<&'static str> {
     (processors() == 1).then_some("0,0")
