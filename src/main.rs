@@ -21,6 +21,7 @@ mod jobs;
 mod line;
 mod manual;
 mod name;
+mod named;
 mod number;
 mod open;
 mod partition;

@@ -1,6 +1,7 @@
 //! The search's outcome as a plan.
 
 use super::{Report, machines};
+use crate::named::{ends_in, module_and_name};
 use corehop_partitioner::Comparison;
 use corehop_plans::{Expected, Mode, Plan, PlannedFunction, Request, VERSION};
 use corehop_traces::Function;
@@ -31,35 +32,37 @@ pub fn of(report: &Report<'_>) -> Plan {
     }
 }
 
-/// The function at which the trace's requests begin; `None` where something else told, or where the
-/// name is not that of exactly one function.
+/// The function at which the trace's requests begin, looked for as the recording did; `None` where
+/// something else told, or where no one function of the trace bears the name.
 fn request(report: &Report<'_>) -> Option<Request> {
     let text = report.trace.header().request_at.as_str();
-    let (module, name) = match text.rsplit_once("+0x") {
-        Some((module, _)) => (Some(module), None),
-        None => match text.split_once(':') {
-            Some((module, name)) if !name.starts_with(':') => (Some(module), Some(name)),
-            _ => (None, Some(text)),
-        },
-    };
-    let offset = text.rsplit_once("+0x").map(|(_, offset)| offset);
-    let offset = offset.and_then(|offset| u64::from_str_radix(offset, 16).ok());
     let modules = report.trace.modules();
     let file_name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
-    let is_it = |function: &&Function| {
+    let is_in = |function: &Function, module: Option<&str>| {
         let path = &modules[function.module as usize].path;
-        let last_part = format!("::{}", name.unwrap_or_default());
-        let is_named = name.is_none_or(|name| {
-            function.symbol == name || function.name == name || function.name.ends_with(&last_part)
-        });
-        is_named
-            && offset.is_none_or(|offset| function.offset == offset)
-            && module.is_none_or(|module| file_name(module) == file_name(path))
+        module.is_none_or(|module| file_name(module) == file_name(path))
     };
-    let mut found = report.trace.functions().iter().filter(is_it);
-    let (function, other) = (found.next()?, found.next());
+    let only = |is_match: &dyn Fn(&Function) -> bool| {
+        let mut found = report.trace.functions().iter().filter(|f| is_match(f));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let function = match text.rsplit_once("+0x") {
+        Some((module, offset)) => {
+            let offset = u64::from_str_radix(offset, 16).ok()?;
+            only(&|f| f.offset == offset && is_in(f, Some(module)))
+        }
+        None => {
+            let (module, name) = match module_and_name(text) {
+                Some((module, name)) => (Some(module), name),
+                None => (None, text),
+            };
+            only(&|f| f.symbol == name && is_in(f, module))
+                .or_else(|| only(&|f| f.name == name && is_in(f, module)))
+                .or_else(|| only(&|f| ends_in(&f.name, name) && is_in(f, module)))
+        }
+    }?;
     let module = &modules[function.module as usize];
-    other.is_none().then(|| Request {
+    Some(Request {
         module: module.path.clone(),
         build_id: module.build_id.clone(),
         offset: function.offset,

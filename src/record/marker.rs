@@ -7,6 +7,7 @@
 
 use super::binary::Binary;
 use crate::failure::{Exit, Failure};
+use crate::named::{ends_in, module_and_name, without_parameters};
 use crate::symbols::{self, Symbol};
 use corehop_ring::RequestMarker;
 use std::path::{Path, PathBuf};
@@ -36,13 +37,6 @@ pub fn resolve(text: &str, program: &Path) -> Result<RequestMarker, Failure> {
     let functions = symbols::of(&path)?;
     let offset = offset_of(name, &functions).map_err(|problem| failure(name, &path, &problem))?;
     at_offset(path, offset)
-}
-
-/// Splits at the colon of `module:name`, which is not one of a C++ `::`.
-fn module_and_name(text: &str) -> Option<(&str, &str)> {
-    let colon = text.find(':')?;
-    let name = text[colon + 1..].strip_prefix(':').is_none();
-    (name && colon > 0).then(|| (&text[..colon], &text[colon + 1..]))
 }
 
 fn at_offset(path: PathBuf, offset: u64) -> Result<RequestMarker, Failure> {
@@ -126,13 +120,7 @@ fn failure(name: &str, path: &Path, problem: &Problem<'_>) -> Failure {
 fn offset_of<'a>(name: &str, functions: &'a [Symbol]) -> Result<u64, Problem<'a>> {
     let is_symbol = |f: &Symbol| f.symbol == name || f.aliases.iter().any(|alias| alias == name);
     let is_name = |f: &Symbol| f.name == name;
-    let is_base = |f: &Symbol| {
-        let base = without_parameters(&f.name);
-        base == name
-            || base
-                .strip_suffix(name)
-                .is_some_and(|rest| rest.ends_with("::"))
-    };
+    let is_base = |f: &Symbol| ends_in(&f.name, name);
     let kinds: [&dyn Fn(&Symbol) -> bool; 3] = [&is_symbol, &is_name, &is_base];
     for is_match in kinds {
         let matches: Vec<&Symbol> = functions.iter().filter(|f| is_match(f)).collect();
@@ -143,33 +131,6 @@ fn offset_of<'a>(name: &str, functions: &'a [Symbol]) -> Result<u64, Problem<'a>
         }
     }
     Err(Problem::Unknown(closest(name, functions)))
-}
-
-/// `ns::f(int, g(*)(int)) const` without its parameters: what comes before the parenthesis that
-/// matches the last closing one.
-fn without_parameters(name: &str) -> &str {
-    let Some(close) = name.rfind(')') else {
-        return name;
-    };
-    let mut depth = 0;
-    for (place, byte) in name
-        .bytes()
-        .enumerate()
-        .take(close + 1)
-        .collect::<Vec<_>>()
-        .iter()
-        .rev()
-    {
-        match byte {
-            b')' => depth += 1,
-            b'(' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return &name[..*place];
-        }
-    }
-    name
 }
 
 /// The three names that differ least, as long as they are close at all or begin the same.
@@ -249,15 +210,5 @@ mod tests {
             panic!("a beginning is not a name");
         };
         assert_eq!(close, ["dispatch_command"]);
-    }
-
-    #[test]
-    fn a_module_is_told_from_a_namespace() {
-        assert_eq!(
-            module_and_name("libc.so.6:read"),
-            Some(("libc.so.6", "read"))
-        );
-        assert_eq!(module_and_name("ns::run"), None);
-        assert_eq!(module_and_name("run"), None);
     }
 }

@@ -38,3 +38,17 @@ fn json(more: &[&str]) -> Value {
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }
+
+#[test]
+fn a_plan_counts_requests_where_the_recording_did() {
+    let found = json(&[]);
+    let request = &found["request"];
+    assert!(
+        request["symbol"]
+            .as_str()
+            .unwrap()
+            .contains("dispatch_command"),
+        "{request}"
+    );
+    assert_eq!(request["build_id"], found["plan"][0]["build_id"]);
+}
