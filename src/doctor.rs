@@ -8,6 +8,8 @@ mod processor;
 mod recording;
 mod system;
 
+pub use processor::{can_carry, physical_cores};
+
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::voice;

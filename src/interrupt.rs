@@ -1,22 +1,54 @@
 //! Ctrl-C and SIGTERM for commands that undo what they have begun: they look for it now and then.
 //!
 //! The signals' default action would end the process at once and leave files and servers behind. A
-//! search, which keeps what it has found, has its own answer (`progress`), and so has a recording.
+//! search, which keeps what it has found, has its own answer (`progress`). Signals are counted: a
+//! second one hurries what the first has begun to end. Where nothing has been begun, only figures
+//! are computed, there is nothing to undo, and to look for signals all over them would be in vain:
+//! there a signal ends the process ([`at_once`]).
 
 use crate::failure::{Exit, Failure};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static SIGNALS: AtomicUsize = AtomicUsize::new(0);
+
+/// What a signal is to end the process with.
+static AT_ONCE: Mutex<Option<Failure>> = Mutex::new(None);
 
 /// From here on, the signals only leave word.
 pub fn listen() -> Result<(), Failure> {
-    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed))
-        .map_err(|error| Failure::no_signals(&error))
+    let noticed = || {
+        SIGNALS.fetch_add(1, Ordering::Relaxed);
+        if let Some(failure) = &*said_at_once() {
+            failure.report();
+            std::process::exit(Exit::Interrupted as i32);
+        }
+    };
+    ctrlc::set_handler(noticed).map_err(|error| Failure::no_signals(&error))
+}
+
+fn said_at_once() -> MutexGuard<'static, Option<Failure>> {
+    AT_ONCE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does what begins nothing that would have to be undone: a signal ends the process meanwhile, and
+/// `left` says what there is of its work.
+pub fn at_once<T>(left: &str, work: impl FnOnce() -> T) -> Result<T, Failure> {
+    *said_at_once() = Some(failure(left));
+    // One that came just before would otherwise wait until the work is done.
+    let result = heed(left).map(|()| work());
+    *said_at_once() = None;
+    result
+}
+
+/// How many have come.
+pub fn count() -> usize {
+    SIGNALS.load(Ordering::Relaxed)
 }
 
 /// Whether one has come.
 pub fn is_asked() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+    count() > 0
 }
 
 /// Fails once one has come; `undone` says what was done about what had been begun.

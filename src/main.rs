@@ -24,6 +24,7 @@ mod name;
 mod named;
 mod number;
 mod open;
+mod optimize;
 mod partition;
 mod patch;
 mod process;
@@ -54,6 +55,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Optimize(optimize::Arguments),
     Record(record::Arguments),
     Control(control::Arguments),
     Info(info::Arguments),
@@ -76,7 +78,8 @@ enum Command {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  check, patch --verify or verify --require-gain looked and found something wrong
+  1  check, patch --verify or verify --require-gain looked and found something wrong;
+     optimize found that nothing pays
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
   4  an output cannot be written, or exists and --force was not given
@@ -97,10 +100,11 @@ fn main() -> ExitCode {
     voice.keep_to();
     // A recording outlives whoever watches it, and the server a recording that has no room left.
     match command {
-        Command::Record(_) => process::fail_writes_beyond_file_limit(),
+        Command::Record(_) | Command::Optimize(_) => process::fail_writes_beyond_file_limit(),
         _ => end_with_the_reader(),
     }
     let outcome = match command {
+        Command::Optimize(arguments) => optimize::run(&arguments),
         Command::Record(arguments) => record::run(&arguments),
         Command::Control(arguments) => control::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),

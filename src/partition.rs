@@ -7,8 +7,8 @@ mod choices;
 mod doubts;
 mod json;
 pub mod machines;
-mod one_way;
-mod plan;
+pub mod one_way;
+pub mod plan;
 mod returns;
 mod sweep;
 mod text;
@@ -30,6 +30,7 @@ use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
+use plan::Found;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sweep::Sweep;
@@ -248,7 +249,13 @@ fn deliver(
     arguments: &Arguments,
     asked: Option<&Output>,
 ) -> Result<(), Failure> {
-    let plan = plan::of(report);
+    let plan = plan::of(&Found {
+        machines: report.machines,
+        trace_name: report.trace_name,
+        trace: report.trace,
+        settings: report.settings,
+        outcome: report.outcome,
+    });
     let is_forced = arguments.anyway || arguments.force;
     let against = doubts::against(report).filter(|_| asked.is_some() && !is_forced);
     let output = asked.filter(|_| against.is_none());

@@ -4,6 +4,7 @@
 //! the trace's columns, compresses and writes. Reading order: `session` is the loop, `transcript`
 //! turns words into a trace, `marker` and `modules` know the binaries.
 
+mod beside;
 mod binary;
 mod books;
 mod choice;
@@ -15,6 +16,7 @@ mod gauge;
 mod latest;
 mod marker;
 mod modules;
+mod outcome;
 mod progress;
 mod session;
 mod sharing;
@@ -22,26 +24,30 @@ pub mod tools;
 mod transcript;
 
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
 use crate::process::Process;
 use crate::progress::during;
 use crate::traced;
+use crate::verify::load::{create, unwritable};
 use crate::voice;
 use clap::Args;
 use control::Ear;
 use corehop_ring::{Memory, RequestMarker, Settings};
-use corehop_traces::{EndReason, Header, Summary, Writer, WriterOptions, partial_path};
+use corehop_traces::{Header, Writer, WriterOptions};
 use gauge::Gauge;
 use modules::Modules;
-use session::{INTERRUPTS, Over, Session};
+use outcome::finish_trace;
+use rustix::process::{Signal, set_parent_process_death_signal};
+use session::{Over, Session};
 use std::ffi::OsString;
-use std::fmt::Write;
-use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
-use std::sync::atomic::Ordering;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use transcript::Transcript;
+
+pub use beside::{Driver, Recorded};
 
 const MIB: u64 = 1 << 20;
 const RAISE_FILE_LIMIT: &str = "raise the limit on file sizes (`ulimit -f`), which also counts for \
@@ -112,13 +118,64 @@ pub struct Arguments {
     #[arg(long)]
     force: bool,
 
+    /// Where the server's messages go instead of where corehop's own go; it then ends with corehop
+    #[arg(skip)]
+    log: Option<PathBuf>,
+
     /// The server and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
+impl Arguments {
+    /// Of a command that records among other things: what has no option there is as it is here.
+    pub fn of(
+        output: PathBuf,
+        (request_at, requests): (String, u64),
+        (log, memory_limit): (PathBuf, u64),
+        command: Vec<String>,
+    ) -> Arguments {
+        Arguments {
+            output,
+            request_at,
+            requests: Some(requests),
+            of: None,
+            seed: 1,
+            paused: false,
+            memory_limit,
+            level: 1,
+            no_elision: false,
+            preload: None,
+            keep_running: false,
+            force: false,
+            log: Some(log),
+            command,
+        }
+    }
+
+    /// The same, with nothing recorded until a driver starts it.
+    pub fn paused(self, paused: bool) -> Arguments {
+        Arguments { paused, ..self }
+    }
+
+    /// The same, in place of a trace that is there.
+    pub fn replacing(self, force: bool) -> Arguments {
+        Arguments { force, ..self }
+    }
+}
+
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    record(arguments, None)
+}
+
+/// The same for a command that records among other things, and has someone drive the server
+/// meanwhile; signals are listened for already.
+pub fn run_driven(arguments: &Arguments, driver: Driver<'_>) -> Result<(), Failure> {
+    record(arguments, Some(driver))
+}
+
+fn record(arguments: &Arguments, driver: Option<Driver<'_>>) -> Result<(), Failure> {
     check_output(arguments)?;
     let tools = tools::find()?;
     let program = command::find(&arguments.command[0])?;
@@ -136,38 +193,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let preload = preload(arguments)?;
     let listed = choice::numbers(arguments.requests, arguments.of, arguments.seed)?;
     let (memory, file) = share_memory(arguments, &listed, &marker)?;
-    let listening = ctrlc::set_handler(|| {
-        INTERRUPTS.fetch_add(1, Ordering::Relaxed);
-    });
-    listening.map_err(|error| Failure::no_signals(&error))?;
+    if driver.is_none() {
+        interrupt::listen()?;
+    }
     // From here on what fails removes the trace that was begun: the next recording refuses to.
     let writer = create_trace(arguments, &tools)?;
     let ear = Ear::open(&arguments.output, arguments.force);
     let mut transcript = Transcript::new(writer, Modules::new(&program.resolved));
 
-    let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    let mut command = tools.command(Path::new(&shared), !arguments.no_elision);
-    // Of the server's environment alone: QEMU itself is to load no more than it needs.
-    if let Some(library) = preload {
-        let mut variable = OsString::from("LD_PRELOAD=");
-        variable.push(library);
-        command.arg("-E").arg(variable);
-    }
-    command.arg(&program.path).args(&arguments.command[1..]);
+    let mut command = under_qemu(arguments, &tools, &program, &file, preload);
+    log(arguments, &mut command)?;
     let started = Process::spawn(&mut command).map_err(|error| {
         let message = format!("cannot start {}: {error}", tools.qemu.path.display());
         Failure::new(Exit::Missing, message).remedy("`corehop doctor` tries it")
     });
     let mut server = started.inspect_err(|_| traced::abandon(&arguments.output))?;
     let mut gauge = Gauge::new(&arguments.output, server.id(), arguments.requests);
-    let over = Session {
+    let recorded = Recorded::new(&memory, server.id());
+    let session = Session {
         memory: &memory,
         server: &mut server,
         memory_limit_bytes: arguments.memory_limit.saturating_mul(MIB),
         gauge: &mut gauge,
         ear: ear.as_ref(),
-    }
-    .run(&mut transcript);
+        must_end: &|| interrupt::is_asked() || recorded.is_given_up(),
+    };
+    let (over, driven) = beside::run(&recorded, driver, session, &mut transcript);
     let finished = finish_trace(arguments, &memory, transcript, &over);
     drop(ear);
     if let (Err(failure), Over::Failed(_)) = (&finished, &over) {
@@ -176,7 +227,46 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     finish_server(arguments, &mut server, &over);
-    finished
+    match over {
+        // Of two that failed the server was first: the load failed for want of it.
+        Over::Interrupted if !interrupt::is_asked() => driven.and(finished),
+        _ => finished,
+    }
+}
+
+/// Sends the server's messages to the log, if there is one. Who asked for one watches the recording
+/// and has more to do after it, so the server is not to outlive this process.
+fn log(arguments: &Arguments, command: &mut Command) -> Result<(), Failure> {
+    let Some(path) = &arguments.log else {
+        return Ok(());
+    };
+    let out = create(path)?;
+    let error = out.try_clone().map_err(|error| unwritable(path, &error))?;
+    command.stdin(Stdio::null()).stdout(out).stderr(error);
+    let end_with_this_process = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+    // SAFETY: between fork and exec it makes one system call and nothing else.
+    unsafe { command.pre_exec(end_with_this_process) };
+    Ok(())
+}
+
+/// The server as it is to be started.
+fn under_qemu(
+    arguments: &Arguments,
+    tools: &tools::Tools,
+    program: &command::Program,
+    memory: &OwnedFd,
+    preload: Option<PathBuf>,
+) -> Command {
+    let shared = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd());
+    let mut command = tools.command(Path::new(&shared), !arguments.no_elision);
+    // Of the server's environment alone: QEMU itself is to load no more than it needs.
+    if let Some(library) = preload {
+        let mut variable = OsString::from("LD_PRELOAD=");
+        variable.push(library);
+        command.arg("-E").arg(variable);
+    }
+    command.arg(&program.path).args(&arguments.command[1..]);
+    command
 }
 
 fn check_output(arguments: &Arguments) -> Result<(), Failure> {
@@ -241,134 +331,18 @@ fn create_trace(arguments: &Arguments, tools: &tools::Tools) -> Result<Writer, F
     traced::begin(&arguments.output, arguments.force, &header, &options)
 }
 
-/// Gives the trace its name, or says why there is none.
-fn finish_trace(
-    arguments: &Arguments,
-    memory: &Memory,
-    mut transcript: Transcript,
-    over: &Over,
-) -> Result<(), Failure> {
-    let output = &arguments.output;
-    let failed = |error: &corehop_traces::Error| {
-        let partial = partial_path(output);
-        let kept = format!("what was recorded until then is in {}", partial.display());
-        match error {
-            corehop_traces::Error::Write { source, .. } => {
-                let remedy = match source.kind() {
-                    ErrorKind::FileTooLarge => RAISE_FILE_LIMIT,
-                    _ => "make room or name another place with -o",
-                };
-                Failure::new(Exit::Output, error).remedy(format!("{remedy}; {kept}"))
-            }
-            _ => Failure::new(Exit::Output, error).remedy(format!("please report this; {kept}")),
-        }
-    };
-    let reason = match over {
-        Over::Failed(error) => return Err(failed(error)),
-        Over::Requests => EndReason::RequestsReached,
-        Over::Server(_) => EndReason::ServerExited,
-        Over::Interrupted => EndReason::Interrupted,
-        Over::Memory(bytes) => EndReason::Failed(too_much(*bytes, arguments)),
-    };
-    let progress = transcript.progress();
-    if progress.requests == 0 {
-        drop(transcript);
-        traced::abandon(output);
-        return Err(nothing_recorded(arguments, memory, over));
-    }
-    let ended = transcript.end();
-    let summary = ended.and_then(|()| transcript.into_writer().finish(reason));
-    let summary = summary.map_err(|error| failed(&error))?;
-    say(arguments, &summary, over);
-    match over {
-        Over::Requests => Ok(()),
-        Over::Server(status) if status.success() => Ok(()),
-        Over::Server(status) => {
-            let message = format!("the server failed: {status}");
-            let remedy = "its own messages are above; the trace holds what came before";
-            Err(Failure::new(Exit::Server, message).remedy(remedy))
-        }
-        Over::Memory(bytes) => Err(memory_failure(*bytes, arguments)),
-        _ => Err(Failure::new(
-            Exit::Interrupted,
-            "interrupted; the trace holds what came before",
-        )
-        .explained()),
-    }
-}
-
-fn say(arguments: &Arguments, summary: &Summary, over: &Over) {
-    let mut why = match over {
-        Over::Requests => "as asked",
-        Over::Server(_) => "until the server ended",
-        Over::Interrupted => "until interrupted",
-        Over::Memory(_) => "until the memory limit",
-        Over::Failed(_) => "until it failed",
-    }
-    .to_owned();
-    if let Some(of) = arguments.of {
-        let _ = write!(why, " of {of}, chosen with seed {}", arguments.seed);
-    }
-    voice::say(&format!(
-        "{}: {} requests {why}, {} accesses, {}",
-        arguments.output.display(),
-        summary.requests,
-        progress::millions(summary.accesses),
-        indicatif::HumanBytes(summary.size_bytes),
-    ));
-}
-
-fn nothing_recorded(arguments: &Arguments, memory: &Memory, over: &Over) -> Failure {
-    let ended = |status: &ExitStatus| format!("the server ended ({status})");
-    let failure = match over {
-        Over::Server(_) if !memory.is_loaded() => {
-            return Failure::new(Exit::Missing, "QEMU did not load the plugin").remedy(
-                "QEMU's own message is above; the plugin built with this command is needed, and \
-                 for the plugin API of that QEMU (COREHOP_QEMU, COREHOP_QEMU_PLUGIN)",
-            );
-        }
-        Over::Memory(bytes) => return memory_failure(*bytes, arguments),
-        Over::Server(status) => Failure::new(
-            Exit::Server,
-            format!("{} before any request", ended(status)),
-        ),
-        _ => Failure::new(Exit::Interrupted, "interrupted before any request"),
-    };
-    failure.remedy(format!(
-        "nothing was written; check that the server starts, stays in the foreground and was sent \
-         requests, and that they enter --request-at {:?}",
-        arguments.request_at
-    ))
-}
-
-fn too_much(bytes: u64, arguments: &Arguments) -> String {
-    format!(
-        "server and recorder took {} MiB of memory, more than --memory-limit {}",
-        bytes / MIB,
-        arguments.memory_limit
-    )
-}
-
-fn memory_failure(bytes: u64, arguments: &Arguments) -> Failure {
-    Failure::new(Exit::Server, too_much(bytes, arguments)).remedy(
-        "raise the limit, or let the server reserve less: QEMU keeps flags for every page that is \
-         reserved (mariadbd: --innodb-buffer-pool-size=64M --innodb-buffer-pool-size-max=64M)",
-    )
-}
-
 /// Ends the server, unless it may run on: then waits until it has ended by itself.
 fn finish_server(arguments: &Arguments, server: &mut Process, over: &Over) {
-    let interrupts = || INTERRUPTS.load(Ordering::Relaxed);
     let runs_on = match over {
         Over::Requests => arguments.keep_running,
         Over::Failed(_) => true,
         _ => false,
     };
     if runs_on {
-        while server.ended().is_none() && interrupts() == 0 {
+        while server.ended().is_none() && !interrupt::is_asked() {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
-    let before = interrupts();
-    server.end(|| interrupts() > before);
+    let before = interrupt::count();
+    server.end(|| interrupt::count() > before);
 }

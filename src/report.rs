@@ -76,6 +76,31 @@ pub struct Arguments {
     sweep: Option<PathBuf>,
     #[command(flatten)]
     jobs: Jobs,
+    /// What a hop costs, where it is known better than from the machine
+    #[arg(skip)]
+    hop_cost_cycles: Option<u32>,
+}
+
+impl Arguments {
+    /// Of a command that ends with a page at `output`, in place of an earlier one, without the
+    /// space searched.
+    pub fn of_page(
+        (plan, trace, output): (PathBuf, PathBuf, PathBuf),
+        (machine, hop_cost_cycles): (String, u32),
+    ) -> Arguments {
+        Arguments {
+            plan,
+            trace: Some(trace),
+            outputs: OutputArguments::of_page(output),
+            machine: Some(machine),
+            warm_up: None,
+            requests: None,
+            quick: true,
+            sweep: None,
+            jobs: Jobs::default(),
+            hop_cost_cycles: Some(hop_cost_cycles),
+        }
+    }
 }
 
 /// All that the report shows.
@@ -156,7 +181,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.outputs.check()?;
     let sweep = arguments.sweep.as_deref().map(Sweep::read).transpose()?;
     let plan = corehop_plans::read(&arguments.plan)?;
-    let machine = machine_of(&plan, arguments.machine.as_deref())?;
+    let mut machine = machine_of(&plan, arguments.machine.as_deref())?;
+    if let Some(cycles) = arguments.hop_cost_cycles {
+        machine.hop_cost_cycles = cycles;
+    }
     let (trace, trace_name) = open(arguments, &plan)?;
     let bar = Bar::new();
     let question = Question {

@@ -7,14 +7,16 @@
 //!
 //! Reading order: `trial` is one start of one side, `ready`, `load` and `orders` are its parts.
 
-mod interval;
+pub mod environment;
+pub mod interval;
 mod json;
-mod load;
-mod orders;
+pub mod load;
+pub mod orders;
 mod predicted;
-mod ready;
+pub mod ready;
 mod text;
-mod trial;
+pub mod trial;
+pub mod under_load;
 
 use crate::counters::{self, Kind};
 use crate::failure::{Exit, Failure};
@@ -33,7 +35,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
-use trial::{Sample, Side, Trials};
+use trial::{Sample, Setup, Side, Trials};
+use under_load::UnderLoad;
 
 /// Measure whether a plan makes a server faster, against the original, on this machine
 ///
@@ -59,23 +62,12 @@ pub struct Arguments {
     /// Start this file, which `corehop patch` wrote, instead of putting hooks in place in memory
     #[arg(long, value_name = "FILE")]
     patched: Option<PathBuf>,
-    /// What puts the server under load, as a shell command that ends
-    #[arg(long, value_name = "COMMAND")]
-    load: Option<String>,
     #[command(flatten)]
-    ready: ready::Ready,
+    under: UnderLoad,
     /// How often original and patched take turns
     #[arg(long, value_name = "NUMBER", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
     rounds: u32,
-    /// Loads on each server before the one that counts; without --load, runs of each side before
-    /// the rounds
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    warm_up: u32,
-    /// What finds throughput in the output: a regular expression with one group, whose last match
-    /// counts; more is better
-    #[arg(long, value_name = "REGEX", value_parser = load::expression)]
-    throughput: Option<regex::Regex>,
     /// Count calls of this function of the plan instead, on both sides: the original then has the
     /// hooks too, but they only count
     #[arg(
@@ -113,20 +105,26 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-fn heed_interrupts() -> Result<(), Failure> {
+/// Fails once a signal has come; servers and loads are ended when they are dropped.
+pub fn heed_interrupts() -> Result<(), Failure> {
     interrupt::heed("every server was ended")
 }
 
 /// How often it is looked whether a program has ended: this is how exact its time is.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Waits until a program ends by itself; also the seconds since `began`.
-fn ended(program: &mut Process, began: Instant) -> Result<(ExitStatus, f64), Failure> {
+/// Waits until a program ends by itself, as long as `go_on` finds nothing against it; also the
+/// seconds since `began`.
+pub fn ended(
+    program: &mut Process,
+    began: Instant,
+    go_on: impl Fn() -> Result<(), Failure>,
+) -> Result<(ExitStatus, f64), Failure> {
     loop {
         if let Some(status) = program.ended() {
             return Ok((status, began.elapsed().as_secs_f64()));
         }
-        heed_interrupts()?;
+        go_on()?;
         std::thread::sleep(LOOK_EVERY);
     }
 }
@@ -150,7 +148,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let prediction = Prediction::prepare(arguments, &plan)?;
     let counters = counters::available();
     interrupt::listen()?;
-    let trials = Trials::new(arguments, &plan, counters.as_deref().unwrap_or_default())?;
+    let setup = Setup {
+        under: &arguments.under,
+        command: &arguments.command,
+        patched: arguments.patched.as_deref(),
+        count: arguments.count.as_deref(),
+        is_carried: false,
+    };
+    let trials = Trials::new(setup, &plan, counters.as_deref().unwrap_or_default())?;
     let rounds = take_turns(arguments, &trials)?;
     let pairs: Vec<_> = rounds
         .iter()
@@ -208,9 +213,9 @@ fn take_turns(
     trials: &Trials<'_>,
 ) -> Result<Vec<(Sample, Sample)>, Failure> {
     let bar = Bar::new();
-    if arguments.load.is_none() {
-        bar.begin("warming up", Some(u64::from(arguments.warm_up) * 2));
-        for _ in 0..arguments.warm_up {
+    if arguments.under.load.is_none() {
+        bar.begin("warming up", Some(u64::from(arguments.under.warm_up) * 2));
+        for _ in 0..arguments.under.warm_up {
             for side in [Side::Original, Side::Patched] {
                 trials.sample(side)?;
                 bar.advance(1);
@@ -248,7 +253,7 @@ fn take_turns(
 }
 
 /// The upper median; 0 of nothing.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
@@ -267,15 +272,8 @@ impl Report<'_> {
     /// median; `None` where none told.
     fn hops(&self) -> Option<Hops> {
         let told = self.rounds.iter();
-        let told = told.filter_map(|(_, patched)| patched.hops.as_ref());
-        let first = told.clone().next()?;
-        Some(Hops {
-            backend: first.backend.clone(),
-            hops: told.clone().map(|hops| hops.hops).sum(),
-            failed_hops: told.clone().map(|hops| hops.failed_hops).sum(),
-            hop_ns: median(told.map(|hops| hops.hop_ns)),
-            ..Hops::default()
-        })
+        let told = told.filter_map(|(_, patched)| patched.hops.clone());
+        Hops::together(&told.collect::<Vec<_>>())
     }
 
     /// What speaks against the figures, if anything does.

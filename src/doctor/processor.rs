@@ -16,33 +16,52 @@ const SHADOW_STACK_ON: u64 = 1;
 
 /// All checks.
 pub fn look() -> Vec<Finding> {
-    let own = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
-    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU)
-        .filter(|&cpu| own.is_set(cpu))
-        .collect();
+    let allowed = allowed();
     let mut findings = cores(Path::new(SYSFS), &allowed);
     findings.push(caches());
     findings.extend([fsgsbase(), restartable_sequences(), shadow_stack()]);
     findings
 }
 
+/// The CPUs that this process and what it starts may use.
+fn allowed() -> Vec<usize> {
+    let own = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    (0..CpuSet::MAX_CPU)
+        .filter(|&cpu| own.is_set(cpu))
+        .collect()
+}
+
+/// How many groups the allowed CPUs fall into, by what `file` says they share.
+fn groups(sysfs: &Path, allowed: &[usize], file: &str) -> usize {
+    let told = allowed.iter().map(|cpu| {
+        let path = sysfs.join(format!("cpu{cpu}/{file}"));
+        let text = std::fs::read_to_string(path);
+        text.map_or_else(|_| cpu.to_string(), |text| text.trim().to_owned())
+    });
+    told.collect::<BTreeSet<String>>().len()
+}
+
+const SIBLINGS: &str = "topology/thread_siblings_list";
+
+/// How many physical cores a server may hop between.
+pub fn physical_cores() -> usize {
+    groups(Path::new(SYSFS), &allowed(), SIBLINGS)
+}
+
+/// Whether carriers can move threads here, of a server that has no restartable sequences.
+pub fn can_carry() -> bool {
+    has_fsgsbase() && !has_shadow_stack()
+}
+
 /// How many CPUs there are to hop between, what they share, and which hop would gain nothing.
 fn cores(sysfs: &Path, allowed: &[usize]) -> Vec<Finding> {
-    let groups = |file: &str| {
-        let told = allowed.iter().map(|cpu| {
-            let path = sysfs.join(format!("cpu{cpu}/{file}"));
-            let text = std::fs::read_to_string(path);
-            text.map_or_else(|_| cpu.to_string(), |text| text.trim().to_owned())
-        });
-        told.collect::<BTreeSet<String>>().len()
-    };
     let check = |name| Check {
         name,
         serves: "hops",
     };
     let threads = allowed.len();
-    let physical = groups("topology/thread_siblings_list");
-    let outer = groups("cache/index3/shared_cpu_list");
+    let physical = groups(sysfs, allowed, SIBLINGS);
+    let outer = groups(sysfs, allowed, "cache/index3/shared_cpu_list");
     let counted = format!("{physical} physical cores on {threads} allowed CPUs");
     let cpus = match physical {
         0 | 1 => check("cpus").warn(
@@ -101,10 +120,14 @@ fn carrier(name: &'static str) -> Check {
 
 const AFFINITY_INSTEAD: &str = "hops then go by sched_setaffinity, 10 to 40 us each";
 
-fn fsgsbase() -> Finding {
+fn has_fsgsbase() -> bool {
     // SAFETY: it only looks up a number in what the kernel gave this process.
     let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
-    match capabilities & HAS_FSGSBASE != 0 {
+    capabilities & HAS_FSGSBASE != 0
+}
+
+fn fsgsbase() -> Finding {
+    match has_fsgsbase() {
         true => carrier("fsgsbase").ok("programs may change the FS base"),
         false => carrier("fsgsbase").warn(
             format!("this processor or kernel has none: {AFFINITY_INSTEAD}"),
@@ -129,12 +152,16 @@ fn restartable_sequences() -> Finding {
     }
 }
 
-fn shadow_stack() -> Finding {
+fn has_shadow_stack() -> bool {
     let mut status = 0u64;
     let request = (libc::SYS_arch_prctl, SHADOW_STACK_STATUS);
     // SAFETY: the kernel writes one 64-bit word, or answers that it does not know the request.
     let answer = unsafe { libc::syscall(request.0, request.1, &raw mut status) };
-    match answer == 0 && status & SHADOW_STACK_ON != 0 {
+    answer == 0 && status & SHADOW_STACK_ON != 0
+}
+
+fn shadow_stack() -> Finding {
+    match has_shadow_stack() {
         true => carrier("shadow stack").warn(
             format!("programs run with one: {AFFINITY_INSTEAD}"),
             "start the server with GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK",

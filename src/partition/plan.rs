@@ -1,15 +1,25 @@
 //! The search's outcome as a plan.
 
-use super::{Report, machines};
+use super::machines;
 use crate::named::{ends_in, module_and_name};
-use corehop_partitioner::Comparison;
+use corehop_partitioner::weights::Weighted;
+use corehop_partitioner::{Comparison, Outcome, Settings};
 use corehop_plans::{Expected, Mode, Plan, PlannedFunction, Request, VERSION};
-use corehop_traces::Function;
+use corehop_traces::{Function, Trace};
 use std::path::Path;
 
+/// A split, and what it was searched for.
+pub struct Found<'a> {
+    pub machines: &'a [Weighted],
+    pub trace_name: &'a str,
+    pub trace: &'a Trace,
+    pub settings: &'a Settings<'a>,
+    pub outcome: &'a Outcome,
+}
+
 /// The plan that carries out the split.
-pub fn of(report: &Report<'_>) -> Plan {
-    let judged = &report.outcome.judged;
+pub fn of(found: &Found<'_>) -> Plan {
+    let judged = &found.outcome.judged;
     let expected = judged.held_out.as_ref().map(|held_out| Expected {
         hops_per_request: held_out.hops as f64 / held_out.requests as f64,
         searched: comparison(&judged.searched),
@@ -17,33 +27,33 @@ pub fn of(report: &Report<'_>) -> Plan {
     });
     Plan {
         version: VERSION,
-        machine: machines::together(report.machines),
-        trace: report.trace_name.into(),
-        cores: report.settings.cores,
-        seed: report.settings.seed,
-        request: request(report),
+        machine: machines::together(found.machines),
+        trace: found.trace_name.into(),
+        cores: found.settings.cores,
+        seed: found.settings.seed,
+        request: request(found.trace),
         expected,
-        functions: report
+        functions: found
             .outcome
             .split
             .iter()
-            .map(|&placed| planned(report, placed))
+            .map(|&placed| planned(found, placed))
             .collect(),
     }
 }
 
 /// The function at which the trace's requests begin, looked for as the recording did; `None` where
 /// something else told, or where no one function of the trace bears the name.
-fn request(report: &Report<'_>) -> Option<Request> {
-    let text = report.trace.header().request_at.as_str();
-    let modules = report.trace.modules();
+fn request(trace: &Trace) -> Option<Request> {
+    let text = trace.header().request_at.as_str();
+    let modules = trace.modules();
     let file_name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
     let is_in = |function: &Function, module: Option<&str>| {
         let path = &modules[function.module as usize].path;
         module.is_none_or(|module| file_name(module) == file_name(path))
     };
     let only = |is_match: &dyn Fn(&Function) -> bool| {
-        let mut found = report.trace.functions().iter().filter(|f| is_match(f));
+        let mut found = trace.functions().iter().filter(|f| is_match(f));
         found.next().filter(|_| found.next().is_none())
     };
     let function = match text.rsplit_once("+0x") {
@@ -70,17 +80,17 @@ fn request(report: &Report<'_>) -> Option<Request> {
     })
 }
 
-fn planned(report: &Report<'_>, (function, core): (u32, u32)) -> PlannedFunction {
+fn planned(found: &Found<'_>, (function, core): (u32, u32)) -> PlannedFunction {
     let number = function;
-    let function = &report.trace.functions()[function as usize];
-    let module = &report.trace.modules()[function.module as usize];
+    let function = &found.trace.functions()[function as usize];
+    let module = &found.trace.modules()[function.module as usize];
     PlannedFunction {
         module: module.path.clone(),
         build_id: module.build_id.clone(),
         offset: function.offset,
         symbol: function.symbol.clone(),
         core,
-        mode: match report.outcome.delegated.contains(&number) {
+        mode: match found.outcome.delegated.contains(&number) {
             true => Mode::Call,
             false => Mode::Enter,
         },

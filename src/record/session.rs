@@ -11,7 +11,6 @@ use crate::process::Process;
 use corehop_ring::{Drain, Memory};
 use corehop_traces::Error;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The last of the requests asked for has no next one to end it when its client has gone. So a
@@ -28,9 +27,6 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What a killed recorder loses is what came since, and what its writing thread was compressing.
 const FLUSH_EVERY: Duration = Duration::from_millis(70);
-
-/// Ctrl-C and SIGTERM received so far.
-pub static INTERRUPTS: AtomicUsize = AtomicUsize::new(0);
 
 /// Why a recording is over.
 #[derive(Debug)]
@@ -59,6 +55,8 @@ pub struct Session<'a> {
     pub gauge: &'a mut Gauge,
     /// Where `corehop control` asks.
     pub ear: Option<&'a Ear>,
+    /// Whether the user, or whoever drives the server, wants no more.
+    pub must_end: &'a dyn Fn() -> bool,
 }
 
 impl Session<'_> {
@@ -101,7 +99,7 @@ impl Session<'_> {
             if self.memory.is_stopped() {
                 return Ok(Over::Requests);
             }
-            if INTERRUPTS.load(Ordering::Relaxed) > 0 {
+            if (self.must_end)() {
                 return Ok(Over::Interrupted);
             }
             let now = Instant::now();

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const OTHERS: [&str; 5] = ["svg", "csv", "json", "perfetto", "folded"];
 
 /// The options that say so.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct OutputArguments {
     /// Where to write the page
     #[arg(short, long, value_name = "HTML", required_unless_present_any = OTHERS)]
@@ -45,6 +45,15 @@ pub struct OutputArguments {
 }
 
 impl OutputArguments {
+    /// A page alone, in place of an earlier one.
+    pub fn of_page(output: PathBuf) -> OutputArguments {
+        OutputArguments {
+            output: Some(output),
+            force: true,
+            ..OutputArguments::default()
+        }
+    }
+
     /// Finds out before the replays that their result could not be kept.
     pub fn check(&self) -> Result<(), Failure> {
         for file in [&self.output, &self.perfetto, &self.folded]

@@ -39,21 +39,52 @@ pub fn throughput(expression: &Regex, output: &str) -> Result<f64, Failure> {
     }
 }
 
-/// Runs the command to its end; gives what it printed and how long that took in seconds.
-pub fn run(command: &str, folder: &Path) -> Result<(String, f64), Failure> {
+/// A shell command of the user's on a server that is ready.
+#[derive(Clone, Copy, Debug)]
+pub enum Role {
+    /// It puts the server under load.
+    Load,
+    /// It fills the server with data.
+    Preparation,
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Role::Load => "load",
+            Role::Preparation => "preparation",
+        }
+    }
+
+    fn option(self) -> &'static str {
+        match self {
+            Role::Load => "--load",
+            Role::Preparation => "--prepare",
+        }
+    }
+}
+
+/// Runs the command to its end, as long as `go_on` finds nothing against it; gives what it printed
+/// and how long that took in seconds.
+pub fn run(
+    (role, command): (Role, &str),
+    folder: &Path,
+    go_on: impl Fn() -> Result<(), Failure>,
+) -> Result<(String, f64), Failure> {
     let (out, err) = (folder.join("load.out"), folder.join("load.err"));
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::null());
     shell.stdout(create(&out)?).stderr(create(&err)?);
     let began = Instant::now();
     let mut load = Process::spawn(&mut shell).map_err(|error| {
-        Failure::new(Exit::Server, format!("sh: {error}")).remedy("--load needs a shell")
+        let remedy = format!("{} needs a shell", role.option());
+        Failure::new(Exit::Server, format!("sh: {error}")).remedy(remedy)
     })?;
-    let (status, seconds) = ended(&mut load, began)?;
+    let (status, seconds) = ended(&mut load, began, go_on)?;
     let printed = read(&out);
     if !status.success() {
         let said = last_lines(&(printed + &read(&err)));
-        let message = format!("the load failed, {status}:");
+        let message = format!("the {} failed, {status}:", role.name());
         return Err(Failure::new(Exit::Server, message)
             .below(said)
             .remedy(format!("start the server, and run by hand: {command}")));
@@ -63,10 +94,13 @@ pub fn run(command: &str, folder: &Path) -> Result<(String, f64), Failure> {
 
 /// A new file for what a program prints.
 pub fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| {
-        Failure::new(Exit::Output, format!("{}: {error}", path.display()))
-            .remedy("set TMPDIR to a folder that can be written to")
-    })
+    File::create(path).map_err(|error| unwritable(path, &error))
+}
+
+/// What a program prints cannot be kept.
+pub fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Output, format!("{}: {error}", path.display()))
+        .remedy("set TMPDIR to a folder that can be written to")
 }
 
 /// What a program printed.
@@ -113,10 +147,11 @@ mod tests {
     #[test]
     fn a_load_gives_what_it_printed_and_its_failure_what_it_said() {
         let folder = tempfile::tempdir().unwrap();
-        let (printed, seconds) = run("echo 5; sleep 0.02", folder.path()).unwrap();
+        let run = |command| run((Role::Load, command), folder.path(), || Ok(()));
+        let (printed, seconds) = run("echo 5; sleep 0.02").unwrap();
         assert_eq!(printed, "5\n");
         assert!(seconds >= 0.02);
-        let failed = run("echo half; echo wrong >&2; exit 3", folder.path()).unwrap_err();
+        let failed = run("echo half; echo wrong >&2; exit 3").unwrap_err();
         let expected = "corehop: the load failed, exit status: 3:\n    half\n    wrong\n";
         assert!(failed.lines().as_str().starts_with(expected), "{failed:?}");
     }

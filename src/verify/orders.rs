@@ -3,6 +3,7 @@
 //! Many servers end without running exit handlers, so statistics are not left to their end: a
 //! touched control file asks for them (docs/carrier.md). Each process writes a file of its own.
 
+use super::median;
 use super::ready::processes_of;
 use crate::failure::Failure;
 use serde::Deserialize;
@@ -139,6 +140,18 @@ fn sum(told: impl Iterator<Item = Told>) -> Option<Hops> {
 }
 
 impl Hops {
+    /// Of several servers: hops all together, and of what one takes the median; `None` where none
+    /// told.
+    pub fn together(told: &[Hops]) -> Option<Hops> {
+        Some(Hops {
+            backend: told.first()?.backend.clone(),
+            hops: told.iter().map(|hops| hops.hops).sum(),
+            failed_hops: told.iter().map(|hops| hops.failed_hops).sum(),
+            hop_ns: median(told.iter().map(|hops| hops.hop_ns)),
+            ..Hops::default()
+        })
+    }
+
     /// What happened since `before`.
     pub fn since(mut self, before: &Hops) -> Hops {
         self.hops = self.hops.saturating_sub(before.hops);

@@ -1,9 +1,7 @@
 //! Whether a server takes requests yet: when it listens, or as the user says.
 
-use super::heed_interrupts;
 use super::load::last_lines;
 use crate::failure::{Exit, Failure};
-use crate::process::Process;
 use clap::Args;
 use procfs::net::TcpState;
 use procfs::process::{FDTarget, all_processes};
@@ -50,18 +48,17 @@ impl Ready {
         }
     }
 
-    /// Waits until the server is ready; `said` is what it has printed.
-    pub fn wait(&self, server: &mut Process, said: impl Fn() -> String) -> Result<(), Failure> {
+    /// Waits until the server, the process `group`, is ready, as long as `go_on` finds nothing
+    /// against it; `said` is what it has printed.
+    pub fn wait(
+        &self,
+        group: u32,
+        said: impl Fn() -> String,
+        mut go_on: impl FnMut() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let deadline = Instant::now() + Duration::from_secs(self.ready_within);
-        while !self.is_ready(server.id()) {
-            heed_interrupts()?;
-            if let Some(status) = server.ended() {
-                let said = last_lines(&said());
-                let message = format!("the server ended before it was ready, {status}:");
-                return Err(Failure::new(Exit::Server, message)
-                    .below(said)
-                    .remedy("start it by hand; it must stay in the foreground"));
-            }
+        while !self.is_ready(group) {
+            go_on()?;
             if Instant::now() > deadline {
                 let seconds = self.ready_within;
                 let said = last_lines(&said());

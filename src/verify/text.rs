@@ -63,7 +63,8 @@ pub fn render(report: &Report<'_>) -> Lines {
 
 fn what_is_counted(report: &Report<'_>) -> &'static str {
     let arguments = report.arguments;
-    match (&arguments.throughput, &arguments.count, &arguments.load) {
+    let under = &arguments.under;
+    match (&under.throughput, &arguments.count, &under.load) {
         (Some(_), _, _) => "throughput",
         (_, Some(_), _) => "calls a second",
         (_, _, Some(_)) => "loads a second",

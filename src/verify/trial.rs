@@ -3,10 +3,12 @@
 //! The server is a child of this process in a group of its own; however a trial ends, the group is
 //! ended with it, and by the kernel should this process be killed.
 
-use super::load::{self, create, last_lines, read};
+use super::environment;
+use super::load::{self, Role, create, last_lines, read};
 use super::orders::{Hops, Orders};
 use super::ready::processes_of;
-use super::{Arguments, ended};
+use super::under_load::UnderLoad;
+use super::{ended, heed_interrupts};
 use crate::counters::{Count, Counting, Kind};
 use crate::failure::{Exit, Failure};
 use crate::in_path::find;
@@ -17,6 +19,7 @@ use crate::voice;
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;
 use rustix::process::{Signal, set_parent_process_death_signal};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -52,9 +55,23 @@ impl Sample {
     }
 }
 
+/// What is started, and how.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    pub under: &'a UnderLoad,
+    /// The original program and its arguments.
+    pub command: &'a [OsString],
+    /// To be started in the place of the original with hooks in memory.
+    pub patched: Option<&'a Path>,
+    /// The function whose calls are counted, on both sides.
+    pub count: Option<&'a str>,
+    /// Whether threads are to be moved by carriers, whatever the environment says.
+    pub is_carried: bool,
+}
+
 /// Everything that trials have in common.
 pub struct Trials<'a> {
-    arguments: &'a Arguments,
+    setup: Setup<'a>,
     kinds: &'a [Kind],
     program: PathBuf,
     /// Without a patched file.
@@ -64,9 +81,9 @@ pub struct Trials<'a> {
 
 impl<'a> Trials<'a> {
     /// Finds the program and makes its hooks.
-    pub fn new(arguments: &'a Arguments, plan: &Plan, kinds: &'a [Kind]) -> Result<Self, Failure> {
-        let program = find(&arguments.command[0])?;
-        let hooks = match arguments.patched {
+    pub fn new(setup: Setup<'a>, plan: &Plan, kinds: &'a [Kind]) -> Result<Self, Failure> {
+        let program = find(&setup.command[0])?;
+        let hooks = match setup.patched {
             Some(_) => None,
             None => Some(during("analysing", || InMemory::new(&program, plan))?),
         };
@@ -75,7 +92,7 @@ impl<'a> Trials<'a> {
                 .remedy("set TMPDIR to a folder that can be written to")
         })?;
         Ok(Trials {
-            arguments,
+            setup,
             kinds,
             program,
             hooks,
@@ -85,10 +102,10 @@ impl<'a> Trials<'a> {
 
     /// Starts one side and measures it.
     pub fn sample(&self, side: Side) -> Result<Sample, Failure> {
-        let is_hooked = side == Side::Patched || self.arguments.count.is_some();
+        let is_hooked = side == Side::Patched || self.setup.count.is_some();
         let orders = Orders::new(&self.made("statistics")?)?;
         let mut command = self.command(side, is_hooked, &orders)?;
-        self.arguments.ready.check()?;
+        self.setup.under.ready.check()?;
         let began = Instant::now();
         let mut server = Process::spawn(&mut command).map_err(|error| {
             let program = command.get_program().display();
@@ -98,7 +115,7 @@ impl<'a> Trials<'a> {
             )
             .remedy("start it without corehop first")
         })?;
-        let sample = match &self.arguments.load {
+        let sample = match &self.setup.under.load {
             Some(load) => self.under_load(&mut server, load, is_hooked.then_some(&orders)),
             None => self.by_itself(&mut server, began, is_hooked.then_some(&orders)),
         };
@@ -131,8 +148,8 @@ impl<'a> Trials<'a> {
     }
 
     fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Result<Command, Failure> {
-        let words = &self.arguments.command;
-        let file: Option<&Path> = self.arguments.patched.as_deref().filter(|_| is_hooked);
+        let words = self.setup.command;
+        let file: Option<&Path> = self.setup.patched.filter(|_| is_hooked);
         let mut command = Command::new(file.unwrap_or(&self.program));
         if file.is_none() {
             command.arg0(&words[0]);
@@ -141,8 +158,11 @@ impl<'a> Trials<'a> {
         command
             .stdout(create(&self.printed())?)
             .stderr(create(&self.said())?);
+        if self.setup.is_carried {
+            environment::for_carriers(&mut command);
+        }
         if is_hooked {
-            orders.give(&mut command, self.arguments.load.is_some());
+            orders.give(&mut command, self.setup.under.load.is_some());
             if let Some(hooks) = &self.hooks {
                 hooks.hook(&mut command, None);
             }
@@ -164,9 +184,19 @@ impl<'a> Trials<'a> {
     ) -> Result<Sample, Failure> {
         let folder = self.folder.path();
         let said = || read(&self.printed()) + &read(&self.said());
-        self.arguments.ready.wait(server, said)?;
-        let run = |server: &mut Process| {
-            let result = load::run(load, folder);
+        let group = server.id();
+        let go_on = || {
+            heed_interrupts()?;
+            server.ended().map_or(Ok(()), |status| {
+                let message = format!("the server ended before it was ready, {status}:");
+                Err(Failure::new(Exit::Server, message)
+                    .below(last_lines(&said()))
+                    .remedy("start it by hand; it must stay in the foreground"))
+            })
+        };
+        self.setup.under.ready.wait(group, said, go_on)?;
+        let run = |server: &mut Process, role: (Role, &str)| {
+            let result = load::run(role, folder, heed_interrupts);
             if result.is_err() {
                 // A server that ends takes its connections down a little earlier.
                 std::thread::sleep(TO_END);
@@ -181,12 +211,15 @@ impl<'a> Trials<'a> {
                 }
             }
         };
-        for _ in 0..self.arguments.warm_up {
-            run(server)?;
+        if let Some(preparation) = &self.setup.under.prepare {
+            run(server, (Role::Preparation, preparation))?;
+        }
+        for _ in 0..self.setup.under.warm_up {
+            run(server, (Role::Load, load))?;
         }
         let before = orders.and_then(|orders| orders.ask(server.id()));
         let mut counting = self.counting(server);
-        let (printed, seconds) = run(server)?;
+        let (printed, seconds) = run(server, (Role::Load, load))?;
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
         let after = orders.and_then(|orders| orders.ask(server.id()));
         let hops = after
@@ -208,7 +241,7 @@ impl<'a> Trials<'a> {
         orders: Option<&Orders>,
     ) -> Result<Sample, Failure> {
         let mut counting = self.counting(program);
-        let (status, seconds) = ended(program, began)?;
+        let (status, seconds) = ended(program, began, heed_interrupts)?;
         let printed = read(&self.printed());
         if !status.success() {
             let said = last_lines(&(printed + &read(&self.said())));
@@ -233,10 +266,10 @@ impl<'a> Trials<'a> {
     }
 
     fn throughput(&self, printed: &str, seconds: f64, hops: Option<&Hops>) -> Result<f64, Failure> {
-        if let Some(expression) = &self.arguments.throughput {
+        if let Some(expression) = &self.setup.under.throughput {
             return load::throughput(expression, printed);
         }
-        let Some(symbol) = &self.arguments.count else {
+        let Some(symbol) = self.setup.count else {
             return Ok(1.0 / seconds);
         };
         match hops.and_then(|hops| hops.calls.get(symbol)).copied() {

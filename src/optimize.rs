@@ -1,0 +1,162 @@
+//! `corehop optimize`: from a server and a load to a plan that makes it faster, or to the answer
+//! that none does.
+//!
+//! The stages are those of the other subcommands, in turn: record under load, search for this
+//! machine, measure on it. Its word is the measured one: a replay only says which few plans are
+//! worth measuring. The best of several is chosen in a screening, and judged on fresh rounds that
+//! had no part in the choice; the luckiest of several measurements is no measurement of a plan.
+//! Rejected: to take the plan that is predicted best. A replay knows neither prefetchers nor what a
+//! hop costs a pipeline, and with few plans left the real machine is soon asked.
+//!
+//! Reading order: `recording`, `search`, `contest` are the stages, `folder` is what is left of
+//! them, `outcome` is what is said.
+
+mod contest;
+mod folder;
+mod outcome;
+mod recording;
+mod search;
+mod settled;
+
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::open;
+use crate::report;
+use crate::verify::under_load::UnderLoad;
+use clap::Args;
+use contest::{Contest, Measured};
+use folder::Folder;
+use outcome::Outcome;
+use search::{Found, Here};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Make a server faster, if it can be: record it, search for this machine, measure what pays
+///
+/// COMMAND is started under QEMU and recorded while --load drives it, searched for the best plans
+/// for this machine's caches, and then measured as it is and with each of the best plans' hops put
+/// in place in memory, in turn. The best plan is kept with a report, and the one command that
+/// starts the server with it is printed; or it is said that nothing pays here, and by which figure.
+///
+/// --load is run as a shell command when the server is ready, as often as it takes, and must not
+/// mind a server that is 10 to 70 times slower than usual. Without --load, COMMAND must end by
+/// itself and is the load. No file of the server is changed.
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop optimize --load \"redis-benchmark -p 7000 -q -t get -n 100000\" \
+-- redis-server --port 7000 --save \"\"
+         corehop optimize --prepare ./fill.sh --load ./queries.sh --request-at dispatch_command \
+-- mariadbd --datadir bank
+
+Exit code 0 with a gain, 1 when nothing pays, 7 when the server or the load fails.")]
+pub struct Arguments {
+    #[command(flatten)]
+    under: UnderLoad,
+    /// Where a request begins, as `corehop record` takes it: a function's entry, `magic`, or what
+    /// the server reads and writes
+    #[arg(long, value_name = "WHERE", default_value = "syscalls")]
+    request_at: String,
+    /// How many requests to record
+    #[arg(long, value_name = "NUMBER", default_value_t = 100,
+          value_parser = clap::value_parser!(u64).range(2..))]
+    requests: u64,
+    /// How long the recording may take, from the start of the server on
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    record_within: u64,
+    /// End the recording, and the server, when both take more resident memory than this
+    #[arg(long, value_name = "MIB", default_value_t = 4096)]
+    memory_limit: u64,
+    /// Search this trace of the server, and record none
+    #[arg(long, value_name = "TRACE")]
+    trace: Option<PathBuf>,
+    /// The machine to simulate: a bundled name, `host`, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "host")]
+    machine: String,
+    /// Hop between no more cores than this, and never more than this machine lets a server use
+    #[arg(long, value_name = "CORES", default_value_t = 8,
+          value_parser = clap::value_parser!(u32).range(2..))]
+    cores: u32,
+    /// Measure no more plans than this, the best predicted ones
+    #[arg(long, value_name = "NUMBER", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..=20))]
+    plans: u32,
+    /// Measure the best plans also where none is predicted to pay
+    #[arg(long)]
+    anyway: bool,
+    /// Measure until the interval is no wider than this to either side
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = settled::percent)]
+    within: f64,
+    /// Measure the best plan in no more rounds than this, even if the interval is wider then
+    #[arg(long, value_name = "NUMBER", default_value_t = 20,
+          value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    max_rounds: u32,
+    /// Begin no more rounds after so many seconds of measuring; two are made in any case
+    #[arg(long, value_name = "SECONDS")]
+    time_limit: Option<u64>,
+    /// The folder for the trace, the plan, the report and the result
+    #[arg(short, long, value_name = "FOLDER", default_value = "corehop-optimize")]
+    output: PathBuf,
+    /// Replace what an earlier run has left in that folder
+    #[arg(long)]
+    force: bool,
+    /// Print one JSON object instead of the text
+    #[arg(long)]
+    json: bool,
+    /// The server, looked for on PATH, and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let here = Here::look(&arguments.machine, arguments.cores)?;
+    let folder = Folder::new(arguments)?;
+    interrupt::listen()?;
+    let trace_path = match &arguments.trace {
+        Some(trace) => trace.clone(),
+        None => recording::record(arguments, &folder)?,
+    };
+    let left = format!("the trace is {}", trace_path.display());
+    let found = interrupt::at_once(&left, || -> Result<Found, Failure> {
+        let trace = open::open(&trace_path)?;
+        search::plans(&trace, &trace_path, &here, arguments.plans as usize)
+    })??;
+    folder.keep_tried(&found)?;
+    let command: Vec<OsString> = arguments.command.iter().map(OsString::from).collect();
+    let is_worth_it = found.is_promising() || arguments.anyway;
+    let measured = match is_worth_it && !found.plans.is_empty() {
+        true => Some(Contest::new((arguments, &command), &here, &found, &left)?.hold()?),
+        false => None,
+    };
+    let outcome = Outcome {
+        arguments,
+        folder: &folder,
+        trace: &trace_path,
+        here: &here,
+        found: &found,
+        measured,
+    };
+    outcome.keep_plan()?;
+    interrupt::at_once(&left, || write_report(&outcome, &trace_path))??;
+    outcome.tell()
+}
+
+/// The page of the plan that was chosen, or of the best predicted one; nothing where there is none.
+fn write_report(outcome: &Outcome<'_>, trace: &Path) -> Result<(), Failure> {
+    let Some(index) = outcome.shown() else {
+        return Ok(());
+    };
+    let plan = match outcome.gain() {
+        Some(_) => outcome.folder.plan(),
+        None => outcome.folder.tried(index),
+    };
+    let files = (plan, trace.to_owned(), outcome.folder.report());
+    let machine = outcome.arguments.machine.clone();
+    let cost = outcome.here.machine.hop_cost_cycles;
+    report::run(&report::Arguments::of_page(files, (machine, cost)))
+}
+
+/// What a command line or a file names that cannot be used here.
+fn unusable(message: String, remedy: &str) -> Failure {
+    Failure::new(Exit::Missing, message).remedy(remedy)
+}

@@ -1,0 +1,205 @@
+//! The third stage: original and plans in turn on the real machine.
+//!
+//! First a screening of all plans, a few rounds, in each of which the original runs once and every
+//! plan once. Then the plan that did best, against the original, in rounds of its own until its
+//! interval is narrow. What the screening measured has no part in that interval: the best of several
+//! was in luck there more often than not.
+
+use super::Arguments;
+use super::search::{Found, Here};
+use super::settled::is_settled;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::progress::Bar;
+use crate::verify::interval::Comparison;
+use crate::verify::orders::Hops;
+use crate::verify::trial::{Sample, Setup, Side, Trials};
+use crate::voice;
+use corehop_partitioner::progress::Progress;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+/// Rounds of the screening: two say which of several plans is far better, and it does little harm
+/// to take the second best of two that are not.
+const SCREENED_ROUNDS: usize = 2;
+
+/// What was measured.
+pub struct Measured {
+    /// Of the plans tried, the one that did best.
+    pub best: usize,
+    /// Of each plan in the screening; empty where there was but one.
+    pub screened: Vec<Comparison>,
+    /// Throughput of original and patched, by round.
+    pub rounds: Vec<(f64, f64)>,
+    /// Of those rounds.
+    pub comparison: Comparison,
+    /// What the patched servers told of their hops in them, all together.
+    pub hops: Option<Hops>,
+}
+
+/// All plans at the start.
+pub struct Contest<'a> {
+    arguments: &'a Arguments,
+    /// What a signal leaves.
+    left: &'a str,
+    plans: Vec<Trials<'a>>,
+}
+
+impl<'a> Contest<'a> {
+    /// Makes the hooks of all plans.
+    pub fn new(
+        (arguments, command): (&'a Arguments, &'a [OsString]),
+        here: &Here,
+        found: &Found,
+        left: &'a str,
+    ) -> Result<Contest<'a>, Failure> {
+        let setup = Setup {
+            under: &arguments.under,
+            command,
+            patched: None,
+            count: None,
+            is_carried: here.is_carried,
+        };
+        let plans = found.plans.iter();
+        let plans = plans.map(|of| Trials::new(setup, &of.plan, &[]));
+        Ok(Contest {
+            arguments,
+            left,
+            plans: plans.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Measures.
+    pub fn hold(&self) -> Result<Measured, Failure> {
+        let measured = self.measure();
+        match interrupt::is_asked() {
+            true => Err(interrupt::failure(&format!(
+                "every server was ended; {}",
+                self.left
+            ))),
+            false => measured,
+        }
+    }
+
+    fn measure(&self) -> Result<Measured, Failure> {
+        let limit = self.arguments.time_limit.map(Duration::from_secs);
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        self.warm_up()?;
+        let screened = match self.plans.len() {
+            1 => Vec::new(),
+            _ => self.screen()?,
+        };
+        let best = best(&screened);
+        let mut rounds = Vec::new();
+        let mut told = Vec::new();
+        let bar = Bar::new();
+        let most = self.arguments.max_rounds as usize;
+        bar.begin("original and the best plan in turn", Some(most as u64));
+        loop {
+            let samples = self.round(&[best], rounds.len() % 2 == 1)?;
+            let [original, patched] = &samples[..] else {
+                unreachable!("a sample for the original and one for the plan");
+            };
+            rounds.push((original.throughput, patched.throughput));
+            told.extend(patched.hops.clone());
+            bar.advance(1);
+            if rounds.len() < 2 {
+                continue;
+            }
+            let comparison = Comparison::of(&rounds);
+            voice::detail(&format!(
+                "{} rounds: {:.3} ({:.3} to {:.3})",
+                rounds.len(),
+                comparison.ratio,
+                comparison.low,
+                comparison.high
+            ));
+            let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let is_enough = is_settled(&comparison, rounds.len(), self.arguments.within);
+            if rounds.len() >= most || is_late || is_enough {
+                bar.end();
+                return Ok(Measured {
+                    best,
+                    screened,
+                    rounds,
+                    comparison,
+                    hops: Hops::together(&told),
+                });
+            }
+        }
+    }
+
+    /// Without a load, runs that do not count; with one every server is warmed up by itself.
+    fn warm_up(&self) -> Result<(), Failure> {
+        if self.arguments.under.load.is_some() {
+            return Ok(());
+        }
+        let all: Vec<usize> = (0..self.plans.len()).collect();
+        for _ in 0..self.arguments.under.warm_up {
+            self.round(&all, false)?;
+        }
+        Ok(())
+    }
+
+    /// What each plan does in a few rounds.
+    fn screen(&self) -> Result<Vec<Comparison>, Failure> {
+        let all: Vec<usize> = (0..self.plans.len()).collect();
+        let mut rounds = vec![Vec::new(); all.len()];
+        let bar = Bar::new();
+        bar.begin(
+            "original and all plans in turn",
+            Some(SCREENED_ROUNDS as u64),
+        );
+        for round in 0..SCREENED_ROUNDS {
+            let samples = self.round(&all, round % 2 == 1)?;
+            for (rounds, patched) in rounds.iter_mut().zip(&samples[1..]) {
+                rounds.push((samples[0].throughput, patched.throughput));
+            }
+            bar.advance(1);
+        }
+        bar.end();
+        Ok(rounds.iter().map(|rounds| Comparison::of(rounds)).collect())
+    }
+
+    /// The original and these plans, each once, perhaps in the opposite order; the original's sample
+    /// is the first of those given back.
+    fn round(&self, plans: &[usize], is_backwards: bool) -> Result<Vec<Sample>, Failure> {
+        let original = (&self.plans[0], Side::Original);
+        let patched = plans.iter().map(|&plan| (&self.plans[plan], Side::Patched));
+        let mut turns: Vec<_> = [original].into_iter().chain(patched).collect();
+        if is_backwards {
+            turns.reverse();
+        }
+        let samples = turns.into_iter().map(|(trials, side)| trials.sample(side));
+        let mut samples: Vec<Sample> = samples.collect::<Result<_, _>>()?;
+        if is_backwards {
+            samples.reverse();
+        }
+        Ok(samples)
+    }
+}
+
+/// The plan that did best; the first where none was compared.
+fn best(screened: &[Comparison]) -> usize {
+    let ratios = screened.iter().map(|comparison| comparison.ratio);
+    let best = ratios
+        .enumerate()
+        .max_by(|one, other| one.1.total_cmp(&other.1));
+    best.map_or(0, |(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_screened_plan_goes_on_and_the_only_one_unscreened() {
+        let of = |ratio: f64| Comparison {
+            ratio,
+            low: ratio / 2.0,
+            high: ratio * 2.0,
+        };
+        assert_eq!(best(&[of(0.9), of(1.4), of(1.1)]), 1);
+        assert_eq!(best(&[]), 0);
+    }
+}

@@ -1,0 +1,120 @@
+//! The folder that all results of one run are in, under names that never change.
+//!
+//! A plan has the name of a good plan, `plan.toml`, only once it was measured to pay; what was tried
+//! has numbers. So whoever finds that name may use the plan, and a run that finds no gain, or is
+//! interrupted, first takes away the good plan of an earlier one.
+
+use super::Arguments;
+use super::search::Found;
+use crate::failure::{Exit, Failure};
+use corehop_outputs::{Output, PUBLIC};
+use corehop_plans::Plan;
+use std::path::{Path, PathBuf};
+
+/// Most plans that are tried.
+const MOST_TRIED: usize = 20;
+
+/// The folder.
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes the folder, and sees that the results can be kept there.
+    pub fn new(arguments: &Arguments) -> Result<Folder, Failure> {
+        let path = arguments.output.clone();
+        std::fs::create_dir_all(&path).map_err(|error| {
+            Failure::new(Exit::Output, format!("{}: {error}", path.display()))
+                .remedy("name a folder that can be written to with --output")
+        })?;
+        let folder = Folder { path };
+        for file in folder.results() {
+            folder.check(&file, arguments.force)?;
+        }
+        if arguments.trace.is_none() {
+            folder.check(&folder.trace(), arguments.force)?;
+        }
+        for file in folder.results() {
+            let _ = std::fs::remove_file(file);
+        }
+        Ok(folder)
+    }
+
+    fn check(&self, file: &Path, force: bool) -> Result<(), Failure> {
+        match Output::file_at(file, force) {
+            Ok(_) => Ok(()),
+            Err(corehop_outputs::Error::Exists { path }) => {
+                let message = format!("{} exists already", path.display());
+                let trace = match self.trace().exists() {
+                    true => format!("; --trace {} records none", self.trace().display()),
+                    false => String::new(),
+                };
+                Err(Failure::new(Exit::Output, message).remedy(format!(
+                    "name another folder with --output, or add --force to replace what an earlier \
+                     run has left there{trace}"
+                )))
+            }
+            Err(error) => Err(Failure::new(Exit::Output, error)
+                .remedy("name a folder that can be written to with --output")),
+        }
+    }
+
+    fn results(&self) -> Vec<PathBuf> {
+        let tried = (0..MOST_TRIED).map(|index| self.tried(index));
+        let named = [self.plan(), self.report(), self.result()];
+        named.into_iter().chain(tried).collect()
+    }
+
+    /// The recording.
+    pub fn trace(&self) -> PathBuf {
+        self.path.join("server.trace")
+    }
+
+    /// What the server printed while it was recorded.
+    pub fn log(&self) -> PathBuf {
+        self.path.join("server.log")
+    }
+
+    /// A plan that pays.
+    pub fn plan(&self) -> PathBuf {
+        self.path.join("plan.toml")
+    }
+
+    /// One of those tried, from 0 on, the best predicted first.
+    pub fn tried(&self, index: usize) -> PathBuf {
+        self.path.join(format!("tried-{}.toml", index + 1))
+    }
+
+    /// The page.
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.html")
+    }
+
+    /// The result for programs.
+    pub fn result(&self) -> PathBuf {
+        self.path.join("result.json")
+    }
+
+    /// Keeps the plans found.
+    pub fn keep_tried(&self, found: &Found) -> Result<(), Failure> {
+        let tried = found.plans.iter().enumerate();
+        tried
+            .map(|(index, tried)| keep(&self.tried(index), &tried.plan))
+            .collect()
+    }
+
+    /// Keeps the plan that pays.
+    pub fn keep_plan(&self, plan: &Plan) -> Result<(), Failure> {
+        keep(&self.plan(), plan)
+    }
+
+    /// Keeps the result.
+    pub fn keep_result(&self, text: &str) -> Result<(), Failure> {
+        Ok(Output::file_at(&self.result(), true)?.write(text.as_bytes(), PUBLIC)?)
+    }
+}
+
+fn keep(path: &Path, plan: &Plan) -> Result<(), Failure> {
+    let output = Output::file_at(path, true)?;
+    Ok(output.write(corehop_plans::render(plan).as_bytes(), PUBLIC)?)
+}

@@ -1,0 +1,180 @@
+//! The second stage: the few plans that are worth measuring here.
+//!
+//! Each number of cores has a best split by L2 misses, which are what hops are for, and one by
+//! cycles, which also weigh what a hop costs here; they differ where the one hops more often than
+//! it gains. All are judged on requests that the search did not see, and the best by cycles come
+//! first. Several searches often find the same plan, which is kept once.
+
+use super::unusable;
+use crate::doctor::{can_carry, physical_cores};
+use crate::failure::Failure;
+use crate::partition::{one_way, plan};
+use crate::progress::Bar;
+use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::delegation::Delegate;
+use corehop_partitioner::objective::Objective;
+use corehop_partitioner::requests::{Searched, complete};
+use corehop_partitioner::weights::Weighted;
+use corehop_partitioner::{Error, Settings, partition};
+use corehop_plans::{Mode, Plan};
+use corehop_simulator::Machine;
+use corehop_traces::Trace;
+use std::path::Path;
+
+/// More cores than this are not searched for: the searches take longer, and phases of a request
+/// that are so short do not fill an L2.
+const MOST_CORES: u32 = 8;
+
+/// What a hop by a carrier costs (docs/experiments.md, as `make bench-staged` predicts with);
+/// machines say what one by `sched_setaffinity` does.
+const CARRIED_HOP_CYCLES: u32 = 1200;
+
+/// Requests to search on; the others judge.
+const SEARCHED: usize = 10;
+
+/// What plans are searched for: this machine.
+pub struct Here {
+    pub machine: Machine,
+    /// Most cores to hop between.
+    pub cores: u32,
+    /// Whether carriers can move threads.
+    pub is_carried: bool,
+}
+
+impl Here {
+    /// Looks at the machine, or reads the one named.
+    pub fn look(named: &str, most_cores: u32) -> Result<Here, Failure> {
+        let mut machine = Machine::named_or_path(named)?;
+        let is_carried = can_carry();
+        if is_carried {
+            machine.hop_cost_cycles = machine.hop_cost_cycles.min(CARRIED_HOP_CYCLES);
+        }
+        let physical = physical_cores() as u32;
+        let cores = physical.min(machine.cores).min(most_cores).min(MOST_CORES);
+        if cores < 2 {
+            let message = format!("{physical} physical core to run on: none to hop to");
+            return Err(unusable(
+                message,
+                "widen the mask (taskset, the container's CPUs), or use a machine with more cores",
+            ));
+        }
+        Ok(Here {
+            machine,
+            cores,
+            is_carried,
+        })
+    }
+}
+
+/// A plan and what a replay lets expect of it.
+pub struct Predicted {
+    pub plan: Plan,
+    /// As multiples of those on one core.
+    pub l2_misses_ratio: f64,
+    pub cycles_ratio: f64,
+    pub hops_per_request: f64,
+}
+
+impl Predicted {
+    /// Whether a replay speaks for it.
+    fn is_promising(&self) -> bool {
+        self.l2_misses_ratio < 1.0 || self.cycles_ratio < 1.0
+    }
+}
+
+/// All that was found.
+pub struct Found {
+    /// The best predicted first.
+    pub plans: Vec<Predicted>,
+    /// Why there is no plan, if there is none.
+    pub none: Option<String>,
+}
+
+impl Found {
+    /// Whether a replay speaks for any of them.
+    pub fn is_promising(&self) -> bool {
+        self.plans.iter().any(Predicted::is_promising)
+    }
+}
+
+/// The best plans for a recorded server, `most` of them.
+pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Found, Failure> {
+    let one_way: Vec<u32> = one_way::known(trace).into_iter().map(|of| of.0).collect();
+    let machines = [Weighted {
+        machine: here.machine.clone(),
+        weight: 1.0,
+    }];
+    let trace_name = path.display().to_string();
+    let searched = complete(trace.requests()).len().div_ceil(2).min(SEARCHED);
+    let bar = Bar::new();
+    let mut found = Found {
+        plans: Vec::new(),
+        none: None,
+    };
+    for (cores, (objective, delegate)) in asked(here.cores) {
+        let settings = Settings {
+            cores,
+            functions: cores,
+            searched: Searched::Sample(searched.max(1)),
+            rule: Rule::default(),
+            seed: 1,
+            objective,
+            strategy: None,
+            delegate,
+            one_way: &one_way,
+            time_limit: None,
+            judge: true,
+            compare_fewer: false,
+            checkpoint: None,
+        };
+        let outcome = match partition(trace, &machines, &settings, &bar) {
+            Err(error @ Error::TooFewCandidates { .. }) => {
+                found.none.get_or_insert_with(|| error.to_string());
+                continue;
+            }
+            other => other?,
+        };
+        let judged = outcome.judged.verdict();
+        let ratio = |objective| judged.ratio(objective).unwrap_or(1.0);
+        found.add(Predicted {
+            l2_misses_ratio: ratio(Objective::L2),
+            cycles_ratio: ratio(Objective::Cycles),
+            hops_per_request: judged.hops as f64 / judged.requests.max(1) as f64,
+            plan: plan::of(&plan::Found {
+                machines: &machines,
+                trace_name: &trace_name,
+                trace,
+                settings: &settings,
+                outcome: &outcome,
+            }),
+        });
+    }
+    found
+        .plans
+        .sort_by(|one, other| one.cycles_ratio.total_cmp(&other.cycles_ratio));
+    found.plans.truncate(most);
+    Ok(found)
+}
+
+/// What is searched for.
+fn asked(most_cores: u32) -> impl Iterator<Item = (u32, (Objective, Delegate))> {
+    let aims = [
+        (Objective::L2, Delegate::Never),
+        (Objective::Cycles, Delegate::Take),
+    ];
+    (2..=most_cores).flat_map(move |cores| aims.into_iter().map(move |aim| (cores, aim)))
+}
+
+impl Found {
+    /// Adds a plan, unless one that does the same is there.
+    fn add(&mut self, new: Predicted) {
+        let hops = |of: &Predicted| -> Vec<(String, u64, u32, Mode)> {
+            let functions = of.plan.functions.iter();
+            let placed = functions.map(|f| (f.module.clone(), f.offset, f.core, f.mode));
+            placed.collect()
+        };
+        if !self.plans.iter().any(|known| hops(known) == hops(&new)) {
+            self.plans.push(new);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A recording beside which somebody drives the server: waits until it is ready, fills it, puts it
+//! under load.
+//!
+//! The recorder must drain the shared memory all the while, or the server's threads wait for it. So
+//! the driver is a thread of its own, which the recording's end ends, and whose failure ends the
+//! recording. Rejected: a recorder that is a process of its own, steered through its socket; what
+//! fails there would have to be read back from its messages.
+
+use super::session::{Over, Session};
+use super::transcript::Transcript;
+use crate::failure::Failure;
+use corehop_ring::Memory;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Drives the server until the recording is over.
+pub type Driver<'a> = &'a (dyn Fn(&Recorded<'_>) -> Result<(), Failure> + Sync);
+
+/// What a driver sees of the recording.
+pub struct Recorded<'a> {
+    memory: &'a Memory,
+    group: u32,
+    is_over: AtomicBool,
+    is_given_up: AtomicBool,
+}
+
+impl<'a> Recorded<'a> {
+    /// A recording that goes on, of the process group `group`.
+    pub fn new(memory: &'a Memory, group: u32) -> Recorded<'a> {
+        Recorded {
+            memory,
+            group,
+            is_over: AtomicBool::new(false),
+            is_given_up: AtomicBool::new(false),
+        }
+    }
+
+    /// The server's process group.
+    pub fn group(&self) -> u32 {
+        self.group
+    }
+
+    /// Whether nothing is recorded any more.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Whether the driver has failed.
+    pub fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    /// Records from the next request on, of a recording that began paused.
+    pub fn start(&self) {
+        self.memory.set_paused(false);
+    }
+
+    /// Requests that the server has begun.
+    pub fn requests(&self) -> u64 {
+        self.memory.requests().seen
+    }
+}
+
+/// Records until it is over, driven or by itself; the second is what the driver says.
+pub fn run(
+    recorded: &Recorded<'_>,
+    driver: Option<Driver<'_>>,
+    mut session: Session<'_>,
+    transcript: &mut Transcript,
+) -> (Over, Result<(), Failure>) {
+    let Some(driver) = driver else {
+        return (session.run(transcript), Ok(()));
+    };
+    let drive = || {
+        let driven = driver(recorded);
+        recorded
+            .is_given_up
+            .store(driven.is_err(), Ordering::Relaxed);
+        driven
+    };
+    std::thread::scope(|scope| {
+        let driving = scope.spawn(drive);
+        let over = session.run(transcript);
+        recorded.is_over.store(true, Ordering::Relaxed);
+        let driven = driving.join();
+        (
+            over,
+            driven.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        )
+    })
+}
