@@ -136,8 +136,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         found: &found,
         measured,
     };
-    outcome.keep_plan()?;
-    interrupt::at_once(&left, || write_report(&outcome, &trace_path))??;
+    outcome.keep()?;
+    interrupt::at_once(&outcome.left(), || write_report(&outcome, &trace_path))??;
     outcome.tell()
 }
 

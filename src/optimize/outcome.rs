@@ -42,18 +42,28 @@ impl Outcome<'_> {
         best.or((!self.found.plans.is_empty()).then_some(0))
     }
 
-    /// Keeps a plan that pays where one is looked for.
-    pub fn keep_plan(&self) -> Result<(), Failure> {
-        let Some(measured) = self.gain() else {
-            return Ok(());
-        };
-        self.folder.keep_plan(&self.found.plans[measured.best].plan)
+    /// Keeps the result, and a plan that pays where one is looked for. The page comes after it: of
+    /// a large trace it takes longer than all else, and is not to hold up what was found.
+    pub fn keep(&self) -> Result<(), Failure> {
+        if let Some(measured) = self.gain() {
+            self.folder
+                .keep_plan(&self.found.plans[measured.best].plan)?;
+            let speed = shown(&measured.comparison);
+            voice::say(&format!("{speed} times as fast; writing the report"));
+        }
+        self.folder
+            .keep_result(Lines::of_json(&self.json()).as_str())
+    }
+
+    /// What there is before the page is written.
+    pub fn left(&self) -> String {
+        let result = self.folder.result();
+        format!("all but the report is done: {}", result.display())
     }
 
     /// Prints it, and fails where nothing pays.
     pub fn tell(&self) -> Result<(), Failure> {
         let object = Lines::of_json(&self.json());
-        self.folder.keep_result(object.as_str())?;
         if self.arguments.json {
             voice::print(&object)?;
         } else if let Some(measured) = self.gain() {
@@ -240,9 +250,13 @@ fn shown(of: &Comparison) -> String {
     )
 }
 
-/// A word as a shell takes it; none that was given on a command line holds a NUL, which no shell
-/// takes.
+/// A word as a shell takes it, quoted only where it must be; none that was given on a command line
+/// holds a NUL, which no shell takes.
 fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-+=:,/@%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into();
+    }
     shlex::try_quote(word).map_or_else(|_| word.into(), Into::into)
 }
 
@@ -254,6 +268,8 @@ mod tests {
     fn words_and_intervals_are_shown_as_shells_and_people_read_them() {
         assert_eq!(quoted("a b"), "'a b'");
         assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("--save=~"), "'--save=~'");
+        assert_eq!(quoted("glibc.pthread.rseq=0"), "glibc.pthread.rseq=0");
         let comparison = Comparison {
             ratio: 0.93,
             low: 0.9,

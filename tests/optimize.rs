@@ -1,0 +1,286 @@
+//! `corehop optimize` on a real redis-server, from the recording to the verdict.
+//!
+//! No verdict here hangs on how fast this machine is: where plans are measured, the load prints
+//! numbers that were written down before, and by them a plan pays or does not. These tests need
+//! `qemu-x86_64`, `redis-server` and the symbolizer, as those of `corehop record` do.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+const SERVER: &str = "/usr/bin/redis-server";
+const LOAD: &str = "redis-cli -s socket -r 40 get key > /dev/null";
+
+/// `corehop optimize` in `folder`, of a server on a socket there.
+fn optimize(folder: &Path, arguments: &[&str]) -> Command {
+    of(folder, arguments, SERVER)
+}
+
+fn of(folder: &Path, arguments: &[&str], server: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let server = [server, "--port", "0", "--unixsocket", "socket", "--save"];
+    command
+        .current_dir(folder)
+        .arg("optimize")
+        .args(arguments)
+        .arg("--")
+        .args(server)
+        .arg("");
+    command
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn figures(output: &Output) -> Value {
+    let parsed = serde_json::from_slice(&output.stdout);
+    parsed.unwrap_or_else(|error| panic!("{error}: {}", said(output)))
+}
+
+/// Whether no server listens at the socket in `folder`.
+fn is_alone(folder: &Path) -> bool {
+    std::os::unix::net::UnixStream::connect(folder.join("socket")).is_err()
+}
+
+/// A recording of the server under `LOAD`, made once; the folder stays until the process ends.
+fn trace() -> &'static Path {
+    static TRACE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, trace) = TRACE.get_or_init(|| {
+        let folder = folder();
+        let arguments = ["--load", LOAD, "--requests", "12", "--json"];
+        let output = optimize(folder.path(), &arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        let figures = figures(&output);
+        assert_eq!(figures["gain"], false);
+        for key in ["plan", "report", "command", "ratio", "interval"] {
+            assert_eq!(figures[key], Value::Null, "{key}");
+        }
+        let tried = figures["tried"].as_array().unwrap();
+        assert!(!tried.is_empty() && tried[0]["screened"].is_null());
+        assert!(
+            said(&output).contains("nothing pays here: the best of "),
+            "{}",
+            said(&output)
+        );
+        assert!(is_alone(folder.path()));
+        let left = folder.path().join("corehop-optimize");
+        for name in ["server.trace", "server.log", "report.html", "tried-1.toml"] {
+            assert!(left.join(name).exists(), "{name}");
+        }
+        assert!(!left.join("plan.toml").exists());
+        let kept: Value =
+            serde_json::from_slice(&std::fs::read(left.join("result.json")).unwrap()).unwrap();
+        assert_eq!(kept, figures);
+        let trace = left.join("server.trace");
+        (folder, trace)
+    });
+    trace
+}
+
+/// A load that reaches the server and prints the next of these numbers each time that it is run.
+fn recorded(folder: &Path, numbers: &str) -> String {
+    std::fs::write(folder.join("numbers"), numbers.replace(' ', "\n")).unwrap();
+    format!("{LOAD}; echo >> calls; echo \"rate $(sed -n \"$(wc -l < calls)p\" numbers)\"")
+}
+
+/// Measures plans on these numbers.
+fn measure(folder: &Path, numbers: &str, more: &[&str]) -> Output {
+    let load = recorded(folder, numbers);
+    let trace = trace().to_str().unwrap();
+    let mut arguments = vec!["--load", &load, "--trace", trace, "--anyway"];
+    arguments.extend(["--throughput", "rate ([0-9]+)", "--warm-up", "0"]);
+    arguments.extend(more);
+    optimize(folder, &arguments).output().unwrap()
+}
+
+#[test]
+fn a_load_that_fits_every_cache_is_said_not_to_pay_before_anything_is_measured() {
+    assert!(trace().exists());
+}
+
+#[test]
+fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
+    let folder = folder();
+    // Original and patched, then patched and original.
+    let numbers = "100 150 151 100 101 150 150 100 100 152";
+    let output = measure(folder.path(), numbers, &["--plans", "1", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let figures = figures(&output);
+    assert_eq!(figures["gain"], true);
+    let ratio = figures["ratio"].as_f64().unwrap();
+    assert!((1.49..1.52).contains(&ratio), "{figures}");
+    let [low, high] = [0, 1].map(|end| figures["interval"][end].as_f64().unwrap());
+    assert!(1.0 < low && low < ratio && ratio < high);
+    assert_eq!(figures["original"].as_array().unwrap().len(), 5);
+    assert!(figures["hops"]["hops"].as_u64().unwrap() > 0);
+    assert_eq!(figures["plan"], "corehop-optimize/plan.toml");
+    assert_eq!(figures["report"], "corehop-optimize/report.html");
+    let command = figures["command"].as_str().unwrap();
+    let expected = "corehop run --plan corehop-optimize/plan.toml -- /usr/bin/redis-server \
+                    --port 0 --unixsocket socket --save ''";
+    assert!(command.ends_with(expected), "{command}");
+    let left = folder.path().join("corehop-optimize");
+    let plan = std::fs::read(left.join("plan.toml")).unwrap();
+    assert_eq!(plan, std::fs::read(left.join("tried-1.toml")).unwrap());
+    assert!(left.join("report.html").exists());
+    assert!(is_alone(folder.path()));
+    assert!(!left.join("server.trace").exists(), "nothing was recorded");
+
+    let again = measure(folder.path(), numbers, &["--plans", "1"]);
+    assert_eq!(again.status.code(), Some(4), "{}", said(&again));
+    assert!(said(&again).contains("plan.toml exists already"));
+    assert_eq!(std::fs::read(left.join("plan.toml")).unwrap(), plan);
+
+    // No gain takes the plan of the earlier run away.
+    std::fs::remove_file(folder.path().join("calls")).unwrap();
+    let slower = measure(
+        folder.path(),
+        "100 50 52 100",
+        &["--plans", "1", "--force", "--max-rounds", "2"],
+    );
+    assert_eq!(slower.status.code(), Some(1), "{}", said(&slower));
+    let expected = "nothing pays here: the best of 1 plan measured 0.510 (";
+    assert!(said(&slower).contains(expected), "{}", said(&slower));
+    assert!(!left.join("plan.toml").exists());
+    assert!(slower.stdout.is_empty());
+}
+
+#[test]
+fn the_best_of_the_screening_is_judged_on_rounds_of_its_own() {
+    let folder = folder();
+    // Two rounds of original and both plans, the second backwards; then original and the second.
+    let numbers = "100 110 120 120 110 100 100 90 90 100";
+    let more = ["--plans", "2", "--max-rounds", "2", "--json"];
+    let output = measure(folder.path(), numbers, &more);
+    let figures = figures(&output);
+    let tried = figures["tried"].as_array().unwrap();
+    let screened: Vec<f64> = tried
+        .iter()
+        .map(|of| of["screened"]["ratio"].as_f64().unwrap())
+        .collect();
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    assert!(
+        near(screened[0], 1.1) && near(screened[1], 1.2),
+        "{figures}"
+    );
+    assert_eq!(figures["best"], 1);
+    assert!(near(figures["ratio"].as_f64().unwrap(), 0.9), "{figures}");
+    assert_eq!(figures["gain"], false);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn what_fills_the_server_is_neither_recorded_nor_measured() {
+    let folder = folder();
+    // Only a server that was filled answers the load's question as it wants.
+    let load = "test \"$(redis-cli -s socket get key)\" = value";
+    let mut arguments = vec!["--load", load, "--requests", "2", "--record-within", "60"];
+    arguments.extend(["--prepare", "redis-cli -s socket set key value > /dev/null"]);
+    let output = optimize(folder.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let trace = folder.path().join("corehop-optimize/server.trace");
+    let info = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .arg("info")
+        .arg("--json")
+        .arg(trace)
+        .output()
+        .unwrap();
+    let info: Value = serde_json::from_slice(&info.stdout).unwrap();
+    assert_eq!(info["complete_requests"], 2, "{info}");
+    let first = info["request_numbers"][0].as_u64().unwrap();
+    assert!(first > 1, "requests before it were seen and not recorded");
+}
+
+#[test]
+fn every_way_not_to_begin_or_to_go_on_has_its_exit_code_and_remedy() {
+    let folder = folder();
+    let failed = |arguments: &[&str], code: i32, word: &str| {
+        let mut all = vec!["--force", "--requests", "2"];
+        all.extend(arguments);
+        let output = optimize(folder.path(), &all).output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(word) && said.contains("remedy: "), "{said}");
+        assert!(is_alone(folder.path()));
+    };
+    failed(&["--load", "echo no >&2; exit 9"], 7, "    no\n");
+    failed(
+        &["--load", LOAD, "--prepare", "echo bad; exit 3"],
+        7,
+        "the preparation failed, exit status: 3:\n    bad\n",
+    );
+    failed(&["--load", "true"], 7, "the server began no request");
+    failed(
+        &["--load", "sleep 100", "--record-within", "1"],
+        7,
+        "within 1 s",
+    );
+    failed(&["--load", LOAD, "--trace", "nowhere"], 3, "nowhere");
+    failed(&["--load", LOAD, "--request-at", "nowhere"], 3, "nowhere");
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    failed(&["--load", LOAD, "--output", "file"], 4, "--output");
+    std::fs::create_dir_all(folder.path().join("taken/server.trace")).unwrap();
+    failed(&["--load", LOAD, "--output", "taken"], 4, "--output");
+    let mut missing = of(
+        folder.path(),
+        &["--load", LOAD, "-o", "m"],
+        "no-such-server",
+    );
+    assert_eq!(missing.output().unwrap().status.code(), Some(3));
+    let ends = ["--load", LOAD, "--force", "--ready", "false"];
+    let mut ends = of(folder.path(), &ends, "/bin/true");
+    assert_eq!(ends.output().unwrap().status.code(), Some(7));
+    let code = |arguments: &[&str]| {
+        let output = optimize(folder.path(), arguments).output().unwrap();
+        output.status.code()
+    };
+    assert_eq!(code(&["--machine", "nowhere"]), Some(3));
+    assert_eq!(code(&["--prepare", "true"]), Some(2), "no load");
+    assert_eq!(code(&["--within", "0"]), Some(2));
+    assert_eq!(code(&["--cores", "1"]), Some(2));
+}
+
+/// Waits for `file` and interrupts `child`; its exit code.
+fn interrupted(mut child: Child, file: &Path) -> Option<i32> {
+    while !file.exists() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child.wait().unwrap().code()
+}
+
+#[test]
+fn after_an_interrupt_neither_server_nor_load_is_left_and_the_recording_is() {
+    let load = "redis-cli -s socket -r 3 get key > /dev/null; echo $$ > load; exec sleep 1000";
+    let trace = trace().to_str().unwrap();
+    let recording = ["--load", load];
+    let measuring = ["--load", load, "--trace", trace, "--anyway"];
+    for arguments in [&recording[..], &measuring[..]] {
+        let folder = folder();
+        let log = std::fs::File::create(folder.path().join("log")).unwrap();
+        let mut command = optimize(folder.path(), arguments);
+        let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        let code = interrupted(child, &folder.path().join("load"));
+        let said = std::fs::read_to_string(folder.path().join("log")).unwrap();
+        assert_eq!(code, Some(130), "{said}");
+        let load = std::fs::read_to_string(folder.path().join("load")).unwrap();
+        assert!(!Path::new("/proc").join(load.trim()).exists(), "{said}");
+        assert!(is_alone(folder.path()));
+        let recorded = folder.path().join("corehop-optimize/server.trace");
+        let (left, kept) = match arguments.len() {
+            2 => (recorded.clone(), "what was recorded is in "),
+            _ => (PathBuf::from(trace), "the trace is "),
+        };
+        assert!(left.exists() && said.contains(kept), "{said}");
+        assert_eq!(recorded.exists(), arguments.len() == 2);
+    }
+}
