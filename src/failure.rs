@@ -14,7 +14,8 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// `check`, `patch --verify` or `verify --require-gain` looked and found something wrong.
+    /// `check`, `patch --verify` or `verify --require-gain` looked and found something wrong, or
+    /// `optimize` that nothing pays.
     Findings = 1,
     /// The command line asks for something that makes no sense.
     Usage = 2,

@@ -31,7 +31,7 @@ use search::{Found, Here};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Make a server faster, if it can be: record it, search for this machine, measure what pays
+/// Make a server faster, if it can be: record it, search a plan, measure
 ///
 /// COMMAND is started under QEMU and recorded while --load drives it, searched for the best plans
 /// for this machine's caches, and then measured as it is and with each of the best plans' hops put

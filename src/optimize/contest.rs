@@ -2,8 +2,9 @@
 //!
 //! First a screening of all plans, a few rounds, in each of which the original runs once and every
 //! plan once. Then the plan that did best, against the original, in rounds of its own until its
-//! interval is narrow. What the screening measured has no part in that interval: the best of several
-//! was in luck there more often than not.
+//! interval is narrow. What the screening measured has no part in that interval: the best of
+//! several was in luck there more often than not. Rejected: the screening's rounds counted in with
+//! a correction for the choice, which is as wide as what the few more rounds cost.
 
 use super::Arguments;
 use super::search::{Found, Here};
@@ -161,8 +162,8 @@ impl<'a> Contest<'a> {
         Ok(rounds.iter().map(|rounds| Comparison::of(rounds)).collect())
     }
 
-    /// The original and these plans, each once, perhaps in the opposite order; the original's sample
-    /// is the first of those given back.
+    /// The original and these plans, each once, perhaps in the opposite order; the original's
+    /// sample is the first of those given back.
     fn round(&self, plans: &[usize], is_backwards: bool) -> Result<Vec<Sample>, Failure> {
         let original = (&self.plans[0], Side::Original);
         let patched = plans.iter().map(|&plan| (&self.plans[plan], Side::Patched));

@@ -1,8 +1,8 @@
 //! The folder that all results of one run are in, under names that never change.
 //!
-//! A plan has the name of a good plan, `plan.toml`, only once it was measured to pay; what was tried
-//! has numbers. So whoever finds that name may use the plan, and a run that finds no gain, or is
-//! interrupted, first takes away the good plan of an earlier one.
+//! A plan has the name of a good plan, `plan.toml`, only once it was measured to pay; what was
+//! tried has numbers. So whoever finds that name may use the plan, and a run that finds no gain, or
+//! is interrupted, first takes away the good plan of an earlier one.
 
 use super::Arguments;
 use super::search::Found;
@@ -32,7 +32,11 @@ impl Folder {
             folder.check(&file, arguments.force)?;
         }
         if arguments.trace.is_none() {
-            folder.check(&folder.trace(), arguments.force)?;
+            for file in [folder.trace(), folder.log()] {
+                folder.check(&file, arguments.force)?;
+            }
+            // The recorder gives way to what has the trace's name itself.
+            let _ = std::fs::remove_file(folder.log());
         }
         for file in folder.results() {
             let _ = std::fs::remove_file(file);
@@ -97,10 +101,8 @@ impl Folder {
 
     /// Keeps the plans found.
     pub fn keep_tried(&self, found: &Found) -> Result<(), Failure> {
-        let tried = found.plans.iter().enumerate();
-        tried
-            .map(|(index, tried)| keep(&self.tried(index), &tried.plan))
-            .collect()
+        let mut tried = found.plans.iter().enumerate();
+        tried.try_for_each(|(index, tried)| keep(&self.tried(index), &tried.plan))
     }
 
     /// Keeps the plan that pays.

@@ -1,10 +1,10 @@
 //! What came of it, for people and for programs: a plan and the one command that uses it, or that
 //! nothing pays and by which figure.
 //!
-//! A gain is one when the whole interval lies above 1 and the server did hop: what is faster without
-//! a hop is so by chance. The command for a gain leaves to the runtime whether to hop (`auto`),
-//! because a load other than the measured one may not pay; where only the kernel moves threads, it
-//! says so instead.
+//! A gain is one when the whole interval lies above 1 and the server did hop: what is faster
+//! without a hop is so by chance. The command for a gain leaves to the runtime whether to hop
+//! (`auto`), because a load other than the measured one may not pay; where only the kernel moves
+//! threads, it says so instead.
 
 use super::folder::Folder;
 use super::search::{Here, Predicted};
@@ -45,11 +45,13 @@ impl Outcome<'_> {
     /// Keeps the result, and a plan that pays where one is looked for. The page comes after it: of
     /// a large trace it takes longer than all else, and is not to hold up what was found.
     pub fn keep(&self) -> Result<(), Failure> {
+        if let Some(measured) = &self.measured {
+            let speed = shown(&measured.comparison);
+            voice::say(&format!("{speed} times as fast; writing the report"));
+        }
         if let Some(measured) = self.gain() {
             self.folder
                 .keep_plan(&self.found.plans[measured.best].plan)?;
-            let speed = shown(&measured.comparison);
-            voice::say(&format!("{speed} times as fast; writing the report"));
         }
         self.folder
             .keep_result(Lines::of_json(&self.json()).as_str())
@@ -78,9 +80,21 @@ impl Outcome<'_> {
         };
         let trace = self.trace.display();
         let failure = Failure::new(Exit::Findings, format!("nothing pays here: {why}"));
-        Err(failure.remedy(format!(
-            "leave the server as it is; the trace is {trace}{kept}"
-        )))
+        let advice = match self.is_open() {
+            true => {
+                "the rounds differ too much to tell: measure again with --trace on a machine that \
+                 does nothing else, in more --max-rounds"
+            }
+            false => "leave the server as it is",
+        };
+        Err(failure.remedy(format!("{advice}; the trace is {trace}{kept}")))
+    }
+
+    /// Whether there may be a gain larger than what was to be told, all the same.
+    fn is_open(&self) -> bool {
+        let within = 1.0 + self.arguments.within / 100.0;
+        let open = |of: &Measured| of.comparison.low <= 1.0 && of.comparison.high > within;
+        self.measured.as_ref().is_some_and(open)
     }
 
     /// The figure by which nothing pays; nothing where something does.
@@ -199,12 +213,7 @@ impl Outcome<'_> {
             "original": rounds(|(original, _)| *original),
             "patched": rounds(|(_, patched)| *patched),
             "best": self.shown(),
-            "hops": self.measured.as_ref().and_then(|measured| measured.hops.as_ref()).map(|told| json!({
-                "backend": told.backend,
-                "hops": told.hops,
-                "failed_hops": told.failed_hops,
-                "hop_ns": told.hop_ns,
-            })),
+            "hops": self.measured.as_ref().and_then(Measured::hops),
             "tried": tried.map(|(index, of)| self.tried(index, of)).collect::<Vec<_>>(),
         })
     }
@@ -230,6 +239,17 @@ impl Outcome<'_> {
 }
 
 impl Measured {
+    /// What the servers told of their hops.
+    fn hops(&self) -> Option<Value> {
+        let told = self.hops.as_ref()?;
+        Some(json!({
+            "backend": told.backend,
+            "hops": told.hops,
+            "failed_hops": told.failed_hops,
+            "hop_ns": told.hop_ns,
+        }))
+    }
+
     /// Whether the server told that it did not hop.
     fn is_still(&self) -> bool {
         self.hops.as_ref().is_some_and(|told| told.hops == 0)

@@ -1,11 +1,11 @@
 //! When enough was measured.
 //!
 //! Rounds go on until the interval is as narrow as was asked for, or a tenth of the change that it
-//! shows, whichever is reached first: of a server three times as fast nobody needs to know it to two
-//! percent. Both go by the interval's width and not by whether it holds 1. To stop as soon as it
-//! does not is how a difference is found between a server and itself: looked at often enough, every
-//! interval errs once. The width errs too with few rounds, which may agree by chance, so there are
-//! at least five.
+//! shows, whichever is reached first: of a server three times as fast nobody needs to know it to
+//! two percent. Both go by the interval's width and not by whether it holds 1. To stop as soon as
+//! it does not is how a difference is found between a server and itself: looked at often enough,
+//! every interval errs once. The width errs too with few rounds, which may agree by chance, so
+//! there are at least five.
 
 use crate::verify::interval::Comparison;
 

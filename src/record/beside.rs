@@ -60,6 +60,15 @@ impl<'a> Recorded<'a> {
     }
 }
 
+/// A driver that has not ended well yet; one that panics is dropped so.
+struct GivesUp<'a>(&'a AtomicBool);
+
+impl Drop for GivesUp<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Records until it is over, driven or by itself; the second is what the driver says.
 pub fn run(
     recorded: &Recorded<'_>,
@@ -71,10 +80,11 @@ pub fn run(
         return (session.run(transcript), Ok(()));
     };
     let drive = || {
+        let gives_up = GivesUp(&recorded.is_given_up);
         let driven = driver(recorded);
-        recorded
-            .is_given_up
-            .store(driven.is_err(), Ordering::Relaxed);
+        if driven.is_ok() {
+            std::mem::forget(gives_up);
+        }
         driven
     };
     std::thread::scope(|scope| {

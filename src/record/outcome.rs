@@ -1,6 +1,6 @@
 //! What becomes of a recording that is over: the trace gets its name, or it is said why there is
-//! none. Whatever ended it, what came before is worth keeping: it took the user's time. Only a trace
-//! without any request is not kept: no later stage can begin with it.
+//! none. Whatever ended it, what came before is worth keeping: it took the user's time. Only a
+//! trace without any request is not kept: no later stage can begin with it.
 
 use super::{Arguments, MIB, Over, RAISE_FILE_LIMIT, Transcript, progress};
 use crate::failure::{Exit, Failure};
