@@ -128,8 +128,14 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             checkpoint: None,
         };
         let outcome = match partition(trace, &machines, &settings, &bar) {
-            Err(error @ Error::TooFewCandidates { .. }) => {
-                found.none.get_or_insert_with(|| error.to_string());
+            Err(Error::TooFewCandidates { found: few, .. }) => {
+                found.none.get_or_insert_with(|| {
+                    format!(
+                        "{few} groups of functions are called once in nearly every request, and a \
+                         plan needs {cores}: a function that each request enters once, as \
+                         --request-at, may show more"
+                    )
+                });
                 continue;
             }
             other => other?,
