@@ -1,0 +1,93 @@
+//! The machine that is measured on, and what else it did meanwhile.
+//!
+//! Loads are sized by its L2, so figures of two machines are of two loads. Processor time that a
+//! hypervisor gave to others (`steal`) falls on all variants, but unevenly.
+
+use crate::measuring::Effort;
+use procfs::{CpuInfo, CpuTime, Current, CurrentSI, KernelStats, LoadAverage};
+
+/// Where the kernel does not say: of most servers since 2017.
+const USUAL_L2_BYTES: u64 = 1 << 20;
+
+/// The machine, as it was when this began.
+pub struct Here {
+    pub l2_bytes: u64,
+    is_l2_known: bool,
+    before: Option<CpuTime>,
+}
+
+impl Here {
+    pub fn look() -> Here {
+        let l2_bytes = l2_bytes();
+        Here {
+            l2_bytes: l2_bytes.unwrap_or(USUAL_L2_BYTES),
+            is_l2_known: l2_bytes.is_some(),
+            before: times(),
+        }
+    }
+
+    /// What stands above the table.
+    pub fn head(&self, effort: &Effort) -> String {
+        let processors = CpuInfo::current().ok();
+        let count = processors.as_ref().map_or(0, CpuInfo::num_cores);
+        let model = processors.and_then(|processors| {
+            let model = processors.model_name(0)?;
+            Some(model.to_owned())
+        });
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let assumed = if self.is_l2_known { "" } else { " (assumed)" };
+        format!(
+            "{count} CPUs {}, L2 {} KiB{assumed}, Linux {}; {} rounds; load average before {}",
+            model.unwrap_or_else(|| "unknown".into()),
+            self.l2_bytes / 1024,
+            kernel.trim(),
+            effort.rounds,
+            load_average(),
+        )
+    }
+
+    /// What the CPUs did since.
+    pub fn since(&self) -> String {
+        let (Some(before), Some(after)) = (&self.before, times()) else {
+            return "the kernel does not tell what the CPUs did".into();
+        };
+        let spent = |of: fn(&CpuTime) -> u64| (of(&after).saturating_sub(of(before))) as f64;
+        let idle = spent(|t| t.idle + t.iowait.unwrap_or(0));
+        let stolen = spent(|t| t.steal.unwrap_or(0));
+        let busy = spent(|t| t.user + t.nice + t.system + t.irq.unwrap_or(0));
+        let busy = busy + spent(|t| t.softirq.unwrap_or(0));
+        let all = (idle + stolen + busy).max(1.0) / 100.0;
+        format!(
+            "meanwhile the CPUs were {:.0} % busy, {:.0} % idle, {:.1} % taken by the hypervisor; \
+             load average after {}",
+            busy / all,
+            idle / all,
+            stolen / all,
+            load_average(),
+        )
+    }
+}
+
+fn times() -> Option<CpuTime> {
+    Some(KernelStats::current().ok()?.total)
+}
+
+fn load_average() -> String {
+    let average = LoadAverage::current();
+    average.map_or_else(|_| "unknown".into(), |load| format!("{:.2}", load.one))
+}
+
+/// Of the first CPU, as the kernel has it: `2048K`.
+fn l2_bytes() -> Option<u64> {
+    let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
+    let told = |cache: &std::path::Path, file| {
+        let text = std::fs::read_to_string(cache.join(file)).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let caches: Vec<_> = caches.flatten().map(|entry| entry.path()).collect();
+    let l2 = caches
+        .iter()
+        .find(|c| told(c, "level").as_deref() == Some("2"))?;
+    let size = told(l2, "size")?;
+    Some(size.strip_suffix('K')?.parse::<u64>().ok()? * 1024)
+}

@@ -1,0 +1,104 @@
+//! What hops do for real servers: each original against itself with hops, and on one core.
+//!
+//! `make bench-servers` runs it whole: a table for people, the reason of every figure that is
+//! missing, and one JSON object in the last line. A server is recorded and split for two cores,
+//! then started in every variant side by side, so that the rounds can take turns among servers that
+//! are warm: in a round each serves its load once for less than half a second, one after the other,
+//! and a ratio is taken within the round. Whatever else the machine does then falls on all alike.
+//! Plans are taken also where the replay sees no gain: what hops cost there is in the table, too.
+//! Rejected: `corehop verify`, which starts servers anew each round; it knows two variants, and most
+//! of its time would go into filling them. Without arguments, as under `cargo test`, redis
+//! answers a few requests, to show that it works. `COREHOP_BENCH` names the servers to measure
+//! (`redis,memcached`), `COREHOP_ROUNDS` says how many rounds.
+
+mod here;
+mod measuring;
+mod memcached;
+mod nginx;
+mod pipeline;
+mod planning;
+mod redis;
+mod row;
+mod running;
+mod server;
+
+use here::Here;
+use measuring::Effort;
+use planning::Planned;
+use row::Table;
+use server::Server;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome<()> {
+    let is_whole = std::env::args().any(|argument| argument == "--whole");
+    let effort = match is_whole {
+        true => Effort::whole(),
+        false => Effort::tiny(),
+    }
+    .with_rounds(std::env::var("COREHOP_ROUNDS").ok().as_deref())?;
+    let here = Here::look();
+    println!("{}", here.head(&effort));
+    let mut table = Table::default();
+    for server in wanted(&here, is_whole)? {
+        table.add(match missing(&*server) {
+            Some(reason) => row::nulls(&*server, &reason),
+            None => match measure(&*server, &effort) {
+                Ok(rows) => rows,
+                // What is installed is to work: under `cargo test` that is what is tested.
+                Err(error) if !is_whole => return Err(error),
+                Err(error) => row::nulls(&*server, &error.to_string()),
+            },
+        });
+    }
+    println!("\n{}", here.since());
+    table.print();
+    Ok(())
+}
+
+/// The servers with their loads, those that `COREHOP_BENCH` names or all.
+fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
+    let mut all: Vec<Box<dyn Server>> = Vec::new();
+    if !is_whole {
+        all.push(Box::new(redis::Redis::tiny()));
+        return Ok(all);
+    }
+    for share in [0.3, 0.7, 1.0, 2.0] {
+        all.push(Box::new(redis::Redis::of(share, here.l2_bytes)));
+    }
+    all.push(Box::new(memcached::Memcached));
+    all.push(Box::new(nginx::Nginx));
+    let Ok(names) = std::env::var("COREHOP_BENCH") else {
+        return Ok(all);
+    };
+    let names: Vec<&str> = names.split(',').collect();
+    if let Some(other) = names
+        .iter()
+        .find(|name| all.iter().all(|s| s.name() != **name))
+    {
+        return Err(format!("COREHOP_BENCH: no server is called {other}").into());
+    }
+    all.retain(|server| names.contains(&server.name()));
+    Ok(all)
+}
+
+/// What is not installed that a server needs, and what to do about it.
+fn missing(server: &dyn Server) -> Option<String> {
+    let emulator = ("/usr/bin/qemu-x86_64", "qemu-user");
+    let needs = server.needs().iter().chain([&emulator]);
+    let mut lacks = needs.filter(|(file, _)| !std::path::Path::new(file).exists());
+    let (file, package) = lacks.next()?;
+    Some(format!("{file} is missing: apt-get install {package}"))
+}
+
+/// Recorded, split, run in every variant.
+fn measure(server: &dyn Server, effort: &Effort) -> Outcome<Vec<row::Row>> {
+    eprintln!("{} {}: recording", server.name(), server.load_name());
+    let folder = running::folder()?;
+    let planned = match Planned::of(server, effort, folder.path())? {
+        Ok(planned) => planned,
+        Err(reason) => return Ok(row::nulls(server, &reason)),
+    };
+    eprintln!("{} {}: {planned}", server.name(), server.load_name());
+    measuring::measure(server, effort, &planned, folder.path())
+}

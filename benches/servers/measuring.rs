@@ -1,0 +1,216 @@
+//! All variants of a server, side by side, measured in rounds that take turns.
+//!
+//! A round begins with another variant each time, so that none always follows the same. Each turn
+//! is a time, not a number of requests: a variant that hops cost a lot takes no longer than others.
+//! A variant that fails is out, with the reason; the others go on. Of the rounds' ratios the median
+//! is told, with the interval that order statistics give it whatever their distribution.
+
+use crate::Outcome;
+use crate::planning::Planned;
+use crate::row::Row;
+use crate::running::{Running, Variant, Way};
+use crate::server::{Load, Server};
+use std::path::Path;
+use std::time::Duration;
+
+const CONFIDENCE: f64 = 0.95;
+
+/// How long all of it may take.
+pub struct Effort {
+    pub rounds: usize,
+    /// In which a variant is measured once.
+    turn: Duration,
+    /// Before the first round.
+    warm_up: Duration,
+    /// The same for the variant that finds out by itself whether hops pay.
+    decision: Duration,
+    pub recorded_requests: u64,
+}
+
+impl Effort {
+    pub fn whole() -> Effort {
+        Effort {
+            rounds: 21,
+            turn: Duration::from_millis(400),
+            warm_up: Duration::from_secs(2),
+            decision: Duration::from_secs(10),
+            recorded_requests: u64::MAX,
+        }
+    }
+
+    /// To show that it works.
+    pub fn tiny() -> Effort {
+        Effort {
+            rounds: 2,
+            turn: Duration::from_millis(1),
+            warm_up: Duration::from_millis(1),
+            decision: Duration::from_millis(1),
+            recorded_requests: 30,
+        }
+    }
+
+    /// With as many rounds as the user asks for.
+    pub fn with_rounds(mut self, wanted: Option<&str>) -> Outcome<Effort> {
+        if let Some(wanted) = wanted {
+            let rounds = wanted.parse().ok().filter(|&rounds| rounds > 0);
+            let told = || format!("COREHOP_ROUNDS={wanted}: not a number of rounds");
+            self.rounds = rounds.ok_or_else(told)?;
+        }
+        Ok(self)
+    }
+}
+
+/// One variant, and what was found of it.
+struct Side {
+    variant: Variant,
+    running: Running,
+    /// What drives it, or why it is out.
+    load: Result<Box<dyn Load>, String>,
+    /// Seconds a request, by round.
+    samples: Vec<f64>,
+}
+
+/// All variants on each number of connections.
+pub fn measure(
+    server: &dyn Server,
+    effort: &Effort,
+    planned: &Planned,
+    folder: &Path,
+) -> Outcome<Vec<Row>> {
+    let mut sides = Vec::new();
+    for variant in Variant::ALL {
+        let way = Way::Hopping {
+            variant,
+            plan: &planned.plan,
+        };
+        let mut running = Running::start(server, &way, folder.join(variant.name()))?;
+        let filled = server.fill(&mut running);
+        sides.push(Side {
+            variant,
+            running,
+            load: Err(filled.err().map(|e| e.to_string()).unwrap_or_default()),
+            samples: Vec::new(),
+        });
+    }
+    let mut rows = Vec::new();
+    for &connections in server.connections() {
+        for side in &mut sides {
+            side.connect(server, connections, effort);
+        }
+        for round in 0..effort.rounds {
+            for turn in 0..sides.len() {
+                let index = (round + turn) % sides.len();
+                sides[index].measure(effort.turn);
+            }
+        }
+        let row = |side| row(server, connections, side, &sides[0], planned);
+        rows.extend(sides[1..].iter().map(row));
+        for side in &mut sides {
+            side.disconnect();
+        }
+    }
+    Ok(rows)
+}
+
+impl Side {
+    /// Connects and warms up, unless the server has failed.
+    fn connect(&mut self, server: &dyn Server, connections: u32, effort: &Effort) {
+        if self.load.as_ref().is_err_and(|reason| !reason.is_empty()) {
+            return;
+        }
+        let load = server.connect(&mut self.running, connections);
+        self.load = load.map_err(|error| error.to_string());
+        self.measure(match self.variant {
+            Variant::Auto => effort.decision,
+            _ => effort.warm_up,
+        });
+        self.samples.clear();
+    }
+
+    /// Drives the load for so long, and takes down what a request took.
+    fn measure(&mut self, turn: Duration) {
+        let Ok(load) = &mut self.load else {
+            return;
+        };
+        let (mut requests, mut seconds) = (0, 0.0);
+        while seconds < turn.as_secs_f64() {
+            match load.batch() {
+                Ok(answered) => {
+                    requests += answered.requests;
+                    seconds += answered.seconds;
+                }
+                Err(error) => {
+                    let said = self.running.last_words();
+                    self.load = Err(format!("{error}; the server said: {said}"));
+                    return;
+                }
+            }
+        }
+        self.samples.push(seconds / requests.max(1) as f64);
+    }
+
+    /// Ready for another number of connections.
+    fn disconnect(&mut self) {
+        if self.load.is_ok() {
+            self.load = Err(String::new());
+        }
+        self.samples.clear();
+    }
+}
+
+fn row(
+    server: &dyn Server,
+    connections: u32,
+    side: &Side,
+    original: &Side,
+    planned: &Planned,
+) -> Row {
+    let mut row = Row::of(server, connections, side.variant);
+    row.predicted = planned.predicted(side.variant, connections);
+    if row.predicted.is_none() {
+        row.reasons
+            .push("predicted: the replay is of one connection".into());
+    }
+    for side in [original, side] {
+        if let Err(reason) = &side.load {
+            row.reasons
+                .push(format!("{}: {reason}", side.variant.name()));
+            return row;
+        }
+    }
+    row.original_us = Some(median(original.samples.clone()) * 1e6);
+    let rounds = original.samples.iter().zip(&side.samples);
+    let ratios: Vec<f64> = rounds.map(|(original, own)| original / own).collect();
+    row.ratio = Some(median(ratios.clone()));
+    row.interval = interval(ratios);
+    if row.interval.is_none() {
+        row.reasons.push("interval: too few rounds".into());
+    }
+    row
+}
+
+fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    let middle = samples.len() / 2;
+    match samples.len() % 2 {
+        1 => samples[middle],
+        _ => f64::midpoint(samples[middle - 1], samples[middle]),
+    }
+}
+
+/// The narrowest two of the samples, as many from either end, between which their distribution's
+/// median lies with the confidence: how many samples lie below it is binomial, of one half.
+fn interval(mut samples: Vec<f64>) -> Option<[f64; 2]> {
+    samples.sort_by(f64::total_cmp);
+    let count = samples.len();
+    let (mut chance, mut below, mut left_out) = (0.5_f64.powi(count as i32), 0.0, None);
+    for number in 0..count / 2 {
+        below += chance;
+        if 2.0 * below > 1.0 - CONFIDENCE {
+            break;
+        }
+        left_out = Some(number);
+        chance *= (count - number) as f64 / (number + 1) as f64;
+    }
+    left_out.map(|number| [samples[number], samples[count - 1 - number]])
+}

@@ -1,0 +1,143 @@
+//! A server recorded under its load, and the best split of it over two cores, gain or not.
+//!
+//! What the replay lets expect is taken from the requests that the search did not see: the cycles of
+//! one core by those of the split. The machine file's hop is one by `sched_setaffinity`; a carrier's
+//! costs what `make bench-hop` measures, and the difference is taken off hop by hop.
+
+use crate::Outcome;
+use crate::measuring::Effort;
+use crate::running::{Running, Variant, Way};
+use crate::server::Server;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Cycles of a hop to a carrier that is awake: half a microsecond.
+const CARRIER_CYCLES: f64 = 1200.0;
+/// For the load to be recorded, and for the recorder to write what it has.
+const PATIENCE: Duration = Duration::from_secs(400);
+const MEMORY_LIMIT_MIB: &str = "4096";
+
+/// A plan, and what is expected of it.
+pub struct Planned {
+    pub plan: PathBuf,
+    /// Names of the functions that hop, in the order of their cores.
+    functions: Vec<String>,
+    cycles: Cycles,
+}
+
+/// Of requests not searched, on the simulated machine.
+struct Cycles {
+    one_core: f64,
+    split: f64,
+    hops: f64,
+    hop: f64,
+}
+
+impl Planned {
+    /// Records and searches. The inner error says why there is no plan.
+    pub fn of(
+        server: &dyn Server,
+        effort: &Effort,
+        folder: &Path,
+    ) -> Outcome<Result<Planned, String>> {
+        let trace = folder.join("trace");
+        if let Err(reason) = record(server, effort, folder, &trace)? {
+            return Ok(Err(reason));
+        }
+        let plan = folder.join("plan.toml");
+        let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        partition.args(["partition", "-q", "--cores", "2", "--machine", "host"]);
+        partition.args(["--objective", "l2", "--anyway", "--json", "--draws", "1"]);
+        partition.args(["--time-limit", "120", "-o"]).arg(&plan);
+        let output = partition.arg(&trace).output()?;
+        if !plan.exists() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Ok(Err(format!("no split was found: {}", said.trim())));
+        }
+        let told: Value = serde_json::from_slice(&output.stdout)?;
+        let number = |value: &Value| value.as_f64().ok_or("no such number in the split's JSON");
+        let held_out = &told["held_out"];
+        let (hops, requests) = (&told["hops_per_request"], &held_out["requests"]);
+        let name = |function: &Value| function["symbol"].as_str().unwrap_or("?").to_owned();
+        let functions = told["plan"].as_array().into_iter().flatten();
+        Ok(Ok(Planned {
+            plan,
+            functions: functions.map(name).collect(),
+            cycles: Cycles {
+                one_core: number(&held_out["baseline"]["cycles"])?,
+                split: number(&held_out["split"]["cycles"])?,
+                hops: number(hops)? * number(requests)?,
+                hop: number(&told["hop_cost_cycles"])?,
+            },
+        }))
+    }
+
+    /// The original's time by the variant's, as the replay has them. Without hops the replay is the
+    /// original's own; `auto` takes the better of that and hops.
+    pub fn predicted(&self, variant: Variant, connections: u32) -> Option<f64> {
+        if connections > 1 {
+            return None;
+        }
+        let Cycles {
+            one_core,
+            split,
+            hops,
+            hop,
+        } = self.cycles;
+        let carrier = one_core / (split - hops * (hop - CARRIER_CYCLES));
+        Some(match variant {
+            Variant::Original | Variant::Count | Variant::OneCore => 1.0,
+            Variant::Affinity => one_core / split,
+            Variant::Carrier => carrier,
+            Variant::Auto => carrier.max(1.0),
+        })
+    }
+}
+
+impl std::fmt::Display for Planned {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "hops at {}", self.functions.join(" and "))
+    }
+}
+
+/// Drives the server under the recorder until enough requests are recorded.
+fn record(
+    server: &dyn Server,
+    effort: &Effort,
+    folder: &Path,
+    trace: &Path,
+) -> Outcome<Result<(), String>> {
+    let way = Way::Recorded {
+        trace,
+        request_at: server.request_at(),
+        requests: effort.recorded_requests.min(server.recorded_requests()),
+        memory_limit_mib: MEMORY_LIMIT_MIB,
+    };
+    let mut running = Running::start(server, &way, folder.join("recorded"))?;
+    let driven = drive(server, &mut running);
+    // The recorder ends the server in the middle of an answer, which is no failure.
+    let status = running.end()?;
+    match (trace.exists(), driven) {
+        (true, _) => Ok(Ok(())),
+        (false, Err(error)) => Ok(Err(format!("not recorded: {error}"))),
+        (false, Ok(())) => {
+            let said = running.last_words();
+            Ok(Err(format!("no trace was written ({status}): {said}")))
+        }
+    }
+}
+
+fn drive(server: &dyn Server, running: &mut Running) -> Outcome<()> {
+    server.fill(running)?;
+    let mut load = server.connect(running, 1)?;
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if let Err(error) = load.batch() {
+            // It is the recorder that ends the server; it takes some time to write the trace.
+            return running.wait_to_end(deadline).map_err(|_| error);
+        }
+    }
+    Err("the requests to record did not come".into())
+}

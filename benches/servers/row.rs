@@ -1,0 +1,140 @@
+//! What was found, for people and for programs, with a reason for each figure that is missing.
+//!
+//! A row is one variant of one server under one load: programs get all, and null for what could not
+//! be measured. People get a line a server, since what they compare are its variants.
+
+use crate::running::Variant;
+use crate::server::Server;
+use serde_json::{Value, json};
+
+/// A variant beside the original.
+pub struct Row {
+    server: &'static str,
+    load: &'static str,
+    size_of_l2: Option<f64>,
+    connections: u32,
+    variant: Variant,
+    /// Median time of the original's requests, in microseconds.
+    pub original_us: Option<f64>,
+    /// The original's time by the variant's.
+    pub ratio: Option<f64>,
+    pub interval: Option<[f64; 2]>,
+    pub predicted: Option<f64>,
+    /// Why figures are missing.
+    pub reasons: Vec<String>,
+}
+
+impl Row {
+    /// Nothing is known yet.
+    pub fn of(server: &dyn Server, connections: u32, variant: Variant) -> Row {
+        Row {
+            server: server.name(),
+            load: server.load_name(),
+            size_of_l2: server.size_of_l2(),
+            connections,
+            variant,
+            original_us: None,
+            ratio: None,
+            interval: None,
+            predicted: None,
+            reasons: Vec::new(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "server": self.server, "load": self.load, "size_of_l2": self.size_of_l2,
+            "connections": self.connections, "backend": self.variant.name(), "ratio": self.ratio,
+            "interval": self.interval, "predicted": self.predicted,
+        })
+    }
+
+    /// What the rows of one line share.
+    fn place(&self) -> (&'static str, &'static str, Option<u64>, u32) {
+        let share = self.size_of_l2.map(f64::to_bits);
+        (self.server, self.load, share, self.connections)
+    }
+}
+
+/// The rows of a server of which nothing can be measured.
+pub fn nulls(server: &dyn Server, reason: &str) -> Vec<Row> {
+    let one = |connections: &u32| {
+        let all = Variant::ALL[1..].iter();
+        let row = |&variant| Row::of(server, *connections, variant);
+        let mut rows: Vec<Row> = all.map(row).collect();
+        rows[0].reasons.push(reason.into());
+        rows
+    };
+    server.connections().iter().flat_map(one).collect()
+}
+
+/// All rows.
+#[derive(Default)]
+pub struct Table {
+    rows: Vec<Row>,
+}
+
+impl Table {
+    pub fn add(&mut self, rows: Vec<Row>) {
+        self.rows.extend(rows);
+    }
+
+    /// Prints it: lines for people, reasons, and one JSON object.
+    pub fn print(&self) {
+        println!("\nthe original's time by the variant's (above 1: faster), 95 % intervals\n");
+        print!(
+            "{:<11}{:<15}{:>5}{:>6}{:>11}",
+            "server", "load", "L2s", "conns", "original"
+        );
+        for variant in &Variant::ALL[1..] {
+            print!("{:>18}", variant.name());
+        }
+        println!("{:>20}", "predicted c / a");
+        for line in self.rows.chunk_by(|a, b| a.place() == b.place()) {
+            println!("{}", text(line));
+        }
+        println!();
+        for row in &self.rows {
+            for reason in &row.reasons {
+                let (server, load, variant) = (row.server, row.load, row.variant.name());
+                let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+                println!(
+                    "null: {server} {load}, {} connections, {variant}: {reason}",
+                    row.connections
+                );
+            }
+        }
+        let rows: Vec<Value> = self.rows.iter().map(Row::json).collect();
+        println!("{}", json!({"rows": rows}));
+    }
+}
+
+/// A server's variants in one line.
+fn text(rows: &[Row]) -> String {
+    let first = &rows[0];
+    let size = first.size_of_l2.map(|size| format!("{size:.1}"));
+    let size = size.unwrap_or_else(|| "-".into());
+    let us = first.original_us.map(|us| format!("{us:.1} µs"));
+    let us = us.unwrap_or_else(|| "-".into());
+    let (server, load, connections) = (first.server, first.load, first.connections);
+    let mut line = format!("{server:<11}{load:<15}{size:>5}{connections:>6}{us:>11}");
+    for row in rows {
+        let ratio = row.ratio.map(|ratio| format!("{ratio:.2}"));
+        let interval = row
+            .interval
+            .map(|[low, high]| format!(" {low:.2}-{high:.2}"));
+        let both = [
+            ratio.unwrap_or_else(|| "-".into()),
+            interval.unwrap_or_default(),
+        ]
+        .concat();
+        line += &format!("{both:>18}");
+    }
+    let predicted = |variant: Variant| {
+        let row = rows.iter().find(|row| row.variant == variant);
+        let predicted = row.and_then(|row| row.predicted);
+        predicted.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}"))
+    };
+    let (carrier, affinity) = (predicted(Variant::Carrier), predicted(Variant::Affinity));
+    format!("{line}{:>20}", format!("{carrier} / {affinity}"))
+}

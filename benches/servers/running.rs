@@ -1,0 +1,237 @@
+//! A server that runs: recorded, as it is, or with hops; started, reached, and ended.
+//!
+//! Each has a folder and a port of its own, since all variants of a server run side by side. It is
+//! ended by its process id with SIGTERM, killed when that does not help, and told by the kernel to
+//! end when this process is killed, so that no server outlives a measurement.
+
+use crate::Outcome;
+use crate::server::{Launch, Server};
+use std::fs::{File, Permissions};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// For a server to start, be filled, or answer; under QEMU, too.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// For a server to end.
+const LAST_WORDS: Duration = Duration::from_secs(20);
+
+/// In what way a server runs beside the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    Original,
+    Auto,
+    Carrier,
+    Affinity,
+    Count,
+    /// The original, on one CPU.
+    OneCore,
+}
+
+impl Variant {
+    /// The original first.
+    pub const ALL: [Variant; 6] = [
+        Variant::Original,
+        Variant::Auto,
+        Variant::Carrier,
+        Variant::Affinity,
+        Variant::Count,
+        Variant::OneCore,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Variant::Original => "original",
+            Variant::Auto => "auto",
+            Variant::Carrier => "carrier",
+            Variant::Affinity => "affinity",
+            Variant::Count => "count",
+            Variant::OneCore => "one-core",
+        }
+    }
+
+    /// Whether its functions are hooked.
+    pub fn is_hooked(self) -> bool {
+        !matches!(self, Variant::Original | Variant::OneCore)
+    }
+}
+
+/// How a server is run.
+pub enum Way<'a> {
+    Recorded {
+        trace: &'a Path,
+        request_at: &'a str,
+        requests: u64,
+        memory_limit_mib: &'a str,
+    },
+    Hopping {
+        variant: Variant,
+        plan: &'a Path,
+    },
+}
+
+/// A process that runs, and what it was told.
+pub struct Running {
+    child: Child,
+    pub folder: PathBuf,
+    pub port: u16,
+    pub is_recorded: bool,
+}
+
+/// A folder that servers with other users' rights may enter.
+pub fn folder() -> Outcome<TempDir> {
+    let folder = tempfile::Builder::new()
+        .prefix("corehop-")
+        .tempdir_in("/tmp")?;
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
+    Ok(folder)
+}
+
+impl Running {
+    /// Starts a server in a folder of this name.
+    pub fn start(server: &dyn Server, way: &Way, folder: PathBuf) -> Outcome<Running> {
+        std::fs::create_dir(&folder)?;
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+            .local_addr()?
+            .port();
+        let launch = server.lay_out(&folder, port)?;
+        let child = command(&launch, way)
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(File::create(folder.join("stdout"))?)
+            .stderr(File::create(folder.join("stderr"))?)
+            .spawn()
+            .map_err(|error| format!("{} cannot be started: {error}", launch.command[0]))?;
+        Ok(Running {
+            child,
+            folder,
+            port,
+            is_recorded: matches!(way, Way::Recorded { .. }),
+        })
+    }
+
+    /// Connects as soon as the server listens.
+    pub fn dial(&mut self) -> Outcome<TcpStream> {
+        let port = self.port;
+        let stream = self.wait_for("the server to listen", |_| {
+            TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()
+        })?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(stream)
+    }
+
+    /// Waits until `found` finds something; not for a server that has ended.
+    pub fn wait_for<T>(
+        &mut self,
+        what: &str,
+        mut found: impl FnMut(&Running) -> Option<T>,
+    ) -> Outcome<T> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline && self.child.try_wait()?.is_none() {
+            if let Some(found) = found(self) {
+                return Ok(found);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Err(format!("waited in vain for {what}: {}", self.last_words()).into())
+    }
+
+    /// Waits until the process ends by itself.
+    pub fn wait_to_end(&mut self, deadline: Instant) -> Outcome<()> {
+        while Instant::now() < deadline {
+            if self.child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Err("the server does not end".into())
+    }
+
+    /// The end of what it said on standard error, in one line.
+    pub fn last_words(&self) -> String {
+        let said = std::fs::read(self.folder.join("stderr")).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(3)..].join("; ")
+    }
+
+    /// Ends the server.
+    pub fn end(&mut self) -> Outcome<ExitStatus> {
+        let deadline = Instant::now() + LAST_WORDS;
+        if self.child.try_wait()?.is_none() {
+            // SAFETY: kill takes two numbers and touches no memory.
+            unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGTERM) };
+        }
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.child.kill()?;
+        Ok(self.child.wait()?)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// The command that runs a server so, with all that stands before it.
+fn command(launch: &Launch, way: &Way) -> Command {
+    let corehop = env!("CARGO_BIN_EXE_corehop");
+    let mut words: Vec<String> = Vec::new();
+    let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
+    if launch.refuses_root && rustix::process::geteuid().is_root() {
+        // In a namespace in which this user has another's number.
+        add(&["unshare", "--user", "--map-user=65534", "--map-group=65534"]);
+    }
+    match way {
+        Way::Recorded {
+            trace,
+            request_at,
+            requests,
+            memory_limit_mib,
+        } => {
+            let (trace, requests) = (trace.display().to_string(), requests.to_string());
+            add(&[corehop, "record", "-q", "-o", &trace]);
+            add(&["--memory-limit", memory_limit_mib]);
+            add(&["--request-at", request_at, "--requests", &requests, "--"]);
+        }
+        Way::Hopping { variant, plan } => match variant {
+            Variant::Original => {}
+            Variant::OneCore => add(&["taskset", "-c", "0"]),
+            _ => add(&[corehop, "run", "--plan", &plan.display().to_string(), "--"]),
+        },
+    }
+    words.extend(launch.command.iter().cloned());
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
+    // The same for all variants: the carrier backend needs it.
+    command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    if let Way::Hopping { variant, .. } = way
+        && variant.is_hooked()
+    {
+        command.env("COREHOP_BACKEND", variant.name());
+    }
+    let die_with_parent = || {
+        // SAFETY: prctl sets a number of this process and touches no memory.
+        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure makes one system call and allocates nothing.
+    unsafe { command.pre_exec(die_with_parent) };
+    command
+}
