@@ -11,16 +11,22 @@
 //! answers a few requests, to show that it works. `COREHOP_BENCH` names the servers to measure
 //! (`redis,memcached`), `COREHOP_ROUNDS` says how many rounds.
 
+mod apache;
+mod dokuwiki;
 mod here;
+mod mariadb;
 mod measuring;
 mod memcached;
 mod nginx;
+mod php;
 mod pipeline;
 mod planning;
+mod postgres;
 mod redis;
 mod row;
 mod running;
 mod server;
+mod sqlite;
 
 use here::Here;
 use measuring::Effort;
@@ -66,6 +72,14 @@ fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
     for share in [0.3, 0.7, 1.0, 2.0] {
         all.push(Box::new(redis::Redis::of(share, here.l2_bytes)));
     }
+    for share in [0.3, 0.7, 1.0, 2.0] {
+        all.push(Box::new(sqlite::Sqlite::of(share, here.l2_bytes)));
+    }
+    all.push(Box::new(mariadb::Mariadb::default()));
+    all.push(Box::new(apache::Apache::File));
+    all.push(Box::new(apache::Apache::Wiki));
+    all.push(Box::new(php::Php));
+    all.push(Box::new(postgres::Postgres));
     all.push(Box::new(memcached::Memcached));
     all.push(Box::new(nginx::Nginx));
     let Ok(names) = std::env::var("COREHOP_BENCH") else {
@@ -87,8 +101,10 @@ fn missing(server: &dyn Server) -> Option<String> {
     let emulator = ("/usr/bin/qemu-x86_64", "qemu-user");
     let needs = server.needs().iter().chain([&emulator]);
     let mut lacks = needs.filter(|(file, _)| !std::path::Path::new(file).exists());
-    let (file, package) = lacks.next()?;
-    Some(format!("{file} is missing: apt-get install {package}"))
+    match lacks.next() {
+        Some((file, package)) => Some(format!("{file} is missing: apt-get install {package}")),
+        None => server.lacks(),
+    }
 }
 
 /// Recorded, split, run in every variant.

@@ -6,10 +6,9 @@
 
 use crate::Outcome;
 use crate::pipeline::Pipeline;
-use crate::running::Running;
+use crate::running::{Place, Running};
 use crate::server::{Launch, Load, Server};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 
 const VALUE_BYTES: usize = 100;
 /// Requests sent at once: fewer than memcached reads at once, 16 KiB.
@@ -35,8 +34,8 @@ impl Server for Memcached {
         "syscalls"
     }
 
-    fn lay_out(&self, _folder: &Path, port: u16) -> Outcome<Launch> {
-        let port = port.to_string();
+    fn lay_out(&self, place: &Place) -> Outcome<Launch> {
+        let port = place.port.to_string();
         let words = ["/usr/bin/memcached", "-l", "127.0.0.1", "-t", "1", "-p"];
         let mut words: Vec<String> = words.map(str::to_owned).into();
         words.push(port);

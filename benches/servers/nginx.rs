@@ -5,9 +5,8 @@
 
 use crate::Outcome;
 use crate::pipeline::Pipeline;
-use crate::running::Running;
+use crate::running::{Place, Running};
 use crate::server::{Launch, Load, Server};
-use std::path::Path;
 
 const FILE_BYTES: usize = 1000;
 const LAST_WORDS: &[u8] = b"the end\n";
@@ -34,7 +33,8 @@ impl Server for Nginx {
         "ngx_http_process_request"
     }
 
-    fn lay_out(&self, folder: &Path, port: u16) -> Outcome<Launch> {
+    fn lay_out(&self, place: &Place) -> Outcome<Launch> {
+        let (folder, port) = (&place.folder, place.port);
         let at = folder.display();
         let user = match rustix::process::geteuid().is_root() {
             true => "user root;",

@@ -8,14 +8,13 @@
 
 use crate::Outcome;
 use crate::pipeline::Pipeline;
-use crate::running::Running;
+use crate::running::{Place, Running};
 use crate::server::{Launch, Load, Server};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::path::Path;
 
 /// Of a walk through a set, by the lines that `corehop replay --detail` finds touched first in
 /// genericZrangebylexCommand: most nodes have 48 bytes, some more.
@@ -94,8 +93,8 @@ impl Server for Redis {
         self.recorded
     }
 
-    fn lay_out(&self, _folder: &Path, port: u16) -> Outcome<Launch> {
-        let port = port.to_string();
+    fn lay_out(&self, place: &Place) -> Outcome<Launch> {
+        let port = place.port.to_string();
         let words = ["/usr/bin/redis-server", "--bind", "127.0.0.1", "--save", ""];
         let more = ["--appendonly", "no", "--loglevel", "warning", "--port"];
         let words = words.into_iter().chain(more).chain([&*port]);

@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -83,6 +83,63 @@ pub struct Running {
     pub is_recorded: bool,
 }
 
+/// Where a server is to run.
+pub struct Place {
+    pub folder: PathBuf,
+    pub port: u16,
+    /// Where the patched copies of its files are.
+    patched: Option<PathBuf>,
+}
+
+impl Place {
+    /// A folder of this name; with the patched copies, if the server needs them.
+    fn make(server: &dyn Server, way: &Way, folder: PathBuf) -> Outcome<Place> {
+        std::fs::create_dir(&folder)?;
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+            .local_addr()?
+            .port();
+        let patched = match way {
+            Way::Hopping { variant, plan } if variant.is_hooked() && server.has_late_modules() => {
+                Some(patched(plan, &folder)?)
+            }
+            _ => None,
+        };
+        Ok(Place {
+            folder,
+            port,
+            patched,
+        })
+    }
+
+    /// The patched copy of a file, where there is one.
+    pub fn file(&self, path: &str) -> PathBuf {
+        let name = Path::new(path).file_name().unwrap_or_default();
+        let copy = self.patched.as_ref().map(|folder| folder.join(name));
+        copy.filter(|copy| copy.exists())
+            .unwrap_or_else(|| path.into())
+    }
+}
+
+/// Patches copies of all files that a plan names, into a folder below this one.
+fn patched(plan: &Path, folder: &Path) -> Outcome<PathBuf> {
+    let copies = folder.join("patched");
+    std::fs::create_dir(&copies)?;
+    let planned = corehop_plans::read(plan).map_err(|error| error.to_string())?;
+    let mut files: Vec<&str> = planned.functions.iter().map(|f| &*f.module).collect();
+    files.dedup();
+    let output = match files[..] {
+        [file] => copies.join(Path::new(file).file_name().unwrap_or_default()),
+        _ => copies.clone(),
+    };
+    let mut patch = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    patch.args(["patch", "-q", "--force", "--plan"]).arg(plan);
+    let said = patch.arg("-o").arg(output).output()?;
+    match said.status.success() {
+        true => Ok(copies),
+        false => Err(String::from_utf8_lossy(&said.stderr).into()),
+    }
+}
+
 /// A folder that servers with other users' rights may enter.
 pub fn folder() -> Outcome<TempDir> {
     let folder = tempfile::Builder::new()
@@ -95,15 +152,18 @@ pub fn folder() -> Outcome<TempDir> {
 impl Running {
     /// Starts a server in a folder of this name.
     pub fn start(server: &dyn Server, way: &Way, folder: PathBuf) -> Outcome<Running> {
-        std::fs::create_dir(&folder)?;
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-            .local_addr()?
-            .port();
-        let launch = server.lay_out(&folder, port)?;
-        let child = command(&launch, way)
+        let place = Place::make(server, way, folder)?;
+        let launch = server.lay_out(&place)?;
+        let Place { folder, port, .. } = place;
+        let (input, output) = match launch.is_piped {
+            true => (Stdio::piped(), Stdio::piped()),
+            false => (Stdio::null(), File::create(folder.join("stdout"))?.into()),
+        };
+        let is_patched = server.has_late_modules();
+        let child = command(&launch, way, is_patched)
             .current_dir(&folder)
-            .stdin(Stdio::null())
-            .stdout(File::create(folder.join("stdout"))?)
+            .stdin(input)
+            .stdout(output)
             .stderr(File::create(folder.join("stderr"))?)
             .spawn()
             .map_err(|error| format!("{} cannot be started: {error}", launch.command[0]))?;
@@ -113,6 +173,15 @@ impl Running {
             port,
             is_recorded: matches!(way, Way::Recorded { .. }),
         })
+    }
+
+    /// The server's standard input and output.
+    pub fn pipes(&mut self) -> Outcome<(ChildStdin, ChildStdout)> {
+        let pipes = (self.child.stdin.take(), self.child.stdout.take());
+        let (Some(input), Some(output)) = pipes else {
+            return Err("the server has no pipes left".into());
+        };
+        Ok((input, output))
     }
 
     /// Connects as soon as the server listens.
@@ -186,14 +255,22 @@ impl Drop for Running {
     }
 }
 
+/// What stands before a command that refuses to run as root: a namespace in which this user has
+/// another's number.
+pub fn unprivileged() -> &'static [&'static str] {
+    match rustix::process::geteuid().is_root() {
+        true => &["unshare", "--user", "--map-user=65534", "--map-group=65534"],
+        false => &[],
+    }
+}
+
 /// The command that runs a server so, with all that stands before it.
-fn command(launch: &Launch, way: &Way) -> Command {
+fn command(launch: &Launch, way: &Way, is_patched: bool) -> Command {
     let corehop = env!("CARGO_BIN_EXE_corehop");
     let mut words: Vec<String> = Vec::new();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
-    if launch.refuses_root && rustix::process::geteuid().is_root() {
-        // In a namespace in which this user has another's number.
-        add(&["unshare", "--user", "--map-user=65534", "--map-group=65534"]);
+    if launch.refuses_root {
+        add(unprivileged());
     }
     match way {
         Way::Recorded {
@@ -209,6 +286,7 @@ fn command(launch: &Launch, way: &Way) -> Command {
         }
         Way::Hopping { variant, plan } => match variant {
             Variant::Original => {}
+            _ if is_patched && variant.is_hooked() => {}
             Variant::OneCore => add(&["taskset", "-c", "0"]),
             _ => add(&[corehop, "run", "--plan", &plan.display().to_string(), "--"]),
         },

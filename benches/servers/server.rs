@@ -5,8 +5,7 @@
 //! its data itself, the same for every variant, so that all serve the same requests.
 
 use crate::Outcome;
-use crate::running::Running;
-use std::path::Path;
+use crate::running::{Place, Running};
 
 /// How a server is started.
 #[derive(Default)]
@@ -17,6 +16,8 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// Whether it refuses to run as root.
     pub refuses_root: bool,
+    /// Whether it is driven through its standard input and output.
+    pub is_piped: bool,
 }
 
 /// A server with one load.
@@ -26,6 +27,10 @@ pub trait Server {
     fn load_name(&self) -> &'static str;
     /// Files without which it cannot be measured, each with Debian's package that has it.
     fn needs(&self) -> &'static [(&'static str, &'static str)];
+    /// What else it lacks here, and what to do about it.
+    fn lacks(&self) -> Option<String> {
+        None
+    }
     /// How large a phase of its load is, as a share of an L2; nothing where that cannot be chosen.
     fn size_of_l2(&self) -> Option<f64> {
         None
@@ -36,12 +41,17 @@ pub trait Server {
     }
     /// Where its requests begin, as `corehop record --request-at` has it.
     fn request_at(&self) -> &'static str;
+    /// Whether it loads code after it has started that the plan may name. `corehop run` cannot hook
+    /// that, so that copies of its files are patched.
+    fn has_late_modules(&self) -> bool {
+        false
+    }
     /// How many requests are recorded.
     fn recorded_requests(&self) -> u64 {
         100
     }
     /// Writes what it reads into a folder of its own; how it is started there to listen on a port.
-    fn lay_out(&self, folder: &Path, port: u16) -> Outcome<Launch>;
+    fn lay_out(&self, place: &Place) -> Outcome<Launch>;
     /// Waits until it answers and has its data.
     fn fill(&self, running: &mut Running) -> Outcome<()>;
     /// A load on this many connections. Of a server under the recorder it is one request a batch,
