@@ -61,7 +61,7 @@ impl Server for Apache {
     }
 
     fn recorded_requests(&self) -> u64 {
-        60
+        24
     }
 
     fn has_late_modules(&self) -> bool {

@@ -51,7 +51,7 @@ impl Server for Php {
     }
 
     fn recorded_requests(&self) -> u64 {
-        60
+        24
     }
 
     fn lay_out(&self, place: &Place) -> Outcome<Launch> {

@@ -50,7 +50,8 @@ impl Planned {
         let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));
         partition.args(["partition", "-q", "--cores", "2", "--machine", "host"]);
         partition.args(["--objective", "l2", "--anyway", "--json", "--draws", "1"]);
-        partition.args(["--time-limit", "120", "-o"]).arg(&plan);
+        partition.args(["--returns", "never", "--time-limit", "60", "-o"]);
+        partition.arg(&plan);
         let output = partition.arg(&trace).output()?;
         if !plan.exists() {
             let said = String::from_utf8_lossy(&output.stderr);

@@ -46,7 +46,7 @@ pub trait Server {
     fn has_late_modules(&self) -> bool {
         false
     }
-    /// How many requests are recorded.
+    /// How many requests are recorded: long ones are many accesses each to search in.
     fn recorded_requests(&self) -> u64 {
         100
     }
