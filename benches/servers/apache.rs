@@ -159,7 +159,8 @@ fn configuration(place: &Place, root: &Path) -> Outcome<String> {
         text += "User nobody\nGroup nogroup\n";
     }
     text += &format!(
-        "TypesConfig /etc/mime.types\n<Directory {}>\nRequire all granted\n</Directory>\n\
+        "TypesConfig /etc/mime.types\n<Directory {}>\nAllowOverride None\nRequire all granted\n\
+         </Directory>\n\
          SecRuleEngine On\nSecRequestBodyAccess On\nSecResponseBodyAccess Off\nSecAuditEngine Off\n\
          SecDataDir {at}\nSecTmpDir {at}\nSecUnicodeMapFile {UNICODE} 20127\n\
          SecPcreMatchLimit 100000\nSecPcreMatchLimitRecursion 100000\nInclude {SETTINGS}\n\

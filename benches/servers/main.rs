@@ -26,6 +26,7 @@ mod redis;
 mod row;
 mod running;
 mod server;
+mod several;
 mod sqlite;
 
 use here::Here;

@@ -167,10 +167,6 @@ fn row(
 ) -> Row {
     let mut row = Row::of(server, connections, side.variant);
     row.predicted = planned.predicted(side.variant, connections);
-    if row.predicted.is_none() {
-        row.reasons
-            .push("predicted: the replay is of one connection".into());
-    }
     for side in [original, side] {
         if let Err(reason) = &side.load {
             row.reasons

@@ -8,13 +8,14 @@ use crate::Outcome;
 use crate::measuring::Effort;
 use crate::running::{Running, Variant, Way};
 use crate::server::Server;
+use crate::several::Several;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Cycles of a hop to a carrier that is awake: half a microsecond.
-const CARRIER_CYCLES: f64 = 1200.0;
+const CARRIER_CYCLES: u32 = 1200;
 /// For the load to be recorded, and for the recorder to write what it has.
 const PATIENCE: Duration = Duration::from_secs(400);
 const MEMORY_LIMIT_MIB: &str = "4096";
@@ -25,6 +26,8 @@ pub struct Planned {
     /// Names of the functions that hop, in the order of their cores.
     functions: Vec<String>,
     cycles: Cycles,
+    /// Only for a server that is measured with several connections.
+    several: Option<Several>,
 }
 
 /// Of requests not searched, on the simulated machine.
@@ -63,7 +66,12 @@ impl Planned {
         let (hops, requests) = (&told["hops_per_request"], &held_out["requests"]);
         let name = |function: &Value| function["symbol"].as_str().unwrap_or("?").to_owned();
         let functions = told["plan"].as_array().into_iter().flatten();
+        let several = match server.connections() {
+            [1] => None,
+            _ => Some(Several::of(&trace, &plan, CARRIER_CYCLES)?),
+        };
         Ok(Ok(Planned {
+            several,
             plan,
             functions: functions.map(name).collect(),
             cycles: Cycles {
@@ -79,7 +87,8 @@ impl Planned {
     /// original's own; `auto` takes the better of that and hops.
     pub fn predicted(&self, variant: Variant, connections: u32) -> Option<f64> {
         if connections > 1 {
-            return None;
+            let several = self.several.as_ref()?;
+            return Some(several.predicted(variant, connections));
         }
         let Cycles {
             one_core,
@@ -87,7 +96,7 @@ impl Planned {
             hops,
             hop,
         } = self.cycles;
-        let carrier = one_core / (split - hops * (hop - CARRIER_CYCLES));
+        let carrier = one_core / (split - hops * (hop - f64::from(CARRIER_CYCLES)));
         Some(match variant {
             Variant::Original | Variant::Count | Variant::OneCore => 1.0,
             Variant::Affinity => one_core / split,
@@ -120,10 +129,10 @@ fn record(
     let driven = drive(server, &mut running);
     // The recorder ends the server in the middle of an answer, which is no failure.
     let status = running.end()?;
-    match (trace.exists(), driven) {
-        (true, _) => Ok(Ok(())),
-        (false, Err(error)) => Ok(Err(format!("not recorded: {error}"))),
-        (false, Ok(())) => {
+    match (driven, trace.exists()) {
+        (Err(error), _) => Ok(Err(format!("not recorded: {error}"))),
+        (Ok(()), true) => Ok(Ok(())),
+        (Ok(()), false) => {
             let said = running.last_words();
             Ok(Err(format!("no trace was written ({status}): {said}")))
         }
