@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs what `make demo`, `make test` or `make deb` needs and is not there yet; says nothing when
+# Installs what `make demo`, `make test`, `make deb` or `make bench-servers` needs and is not there yet; says nothing when
 # all is.
 #
 # Asks for each thing by the file that provides it, not by package, so that what the user built or
 # installed otherwise counts. Server packages start their daemons when installed: that is prevented
 # for the length of the installation, and daemons that ran before are left alone.
 #
-# usage: scripts/setup.sh demo|test|deb
+# usage: scripts/setup.sh demo|test|deb|bench
 # exit code: 0 all there, 2 usage, 6 something else is missing, 7 packages could not be installed
 set -eu
 cd "$(dirname "$0")/.."
@@ -16,9 +16,9 @@ cd "$(dirname "$0")/.."
 . scripts/setup/python.sh
 
 case ${1-} in
-    demo | test | deb) purpose=$1 ;;
+    demo | test | deb | bench) purpose=$1 ;;
     *)
-        echo "usage: scripts/setup.sh demo|test|deb" >&2
+        echo "usage: scripts/setup.sh demo|test|deb|bench" >&2
         exit 2
         ;;
 esac

@@ -49,6 +49,24 @@ missing_packages() {
         lacks sqlite3 && echo sqlite3
         lacks chromium && echo chromium
     fi
+    [ "$1" = bench ] && missing_for_bench
+    return 0
+}
+
+# The servers that `make bench-servers` measures.
+missing_for_bench() {
+    lacks /usr/bin/redis-server && echo redis-server
+    lacks /usr/bin/sqlite3 && echo sqlite3
+    lacks /usr/sbin/apache2 && echo apache2-bin
+    lacks /usr/lib/apache2/modules/mod_security2.so && echo libapache2-mod-security2
+    lacks /usr/share/modsecurity-crs/rules && echo modsecurity-crs
+    ls /usr/lib/apache2/modules/libphp*.so >/dev/null 2>&1 || echo libapache2-mod-php
+    lacks /usr/bin/php-cgi && echo php-cgi
+    lacks /usr/share/dokuwiki/doku.php && echo dokuwiki
+    lacks_postgres && echo postgresql-15
+    lacks /usr/bin/memcached && echo memcached
+    lacks /usr/sbin/nginx && echo nginx-light
+    lacks taskset && echo util-linux
     return 0
 }
 
@@ -170,6 +188,7 @@ keep_daemons_off() {
         case $package in
             redis-server | memcached) unit=$package ;;
             nginx-light) unit=nginx ;;
+            libapache2-mod-* | dokuwiki) unit=apache2 ;;
             postgresql-15) unit=postgresql ;;
             *) continue ;;
         esac
