@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what `make demo`, `make test`, `make deb` or `make bench-servers` needs and is not there yet; says nothing when
-# all is.
+# Installs what `make demo`, `make test`, `make deb` or `make bench-servers` needs and is not there
+# yet; says nothing when all is.
 #
 # Asks for each thing by the file that provides it, not by package, so that what the user built or
 # installed otherwise counts. Server packages start their daemons when installed: that is prevented

@@ -117,8 +117,9 @@ impl Server for Apache {
             ),
         };
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\n\
-             Accept: text/html,text/plain;q=0.9\r\nAccept-Language: en\r\nCookie: {}\r\n\r\n",
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\n\
+             User-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\nAccept: text/html,text/plain;q=0.9\r\n\
+             Accept-Language: en\r\nCookie: {}\r\n\r\n",
             dokuwiki::COOKIE
         );
         let answer: (&[u8], &[u8]) = (b"HTTP/1.1 200 OK\r\n", end);

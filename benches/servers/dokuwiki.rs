@@ -1,9 +1,9 @@
 //! A wiki of one page for Debian's DokuWiki, for whatever runs PHP.
 //!
-//! The page is parsed and rendered for each request (`~~NOCACHE~~`), so that a request is PHP's work
-//! and not a file's way to a socket. The program is Debian's; configuration and data are a folder's
-//! own, named by DokuWiki's own hook for that (inc/preload.php). How much of an L2 a request touches
-//! is the program's doing: the page decides only how long it takes.
+//! The page is parsed and rendered for each request (`~~NOCACHE~~`), so that a request is PHP's
+//! work and not a file's way to a socket. The program is Debian's; configuration and data are a
+//! folder's own, named by DokuWiki's own hook for that (inc/preload.php). How much of an L2 a
+//! request touches is the program's doing: the page decides only how long it takes.
 
 use crate::Outcome;
 use std::os::unix::fs::chown;

@@ -1,9 +1,9 @@
 //! mariadbd under TPC-C (loads/tpcc), on one to eight connections.
 //!
 //! Its working set is mariadbd's code and the tables' hot pages; no option makes it a share of an
-//! L2, so it has no size. The client is a process of its own, asks one statement at a time and waits
-//! for its answer, so on one connection client and server work in turn. All variants begin with copies
-//! of the same tables, and all get the same transactions. Time is that of a statement.
+//! L2, so it has no size. The client is a process of its own, asks one statement at a time and
+//! waits for its answer, so on one connection client and server work in turn. All variants begin
+//! with copies of the same tables, and all get the same transactions. Time is that of a statement.
 
 use crate::Outcome;
 use crate::running::{Place, Running};

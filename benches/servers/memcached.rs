@@ -1,8 +1,8 @@
 //! memcached as it is, asked for one key again and again: a server that hops cannot help.
 //!
 //! A get takes a microsecond or two and touches little; its row shows what hops cost a server whose
-//! requests fit an L1. Debian's program has no names, so its system calls tell where requests begin,
-//! and under the recorder each waits for its answer.
+//! requests fit an L1. Debian's program has no names, so its system calls tell where requests
+//! begin, and under the recorder each waits for its answer.
 
 use crate::Outcome;
 use crate::pipeline::Pipeline;

@@ -1,8 +1,8 @@
 //! The same request many times over one connection, sent at once, and as many answers read.
 //!
 //! The answers are as long as the first one was, which is checked to be the right one, so that
-//! nothing has to be parsed. A client that sends a hundred requests sleeps while they are served, and
-//! leaves its CPU to the server's hops. Rejected: waking it only when all answers are there
+//! nothing has to be parsed. A client that sends a hundred requests sleeps while they are served,
+//! and leaves its CPU to the server's hops. Rejected: waking it only when all answers are there
 //! (SO_RCVLOWAT), since what lies unread is acknowledged late and holds the server up for 40 ms.
 
 use crate::Outcome;

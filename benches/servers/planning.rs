@@ -1,8 +1,8 @@
 //! A server recorded under its load, and the best split of it over two cores, gain or not.
 //!
-//! What the replay lets expect is taken from the requests that the search did not see: the cycles of
-//! one core by those of the split. The machine file's hop is one by `sched_setaffinity`; a carrier's
-//! costs what `make bench-hop` measures, and the difference is taken off hop by hop.
+//! What the replay lets expect is taken from the requests that the search did not see: the cycles
+//! of one core by those of the split. The machine file's hop is one by `sched_setaffinity`; a
+//! carrier's costs what `make bench-hop` measures, and the difference is taken off hop by hop.
 
 use crate::Outcome;
 use crate::measuring::Effort;

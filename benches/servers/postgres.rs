@@ -1,10 +1,10 @@
 //! postgres, asked for joins of eight small tables that it plans anew each time.
 //!
 //! Planning eight relations takes milliseconds and most of the planner's code and catalog caches,
-//! running the plan little; how much of an L2 that is, is postgres's doing, so the load has no size.
-//! Statements are simple queries, several sent at once. Its postmaster forks a process for each
-//! connection, which needs the QEMU of `make qemu` to be recorded; JIT is off, since its code is in
-//! no file that could be hooked.
+//! running the plan little; how much of an L2 that is, is postgres's doing, so the load has no
+//! size. Statements are simple queries, several sent at once. Its postmaster forks a process for
+//! each connection, which needs the QEMU of `make qemu` to be recorded; JIT is off, since its code
+//! is in no file that could be hooked.
 
 use crate::Outcome;
 use crate::running::{Place, Running};

@@ -1,4 +1,5 @@
-//! sqlite3, asked for sums over two tables in an order that is not theirs: two phases of known size.
+//! sqlite3, asked for sums over two tables in an order that is not theirs: two phases of known
+//! size.
 //!
 //! A statement looks up every row of one table, then every row of another, each time in the order
 //! that a third lists: a lookup is a descent through a B-tree, whose lines lie anywhere in the
