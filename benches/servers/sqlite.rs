@@ -15,7 +15,7 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 /// Of a table and of the list of its rows, in their pages.
-const BYTES_A_ROW: f64 = 69.0;
+const BYTES_A_ROW: f64 = 62.0;
 /// Statements sent at once.
 const DEPTH: u64 = 10;
 /// One statement: the sum's end is where the first phase ends.
