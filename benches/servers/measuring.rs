@@ -64,6 +64,8 @@ impl Effort {
 struct Side {
     variant: Variant,
     running: Running,
+    /// Why it does not have its data.
+    unfilled: Option<String>,
     /// What drives it, or why it is out.
     load: Result<Box<dyn Load>, String>,
     /// Seconds a request, by round.
@@ -88,7 +90,8 @@ pub fn measure(
         sides.push(Side {
             variant,
             running,
-            load: Err(filled.err().map(|e| e.to_string()).unwrap_or_default()),
+            unfilled: filled.err().map(|error| error.to_string()),
+            load: Err("not connected".into()),
             samples: Vec::new(),
         });
     }
@@ -115,7 +118,8 @@ pub fn measure(
 impl Side {
     /// Connects and warms up, unless the server has failed.
     fn connect(&mut self, server: &dyn Server, connections: u32, effort: &Effort) {
-        if self.load.as_ref().is_err_and(|reason| !reason.is_empty()) {
+        if let Some(reason) = &self.unfilled {
+            self.load = Err(reason.clone());
             return;
         }
         let load = server.connect(&mut self.running, connections);
@@ -151,9 +155,7 @@ impl Side {
 
     /// Ready for another number of connections.
     fn disconnect(&mut self) {
-        if self.load.is_ok() {
-            self.load = Err(String::new());
-        }
+        self.load = Err("not connected".into());
         self.samples.clear();
     }
 }
