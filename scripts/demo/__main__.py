@@ -50,7 +50,9 @@ def pipeline(do: stages.Stages) -> None:
             run = do.run(f"{backend}-{cores}", server=patched, backend=backend)
             runs.append(summary.PatchedRun(cores, backend, run, idle))
     predictions = {cores: do.predict(cores) for cores in plans}
-    report = summary.Report(do.layout, reference, recorded, plans, predictions, runs)
+    do.draw(max(plans))
+    mariadb = summary.Report(do.layout, reference, recorded, plans, predictions, runs)
+    report = summary.Summary(mariadb, do.optimize())
     report.write()
     report.judge()
 

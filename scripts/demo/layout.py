@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MARIADBD = Path("/usr/sbin/mariadbd")
+REDIS = Path("/usr/bin/redis-server")
 
 
 class StepError(Exception):
@@ -65,6 +66,21 @@ class Layout:
     def trace(self) -> Path:
         """The recording."""
         return self.scratch / "tpcc.trace"
+
+    @property
+    def page(self) -> Path:
+        """The report of a split, to be opened in a browser."""
+        return self.scratch / "report.html"
+
+    @property
+    def optimized(self) -> Path:
+        """What `corehop optimize` leaves of redis."""
+        return self.scratch / "redis"
+
+    @property
+    def deep_pages(self) -> Path:
+        """The scripts of redis's load."""
+        return self.checkout / "loads" / "deep-pages"
 
     def plan(self, cores: int) -> Path:
         """Give the plan for so many cores."""

@@ -90,8 +90,10 @@ class Keeper:
         self.running.append(process)
         return process
 
-    def run(self, command: Command, streams: Streams, *, seconds: float) -> str:
-        """Run a command to its end and give what it printed."""
+    def run(
+        self, command: Command, streams: Streams, *, seconds: float, fine: Sequence[int] = (0,)
+    ) -> str:
+        """Run a command to its end, with an exit code that is `fine`, and give what it printed."""
         name, log = Path(command[0]).name, self.logs / streams.log
         process = self.start(command, streams, output=subprocess.PIPE)
         try:
@@ -101,7 +103,7 @@ class Keeper:
             late = f"{name} did not end within {seconds:.0f} s; see {log}"
             raise StepError(late) from None
         self.running.remove(process)
-        if process.returncode != 0:
+        if process.returncode not in fine:
             where = f"see {log}" if streams.quiet else "its message is above"
             raise StepError(f"{name} failed with exit code {process.returncode}; {where}")
         return printed

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-from demo.layout import MARIADBD, Layout, Settings, StepError
+from demo.layout import MARIADBD, REDIS, Layout, Settings, StepError
 from demo.processes import Command, Keeper, Streams
 from demo.server import Program, Running, make_data_directory, running
 from demo.steps import Input, Steps
@@ -156,6 +157,42 @@ class Stages:
         inputs = [self.layout.corehop, self.layout.plan(cores), MARIADBD]
         self.steps.step(f"patch-{cores}", f"writing {patched.name}", inputs, [patched], work)
         return patched
+
+    def draw(self, cores: int) -> None:
+        """Draw the page of a split."""
+        plan, page = self.layout.plan(cores), self.layout.page
+        trace = self.layout.short(self.layout.trace)
+        command: list[str | Path] = [self.layout.corehop, "report", plan, trace]
+        command += ["-o", page]
+        inputs = [self.layout.corehop, self.layout.trace, plan]
+        title = f"the page of the split for {cores} cores"
+        self.steps.step("report", title, inputs, [page], lambda: print(self.corehop(command)))
+
+    def optimize(self) -> Facts:
+        """Have redis recorded, searched and measured by one command."""
+        folder, loads = self.layout.optimized, self.layout.deep_pages
+        result = folder / "result.json"
+        socket = self.layout.scratch / "redis.socket"
+        command: list[str | Path] = [self.layout.corehop, "optimize", "--output", folder, "--json"]
+        command += ["--request-at", "processCommand", "--requests", "60"]
+        command += ["--throughput", "([0-9.]+) requests per second"]
+        for option, script in (("--prepare", "fill.sh"), ("--load", "drive.sh")):
+            command += [option, shlex.join(["sh", str(loads / script), str(socket)])]
+        command += ["--", REDIS, "--port", "0", "--unixsocket", socket, "--save", ""]
+
+        def work() -> None:
+            # Exit code 1 says that nothing pays on this machine, which is an answer.
+            self.keeper.run(
+                command,
+                Streams("optimize.log", quiet=False),
+                seconds=LONGEST_STEP_SECONDS,
+                fine=(0, 1),
+            )
+
+        inputs: list[Input] = [self.layout.corehop, REDIS, loads / "fill.sh", loads / "drive.sh"]
+        title = "redis: recorded, searched for this machine and measured"
+        self.steps.step("optimize", title, inputs, [folder], work)
+        return read(result)
 
     def backends(self, cores: int) -> list[str]:
         """Give the backends that can run so many cores here."""

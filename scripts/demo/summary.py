@@ -84,7 +84,7 @@ class Report:
         ]
         for cores, found in self.partitions.items():
             result += ["", *misses(cores, found)]
-        result += ["", *self.hop_lines(), "", self.checksum_line(), "", *self.places()]
+        result += ["", *self.hop_lines(), "", self.checksum_line()]
         return result
 
     def hop_lines(self) -> list[str]:
@@ -117,12 +117,13 @@ class Report:
             named[f"plan, {cores} cores"] = self.layout.plan(cores)
             named[f"mariadbd, {cores} cores"] = self.layout.patched(cores)
         named["report"] = self.layout.scratch / "report.txt"
+        named["report, HTML"] = self.layout.page
         named["report, JSON"] = self.layout.scratch / "report.json"
         return [f"{name:<20}{short(path)}" for name, path in named.items()]
 
-    def write(self) -> None:
-        """Print the page, and keep everything as JSON."""
-        contents: dict[str, Any] = {
+    def contents(self) -> dict[str, Any]:
+        """Give everything for programs."""
+        return {
             "unpatched": self.reference,
             "recorded": self.recorded,
             "partitions": self.partitions,
@@ -139,11 +140,6 @@ class Report:
             ],
             "unequal_tables": self.unequal_tables(),
         }
-        place = self.layout.scratch / "report.json"
-        place.write_text(json.dumps(contents, indent=1) + "\n")
-        page = "\n".join(self.lines())
-        place.with_suffix(".txt").write_text(page + "\n")
-        print(page)
 
     def judge(self) -> None:
         """Fail where the patched server did not do what it should."""
@@ -151,6 +147,50 @@ class Report:
             raise StepError("the patched server left other tables than the unpatched one")
         if any(self.deviation(run) > TOLERANCE for run in self.runs):
             raise StepError("the patched server hopped more or less often than the plan predicts")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """MariaDB's misses, counted, and redis's speed, measured."""
+
+    mariadb: Report
+    redis: Facts
+
+    def lines(self) -> list[str]:
+        """Give the page for people."""
+        return [*self.mariadb.lines(), "", *speed(self.redis), "", *self.mariadb.places()]
+
+    def write(self) -> None:
+        """Print the page, and keep everything as JSON."""
+        place = self.mariadb.layout.scratch / "report.json"
+        contents = {**self.mariadb.contents(), "redis": self.redis}
+        place.write_text(json.dumps(contents, indent=1) + "\n")
+        page = "\n".join(self.lines())
+        place.with_suffix(".txt").write_text(page + "\n")
+        print(page)
+
+    def judge(self) -> None:
+        """Fail where a patched server did not do what it should."""
+        self.mariadb.judge()
+
+
+def speed(found: Facts) -> list[str]:
+    """Say what `corehop optimize` found for redis."""
+    head = "Redis, deep pages of two sorted sets, measured on this machine"
+    if not found["gain"]:
+        return [head, f"  nothing pays here: {found['why_not']}"]
+    best = found["tried"][found["best"]]
+    predicted = best["predicted"]
+    low, high = found["interval"]
+    return [
+        head,
+        f"  {found['ratio']:.2f} ({low:.2f} to {high:.2f}, {100 * found['confidence']:.0f} %"
+        f" confidence) times as fast on {best['cores']} cores",
+        f"  predicted {100 * (predicted['l2_misses_ratio'] - 1):+.1f} % L2 misses,"
+        f" {predicted['hops_per_request']:.1f} hops a request",
+        *(f"  core {f['core']} from {f['symbol']}" for f in best["functions"]),
+        f"  to start it so: {found['command']}",
+    ]
 
 
 def misses(cores: int, found: Facts) -> list[str]:
