@@ -196,6 +196,8 @@ fn mariadbd(folder: &Path) -> Vec<String> {
         "--innodb-log-file-size=16M",
         "--innodb-flush-log-at-trx-commit=0",
         "--max-connections=20",
+        // A delivery that locks an order newer than its snapshot would not find its customer.
+        "--transaction-isolation=READ-COMMITTED",
         "--table-open-cache=200",
         // QEMU keeps flags for every reserved page; without a maximum, 8 TB are reserved.
         "--innodb-buffer-pool-size=64M",
