@@ -150,6 +150,8 @@ bool prepare_load(void);
 /* Whether a hop would do more harm than good now: the thread stays, or goes home. */
 bool is_declined(const struct traveller *traveller, const struct core *to);
 bool is_paused(uint32_t team);
+/* Others waited for a thread that blocks on one of the team's cores. */
+void keep_queues_short(uint32_t team);
 /* Called by the keeper; gives the microseconds until it is to be called again, or 0 when nobody has
  * hopped for a while. */
 uint64_t look_for_others(void);

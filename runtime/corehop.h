@@ -295,8 +295,10 @@ struct waits waits_of(uint32_t core);
 /* Processor time for which all carriers have waited awake, in cycles. */
 uint64_t cycles_waited(void);
 
-/* load.c: how often a team has stopped hopping because others used its CPUs. */
+/* load.c: how often a team has stopped hopping because others used its CPUs, and how often it began
+ * to keep its queues short because threads block. */
 uint64_t pauses_of(uint32_t team);
+uint64_t cuts_of(uint32_t team);
 
 /* carrier.c: why it is not usable, or NULL. */
 const char *carrier_refusal(void);

@@ -239,7 +239,7 @@ static uint64_t processor_time_ns(uintptr_t holder)
     return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
 }
 
-static bool is_held_up(struct core *core, struct sight *sight)
+static bool is_held_up(uint32_t team, struct core *core, struct sight *sight)
 {
     struct sight last = *sight;
     *sight = (struct sight){
@@ -255,6 +255,8 @@ static bool is_held_up(struct core *core, struct sight *sight)
     bool blocks = sight->used_ns == last.used_ns;
     bool runs_on = sight->since - last.since >= cycles_of(PATIENCE_US);
     sight->since = last.since;
+    if (blocks)
+        keep_queues_short(team);
     return blocks || runs_on;
 }
 
@@ -269,7 +271,7 @@ enum sighting relieve_stalls(void)
             sights[i].holder = 0;
             continue;
         }
-        if (is_held_up(core, &sights[i])) {
+        if (is_held_up(i / program.cores, core, &sights[i])) {
             relieve(core, sights[i].holder);
             seen = STALL;
         } else if (seen == NOBODY_WAITS) {

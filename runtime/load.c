@@ -3,20 +3,24 @@
  * CPUs of a team.
  *
  * A plan says where a thread would find its phase warm, and it knows of one thread. Where several
- * are under way, a hop may end behind another thread while cores stand idle, and waiting costs more
- * than a cold cache. So a thread hops unless the target's queue, the thread that runs there
- * included, is COREHOP_QUEUE (1) or more longer than the line behind itself; then it goes on where
- * it is. A queue's length needs no counter of its own: who pushes a thread notes in it how many are
- * behind it. A thread that blocks on a carrier makes its core look busy, so the others then stay
- * with the kernel's scheduler.
+ * are under way, a hop may end behind others. As long as all of them compute, that costs little:
+ * the core that is left has others waiting too, and a warm cache is worth a wait. Behind one that
+ * blocks in the kernel it costs much: until a spare carrier comes, the core stands idle. So a
+ * thread hops unless the target's queue, the thread that runs there included, is longer than the
+ * line behind itself by COREHOP_QUEUE; by LONG_QUEUE if that is not set, and by SHORT_QUEUE for a
+ * while once the keeper has found that others waited for one that blocked. Then it goes on where
+ * it is. A thread that is at home compares with the shortest queue of its team: CPUs are shared
+ * with it too. A queue's length needs no counter of its own: who pushes a thread notes in it how
+ * many are behind.
  *
  * Other programs count too. A carrier that shares its CPU is let in late, often by milliseconds,
- * and the thread with it; the kernel counts that as the carrier's run delay (schedstat). The keeper
- * reads it some fifty times a second while threads hop. A team one of whose CPUs was not to be had
- * for COREHOP_RUN_DELAY percent (33) of the time stops: its threads go home, where the kernel's
- * scheduler places them as it would have without us. It tries again after SHORTEST_PAUSE_US, and
- * each time that this was too early after twice as long. Rejected: jumps of the clock while a
- * carrier waits awake, which are seen on one core only when the other is the one that is taken.
+ * and the thread with it; the kernel counts that as the carrier's run delay (schedstat). The
+ * keeper reads it some fifty times a second while threads hop. A team one of whose CPUs was not to
+ * be had for COREHOP_RUN_DELAY percent (33) of the time stops: its threads go home, where the
+ * kernel's scheduler places them as it would have without us. It tries again after
+ * SHORTEST_PAUSE_US, and each time that this was too early after twice as long; long queues are
+ * tried again likewise. Rejected: jumps of the clock while a carrier waits awake, which are seen
+ * on one core only when the other is the one that is taken.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -24,6 +28,9 @@
 #include <asm/unistd.h>
 #include <fcntl.h>
 
+#define MOST_QUEUE 1000000
+#define LONG_QUEUE 8
+#define SHORT_QUEUE 1
 #define WATCH_US 20000
 #define SHORTEST_PAUSE_US 100000
 #define LONGEST_PAUSE_US 6400000
@@ -36,26 +43,49 @@ struct sight {
     uint64_t delay_ns;
 };
 
+/* A time for which a team does without something. */
 struct rest {
-    uint64_t until;  /* on the clock; 0 while the team hops */
-    uint64_t length; /* of the last pause */
-    uint64_t ended;
-    uint64_t pauses;
+    uint64_t until;  /* on the clock; 0 before the first */
+    uint64_t length; /* of the last one */
+    uint64_t count;
 };
 
 static struct sight *sights;
-static struct rest *rests;
+/* Of each team: from hops, and from long queues. */
+static struct rest *pauses, *cuts;
 static uint64_t longest_queue, most_delay_percent;
+static bool is_queue_fixed;
 static uint64_t looked, runs_seen;
 static int looks_without_hops;
 
 bool prepare_load(void)
 {
-    longest_queue = number_from("COREHOP_QUEUE", 1000000, 1);
+    longest_queue = number_from("COREHOP_QUEUE", MOST_QUEUE, MOST_QUEUE + 1);
+    is_queue_fixed = longest_queue <= MOST_QUEUE;
+    longest_queue = is_queue_fixed ? longest_queue : LONG_QUEUE;
     most_delay_percent = number_from("COREHOP_RUN_DELAY", 100, 33);
     sights = map_memory(program.teams * program.cores * sizeof *sights);
-    rests = map_memory(program.teams * sizeof *rests);
-    return sights != NULL && rests != NULL;
+    pauses = map_memory(program.teams * sizeof *pauses);
+    cuts = map_memory(program.teams * sizeof *cuts);
+    return sights != NULL && pauses != NULL && cuts != NULL;
+}
+
+static bool lasts(const struct rest *rest)
+{
+    uint64_t until = __atomic_load_n(&rest->until, __ATOMIC_RELAXED);
+    return UNLIKELY(until != 0) && clock_now() < until;
+}
+
+/* Begins a rest: a short one, or one of twice the length of the last if that has just ended. */
+static void begin_rest(struct rest *rest)
+{
+    uint64_t now = clock_now();
+    uint64_t longest = cycles_of(LONGEST_PAUSE_US), length = cycles_of(SHORTEST_PAUSE_US);
+    if (rest->length != 0 && now < rest->until + rest->length)
+        length = rest->length * 2 < longest ? rest->length * 2 : longest;
+    rest->length = length;
+    bump(&rest->count);
+    __atomic_store_n(&rest->until, now + length, __ATOMIC_RELAXED);
 }
 
 /* Threads that wait in a core's inbox or line. */
@@ -75,10 +105,25 @@ static uint32_t queue(const struct core *core)
     return waiting(core) + runs;
 }
 
+static uint32_t shortest_queue(uint32_t team)
+{
+    uint32_t shortest = UINT32_MAX;
+    for (uint32_t i = 0; i < program.cores; i++) {
+        uint32_t length = queue(core_of(team, i));
+        shortest = length < shortest ? length : shortest;
+    }
+    return shortest;
+}
+
 bool is_paused(uint32_t team)
 {
-    uint64_t until = __atomic_load_n(&rests[team].until, __ATOMIC_RELAXED);
-    return UNLIKELY(until != 0) && clock_now() < until;
+    return lasts(&pauses[team]);
+}
+
+void keep_queues_short(uint32_t team)
+{
+    if (!is_queue_fixed && !lasts(&cuts[team]))
+        begin_rest(&cuts[team]);
 }
 
 bool is_declined(const struct traveller *traveller, const struct core *to)
@@ -87,12 +132,20 @@ bool is_declined(const struct traveller *traveller, const struct core *to)
     /* Alone under way, as in a server of one thread, it need not look at the other core's lines. */
     if (LIKELY(__atomic_load_n(&crew.away, __ATOMIC_RELAXED) <= is_away) || longest_queue == 0)
         return false;
-    return queue(to) >= longest_queue + (is_away ? waiting(traveller->carrier->core) : 0);
+    uint32_t team = place.team;
+    uint64_t longer = lasts(&cuts[team]) ? SHORT_QUEUE : longest_queue;
+    uint32_t own = is_away ? waiting(traveller->carrier->core) : shortest_queue(team);
+    return queue(to) >= own + longer;
 }
 
 uint64_t pauses_of(uint32_t team)
 {
-    return rests == NULL ? 0 : __atomic_load_n(&rests[team].pauses, __ATOMIC_RELAXED);
+    return pauses == NULL ? 0 : __atomic_load_n(&pauses[team].count, __ATOMIC_RELAXED);
+}
+
+uint64_t cuts_of(uint32_t team)
+{
+    return cuts == NULL ? 0 : __atomic_load_n(&cuts[team].count, __ATOMIC_RELAXED);
 }
 
 /* The second number of the thread's schedstat: nanoseconds for which it waited for its CPU. False
@@ -135,18 +188,6 @@ static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
     return (now->delay_ns - last.delay_ns) * 100 / elapsed_ns;
 }
 
-static void pause_team(struct rest *rest, uint64_t now)
-{
-    bool was_too_early = rest->length != 0 && now - rest->ended < rest->length;
-    uint64_t longest = cycles_of(LONGEST_PAUSE_US), length = cycles_of(SHORTEST_PAUSE_US);
-    if (was_too_early)
-        length = rest->length * 2 < longest ? rest->length * 2 : longest;
-    rest->length = length;
-    rest->ended = now + length;
-    bump(&rest->pauses);
-    __atomic_store_n(&rest->until, now + length, __ATOMIC_RELAXED);
-}
-
 /* Whether any thread has come to a carrier since the last look. */
 static bool have_hopped(void)
 {
@@ -173,17 +214,14 @@ uint64_t look_for_others(void)
         return 0;
     }
     for (uint32_t team = 0; team < program.teams; team++) {
-        struct rest *rest = &rests[team];
         uint64_t most = 0;
         for (uint32_t core = 0; core < program.cores; core++) {
             uint32_t number = team * program.cores + core;
             uint64_t percent = delay_percent(number, is_stale ? 0 : nanoseconds_of(between));
             most = percent > most ? percent : most;
         }
-        if (rest->until != 0 && now >= rest->until)
-            __atomic_store_n(&rest->until, 0, __ATOMIC_RELAXED);
-        else if (rest->until == 0 && most > most_delay_percent)
-            pause_team(rest, now);
+        if (most > most_delay_percent && !lasts(&pauses[team]))
+            begin_rest(&pauses[team]);
     }
     return WATCH_US;
 }
@@ -191,6 +229,6 @@ uint64_t look_for_others(void)
 void load_forked(void)
 {
     looked = 0;
-    for (uint32_t team = 0; rests != NULL && team < program.teams; team++)
-        rests[team] = (struct rest){0};
+    for (uint32_t team = 0; cuts != NULL && team < program.teams; team++)
+        pauses[team] = cuts[team] = (struct rest){0};
 }

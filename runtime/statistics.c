@@ -171,6 +171,9 @@ static void write_report(struct sheet *sheet, struct tally all)
     PUT(sheet, "],\"pauses\":[");
     for (uint32_t team = 0; team < program.teams; team++)
         PUT(sheet, "%s%lu", team == 0 ? "" : ",", pauses_of(team));
+    PUT(sheet, "],\"short_queues\":[");
+    for (uint32_t team = 0; team < program.teams; team++)
+        PUT(sheet, "%s%lu", team == 0 ? "" : ",", cuts_of(team));
     PUT(sheet, "]");
     if (auto_is_on())
         write_verdict(sheet, auto_verdict());

@@ -45,10 +45,9 @@ fn every_command_of_the_tutorial_does_what_it_says() {
     let said = String::from_utf8_lossy(&output.stderr);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}\n{said}");
-    assert!(
-        printed.contains("every promise holds (2 hooks)"),
-        "{printed}"
-    );
+    // Two of the plan's, and one that counts requests unless the plan hooks that function.
+    let holds = ["2", "3"].map(|hooks| format!("every promise holds ({hooks} hooks)"));
+    assert!(holds.iter().any(|line| printed.contains(line)), "{printed}");
     assert!(printed.contains("verdict     "), "{printed}");
     let statistics = std::fs::read(folder.path().join("hops.json")).unwrap();
     let statistics: serde_json::Value = serde_json::from_slice(&statistics).unwrap();

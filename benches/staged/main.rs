@@ -31,6 +31,9 @@ struct Arguments {
     /// Measure a range of working sets, touches and update ratios around the point named
     #[arg(long)]
     whole: bool,
+    /// Measure nothing but one session alone, in phases of a microsecond to ten milliseconds
+    #[arg(long)]
+    one_session: bool,
     /// Working set of one phase, in KiB
     #[arg(long, value_name = "KIB", default_value_t = 700)]
     working_set: u32,
@@ -92,6 +95,11 @@ fn main() -> Outcome<()> {
     if first == second {
         println!("this machine has one CPU, so no phase can have one of its own");
         println!("{}", json!({"carrier_ratio": null, "affinity_ratio": null}));
+        return Ok(());
+    }
+    if arguments.one_session {
+        let figures = waiting::tell(&program, 15, 300)?;
+        println!("\n{}", json!({"one_session": figures}));
         return Ok(());
     }
     let (points, rounds, duration_ms) = match arguments.whole {
