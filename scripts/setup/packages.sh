@@ -33,6 +33,8 @@ missing_packages() {
     lacks /usr/sbin/mariadbd && echo mariadb-server-core
     lacks /usr/share/mysql/mysql_system_tables.sql && echo mariadb-server-core
     lacks mariadb && echo mariadb-client-core
+    lacks /usr/bin/redis-server && echo redis-server
+    lacks redis-cli && echo redis-tools
     lacks capnp && echo capnproto
     lacks python3 && echo python3
     has_venv || echo python3-venv
@@ -41,8 +43,6 @@ missing_packages() {
         lacks g++ && echo g++
         lacks valgrind && echo valgrind
         lacks_python_headers && echo python3-dev
-        lacks /usr/bin/redis-server && echo redis-server
-        lacks redis-cli && echo redis-tools
         lacks /usr/bin/memcached && echo memcached
         lacks /usr/sbin/nginx && echo nginx-light
         lacks /usr/lib/x86_64-linux-gnu/libsqlite3.so.0 && echo libsqlite3-0
@@ -55,7 +55,6 @@ missing_packages() {
 
 # The servers that `make bench-servers` measures.
 missing_for_bench() {
-    lacks /usr/bin/redis-server && echo redis-server
     lacks /usr/bin/sqlite3 && echo sqlite3
     lacks /usr/sbin/apache2 && echo apache2-bin
     lacks /usr/lib/apache2/modules/mod_security2.so && echo libapache2-mod-security2
