@@ -14,16 +14,36 @@ use serde_json::{Value, json};
 /// Touches of the session in a phase; a touch takes some nanoseconds.
 const TOUCHES: [u32; 7] = [100, 1000, 10_000, 35_000, 100_000, 500_000, 1_000_000];
 const SHORT_US: &str = "50";
+/// One way to run the session.
+struct Way {
+    way: &'static str,
+    backend: Option<&'static str>,
+    variables: &'static [(&'static str, &'static str)],
+}
+
+impl Way {
+    const fn hopping(
+        backend: &'static str,
+        variables: &'static [(&'static str, &'static str)],
+    ) -> Way {
+        Way {
+            way: "delegated",
+            backend: Some(backend),
+            variables,
+        }
+    }
+}
+
 /// In place, carrier, carrier that waits for [`SHORT_US`], affinity.
-const WAYS: [(&str, Option<&str>, &[(&str, &str)]); 4] = [
-    ("in-place", None, &[]),
-    ("delegated", Some("carrier"), &[]),
-    (
-        "delegated",
-        Some("carrier"),
-        &[("COREHOP_SPIN_US", SHORT_US)],
-    ),
-    ("delegated", Some("affinity"), &[]),
+const WAYS: [Way; 4] = [
+    Way {
+        way: "in-place",
+        backend: None,
+        variables: &[],
+    },
+    Way::hopping("carrier", &[]),
+    Way::hopping("carrier", &[("COREHOP_SPIN_US", SHORT_US)]),
+    Way::hopping("affinity", &[]),
 ];
 /// Where the kernel does not say what an L2 holds.
 const USUAL_L2_KIB: u32 = 1024;
@@ -49,9 +69,9 @@ pub fn tell(program: &Program, rounds: usize, duration_ms: u32) -> Outcome<Value
             let mut of_round = [0.0; WAYS.len()];
             for turn in 0..WAYS.len() {
                 let index = (round + turn) % WAYS.len();
-                let (way, backend, variables) = WAYS[index];
-                let words = point.words(way, duration_ms, program);
-                of_round[index] = program.run_in(variables, backend, &words)?[0];
+                let of = &WAYS[index];
+                let words = point.words(of.way, duration_ms, program);
+                of_round[index] = program.run_in(of.variables, of.backend, &words)?[0];
             }
             rates.push(of_round);
         }

@@ -88,6 +88,32 @@ fn hops_that_do_not_pay_go() {
 }
 
 #[test]
+fn a_forked_worker_decides_for_itself() {
+    let Some(prefers) = prefers() else { return };
+    let [first, second] = &prefers.processors;
+    let mut command = prefers.command(6, [first, second]);
+    let mut running = start(command.arg("forked").env("COREHOP_STATS", "%p.json"));
+    let parent = running.number();
+    running.until(|| running_child(parent));
+    let child = running_child(parent);
+    let ran = running.finish();
+    assert!(ran.status.success(), "{}", ran.errors);
+    let told = |process: u32| {
+        let file = prefers.folder.path().join(format!("{process}.json"));
+        Statistics::read(&file).0["auto"].clone()
+    };
+    assert_eq!(told(child.unwrap())["verdict"], "gain");
+    assert_eq!(told(parent)["verdict"], "none yet");
+}
+
+/// The process that this one has forked.
+fn running_child(parent: u32) -> Option<u32> {
+    let path = format!("/proc/{parent}/task/{parent}/children");
+    let listed = std::fs::read_to_string(path).ok()?;
+    listed.split_whitespace().next()?.parse().ok()
+}
+
+#[test]
 fn orders_end_a_trial_and_begin_one() {
     let Some(prefers) = prefers() else { return };
     let [first, second] = &prefers.processors;
