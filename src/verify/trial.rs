@@ -149,8 +149,10 @@ impl<'a> Trials<'a> {
 
     fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Result<Command, Failure> {
         let words = self.setup.command;
-        let file: Option<&Path> = self.setup.patched.filter(|_| is_hooked);
-        let mut command = Command::new(file.unwrap_or(&self.program));
+        // A name without a slash would be looked for on PATH.
+        let file = self.setup.patched.filter(|_| is_hooked);
+        let file = file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.into()));
+        let mut command = Command::new(file.as_ref().unwrap_or(&self.program));
         if file.is_none() {
             command.arg0(&words[0]);
         }
