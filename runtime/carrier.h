@@ -118,6 +118,11 @@ struct crew {
 extern struct crew crew;
 bool prepare_crew(const uint32_t *processors);
 bool open_crew(uint32_t team);
+/* Of all teams; none before the crew is prepared. */
+static inline uint32_t core_count(void)
+{
+    return crew.cores == NULL ? 0 : program.teams * program.cores;
+}
 static inline struct core *core_of(uint32_t team, uint32_t core)
 {
     return &crew.cores[team * program.cores + core];

@@ -51,7 +51,7 @@ uint64_t carriers_started(void)
 uint64_t cycles_waited(void)
 {
     uint64_t cycles = 0;
-    for (uint32_t i = 0; crew.cores != NULL && i < program.teams * program.cores; i++)
+    for (uint32_t i = 0; i < core_count(); i++)
         cycles += __atomic_load_n(&crew.cores[i].waited, __ATOMIC_RELAXED);
     return cycles;
 }
@@ -265,7 +265,7 @@ enum sighting relieve_stalls(void)
     enum sighting seen = NOBODY_WAITS;
     if (!__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE))
         return seen;
-    for (uint32_t i = 0; i < program.teams * program.cores; i++) {
+    for (uint32_t i = 0; i < core_count(); i++) {
         struct core *core = &crew.cores[i];
         if (!has_travellers(core) && __atomic_load_n(&core->ready, __ATOMIC_RELAXED) == NULL) {
             sights[i].holder = 0;
@@ -328,7 +328,7 @@ bool open_crew(uint32_t team)
 
 static void forget_crew(void)
 {
-    for (uint32_t i = 0; crew.cores != NULL && i < program.teams * program.cores; i++) {
+    for (uint32_t i = 0; i < core_count(); i++) {
         struct core *core = &crew.cores[i];
         *core = (struct core){
             .processor = core->processor,
@@ -354,7 +354,7 @@ void close_crew(void)
     acquire();
     __atomic_store_n(&crew.retire, 1, __ATOMIC_SEQ_CST);
     wake_keeper();
-    for (uint32_t i = 0; crew.cores != NULL && i < program.teams * program.cores; i++)
+    for (uint32_t i = 0; i < core_count(); i++)
         wake_watcher(&crew.cores[i]);
     for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
         wake(carrier);
@@ -382,6 +382,6 @@ void crew_forked(void)
     for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
         carrier->thread = 0;
     forget_crew();
-    for (uint32_t i = 0; crew.cores != NULL && i < program.teams * program.cores; i++)
+    for (uint32_t i = 0; i < core_count(); i++)
         crew.cores[i].waited = crew.cores[i].parks = crew.cores[i].wakes = 0;
 }

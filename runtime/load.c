@@ -64,7 +64,7 @@ bool prepare_load(void)
     is_queue_fixed = longest_queue <= MOST_QUEUE;
     longest_queue = is_queue_fixed ? longest_queue : LONG_QUEUE;
     most_delay_percent = number_from("COREHOP_RUN_DELAY", 100, 33);
-    sights = map_memory(program.teams * program.cores * sizeof *sights);
+    sights = map_memory(core_count() * sizeof *sights);
     pauses = map_memory(program.teams * sizeof *pauses);
     cuts = map_memory(program.teams * sizeof *cuts);
     return sights != NULL && pauses != NULL && cuts != NULL;
@@ -192,7 +192,7 @@ static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
 static bool have_hopped(void)
 {
     uint64_t runs = 0;
-    for (uint32_t i = 0; i < program.teams * program.cores; i++)
+    for (uint32_t i = 0; i < core_count(); i++)
         runs += __atomic_load_n(&crew.cores[i].runs, __ATOMIC_RELAXED);
     bool changed = runs != runs_seen;
     runs_seen = runs;

@@ -11,6 +11,8 @@
 //! Without arguments, as under `cargo test`, redis and sqlite3 answer a few requests, to show that
 //! it still works. `COREHOP_BENCH` names the one program to measure.
 
+#[path = "../mariadb/mod.rs"]
+mod mariadb;
 mod processes;
 mod subjects;
 

@@ -1,12 +1,12 @@
 //! The programs that are recorded, and what drives each: redis, MariaDB under TPC-C, and sqlite3.
 
 use crate::Outcome;
+use crate::mariadb::{self, copy_tables, make_tables, mariadbd, succeed, tpcc};
 use crate::processes::{Running, Tools};
-use std::fs::File;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -27,15 +27,6 @@ pub trait Subject {
 pub trait Load {
     /// Has some requests answered; how many.
     fn drive(&mut self) -> Outcome<u64>;
-}
-
-fn succeed(command: &mut Command) -> Outcome<Vec<u8>> {
-    let output = command.output()?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{command:?}: {}\n{said}", output.status).into());
-    }
-    Ok(output.stdout)
 }
 
 /// redis-server under redis-benchmark: so many SETs and as many GETs.
@@ -117,82 +108,19 @@ pub struct MariadbLoad {
     seed: u64,
 }
 
-const SYSTEM_TABLES: [&str; 2] = [
-    "/usr/share/mysql/mysql_system_tables.sql",
-    "/usr/share/mysql/mysql_system_tables_data.sql",
-];
-
 impl Mariadb {
     /// Makes the tables, natively.
     pub fn prepare(tools: &Tools, transactions: u64) -> Outcome<Mariadb> {
         let pristine = tempfile::Builder::new()
             .prefix("corehop-")
             .tempdir_in("/tmp")?;
-        let folder = pristine.path();
-        std::fs::create_dir(folder.join("data"))?;
-        let mut statements = b"create database mysql;\nuse mysql;\n".to_vec();
-        for file in SYSTEM_TABLES {
-            statements.extend(std::fs::read(file)?);
-        }
-        std::fs::write(folder.join("statements"), statements)?;
-        let [program, options @ ..] = &mariadbd(folder)[..] else {
-            unreachable!("a command has a program");
-        };
-        let mut command = Command::new(program);
-        command.args(options).arg("--bootstrap");
-        succeed(command.stdin(File::open(folder.join("statements"))?))?;
-        let mut server = Command::new(program);
-        server
-            .args(options)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let mut server = server.spawn()?;
-        let socket = folder.join("socket");
-        let loaded = [
-            &["wait", "--max-seconds", "60"][..],
-            &["load", "--scale", "20", "--seed", "1"],
-        ]
-        .iter()
-        .try_for_each(|arguments| {
-            let mut command = Command::new(&tools.tpcc);
-            command.arg(arguments[0]).arg("--socket").arg(&socket);
-            succeed(command.args(&arguments[1..])).map(|_| ())
-        });
-        // SAFETY: kill takes two numbers and touches no memory.
-        unsafe { libc::kill(server.id().cast_signed(), libc::SIGTERM) };
-        server.wait()?;
-        loaded?;
+        make_tables(pristine.path(), &tools.tpcc)?;
         Ok(Mariadb {
             tpcc: tools.tpcc.clone(),
             transactions,
             pristine,
         })
     }
-}
-
-fn mariadbd(folder: &Path) -> Vec<String> {
-    let at = |option: &str, name: &str| format!("--{option}={}", folder.join(name).display());
-    let mut command = vec![
-        "/usr/sbin/mariadbd".into(),
-        "--no-defaults".into(),
-        at("datadir", "data"),
-        at("tmpdir", ""),
-        at("socket", "socket"),
-        at("pid-file", "pid"),
-        "--skip-networking".into(),
-        "--skip-log-bin".into(),
-        "--innodb-log-file-size=16M".into(),
-        "--innodb-flush-log-at-trx-commit=0".into(),
-        "--max-connections=20".into(),
-        "--table-open-cache=200".into(),
-        // QEMU keeps flags for every reserved page; without a maximum, 8 TB are reserved.
-        "--innodb-buffer-pool-size=64M".into(),
-        "--innodb-buffer-pool-size-max=64M".into(),
-    ];
-    if rustix::process::getuid().is_root() {
-        command.push("--user=root".into());
-    }
-    command
 }
 
 impl Subject for Mariadb {
@@ -207,23 +135,17 @@ impl Subject for Mariadb {
     }
 
     fn command(&self, folder: &Path) -> Outcome<Vec<String>> {
-        let mut copy = Command::new("cp");
-        copy.arg("-r")
-            .arg(self.pristine.path().join("data"))
-            .arg(folder);
-        succeed(&mut copy)?;
+        copy_tables(self.pristine.path(), folder)?;
         Ok(mariadbd(folder))
     }
 
     fn load(&self, running: &mut Running) -> Outcome<MariadbLoad> {
-        let socket = running.folder().join("socket");
+        let socket = mariadb::socket(running.folder());
         running.wait_for("mariadbd to make its socket", |_| {
             std::thread::sleep(Duration::from_millis(50));
             socket.exists().then_some(())
         })?;
-        let mut wait = Command::new(&self.tpcc);
-        wait.arg("wait").arg("--socket").arg(&socket);
-        succeed(wait.args(["--max-seconds", "300"]))?;
+        mariadb::wait(&self.tpcc, &socket, 300)?;
         Ok(MariadbLoad {
             tpcc: self.tpcc.clone(),
             transactions: self.transactions,
@@ -236,12 +158,16 @@ impl Subject for Mariadb {
 impl Load for MariadbLoad {
     /// The same transactions on every server, but others in every round.
     fn drive(&mut self) -> Outcome<u64> {
-        let mut command = Command::new(&self.tpcc);
-        command
-            .args(["run", "--json", "--socket"])
-            .arg(&self.socket);
-        command.args(["--transactions", &self.transactions.to_string()]);
-        let said = succeed(command.args(["--seed", &self.seed.to_string()]))?;
+        let (transactions, seed) = (self.transactions.to_string(), self.seed.to_string());
+        let words = [
+            "run",
+            "--json",
+            "--transactions",
+            &transactions,
+            "--seed",
+            &seed,
+        ];
+        let said = tpcc(&self.tpcc, &words, &self.socket)?;
         self.seed += 1;
         let report: serde_json::Value = serde_json::from_slice(&said)?;
         Ok(report["requests"]

@@ -4,6 +4,7 @@
 //! hypervisor gave to others (`steal`) falls on all variants, but unevenly.
 
 use crate::measuring::Effort;
+use corehop_simulator::Machine;
 use procfs::{CpuInfo, CpuTime, Current, CurrentSI, KernelStats, LoadAverage};
 
 /// Where the kernel does not say: of most servers since 2017.
@@ -18,7 +19,8 @@ pub struct Here {
 
 impl Here {
     pub fn look() -> Here {
-        let l2_bytes = l2_bytes();
+        let host = Machine::named_or_path("host").ok();
+        let l2_bytes = host.map(|host| host.l2.size_bytes);
         Here {
             l2_bytes: l2_bytes.unwrap_or(USUAL_L2_BYTES),
             is_l2_known: l2_bytes.is_some(),
@@ -75,19 +77,4 @@ fn times() -> Option<CpuTime> {
 fn load_average() -> String {
     let average = LoadAverage::current();
     average.map_or_else(|_| "unknown".into(), |load| format!("{:.2}", load.one))
-}
-
-/// Of the first CPU, as the kernel has it: `2048K`.
-fn l2_bytes() -> Option<u64> {
-    let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
-    let told = |cache: &std::path::Path, file| {
-        let text = std::fs::read_to_string(cache.join(file)).ok()?;
-        Some(text.trim().to_owned())
-    };
-    let caches: Vec<_> = caches.flatten().map(|entry| entry.path()).collect();
-    let l2 = caches
-        .iter()
-        .find(|c| told(c, "level").as_deref() == Some("2"))?;
-    let size = told(l2, "size")?;
-    Some(size.strip_suffix('K')?.parse::<u64>().ok()? * 1024)
 }

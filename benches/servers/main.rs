@@ -14,6 +14,7 @@
 mod apache;
 mod dokuwiki;
 mod here;
+#[path = "../mariadb/mod.rs"]
 mod mariadb;
 mod measuring;
 mod memcached;
@@ -28,6 +29,7 @@ mod running;
 mod server;
 mod several;
 mod sqlite;
+mod tpcc;
 
 use here::Here;
 use measuring::Effort;
@@ -76,7 +78,7 @@ fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
     for share in [0.3, 0.7, 1.0, 2.0] {
         all.push(Box::new(sqlite::Sqlite::of(share, here.l2_bytes)));
     }
-    all.push(Box::new(mariadb::Mariadb::default()));
+    all.push(Box::new(tpcc::Mariadb::default()));
     all.push(Box::new(apache::Apache::File));
     all.push(Box::new(apache::Apache::Wiki));
     all.push(Box::new(php::Php));

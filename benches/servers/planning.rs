@@ -9,13 +9,12 @@ use crate::measuring::Effort;
 use crate::running::{Running, Variant, Way};
 use crate::server::Server;
 use crate::several::Several;
+use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Cycles of a hop to a carrier that is awake: half a microsecond.
-const CARRIER_CYCLES: u32 = 1200;
 /// For the load to be recorded, and for the recorder to write what it has.
 const PATIENCE: Duration = Duration::from_secs(400);
 const MEMORY_LIMIT_MIB: &str = "4096";
@@ -68,7 +67,7 @@ impl Planned {
         let functions = told["plan"].as_array().into_iter().flatten();
         let several = match server.connections() {
             [1] => None,
-            _ => Some(Several::of(&trace, &plan, CARRIER_CYCLES)?),
+            _ => Some(Several::of(&trace, &plan, CARRIED_HOP_CYCLES)?),
         };
         Ok(Ok(Planned {
             several,
@@ -96,7 +95,7 @@ impl Planned {
             hops,
             hop,
         } = self.cycles;
-        let carrier = one_core / (split - hops * (hop - f64::from(CARRIER_CYCLES)));
+        let carrier = one_core / (split - hops * (hop - f64::from(CARRIED_HOP_CYCLES)));
         Some(match variant {
             Variant::Original | Variant::Count | Variant::OneCore => 1.0,
             Variant::Affinity => one_core / split,

@@ -8,6 +8,7 @@
 use crate::Point;
 use crate::found::Ways;
 use crate::patched::{Outcome, Program};
+use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use corehop_simulator::{Machine, Replayer, Split};
 use corehop_traces::{
     CodeBlock, EndReason, Function, Header, Kind, Module, Trace, Writer, WriterOptions,
@@ -15,8 +16,6 @@ use corehop_traces::{
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// Cycles of a hop to a carrier that spins, as `make bench-hop` measures it: half a microsecond.
-const CARRIER_CYCLES: u32 = 1200;
 /// Cycles of a hop by `sched_setaffinity`, as in the bundled machines.
 const AFFINITY_CYCLES: u32 = 24_150;
 /// Touches that one execution stands for, and after which the other core's turn comes.
@@ -43,7 +42,7 @@ pub fn rates(program: &Program, point: Point) -> Outcome<Option<Ways>> {
     let in_place = rate(&Split::thread_per_core(2), 0)?;
     write(&file, &paths, point, true)?;
     let split = Split::new([(0, 0), (1, 1)]);
-    let carrier = rate(&split, CARRIER_CYCLES)?;
+    let carrier = rate(&split, CARRIED_HOP_CYCLES)?;
     let affinity = rate(&split, AFFINITY_CYCLES)?;
     Ok(Some([in_place, carrier, affinity]))
 }

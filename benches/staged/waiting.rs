@@ -9,6 +9,7 @@
 
 use crate::Point;
 use crate::patched::{Outcome, Program, quartiles};
+use corehop_simulator::Machine;
 use serde_json::{Value, json};
 
 /// Touches of the session in a phase; a touch takes some nanoseconds.
@@ -50,7 +51,9 @@ const USUAL_L2_KIB: u32 = 1024;
 
 /// Measures all points in turns, prints a table and gives its figures.
 pub fn tell(program: &Program, rounds: usize, duration_ms: u32) -> Outcome<Value> {
-    let working_set_kib = l2_kib().unwrap_or(USUAL_L2_KIB) * 7 / 10;
+    let host = Machine::named_or_path("host");
+    let l2_kib = host.map_or(USUAL_L2_KIB, |host| (host.l2.size_bytes / 1024) as u32);
+    let working_set_kib = l2_kib * 7 / 10;
     let touches = if rounds > 1 {
         &TOUCHES[..]
     } else {
@@ -111,11 +114,4 @@ fn row(point: &Point, rates: &[[f64; WAYS.len()]]) -> Value {
         "spin_50_us_ratio": ratios[1][1], "spin_50_us_ratio_quarters": [ratios[1][0], ratios[1][2]],
         "affinity_ratio": ratios[2][1], "affinity_ratio_quarters": [ratios[2][0], ratios[2][2]],
     })
-}
-
-/// What the L2 of the first CPU holds.
-fn l2_kib() -> Option<u32> {
-    let path = "/sys/devices/system/cpu/cpu0/cache/index2/size";
-    let text = std::fs::read_to_string(path).ok()?;
-    text.trim().strip_suffix('K')?.parse().ok()
 }

@@ -4,7 +4,7 @@ mod workshop;
 
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Finished, Statistics, build, patched, plan_of, run, start};
+use workshop::{Finished, Statistics, build, of_two_cores, patched, plan_of, run, start};
 
 struct Travels {
     folder: tempfile::TempDir,
@@ -14,12 +14,10 @@ struct Travels {
 
 fn travels() -> Travels {
     let folder = tempfile::tempdir().unwrap();
-    let plain = build(folder.path(), "travels", &["-std=c++20"], &["travels.cpp"]);
-    let plan = plan_of(&plain, 2, &[("first_core", 0), ("second_core", 1)]);
-    let program = patched(&plain, &plan, folder.path()).output;
+    let program = of_two_cores(folder.path(), "travels", ["first_core", "second_core"]);
     Travels {
+        plain: folder.path().join("travels"),
         folder,
-        plain,
         program,
     }
 }

@@ -4,7 +4,7 @@ mod workshop;
 
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use workshop::{Statistics, build, patched, plan_of, run};
+use workshop::{Statistics, of_two_cores, run};
 
 /// The program of `carrier.rs`, whose trial `state` has four threads hop 40 000 times to each core.
 struct Travels {
@@ -14,9 +14,7 @@ struct Travels {
 
 fn travels() -> Travels {
     let folder = tempfile::tempdir().unwrap();
-    let plain = build(folder.path(), "travels", &["-std=c++20"], &["travels.cpp"]);
-    let plan = plan_of(&plain, 2, &[("first_core", 0), ("second_core", 1)]);
-    let program = patched(&plain, &plan, folder.path()).output;
+    let program = of_two_cores(folder.path(), "travels", ["first_core", "second_core"]);
     Travels { folder, program }
 }
 
@@ -130,9 +128,7 @@ impl Drop for Busy {
 #[test]
 fn a_team_whose_cpus_others_use_stops_hopping() {
     let folder = tempfile::tempdir().unwrap();
-    let plain = build(folder.path(), "phases", &["-std=c++20"], &["phases.cpp"]);
-    let plan = plan_of(&plain, 2, &[("first_phase", 0), ("second_phase", 1)]);
-    let program = patched(&plain, &plan, folder.path()).output;
+    let program = of_two_cores(folder.path(), "phases", ["first_phase", "second_phase"]);
     let file = folder.path().join("statistics");
     let mut command = Command::new(program);
     command

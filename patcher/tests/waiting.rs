@@ -3,7 +3,7 @@
 mod workshop;
 
 use std::process::Command;
-use workshop::{Finished, Statistics, build, patched, plan_of, run};
+use workshop::{Finished, Statistics, of_two_cores, run};
 
 /// Turns of the program, each with a hop to either core.
 const TURNS: u64 = 50;
@@ -11,9 +11,8 @@ const TURNS: u64 = 50;
 /// Runs a program of two phases of a millisecond, one on each core, with this for COREHOP_SPIN_US.
 fn phases(spin_us: &str) -> (Finished, Statistics) {
     let folder = tempfile::tempdir().unwrap();
-    let plain = build(folder.path(), "phases", &["-std=c++20"], &["phases.cpp"]);
-    let plan = plan_of(&plain, 2, &[("first_phase", 0), ("second_phase", 1)]);
-    let mut command = Command::new(patched(&plain, &plan, folder.path()).output);
+    let program = of_two_cores(folder.path(), "phases", ["first_phase", "second_phase"]);
+    let mut command = Command::new(program);
     command
         .args([&TURNS.to_string(), "1000"])
         .current_dir(folder.path())

@@ -18,16 +18,13 @@ use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Error, Settings, partition};
 use corehop_plans::{Mode, Plan};
 use corehop_simulator::Machine;
+use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use corehop_traces::Trace;
 use std::path::Path;
 
 /// More cores than this are not searched for: the searches take longer, and phases of a request
 /// that are so short do not fill an L2.
 const MOST_CORES: u32 = 8;
-
-/// What a hop by a carrier costs (docs/experiments.md, as `make bench-staged` predicts with);
-/// machines say what one by `sched_setaffinity` does.
-const CARRIED_HOP_CYCLES: u32 = 1200;
 
 /// Requests to search on; the others judge.
 const SEARCHED: usize = 10;

@@ -107,6 +107,14 @@ pub fn patched(binary: &Path, plan: &Plan, folder: &Path) -> Patched {
     patched
 }
 
+/// Builds the fixture `name`, patched to hop to core 0 and core 1 at these two functions; the
+/// patched program, beside the original of that name.
+pub fn of_two_cores(folder: &Path, name: &str, [first, second]: [&str; 2]) -> PathBuf {
+    let plain = build(folder, name, &["-std=c++20"], &[&format!("{name}.cpp")]);
+    let plan = plan_of(&plain, 2, &[(first, 0), (second, 1)]);
+    patched(&plain, &plan, folder).output
+}
+
 /// One plan of several: for all their files.
 pub fn joined(plans: impl IntoIterator<Item = Plan>) -> Plan {
     let mut plans = plans.into_iter();

@@ -6,23 +6,18 @@
 //! with copies of the same tables, and all get the same transactions. Time is that of a statement.
 
 use crate::Outcome;
+use crate::mariadb::{self, SYSTEM_TABLES, copy_tables, make_tables, mariadbd, succeed, tpcc};
 use crate::running::{Place, Running};
 use crate::server::{Answered, Launch, Load, Server};
 use std::cell::OnceCell;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// Of each connection, in a batch.
 const TRANSACTIONS: u64 = 20;
 /// Batches tried, of which one has to end well.
 const ATTEMPTS: usize = 5;
-const SYSTEM_TABLES: [&str; 2] = [
-    "/usr/share/mysql/mysql_system_tables.sql",
-    "/usr/share/mysql/mysql_system_tables_data.sql",
-];
-
 /// mariadbd, and tables that nobody has changed since they were loaded.
 #[derive(Default)]
 pub struct Mariadb {
@@ -68,25 +63,26 @@ impl Server for Mariadb {
             let _ = self.pristine.set(tables()?);
         }
         let pristine = self.pristine.get().ok_or("no tables")?.path();
-        let mut copy = Command::new("cp");
-        copy.arg("-r").arg(pristine.join("data")).arg(&place.folder);
-        succeed(&mut copy)?;
+        copy_tables(pristine, &place.folder)?;
+        let mut command = mariadbd(&place.folder);
+        // A delivery that locks an order newer than its snapshot would not find its customer.
+        command.push("--transaction-isolation=READ-COMMITTED".into());
         Ok(Launch {
-            command: mariadbd(&place.folder),
+            command,
             ..Launch::default()
         })
     }
 
     fn fill(&self, running: &mut Running) -> Outcome<()> {
-        let socket = running.folder.join("socket");
+        let socket = mariadb::socket(&running.folder);
         running.wait_for("mariadbd to make its socket", |_| {
             socket.exists().then_some(())
         })?;
-        tpcc(&["wait", "--max-seconds", "300"], &socket).map(|_| ())
+        mariadb::wait(&load(), &socket, 300)
     }
 
     fn connect(&self, running: &mut Running, connections: u32) -> Outcome<Box<dyn Load>> {
-        let socket = running.folder.join("socket");
+        let socket = mariadb::socket(&running.folder);
         Ok(Box::new(Tpcc {
             socket,
             connections,
@@ -107,7 +103,7 @@ impl Load for Tpcc {
             let seed = self.seed.to_string();
             let words = ["run", "--json", "--seed", &seed, "--transactions"];
             let more = [&*transactions, "--connections", &connections];
-            match tpcc(&[&words[..], &more].concat(), &self.socket) {
+            match tpcc(&load(), &[&words[..], &more].concat(), &self.socket) {
                 Ok(said) => return answered(&said),
                 Err(error) => refused = Some(error),
             }
@@ -131,28 +127,13 @@ fn answered(said: &[u8]) -> Outcome<Answered> {
 fn tables() -> Outcome<TempDir> {
     build_load()?;
     let pristine = crate::running::folder()?;
-    let folder = pristine.path();
-    std::fs::create_dir(folder.join("data"))?;
-    let mut statements = b"create database mysql;\nuse mysql;\n".to_vec();
-    for file in SYSTEM_TABLES {
-        statements.extend(std::fs::read(file)?);
-    }
-    std::fs::write(folder.join("statements"), statements)?;
-    let words = mariadbd(folder);
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).arg("--bootstrap");
-    succeed(command.stdin(File::open(folder.join("statements"))?))?;
-    let mut server = Command::new(&words[0]);
-    server.args(&words[1..]).stdout(Stdio::null());
-    let mut server = server.stderr(Stdio::null()).spawn()?;
-    let socket = folder.join("socket");
-    let loaded = tpcc(&["wait", "--max-seconds", "60"], &socket);
-    let loaded = loaded.and_then(|_| tpcc(&["load", "--scale", "20", "--seed", "1"], &socket));
-    // SAFETY: kill takes two numbers and touches no memory.
-    unsafe { libc::kill(server.id().cast_signed(), libc::SIGTERM) };
-    server.wait()?;
-    loaded?;
+    make_tables(pristine.path(), &load())?;
     Ok(pristine)
+}
+
+/// The load's command, which is built beside corehop.
+fn load() -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_corehop")).with_file_name("corehop-tpcc")
 }
 
 fn build_load() -> Outcome<()> {
@@ -163,49 +144,4 @@ fn build_load() -> Outcome<()> {
     }
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     succeed(&mut build).map(|_| ())
-}
-
-fn tpcc(words: &[&str], socket: &Path) -> Outcome<Vec<u8>> {
-    let program = Path::new(env!("CARGO_BIN_EXE_corehop")).with_file_name("corehop-tpcc");
-    let mut command = Command::new(program);
-    succeed(command.args(words).arg("--socket").arg(socket))
-}
-
-fn succeed(command: &mut Command) -> Outcome<Vec<u8>> {
-    let output = command.output()?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{command:?}: {}\n{said}", output.status).into());
-    }
-    Ok(output.stdout)
-}
-
-fn mariadbd(folder: &Path) -> Vec<String> {
-    let at = |option: &str, name: &str| format!("--{option}={}", folder.join(name).display());
-    let mut command = vec![
-        "/usr/sbin/mariadbd".into(),
-        "--no-defaults".into(),
-        at("datadir", "data"),
-        at("tmpdir", ""),
-        at("socket", "socket"),
-        at("pid-file", "pid"),
-    ];
-    let options = [
-        "--skip-networking",
-        "--skip-log-bin",
-        "--innodb-log-file-size=16M",
-        "--innodb-flush-log-at-trx-commit=0",
-        "--max-connections=20",
-        // A delivery that locks an order newer than its snapshot would not find its customer.
-        "--transaction-isolation=READ-COMMITTED",
-        "--table-open-cache=200",
-        // QEMU keeps flags for every reserved page; without a maximum, 8 TB are reserved.
-        "--innodb-buffer-pool-size=64M",
-        "--innodb-buffer-pool-size-max=64M",
-    ];
-    command.extend(options.map(str::to_owned));
-    if rustix::process::geteuid().is_root() {
-        command.push("--user=root".into());
-    }
-    command
 }
