@@ -17,7 +17,7 @@ struct Prefers {
 
 /// `None` on a machine with one CPU, where no phase can have one of its own.
 fn prefers() -> Option<Prefers> {
-    let processors = workshop::two_processors()?;
+    let processors = workshop::two_of_its_own()?;
     let (first, second) = processors.split_once(',').unwrap();
     let folder = tempfile::tempdir().unwrap();
     let plain = build(folder.path(), "prefers", &["-std=c++20"], &["prefers.cpp"]);

@@ -57,7 +57,7 @@ fn of_four_threads_some_stay_unless_queues_do_not_matter() {
 
 #[test]
 fn threads_are_given_to_teams_in_turn() {
-    let Some(processors) = workshop::two_processors() else {
+    let Some(processors) = workshop::two_of_its_own() else {
         return;
     };
     let twice = format!("{processors},{processors}");
@@ -65,7 +65,8 @@ fn threads_are_given_to_teams_in_turn() {
     let teams = |variables: &[(&str, &str)]| -> Vec<u64> {
         let statistics = travels.statistics(variables);
         let waits = statistics.0["waits"].as_array().unwrap();
-        assert_eq!(statistics.total("carriers") as usize, waits.len());
+        // One for each core, and spares where one had to wait.
+        assert!(statistics.total("carriers") as usize >= waits.len());
         waits
             .iter()
             .map(|wait| wait["team"].as_u64().unwrap())
@@ -136,7 +137,7 @@ fn a_team_whose_cpus_others_use_stops_hopping() {
         .env("COREHOP_BACKEND", "carrier")
         .env("COREHOP_STATS", &file)
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-    let Some(processors) = workshop::two_processors() else {
+    let Some(processors) = workshop::two_of_its_own() else {
         return;
     };
     command.env("COREHOP_CPUS", processors);

@@ -317,6 +317,14 @@ pub fn processors() -> usize {
 /// Has carried threads hop wherever others queue, and whatever else the machine does.
 pub const WHEREVER: [(&str, &str); 2] = [("COREHOP_QUEUE", "0"), ("COREHOP_RUN_DELAY", "100")];
 
+/// Two CPUs that this process may run on, as COREHOP_CPUS names them; `None` if there is but one.
+pub fn two_of_its_own() -> Option<String> {
+    let own = rustix::thread::sched_getaffinity(None).unwrap();
+    let mut found = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| own.is_set(cpu));
+    let (first, second) = (found.next()?, found.next()?);
+    Some(format!("{first},{second}"))
+}
+
 /// CPUs to name for two plan cores on a machine that has only one.
 pub fn two_processors() -> Option<&'static str> {
     (processors() == 1).then_some("0,0")
