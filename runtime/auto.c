@@ -18,8 +18,8 @@
  * four losses.
  *
  * The better side stays until requests a second have halved or doubled for a second, or until it is
- * time to look again anyway: after FIRST_REST_S, and twice as long each time that the answer is the
- * same. Before the first answer, and without load, threads stay. Rejected: a t-test, which takes
+ * time to look again anyway: after FIRST_REST_S with load, and twice as long each time that the
+ * answer is the same. Before the first answer, and without load, threads stay. Rejected: a t-test, which takes
  * one slow window for much evidence, and floating-point registers, which are not ours; and to judge
  * by hops' own latency, which says nothing about misses.
  */
@@ -37,7 +37,8 @@
 #define NO_GAIN 2976
 #define MOST_PAIRS 40
 
-#define LOOK_US 250000
+/* Seldom: a thread that wakes makes the other threads' page tables dearer to change. */
+#define LOOK_US 500000
 /* A window has about this many requests, but is no shorter or longer than this. */
 #define REQUESTS 100
 #define SHORTEST_WINDOW_US 20000
@@ -48,7 +49,7 @@
 #define SHARE_TO_SETTLE 4
 #define FIRST_REST_S 20
 #define LONGEST_REST_S 1280
-#define LOOKS_OF_CHANGE 4
+#define LOOKS_OF_CHANGE 2
 
 /* What has been done at one moment. */
 struct reading {
@@ -72,7 +73,7 @@ static struct {
     uint64_t pairs, won;
     uint64_t reference; /* requests in LOOK_US as the last trial found them */
     int changed;        /* looks at which they differed much from that */
-    uint64_t rest, resume;
+    uint64_t rest, rested; /* how long the answer stays, and has stayed under load */
     bool answered;      /* no trial is under way */
     bool gains;         /* the last answer */
     struct verdict verdict;
@@ -220,7 +221,7 @@ static void answer(bool gains)
     bool is_same = state.verdict.trials != 0 && gains == state.gains;
     state.rest = !is_same || state.rest == 0 ? first : state.rest * 2;
     state.rest = state.rest < longest ? state.rest : longest;
-    state.resume = state.began.at + state.rest;
+    state.rested = 0;
     state.reference = 0;
     state.gains = gains;
     state.answered = true;
@@ -276,17 +277,16 @@ static void look(void)
 {
     struct reading spent = since(state.began);
     uint64_t in_a_look = spent.requests * cycles_of(LOOK_US) / spent.at + 1;
-    bool has_load = spent.requests * LONGEST_WINDOW_US / LOOK_US >= FEWEST;
     add(&state.began, spent);
     state.due = state.began.at + cycles_of(LOOK_US);
-    if (!has_load)
+    if (spent.requests < FEWEST)
         return;
+    state.rested += spent.at;
     if (state.reference == 0)
         state.reference = in_a_look;
     state.changed = differs_much(in_a_look, state.reference) ? state.changed + 1 : 0;
-    bool has_changed = state.changed >= LOOKS_OF_CHANGE &&
-                       state.began.at + state.rest * 3 / 4 >= state.resume;
-    bool is_due = state.verdict.trials == 0 || state.began.at >= state.resume;
+    bool has_changed = state.changed >= LOOKS_OF_CHANGE && state.rested >= state.rest / 4;
+    bool is_due = state.verdict.trials == 0 || state.rested >= state.rest;
     if (!state.answered || is_due || has_changed)
         begin_trial(in_a_look);
 }
@@ -317,7 +317,7 @@ void set_auto(bool on)
     state.verdict = (struct verdict){.said = "none yet"};
     state.gains = false;
     state.answered = true;
-    state.rest = state.resume = 0;
+    state.rest = state.rested = 0;
     rest(false);
     __atomic_store_n(&state.on, true, __ATOMIC_RELEASE);
 }

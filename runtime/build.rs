@@ -12,7 +12,7 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 4;
 
-const SOURCES: [&str; 29] = [
+const SOURCES: [&str; 31] = [
     "start.c",
     "modules.c",
     "handed.c",
@@ -25,7 +25,9 @@ const SOURCES: [&str; 29] = [
     "travellers.c",
     "crew.c",
     "inbox.c",
+    "lost.c",
     "patience.c",
+    "doze.c",
     "load.c",
     "auto.c",
     "keeper.c",

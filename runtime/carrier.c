@@ -38,10 +38,11 @@ void give_up(const char *reason)
     if (refusal != NULL)
         return;
     refusal = reason;
-    if (program.backend != &carrier_backend)
-        return;
-    complain("carrier: %s: from here on affinity", reason);
-    use_backend(&affinity_backend);
+    bool is_in_use = program.backend == &carrier_backend;
+    if (is_in_use || auto_is_on())
+        complain("carrier: %s: from here on affinity", reason);
+    if (is_in_use)
+        use_backend(&affinity_backend);
 }
 
 /* The slow part of a hook: true if the thread may be carried at all. */
@@ -146,6 +147,7 @@ static const char *reason_against(void)
         return "no memory";
     prepare_inboxes();
     prepare_patience();
+    prepare_dozing();
     if (!prepare_home())
         return "signal 16, which it needs, is in use";
     return NULL;

@@ -162,6 +162,11 @@ void keep_queues_short(uint32_t team);
 uint64_t look_for_others(void);
 void load_forked(void);
 
+/* lost.c */
+bool prepare_lost(void);
+/* Whether the kernel keeps this carrier from the CPU of its core. */
+bool has_lost_cpu(uint32_t number, int thread);
+
 /* patience.c */
 void prepare_patience(void);
 /* Whether the kernel had the CPU do something else, that long between two looks at the clock. */
@@ -170,6 +175,12 @@ bool was_away(uint64_t between);
 uint64_t longest_wait(const struct core *core);
 /* Its holder had nobody to carry for so long. */
 void learn_gap(struct core *core, uint64_t gap);
+
+/* doze.c */
+void prepare_dozing(void);
+/* In a wait that has lasted for so many of at most so many cycles, all of the holder's inbox: stops
+ * the CPU for a while, or until a traveller comes; where it cannot, returns at once. */
+void doze(const struct core *core, uint64_t waited, uint64_t longest);
 
 /* home.c */
 bool prepare_home(void);

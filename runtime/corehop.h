@@ -295,6 +295,9 @@ struct waits waits_of(uint32_t core);
 /* Processor time for which all carriers have waited awake, in cycles. */
 uint64_t cycles_waited(void);
 
+/* doze.c: by which instruction they wait, once they have waited for a while. */
+const char *way_to_wait(void);
+
 /* load.c: how often a team has stopped hopping because others used its CPUs, and how often it began
  * to keep its queues short because threads block. */
 uint64_t pauses_of(uint32_t team);
@@ -305,6 +308,8 @@ const char *carrier_refusal(void);
 
 /* keeper.c: a thread of the runtime's own that watches the control file and the cores. */
 bool start_keeper(void);
+/* crew.c: starts it, unless it is being ended with the carriers: then it is started with them. */
+void call_keeper(void);
 bool keeper_runs(void);
 void keeper_forked(void);
 

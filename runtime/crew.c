@@ -326,6 +326,14 @@ bool open_crew(uint32_t team)
     return open;
 }
 
+void call_keeper(void)
+{
+    acquire();
+    if (!__atomic_load_n(&crew.closing, __ATOMIC_ACQUIRE))
+        start_keeper();
+    release();
+}
+
 static void forget_crew(void)
 {
     for (uint32_t i = 0; i < core_count(); i++) {

@@ -67,7 +67,7 @@ bool prepare_load(void)
     sights = map_memory(core_count() * sizeof *sights);
     pauses = map_memory(program.teams * sizeof *pauses);
     cuts = map_memory(program.teams * sizeof *cuts);
-    return sights != NULL && pauses != NULL && cuts != NULL;
+    return sights != NULL && pauses != NULL && cuts != NULL && prepare_lost();
 }
 
 static bool lasts(const struct rest *rest)
@@ -180,7 +180,11 @@ static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
     if (carrier == NULL)
         return 0;
     int thread = __atomic_load_n(&carrier->thread, __ATOMIC_RELAXED);
-    if (thread <= 0 || !read_delay(thread, &now->delay_ns))
+    if (thread <= 0)
+        return 0;
+    if (has_lost_cpu(number, thread))
+        return 100;
+    if (!read_delay(thread, &now->delay_ns))
         return 0;
     now->thread = thread;
     if (last.thread != thread || elapsed_ns == 0)

@@ -160,8 +160,9 @@ static void write_report(struct sheet *sheet, struct tally all)
         auto_is_on() ? auto_backend.name : program.backend->name, process_id(), program.cores,
         all.calls, all.hops, failed, declined, tallies);
     PUT(sheet,
-        "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,\"waits\":[",
-        median_length(lengths, sampled), sampled, stalls(), carriers_started());
+        "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,"
+        "\"waits_by\":\"%s\",\"waits\":[",
+        median_length(lengths, sampled), sampled, stalls(), carriers_started(), way_to_wait());
     for (uint32_t core = 0; core < program.cores * program.teams; core++) {
         struct waits waits = waits_of(core);
         PUT(sheet, "%s{\"core\":%u,\"team\":%u,\"spun_us\":%lu,\"parks\":%lu,\"wakes\":%lu}",

@@ -89,7 +89,7 @@ struct tally *first_hook(void)
     place.team = next_team();
     set_calls(block);
     if (auto_is_on())
-        start_keeper();
+        call_keeper();
     return block->tallies;
 }
 

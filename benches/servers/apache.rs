@@ -132,14 +132,18 @@ impl Server for Apache {
     }
 }
 
-/// Everything but PHP.
+/// Everything but PHP. An ETag is longer while the file is younger than a second.
 fn configuration(place: &Place, root: &Path) -> Outcome<String> {
-    let at = place.folder.display();
+    let (at, its_own) = (
+        place.folder.display(),
+        place.its_own().display().to_string(),
+    );
     let mut text = format!(
         "ServerRoot {at}\nServerName localhost\nPidFile {at}/pid\nListen 127.0.0.1:{}\n\
          ErrorLog {at}/errors\nLogLevel error\nMutex file:{at}\nDefaultRuntimeDir {at}\n\
          DocumentRoot {}\nTimeout 600\nKeepAliveTimeout 600\nMaxKeepAliveRequests 0\n\
-         MaxConnectionsPerChild 0\nServerLimit 1\nMaxRequestWorkers 1\nStartServers 1\n",
+         MaxConnectionsPerChild 0\nServerLimit 1\nMaxRequestWorkers 1\nStartServers 1\n\
+         FileETag None\n",
         place.port,
         root.display()
     );
@@ -163,7 +167,7 @@ fn configuration(place: &Place, root: &Path) -> Outcome<String> {
         "TypesConfig /etc/mime.types\n<Directory {}>\nAllowOverride None\nRequire all granted\n\
          </Directory>\n\
          SecRuleEngine On\nSecRequestBodyAccess On\nSecResponseBodyAccess Off\nSecAuditEngine Off\n\
-         SecDataDir {at}\nSecTmpDir {at}\nSecUnicodeMapFile {UNICODE} 20127\n\
+         SecDataDir {its_own}\nSecTmpDir {its_own}\nSecUnicodeMapFile {UNICODE} 20127\n\
          SecPcreMatchLimit 100000\nSecPcreMatchLimitRecursion 100000\nInclude {SETTINGS}\n\
          SecAction \"id:1,phase:1,nolog,pass,setvar:tx.paranoia_level=2\"\n\
          Include {RULES}/*.conf\n",

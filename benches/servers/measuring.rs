@@ -112,6 +112,13 @@ pub fn measure(
             side.disconnect();
         }
     }
+    let mut auto = sides
+        .iter_mut()
+        .filter(|side| side.variant == Variant::Auto);
+    if let Some(verdict) = auto.next().map(|side| side.running.verdict()) {
+        let verdict = verdict.unwrap_or_else(|error| format!("no statistics: {error}"));
+        eprintln!("{} {}: auto: {verdict}", server.name(), server.load_name());
+    }
     Ok(rows)
 }
 
@@ -175,6 +182,12 @@ fn row(
                 .push(format!("{}: {reason}", side.variant.name()));
             return row;
         }
+    }
+    if let Some(refusal) = side.running.refusal()
+        && side.variant == Variant::Carrier
+    {
+        row.reasons.push(refusal);
+        return row;
     }
     row.original_us = Some(median(original.samples.clone()) * 1e6);
     let rounds = original.samples.iter().zip(&side.samples);

@@ -6,6 +6,7 @@
 
 use crate::Outcome;
 use crate::server::{Launch, Server};
+use serde_json::Value;
 use std::fs::{File, Permissions};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -20,6 +21,10 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// For a server to end.
 const LAST_WORDS: Duration = Duration::from_secs(20);
+/// In a server's folder: one that it may write to, whoever it is.
+const ITS_OWN: &str = "its-own";
+/// There, of a server that decides by itself.
+const STATISTICS: &str = "its-own/statistics";
 
 /// In what way a server runs beside the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +100,9 @@ impl Place {
     /// A folder of this name; with the patched copies, if the server needs them.
     fn make(server: &dyn Server, way: &Way, folder: PathBuf) -> Outcome<Place> {
         std::fs::create_dir(&folder)?;
+        // A server may give up the rights of who started it.
+        std::fs::create_dir(folder.join(ITS_OWN))?;
+        std::fs::set_permissions(folder.join(ITS_OWN), Permissions::from_mode(0o777))?;
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
             .local_addr()?
             .port();
@@ -109,6 +117,11 @@ impl Place {
             port,
             patched,
         })
+    }
+
+    /// Where the server may write, whoever it runs as.
+    pub fn its_own(&self) -> PathBuf {
+        self.folder.join(ITS_OWN)
     }
 
     /// The patched copy of a file, where there is one.
@@ -160,7 +173,7 @@ impl Running {
             false => (Stdio::null(), File::create(folder.join("stdout"))?.into()),
         };
         let is_patched = server.has_late_modules();
-        let child = command(&launch, way, is_patched)
+        let child = command(&launch, way, is_patched, &folder)
             .current_dir(&folder)
             .stdin(input)
             .stdout(output)
@@ -223,6 +236,30 @@ impl Running {
         Err("the server does not end".into())
     }
 
+    /// What a server that decided by itself said of its hops when it ended.
+    pub fn verdict(&mut self) -> Outcome<String> {
+        self.end()?;
+        let statistics: Value =
+            serde_json::from_slice(&std::fs::read(self.folder.join(STATISTICS))?)?;
+        let auto = &statistics["auto"];
+        let (verdict, mover) = (auto["verdict"].as_str(), auto["mover"].as_str());
+        let (won, pairs) = (&auto["won"], &auto["pairs"]);
+        let (verdict, mover) = (verdict.unwrap_or("?"), mover.unwrap_or("?"));
+        Ok(format!(
+            "{verdict}: hops by {mover} won {won} of {pairs} pairs"
+        ))
+    }
+
+    /// Whether the runtime moves threads otherwise than it was told to, and why.
+    pub fn refusal(&self) -> Option<String> {
+        let said = std::fs::read(self.folder.join("stderr")).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let mut lines = said.lines().filter(|line| line.starts_with("corehop: "));
+        lines
+            .find(|line| line.contains("affinity"))
+            .map(str::to_owned)
+    }
+
     /// The end of what it said on standard error, in one line.
     pub fn last_words(&self) -> String {
         let said = std::fs::read(self.folder.join("stderr")).unwrap_or_default();
@@ -265,7 +302,7 @@ pub fn unprivileged() -> &'static [&'static str] {
 }
 
 /// The command that runs a server so, with all that stands before it.
-fn command(launch: &Launch, way: &Way, is_patched: bool) -> Command {
+fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Command {
     let corehop = env!("CARGO_BIN_EXE_corehop");
     let mut words: Vec<String> = Vec::new();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
@@ -301,6 +338,13 @@ fn command(launch: &Launch, way: &Way, is_patched: bool) -> Command {
         && variant.is_hooked()
     {
         command.env("COREHOP_BACKEND", variant.name());
+    }
+    if let Way::Hopping {
+        variant: Variant::Auto,
+        ..
+    } = way
+    {
+        command.env("COREHOP_STATS", folder.join(STATISTICS));
     }
     let die_with_parent = || {
         // SAFETY: prctl sets a number of this process and touches no memory.

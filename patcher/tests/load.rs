@@ -2,6 +2,8 @@
 
 mod workshop;
 
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use workshop::{Statistics, of_two_cores, run};
@@ -149,4 +151,52 @@ fn a_team_whose_cpus_others_use_stops_hopping() {
     assert_eq!(statistics.total("hops"), 1999);
     assert!(statistics.0["pauses"][0].as_u64().unwrap() > 0);
     assert!(statistics.total("declined_hops") > 0);
+}
+
+/// The thread of a program's carrier that is pinned to this CPU.
+fn carrier_on(program: u32, cpu: usize) -> Option<Pid> {
+    let threads = std::fs::read_dir(format!("/proc/{program}/task")).ok()?;
+    let is_it = |thread: &Pid| {
+        let name = std::fs::read_to_string(format!("/proc/{thread}/comm")).unwrap_or_default();
+        let mask = sched_getaffinity(Some(*thread));
+        name == "corehop-carrier\n" && mask.is_ok_and(|m| m.count() == 1 && m.is_set(cpu))
+    };
+    let numbers = threads
+        .flatten()
+        .flat_map(|thread| thread.file_name().into_string());
+    let mut pids = numbers.flat_map(|number| Pid::from_raw(number.parse().ok()?));
+    pids.find(is_it)
+}
+
+#[test]
+fn a_team_that_loses_a_cpu_stops_hopping_until_it_is_back() {
+    let Some(processors) = workshop::two_of_its_own() else {
+        return;
+    };
+    let (first, second) = processors.split_once(',').unwrap();
+    let second: usize = second.parse().unwrap();
+    let set = |cpus: &[usize]| {
+        let mut set = CpuSet::new();
+        cpus.iter().for_each(|&cpu| set.set(cpu));
+        set
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let program = of_two_cores(folder.path(), "phases", ["first_phase", "second_phase"]);
+    let mut command = Command::new(program);
+    command
+        .args(["1000000", "300"])
+        .env("COREHOP_BACKEND", "carrier")
+        .env("COREHOP_CPUS", &processors)
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    let mut running = workshop::start(&mut command);
+    let number = running.number();
+    let carrier = running.until(|| carrier_on(number, second));
+    let elsewhere = first.parse().unwrap();
+    sched_setaffinity(Some(carrier), &set(&[elsewhere])).unwrap();
+    running.until_it_says(&format!(
+        "corehop: CPU {second} is offline, or this process may"
+    ));
+    sched_setaffinity(Some(carrier), &set(&[elsewhere, second])).unwrap();
+    running.until_it_says(&format!("corehop: CPU {second} is back"));
+    running.until(|| carrier_on(number, second));
 }

@@ -3,7 +3,7 @@
 mod workshop;
 
 use std::process::Command;
-use workshop::{Finished, Statistics, of_two_cores, run};
+use workshop::{Finished, Statistics, build, of_two_cores, run};
 
 /// Turns of the program, each with a hop to either core.
 const TURNS: u64 = 50;
@@ -57,6 +57,18 @@ fn a_carrier_that_may_wait_awake_for_a_second_does_not_sleep_between_phases() {
     assert_eq!(of_waits(&statistics, "wakes"), 0);
     assert_eq!(of_waits(&statistics, "parks"), 0);
     assert!(of_waits(&statistics, "spun_us") > 0);
+}
+
+#[test]
+fn a_doze_ends_with_its_time_or_when_a_thread_comes() {
+    let runtime = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["-xc", "-std=gnu11", "-DCOREHOP_ABI=0", "-I", runtime];
+    let program = build(folder.path(), "dozes", &flags, &["dozes.c"]);
+    for instruction in ["umwait", "mwaitx"] {
+        let ran = run(Command::new(&program).arg(instruction));
+        assert!(ran.status.success(), "{instruction}: {}", ran.errors);
+    }
 }
 
 #[test]

@@ -48,8 +48,9 @@ impl Input {
             "delete from new_order where no_w_id = ? and no_d_id = ? and no_o_id = ?",
             &place,
         )?;
+        // It may be newer than this transaction's snapshot: a read that locks sees it all the same.
         let (customer,): (u32,) = session.one(
-            "select o_c_id from orders where o_w_id = ? and o_d_id = ? and o_id = ?",
+            "select o_c_id from orders where o_w_id = ? and o_d_id = ? and o_id = ? for update",
             &place,
         )?;
         session.execute(
