@@ -37,8 +37,10 @@
 #define NO_GAIN 2976
 #define MOST_PAIRS 40
 
-/* Seldom: a thread that wakes makes the other threads' page tables dearer to change. */
 #define LOOK_US 500000
+/* Between looks once hops were found not to pay: a thread that wakes on another CPU makes it dearer
+ * for the kernel to take memory from the process. */
+#define LONG_LOOK_US 4000000
 /* A window has about this many requests, but is no shorter or longer than this. */
 #define REQUESTS 100
 #define SHORTEST_WINDOW_US 20000
@@ -203,6 +205,12 @@ static void begin_trial(uint64_t in_a_look)
     begin_window(state.pairs % 2 == 0);
 }
 
+static uint64_t next_look(void)
+{
+    bool is_settled = state.answered && state.verdict.trials != 0 && !state.gains;
+    return state.began.at + cycles_of(is_settled ? LONG_LOOK_US : LOOK_US);
+}
+
 /* Goes on with the better side, until look() finds something to do. */
 static void rest(bool gains)
 {
@@ -210,14 +218,13 @@ static void rest(bool gains)
     state.phase = RESTS;
     state.changed = 0;
     state.began = read_now();
-    state.due = state.began.at + cycles_of(LOOK_US);
+    state.due = next_look();
 }
 
 static void answer(bool gains)
 {
     uint64_t first = cycles_of(FIRST_REST_S * 1000000ull);
     uint64_t longest = cycles_of(LONGEST_REST_S * 1000000ull);
-    rest(gains);
     bool is_same = state.verdict.trials != 0 && gains == state.gains;
     state.rest = !is_same || state.rest == 0 ? first : state.rest * 2;
     state.rest = state.rest < longest ? state.rest : longest;
@@ -234,6 +241,7 @@ static void answer(bool gains)
         .speed_percent = speed_percent(state.all),
         .cost_percent = cost_percent(state.all),
     };
+    rest(gains);
 }
 
 static void judge_pair(void)
@@ -278,8 +286,8 @@ static void look(void)
     struct reading spent = since(state.began);
     uint64_t in_a_look = spent.requests * cycles_of(LOOK_US) / spent.at + 1;
     add(&state.began, spent);
-    state.due = state.began.at + cycles_of(LOOK_US);
-    if (spent.requests < FEWEST)
+    state.due = next_look();
+    if (in_a_look <= FEWEST)
         return;
     state.rested += spent.at;
     if (state.reference == 0)

@@ -24,7 +24,7 @@ const LAST_WORDS: Duration = Duration::from_secs(20);
 /// In a server's folder: one that it may write to, whoever it is.
 const ITS_OWN: &str = "its-own";
 /// There, of a server that decides by itself.
-const STATISTICS: &str = "its-own/statistics";
+const STATISTICS: &str = "statistics";
 
 /// In what way a server runs beside the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,15 +236,22 @@ impl Running {
         Err("the server does not end".into())
     }
 
-    /// What a server that decided by itself said of its hops when it ended.
+    /// What a server that decided by itself said of its hops when it ended: that one of its
+    /// processes which has tried most.
     pub fn verdict(&mut self) -> Outcome<String> {
         self.end()?;
-        let statistics: Value =
-            serde_json::from_slice(&std::fs::read(self.folder.join(STATISTICS))?)?;
-        let auto = &statistics["auto"];
-        let (verdict, mover) = (auto["verdict"].as_str(), auto["mover"].as_str());
-        let (won, pairs) = (&auto["won"], &auto["pairs"]);
-        let (verdict, mover) = (verdict.unwrap_or("?"), mover.unwrap_or("?"));
+        let mut said: Vec<Value> = Vec::new();
+        for entry in std::fs::read_dir(self.folder.join(ITS_OWN))?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(STATISTICS) {
+                let statistics: Value = serde_json::from_slice(&std::fs::read(entry.path())?)?;
+                said.push(statistics["auto"].clone());
+            }
+        }
+        let most = said.iter().max_by_key(|auto| auto["trials"].as_u64());
+        let auto = most.ok_or("no statistics")?;
+        let word = |key: &str| auto[key].as_str().unwrap_or("?");
+        let (won, pairs, mover) = (&auto["won"], &auto["pairs"], word("mover"));
+        let verdict = word("verdict");
         Ok(format!(
             "{verdict}: hops by {mover} won {won} of {pairs} pairs"
         ))
@@ -344,7 +351,8 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
         ..
     } = way
     {
-        command.env("COREHOP_STATS", folder.join(STATISTICS));
+        let statistics = folder.join(ITS_OWN).join(STATISTICS);
+        command.env("COREHOP_STATS", format!("{}.%p", statistics.display()));
     }
     let die_with_parent = || {
         // SAFETY: prctl sets a number of this process and touches no memory.
