@@ -14,6 +14,7 @@ mod cost;
 mod forked_pages;
 mod gauge;
 mod latest;
+mod linked;
 mod marker;
 mod modules;
 mod outcome;

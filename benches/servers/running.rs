@@ -239,6 +239,8 @@ impl Running {
     /// What a server that decided by itself said of its hops when it ended: that one of its
     /// processes which has tried most.
     pub fn verdict(&mut self) -> Outcome<String> {
+        // One whose standard input is closed by now ends by itself, and says more than if killed.
+        let _ = self.wait_to_end(Instant::now() + Duration::from_secs(1));
         self.end()?;
         let mut said: Vec<Value> = Vec::new();
         for entry in std::fs::read_dir(self.folder.join(ITS_OWN))?.flatten() {

@@ -5,6 +5,7 @@
 //! beginning while the server starts, so that the first request seldom waits for it.
 
 use super::binary::Binary;
+use super::linked;
 use crate::symbols;
 use crate::voice;
 use corehop_patcher::Analysis;
@@ -41,7 +42,7 @@ struct Functions {
 /// Whether a module's entries can be patched.
 #[derive(Default)]
 enum Patching {
-    /// The server's own file: the analysis says, entry by entry.
+    /// The server's own file or a library of it: the analysis says, entry by entry.
     Analysed(Box<Analysis>),
     /// No entry can be, for this reason.
     Never(String),
@@ -60,9 +61,10 @@ impl Patching {
         }
     }
 
-    fn of(path: &Path, program: &Path) -> Patching {
-        if path != program {
-            let reason = "it lies in a shared library, and only the server's own file is patched";
+    /// Of a file, where these are loaded before the server runs.
+    fn of(path: &Path, loaded: &[PathBuf]) -> Patching {
+        if !loaded.iter().any(|file| file == path) {
+            let reason = "the server loads its file after the start, when hooks are in place";
             return Patching::Never(reason.into());
         }
         match Analysis::of(path) {
@@ -94,16 +96,18 @@ pub struct Mapping {
 }
 
 impl Modules {
-    /// Knows none yet. Only `program`, the server itself, can be patched.
+    /// Knows none yet. Only `program`, the server itself, and the libraries that it is loaded with
+    /// can be patched.
     pub fn new(program: &Path) -> Modules {
-        let program = program.to_owned();
+        let mut loaded = linked::libraries_of(program);
+        loaded.push(program.to_owned());
         let (wanted, paths) = channel::<PathBuf>();
         let (send, read) = channel();
         std::thread::spawn(move || {
             for path in paths {
                 let functions = Functions {
                     by_offset: symbols_of(&path),
-                    patching: Patching::of(&path, &program),
+                    patching: Patching::of(&path, &loaded),
                 };
                 if send.send(functions).is_err() {
                     return;

@@ -1,0 +1,88 @@
+//! Which libraries a program is loaded with, as its own loader lists them.
+//!
+//! `corehop run` and `optimize` put hooks in place before main(), so they reach these libraries, and
+//! not what a server loads later. Only the loader knows which files it would take: that depends on
+//! caches, run paths and the environment. So it is asked, as ldd does; it lists them and runs
+//! nothing of the program. Rejected: to take what is mapped before main() for linked, since the
+//! plugin sees a file when its code is first executed, which for a library may be long after.
+
+use object::elf::PT_INTERP;
+use object::read::elf::{ElfFile64, ProgramHeader};
+use object::LittleEndian;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The libraries' files, links followed; none for a static program, or when the loader fails.
+pub fn libraries_of(program: &Path) -> Vec<PathBuf> {
+    let Some(loader) = loader_of(program) else {
+        return Vec::new();
+    };
+    let mut list = Command::new(loader);
+    list.arg("--list").arg(program);
+    let Ok(listed) = list.stdin(Stdio::null()).stderr(Stdio::null()).output() else {
+        return Vec::new();
+    };
+    let lines = listed.stdout.split(|&byte| byte == b'\n');
+    lines
+        .filter_map(file_in)
+        .filter_map(|file| file.canonicalize().ok())
+        .collect()
+}
+
+/// The file in a line such as `libz.so.1 => /lib/libz.so.1 (0x7f2a1c000000)`.
+fn file_in(line: &[u8]) -> Option<PathBuf> {
+    let line = OsStr::from_bytes(line).to_str()?.trim();
+    let (before, _) = line.rsplit_once(" (0x")?;
+    let file = before.split_once(" => ").map_or(before, |(_, file)| file);
+    file.starts_with('/').then(|| file.into())
+}
+
+/// The program that loads this one.
+fn loader_of(program: &Path) -> Option<PathBuf> {
+    let bytes = std::fs::read(program).ok()?;
+    let file = ElfFile64::<LittleEndian>::parse(&*bytes).ok()?;
+    let endian = file.endian();
+    let mut headers = file.elf_program_headers().iter();
+    let header = headers.find(|header| header.p_type(endian) == PT_INTERP)?;
+    let name = header.data(endian, &*bytes).ok()?;
+    let name = name.split(|&byte| byte == 0).next()?;
+    Some(OsStr::from_bytes(name).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_loader_names_a_file() {
+        let of = |line: &str| file_in(line.as_bytes());
+        let z = Some(PathBuf::from("/lib/z 1/libz.so.1"));
+        assert_eq!(
+            of("\tlibz.so.1 => /lib/z 1/libz.so.1 (0x00007f2a1c000000)"),
+            z
+        );
+        assert_eq!(of("\t/lib64/ld.so (0x1)"), Some("/lib64/ld.so".into()));
+        assert_eq!(of("\tlinux-vdso.so.1 (0x00007ffc2d7f2000)"), None);
+        assert_eq!(of("\tlibz.so.1 => not found"), None);
+        assert_eq!(of("\tstatically linked"), None);
+    }
+
+    #[test]
+    fn this_test_is_linked_to_libc() {
+        let own = std::env::current_exe().unwrap();
+        let found = libraries_of(&own);
+        let is_libc = |file: &PathBuf| file.to_string_lossy().contains("libc");
+        assert!(found.iter().any(is_libc), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .all(|file| file.is_absolute() && !file.is_symlink())
+        );
+        assert_eq!(
+            libraries_of("/no/such/program".as_ref()),
+            Vec::<PathBuf>::new()
+        );
+    }
+}
