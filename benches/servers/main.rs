@@ -12,6 +12,7 @@
 //! (`redis,memcached`), `COREHOP_ROUNDS` says how many rounds.
 
 mod apache;
+mod dnsmasq;
 mod dokuwiki;
 mod here;
 #[path = "../mariadb/mod.rs"]
@@ -28,7 +29,6 @@ mod row;
 mod running;
 mod server;
 mod several;
-mod sqlite;
 mod tpcc;
 
 use here::Here;
@@ -76,7 +76,7 @@ fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
         all.push(Box::new(redis::Redis::of(share, here.l2_bytes)));
     }
     for share in [0.3, 0.7, 1.0, 2.0] {
-        all.push(Box::new(sqlite::Sqlite::of(share, here.l2_bytes)));
+        all.push(Box::new(dnsmasq::Dnsmasq::of(share, here.l2_bytes)));
     }
     all.push(Box::new(tpcc::Mariadb::default()));
     all.push(Box::new(apache::Apache::File));

@@ -102,7 +102,6 @@ impl Server for Postgres {
             command,
             environment: vec![("COREHOP_QEMU".into(), qemu().display().to_string())],
             refuses_root: true,
-            ..Launch::default()
         })
     }
 

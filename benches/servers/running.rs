@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -168,15 +168,11 @@ impl Running {
         let place = Place::make(server, way, folder)?;
         let launch = server.lay_out(&place)?;
         let Place { folder, port, .. } = place;
-        let (input, output) = match launch.is_piped {
-            true => (Stdio::piped(), Stdio::piped()),
-            false => (Stdio::null(), File::create(folder.join("stdout"))?.into()),
-        };
         let is_patched = server.has_late_modules();
         let child = command(&launch, way, is_patched, &folder)
             .current_dir(&folder)
-            .stdin(input)
-            .stdout(output)
+            .stdin(Stdio::null())
+            .stdout(File::create(folder.join("stdout"))?)
             .stderr(File::create(folder.join("stderr"))?)
             .spawn()
             .map_err(|error| format!("{} cannot be started: {error}", launch.command[0]))?;
@@ -186,15 +182,6 @@ impl Running {
             port,
             is_recorded: matches!(way, Way::Recorded { .. }),
         })
-    }
-
-    /// The server's standard input and output.
-    pub fn pipes(&mut self) -> Outcome<(ChildStdin, ChildStdout)> {
-        let pipes = (self.child.stdin.take(), self.child.stdout.take());
-        let (Some(input), Some(output)) = pipes else {
-            return Err("the server has no pipes left".into());
-        };
-        Ok((input, output))
     }
 
     /// Connects as soon as the server listens.
@@ -239,8 +226,6 @@ impl Running {
     /// What a server that decided by itself said of its hops when it ended: that one of its
     /// processes which has tried most.
     pub fn verdict(&mut self) -> Outcome<String> {
-        // One whose standard input is closed by now ends by itself, and says more than if killed.
-        let _ = self.wait_to_end(Instant::now() + Duration::from_secs(1));
         self.end()?;
         let mut said: Vec<Value> = Vec::new();
         for entry in std::fs::read_dir(self.folder.join(ITS_OWN))?.flatten() {

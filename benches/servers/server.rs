@@ -16,8 +16,6 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// Whether it refuses to run as root.
     pub refuses_root: bool,
-    /// Whether it is driven through its standard input and output.
-    pub is_piped: bool,
 }
 
 /// A server with one load.

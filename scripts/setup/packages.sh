@@ -55,7 +55,7 @@ missing_packages() {
 
 # The servers that `make bench-servers` measures.
 missing_for_bench() {
-    lacks /usr/bin/sqlite3 && echo sqlite3
+    lacks /usr/sbin/dnsmasq && echo dnsmasq-base
     lacks /usr/sbin/apache2 && echo apache2-bin
     lacks /usr/lib/apache2/modules/mod_security2.so && echo libapache2-mod-security2
     lacks /usr/share/modsecurity-crs/rules && echo modsecurity-crs

@@ -6,9 +6,9 @@
 //! nothing of the program. Rejected: to take what is mapped before main() for linked, since the
 //! plugin sees a file when its code is first executed, which for a library may be long after.
 
+use object::LittleEndian;
 use object::elf::PT_INTERP;
 use object::read::elf::{ElfFile64, ProgramHeader};
-use object::LittleEndian;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

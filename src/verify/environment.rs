@@ -28,6 +28,7 @@ pub fn tunables_here() -> String {
 /// The user's own tunables, and what carriers need; of two the last counts.
 fn tunables(own: Option<OsString>) -> OsString {
     match own {
+        Some(own) if own == NO_SEQUENCES => own,
         Some(mut own) if !own.is_empty() => {
             own.push(":");
             own.push(NO_SEQUENCES);
@@ -46,6 +47,7 @@ mod tests {
         let given = |own: Option<&str>| tunables(own.map(OsString::from));
         assert_eq!(given(None), "glibc.pthread.rseq=0");
         assert_eq!(given(Some("")), "glibc.pthread.rseq=0");
+        assert_eq!(given(Some(NO_SEQUENCES)), NO_SEQUENCES);
         assert_eq!(
             given(Some("glibc.malloc.check=1")),
             "glibc.malloc.check=1:glibc.pthread.rseq=0"

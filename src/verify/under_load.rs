@@ -12,7 +12,7 @@ use regex::Regex;
 /// The options that say so.
 #[derive(Args)]
 pub struct UnderLoad {
-    /// What puts the server under load, as a shell command that ends
+    /// What puts the server under load, as a shell command that ends, after the same work each time
     #[arg(long, value_name = "COMMAND")]
     pub load: Option<String>,
     /// What fills each server that was started with data, as a shell command that ends: run once,
