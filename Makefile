@@ -8,7 +8,7 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scri
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
-	bench-servers bench-replay bench-search build deb test-deb sample fuzz soak test-upstream clean
+	bench-servers bench-verdicts bench-replay bench-search build deb test-deb sample fuzz soak test-upstream clean
 
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
@@ -22,6 +22,7 @@ help:
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
 	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
+	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
 	@echo 'make deb    build the Debian package (target/deb)'
 	@echo 'make test-deb  installs it into an empty Debian, and goes through the tutorial there; as root'
@@ -73,6 +74,9 @@ bench-staged:
 bench-servers:
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench servers -- --whole
+
+bench-verdicts:
+	@cargo bench --locked --bench servers -- --verdicts
 
 bench-search:
 	@cargo bench --locked --bench search -- --whole

@@ -19,9 +19,9 @@
  *
  * The better side stays until requests a second have halved or doubled for a second, or until it is
  * time to look again anyway: after FIRST_REST_S with load, and twice as long each time that the
- * answer is the same. Before the first answer, and without load, threads stay. Rejected: a t-test, which takes
- * one slow window for much evidence, and floating-point registers, which are not ours; and to judge
- * by hops' own latency, which says nothing about misses.
+ * answer is the same. Before the first answer, and without load, threads stay. Rejected: a t-test,
+ * which takes one slow window for much evidence, and floating-point registers, which are not ours;
+ * and to judge by hops' own latency, which says nothing about misses.
  */
 #define _GNU_SOURCE
 #include "carrier.h"

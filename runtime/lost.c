@@ -1,13 +1,13 @@
 /*
- * CPUs that the kernel takes from the plan while the server runs: offline, or no more in its cpuset.
+ * CPUs that the kernel takes from the plan while the server runs: offline, or out of its cpuset.
  *
  * The kernel then moves the carrier that was pinned there to wherever it may run, mostly beside
  * another of its team, where the two only keep each other waiting. It tells that by the thread's
  * mask alone. So while threads hop the keeper reads the mask of each core's holder. One without its
- * CPU has lost it, and the team stops hopping as it does where other programs use its CPUs (load.c).
- * One with its CPU among others has it back: the kernel widens the masks of those that it moves. It
- * is pinned again. Rejected: to pin it whatever its mask says, since who has moved a server with
- * taskset means it; and to choose another CPU, which other cores or teams have already.
+ * CPU has lost it, and the team stops hopping as it does where other programs use its CPUs
+ * (load.c). One with its CPU among others has it back: the kernel widens the masks of those that it
+ * moves. It is pinned again. Rejected: to pin it whatever its mask says, since who has moved a
+ * server with taskset means it; and to choose another CPU, which other cores or teams have already.
  */
 #define _GNU_SOURCE
 #include "carrier.h"

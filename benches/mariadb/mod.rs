@@ -90,7 +90,7 @@ pub fn mariadbd(folder: &Path) -> Vec<String> {
         "--skip-log-bin".into(),
         "--innodb-log-file-size=16M".into(),
         "--innodb-flush-log-at-trx-commit=0".into(),
-        "--max-connections=20".into(),
+        "--max-connections=40".into(),
         "--table-open-cache=200".into(),
         // QEMU keeps flags for every reserved page; without a maximum, 8 TB are reserved.
         "--innodb-buffer-pool-size=64M".into(),

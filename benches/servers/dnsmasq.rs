@@ -1,10 +1,11 @@
 //! dnsmasq with two long lists, both of which one question has it walk: two phases of known size.
 //!
 //! The question is of type ANY for the name of an address that nobody has. dnsmasq looks through
-//! all TXT records, one after the other, and then through all names of its hosts file: an address is
-//! found by looking at every name, in the order of their hashes, so that each is a line or two
+//! all TXT records, one after the other, and then through all names of its hosts file: an address
+//! is found by looking at every name, in the order of their hashes, so that each is a line or two
 //! anywhere in memory. Filters of advertisements have it read hosts files as long as these. The
-//! number of records chooses how much of an L2 a phase is. Questions are datagrams, several at once.
+//! number of records chooses how much of an L2 a phase is. Questions are datagrams, several at
+//! once.
 
 use crate::Outcome;
 use crate::running::{Place, Running};

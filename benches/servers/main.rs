@@ -9,7 +9,8 @@
 //! Rejected: `corehop verify`, which starts servers anew each round; it knows two variants, and
 //! most of its time would go into filling them. Without arguments, as under `cargo test`, redis
 //! answers a few requests, to show that it works. `COREHOP_BENCH` names the servers to measure
-//! (`redis,memcached`), `COREHOP_ROUNDS` says how many rounds.
+//! (`redis,memcached`), `COREHOP_ROUNDS` says how many rounds. `make bench-verdicts` runs it with
+//! `--verdicts`: what `auto` says, twenty times over.
 
 mod apache;
 mod dnsmasq;
@@ -30,6 +31,7 @@ mod running;
 mod server;
 mod several;
 mod tpcc;
+mod verdicts;
 
 use here::Here;
 use measuring::Effort;
@@ -40,7 +42,8 @@ use server::Server;
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
-    let is_whole = std::env::args().any(|argument| argument == "--whole");
+    let is_asked = |option: &str| std::env::args().any(|argument| argument == option);
+    let is_whole = is_asked("--whole") || is_asked("--verdicts");
     let effort = match is_whole {
         true => Effort::whole(),
         false => Effort::tiny(),
@@ -48,6 +51,9 @@ fn main() -> Outcome<()> {
     .with_rounds(std::env::var("COREHOP_ROUNDS").ok().as_deref())?;
     let here = Here::look();
     println!("{}", here.head(&effort));
+    if is_asked("--verdicts") {
+        return verdicts::measure(&here, &effort);
+    }
     let mut table = Table::default();
     for server in wanted(&here, is_whole)? {
         table.add(match missing(&*server) {

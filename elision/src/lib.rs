@@ -23,6 +23,8 @@
 //! assert_eq!(found, [(Some(0), 0), (Some(1), 0), (Some(1), 8), (Some(1), 8), (Some(0), 0)]);
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod access;
 mod block;
 mod complete;

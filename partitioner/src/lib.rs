@@ -7,6 +7,8 @@
 //! saw ([`judge`]). Then it asks whether threads had better go back when calls return
 //! ([`mod@delegation`]).
 
+#![forbid(unsafe_code)]
+
 pub mod alternatives;
 pub mod candidates;
 pub mod checkpoint;

@@ -4,6 +4,8 @@
 //! demo read it. It names every function by module, build id, offset and symbol, so that a plan
 //! for another build is refused rather than misapplied.
 
+#![forbid(unsafe_code)]
+
 mod error;
 mod inert;
 mod read;

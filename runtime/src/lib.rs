@@ -5,6 +5,8 @@
 //! compiled when this crate is, and carried inside the `corehop` command, so that patching needs
 //! no compiler and the two can never be of different versions.
 
+#![forbid(unsafe_code)]
+
 /// The shared object.
 pub const LIBRARY: &[u8] = include_bytes!(env!("COREHOP_RUNTIME"));
 

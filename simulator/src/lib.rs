@@ -59,6 +59,8 @@
 //! # Ok::<(), corehop_simulator::Error>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 #[cfg(test)]
 extern crate self as corehop_simulator;
 

@@ -1,8 +1,8 @@
 //! Which libraries a program is loaded with, as its own loader lists them.
 //!
-//! `corehop run` and `optimize` put hooks in place before main(), so they reach these libraries, and
-//! not what a server loads later. Only the loader knows which files it would take: that depends on
-//! caches, run paths and the environment. So it is asked, as ldd does; it lists them and runs
+//! `corehop run` and `optimize` put hooks in place before main(), so they reach these libraries,
+//! and not what a server loads later. Only the loader knows which files it would take: that depends
+//! on caches, run paths and the environment. So it is asked, as ldd does; it lists them and runs
 //! nothing of the program. Rejected: to take what is mapped before main() for linked, since the
 //! plugin sees a file when its code is first executed, which for a library may be long after.
 

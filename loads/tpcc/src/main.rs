@@ -6,6 +6,8 @@
 //! TPC-C results. Statements are formatted here and sent as text, which is what JDBC drivers do
 //! unless told otherwise; so each statement is one COM_QUERY, that is, one request to the server.
 
+#![forbid(unsafe_code)]
+
 mod checksum;
 mod connection;
 mod consistency;
