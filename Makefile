@@ -8,7 +8,8 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scri
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
-	bench-servers bench-verdicts bench-replay bench-search build deb test-deb sample fuzz soak test-upstream clean
+	bench-servers bench-verdicts bench-replay bench-search build deb test-deb sample fuzz soak \
+	test-upstream clean
 
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
@@ -75,7 +76,7 @@ bench-servers:
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench servers -- --whole
 
-bench-verdicts:
+bench-verdicts: build
 	@cargo bench --locked --bench servers -- --verdicts
 
 bench-search:

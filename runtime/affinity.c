@@ -72,7 +72,7 @@ static bool prepare(void)
         return false;
     }
     for (uint32_t core = 0; core < cores; core++)
-        masks[core].words[processors[core] / 64] = 1ul << processors[core] % 64;
+        masks[core] = mask_of(processors[core]);
     return true;
 }
 

@@ -164,7 +164,8 @@ void load_forked(void);
 
 /* lost.c */
 bool prepare_lost(void);
-/* Whether the kernel keeps this carrier from the CPU of its core. */
+/* Whether the kernel keeps this carrier from the CPU of its core; says so when that changes, and
+ * pins the carrier again once it may be there. */
 bool has_lost_cpu(uint32_t number, int thread);
 
 /* patience.c */

@@ -141,12 +141,10 @@ static void prepare_thread(const struct core *core)
     /* Faults and broken pipes come from what a traveller does, and are its own. */
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPIPE, POKE};
     uint64_t blocked = ~0ull;
-    struct mask pinned = {{0}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         blocked &= ~(1ull << (own[i] - 1));
-    pinned.words[core->processor / 64] = 1ul << core->processor % 64;
     reset_vectors();
-    system_call(__NR_sched_setaffinity, 0, (long)mask_size, (long)&pinned, 0, 0, 0);
+    pin(0, core->processor);
     system_call(__NR_prctl, PR_SET_NAME, (long)"corehop-carrier", 0, 0, 0, 0);
     system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&blocked, 0, sizeof blocked, 0, 0);
 }

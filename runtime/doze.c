@@ -67,9 +67,9 @@ static void mwaitx(const uintptr_t *word, uintptr_t seen, uint64_t cycles)
 
 void doze(const struct core *core, uint64_t waited, uint64_t longest)
 {
-    uint64_t left = longest - waited, cycles = left < dozing ? left : dozing;
-    if (way == NOT_AT_ALL || waited < pausing)
+    if (way == NOT_AT_ALL || waited < pausing || waited >= longest)
         return;
+    uint64_t left = longest - waited, cycles = left < dozing ? left : dozing;
     if (way == BY_UMWAIT)
         umwait(&core->inbox, WATCHED, cycles);
     else

@@ -134,8 +134,7 @@ void wait_for_work(struct core *core)
             core->patience = 0;
             break;
         }
-        if (waited < longest)
-            doze(core, waited, longest);
+        doze(core, waited, longest);
     }
     if (change(core, WATCHED, ASLEEP)) {
         bump(&core->parks);

@@ -23,19 +23,13 @@ bool prepare_lost(void)
     return is_lost != NULL;
 }
 
-static bool has(const struct mask *mask, uint32_t cpu)
-{
-    return (mask->words[cpu / 64] >> cpu % 64 & 1) != 0;
-}
-
 static bool is_only(const struct mask *mask, uint32_t cpu)
 {
-    struct mask others = *mask;
-    uint64_t left = 0;
-    others.words[cpu / 64] &= ~(1ul << cpu % 64);
+    const struct mask only = mask_of(cpu);
     for (size_t i = 0; i < MASK_WORDS; i++)
-        left |= others.words[i];
-    return left == 0;
+        if (mask->words[i] != only.words[i])
+            return false;
+    return true;
 }
 
 static void say(uint32_t number, bool lost)
@@ -58,12 +52,9 @@ bool has_lost_cpu(uint32_t number, int thread)
     uint32_t cpu = crew.cores[number].processor;
     if (system_call(__NR_sched_getaffinity, thread, sizeof mask, (long)&mask, 0, 0, 0) <= 0)
         return false;
-    bool lost = !has(&mask, cpu);
-    if (!lost && !is_only(&mask, cpu)) {
-        mask = (struct mask){{0}};
-        mask.words[cpu / 64] = 1ul << cpu % 64;
-        system_call(__NR_sched_setaffinity, thread, (long)mask_size, (long)&mask, 0, 0, 0);
-    }
+    bool lost = !has_cpu(&mask, cpu);
+    if (!lost && !is_only(&mask, cpu))
+        pin(thread, cpu);
     say(number, lost);
     return lost;
 }

@@ -31,11 +31,6 @@
 struct mask own_mask;
 size_t mask_size;
 
-static bool has(const struct mask *mask, uint32_t cpu)
-{
-    return cpu < CPUS && (mask->words[cpu / 64] >> cpu % 64 & 1) != 0;
-}
-
 static void put(struct mask *mask, uint32_t cpu)
 {
     mask->words[cpu / 64] |= 1ul << cpu % 64;
@@ -45,7 +40,7 @@ static uint32_t size_of(const struct mask *mask)
 {
     uint32_t count = 0;
     for (uint32_t cpu = 0; cpu < CPUS; cpu++)
-        count += has(mask, cpu);
+        count += has_cpu(mask, cpu);
     return count;
 }
 
@@ -53,10 +48,9 @@ static uint32_t size_of(const struct mask *mask)
  * machine that does not say has none that share. */
 static struct mask sharing(uint32_t cpu, const char *what)
 {
-    struct mask mask = {{0}};
+    struct mask mask = mask_of(cpu);
     char path[96], text[4096];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/%s", cpu, what);
-    put(&mask, cpu);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return mask;
@@ -91,7 +85,7 @@ static uint32_t choose_among(const struct mask *among, bool apart, uint32_t *cho
     for (uint32_t i = 0; i < count; i++)
         apart ? put_siblings(&taken, chosen[i]) : put(&taken, chosen[i]);
     for (uint32_t cpu = 0; cpu < CPUS && count < enough; cpu++) {
-        if (!has(&own_mask, cpu) || !has(among, cpu) || has(&taken, cpu))
+        if (!has_cpu(&own_mask, cpu) || !has_cpu(among, cpu) || has_cpu(&taken, cpu))
             continue;
         apart ? put_siblings(&taken, cpu) : put(&taken, cpu);
         chosen[count++] = cpu;
@@ -106,7 +100,7 @@ static bool choose_team(uint32_t *chosen, uint32_t before)
     struct mask seen = {{0}};
     uint32_t count = before, enough = before + program.cores;
     for (uint32_t cpu = 0; cpu < CPUS && count < enough; cpu++) {
-        if (!has(&own_mask, cpu) || has(&seen, cpu))
+        if (!has_cpu(&own_mask, cpu) || has_cpu(&seen, cpu))
             continue;
         struct mask same_cache = sharing(cpu, "cache/index3/shared_cpu_list");
         for (size_t i = 0; i < MASK_WORDS; i++)
@@ -148,7 +142,7 @@ static bool choose_named(const char *names, uint32_t *chosen, uint64_t most)
                      names);
             return false;
         }
-        if (!has(&own_mask, (uint32_t)cpu)) {
+        if (!has_cpu(&own_mask, (uint32_t)cpu)) {
             complain("COREHOP_CPUS=%s names CPU %lu, where this process may not run: running "
                      "without hops",
                      names, cpu);
@@ -192,6 +186,12 @@ const uint32_t *choose_processors(void)
         return kept = chosen;
     free(chosen);
     return NULL;
+}
+
+void pin(int thread, uint32_t cpu)
+{
+    struct mask mask = mask_of(cpu);
+    system_call(__NR_sched_setaffinity, thread, (long)mask_size, (long)&mask, 0, 0, 0);
 }
 
 uint32_t next_team(void)

@@ -112,10 +112,9 @@ pub fn measure(
             side.disconnect();
         }
     }
-    let mut auto = sides
-        .iter_mut()
-        .filter(|side| side.variant == Variant::Auto);
-    if let Some(verdict) = auto.next().map(|side| side.running.verdict()) {
+    let auto = sides.iter_mut().find(|side| side.variant == Variant::Auto);
+    if let Some(auto) = auto {
+        let verdict = auto.running.verdict().map(|verdict| verdict.to_string());
         let verdict = verdict.unwrap_or_else(|error| format!("no statistics: {error}"));
         eprintln!("{} {}: auto: {verdict}", server.name(), server.load_name());
     }
@@ -183,8 +182,8 @@ fn row(
             return row;
         }
     }
-    if let Some(refusal) = side.running.refusal()
-        && side.variant == Variant::Carrier
+    if side.variant == Variant::Carrier
+        && let Some(refusal) = side.running.refusal()
     {
         row.reasons.push(refusal);
         return row;

@@ -7,6 +7,7 @@
 use crate::Outcome;
 use crate::server::{Launch, Server};
 use serde_json::Value;
+use std::fmt;
 use std::fs::{File, Permissions};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -86,6 +87,28 @@ pub struct Running {
     pub folder: PathBuf,
     pub port: u16,
     pub is_recorded: bool,
+}
+
+/// The statistics of a decision whether to hop.
+pub struct Verdict(Value);
+
+impl Verdict {
+    fn word(&self, key: &str) -> &str {
+        self.0[key].as_str().unwrap_or("?")
+    }
+
+    /// `gain`, `no gain`, or `none yet`.
+    pub fn said(&self) -> &str {
+        self.word("verdict")
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (said, mover) = (self.said(), self.word("mover"));
+        let (won, pairs) = (&self.0["won"], &self.0["pairs"]);
+        write!(f, "{said}: hops by {mover} won {won} of {pairs} pairs")
+    }
 }
 
 /// Where a server is to run.
@@ -225,7 +248,7 @@ impl Running {
 
     /// What a server that decided by itself said of its hops when it ended: that one of its
     /// processes which has tried most.
-    pub fn verdict(&mut self) -> Outcome<String> {
+    pub fn verdict(&mut self) -> Outcome<Verdict> {
         self.end()?;
         let mut said: Vec<Value> = Vec::new();
         for entry in std::fs::read_dir(self.folder.join(ITS_OWN))?.flatten() {
@@ -234,30 +257,28 @@ impl Running {
                 said.push(statistics["auto"].clone());
             }
         }
-        let most = said.iter().max_by_key(|auto| auto["trials"].as_u64());
-        let auto = most.ok_or("no statistics")?;
-        let word = |key: &str| auto[key].as_str().unwrap_or("?");
-        let (won, pairs, mover) = (&auto["won"], &auto["pairs"], word("mover"));
-        let verdict = word("verdict");
-        Ok(format!(
-            "{verdict}: hops by {mover} won {won} of {pairs} pairs"
-        ))
+        let most = said.into_iter().max_by_key(|auto| auto["trials"].as_u64());
+        Ok(Verdict(most.ok_or("no statistics")?))
     }
 
     /// Whether the runtime moves threads otherwise than it was told to, and why.
     pub fn refusal(&self) -> Option<String> {
-        let said = std::fs::read(self.folder.join("stderr")).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
+        let said = self.errors();
         let mut lines = said.lines().filter(|line| line.starts_with("corehop: "));
         lines
             .find(|line| line.contains("affinity"))
             .map(str::to_owned)
     }
 
+    /// All that it said on standard error.
+    fn errors(&self) -> String {
+        let said = std::fs::read(self.folder.join("stderr")).unwrap_or_default();
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
     /// The end of what it said on standard error, in one line.
     pub fn last_words(&self) -> String {
-        let said = std::fs::read(self.folder.join("stderr")).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
+        let said = self.errors();
         let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
         lines[lines.len().saturating_sub(3)..].join("; ")
     }
@@ -332,14 +353,10 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
         && variant.is_hooked()
     {
         command.env("COREHOP_BACKEND", variant.name());
-    }
-    if let Way::Hopping {
-        variant: Variant::Auto,
-        ..
-    } = way
-    {
-        let statistics = folder.join(ITS_OWN).join(STATISTICS);
-        command.env("COREHOP_STATS", format!("{}.%p", statistics.display()));
+        if *variant == Variant::Auto {
+            let statistics = folder.join(ITS_OWN).join(STATISTICS);
+            command.env("COREHOP_STATS", format!("{}.%p", statistics.display()));
+        }
     }
     let die_with_parent = || {
         // SAFETY: prctl sets a number of this process and touches no memory.

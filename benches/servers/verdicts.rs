@@ -9,7 +9,7 @@ use crate::here::Here;
 use crate::measuring::Effort;
 use crate::planning::Planned;
 use crate::redis::Redis;
-use crate::running::{self, Running, Variant, Way};
+use crate::running::{self, Running, Variant, Verdict, Way};
 use crate::server::Server;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub fn measure(here: &Here, effort: &Effort) -> Outcome<()> {
     for size_of_l2 in [0.3, 0.7] {
         let server = Redis::of(size_of_l2, here.l2_bytes);
         let said = verdicts_of(&server, effort)?;
-        let count = |verdict: &str| said.iter().filter(|said| said.starts_with(verdict)).count();
+        let count = |verdict: &str| said.iter().filter(|said| said.said() == verdict).count();
         let [gain, no_gain, none] = ["gain", "no gain", "none yet"].map(count);
         println!(
             "{:<8}{size_of_l2:>8}{gain:>8}{no_gain:>10}{none:>10}",
@@ -43,7 +43,7 @@ pub fn measure(here: &Here, effort: &Effort) -> Outcome<()> {
     Ok(())
 }
 
-fn verdicts_of(server: &Redis, effort: &Effort) -> Outcome<Vec<String>> {
+fn verdicts_of(server: &Redis, effort: &Effort) -> Outcome<Vec<Verdict>> {
     let folder = running::folder()?;
     let planned = Planned::of(server, effort, folder.path())??;
     let way = Way::Hopping {

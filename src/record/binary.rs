@@ -2,13 +2,17 @@
 
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// The facts of one x86-64 ELF file.
 #[derive(Clone, Debug)]
 pub struct Binary {
     /// GNU build id in lower-case hexadecimal; empty when the file has none.
     pub build_id: String,
+    /// The program that loads it; none for a static program and most libraries.
+    pub loader: Option<PathBuf>,
     segments: Vec<Segment>,
 }
 
@@ -51,8 +55,16 @@ impl Binary {
         }
         let build_id = file.build_id().ok().flatten().unwrap_or_default();
         let segments = file.elf_program_headers().iter();
+        let mut interpreters = segments
+            .clone()
+            .filter(|header| header.p_type(endian) == object::elf::PT_INTERP);
+        let loader = interpreters
+            .next()
+            .and_then(|header| header.data(endian, bytes).ok());
+        let loader = loader.and_then(|name| name.split(|&byte| byte == 0).next());
         Some(Binary {
             build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            loader: loader.map(|name| OsStr::from_bytes(name).into()),
             segments: segments
                 .filter(|header| header.p_type(endian) == object::elf::PT_LOAD)
                 .map(|header| Segment {

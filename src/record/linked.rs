@@ -6,9 +6,7 @@
 //! nothing of the program. Rejected: to take what is mapped before main() for linked, since the
 //! plugin sees a file when its code is first executed, which for a library may be long after.
 
-use object::LittleEndian;
-use object::elf::PT_INTERP;
-use object::read::elf::{ElfFile64, ProgramHeader};
+use super::binary::Binary;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +14,7 @@ use std::process::{Command, Stdio};
 
 /// The libraries' files, links followed; none for a static program, or when the loader fails.
 pub fn libraries_of(program: &Path) -> Vec<PathBuf> {
-    let Some(loader) = loader_of(program) else {
+    let Some(loader) = Binary::read(program).ok().and_then(|binary| binary.loader) else {
         return Vec::new();
     };
     let mut list = Command::new(loader);
@@ -37,18 +35,6 @@ fn file_in(line: &[u8]) -> Option<PathBuf> {
     let (before, _) = line.rsplit_once(" (0x")?;
     let file = before.split_once(" => ").map_or(before, |(_, file)| file);
     file.starts_with('/').then(|| file.into())
-}
-
-/// The program that loads this one.
-fn loader_of(program: &Path) -> Option<PathBuf> {
-    let bytes = std::fs::read(program).ok()?;
-    let file = ElfFile64::<LittleEndian>::parse(&*bytes).ok()?;
-    let endian = file.endian();
-    let mut headers = file.elf_program_headers().iter();
-    let header = headers.find(|header| header.p_type(endian) == PT_INTERP)?;
-    let name = header.data(endian, &*bytes).ok()?;
-    let name = name.split(|&byte| byte == 0).next()?;
-    Some(OsStr::from_bytes(name).into())
 }
 
 #[cfg(test)]

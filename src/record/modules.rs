@@ -99,11 +99,12 @@ impl Modules {
     /// Knows none yet. Only `program`, the server itself, and the libraries that it is loaded with
     /// can be patched.
     pub fn new(program: &Path) -> Modules {
-        let mut loaded = linked::libraries_of(program);
-        loaded.push(program.to_owned());
+        let program = program.to_owned();
         let (wanted, paths) = channel::<PathBuf>();
         let (send, read) = channel();
         std::thread::spawn(move || {
+            let mut loaded = linked::libraries_of(&program);
+            loaded.push(program);
             for path in paths {
                 let functions = Functions {
                     by_offset: symbols_of(&path),

@@ -5,6 +5,7 @@
 //! original gets the tunable too: what is compared is hops, and nothing else.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
 /// What libc's tunables are read from.
@@ -27,8 +28,9 @@ pub fn tunables_here() -> String {
 
 /// The user's own tunables, and what carriers need; of two the last counts.
 fn tunables(own: Option<OsString>) -> OsString {
+    let needed = Some(NO_SEQUENCES.as_bytes());
     match own {
-        Some(own) if own == NO_SEQUENCES => own,
+        Some(own) if own.as_bytes().split(|&byte| byte == b':').next_back() == needed => own,
         Some(mut own) if !own.is_empty() => {
             own.push(":");
             own.push(NO_SEQUENCES);
@@ -52,5 +54,7 @@ mod tests {
             given(Some("glibc.malloc.check=1")),
             "glibc.malloc.check=1:glibc.pthread.rseq=0"
         );
+        let both = "glibc.malloc.check=1:glibc.pthread.rseq=0";
+        assert_eq!(given(Some(both)), both);
     }
 }
