@@ -38,9 +38,9 @@
 #define MOST_PAIRS 40
 
 #define LOOK_US 500000
-/* Between looks once hops were found not to pay: a thread that wakes on another CPU makes it dearer
- * for the kernel to take memory from the process. */
-#define LONG_LOOK_US 4000000
+/* Between looks once hops were found not to pay. Until then there is no keeper: a second thread
+ * makes it dearer for the kernel to take memory from a process, and to find its files. */
+#define LONG_LOOK_US 2000000
 /* A window has about this many requests, but is no shorter or longer than this. */
 #define REQUESTS 100
 #define SHORTEST_WINDOW_US 20000
@@ -89,6 +89,11 @@ bool auto_is_on(void)
 struct verdict auto_verdict(void)
 {
     return state.verdict;
+}
+
+bool auto_rests(void)
+{
+    return auto_is_on() && state.phase == RESTS && !state.hops;
 }
 
 static uint64_t requests(void)
@@ -320,6 +325,7 @@ uint64_t look_at_load(void)
 void set_auto(bool on)
 {
     state.on = false;
+    keeper_is_due = 0;
     if (!on)
         return;
     state.verdict = (struct verdict){.said = "none yet"};
@@ -328,6 +334,8 @@ void set_auto(bool on)
     state.rest = state.rested = 0;
     rest(false);
     __atomic_store_n(&state.on, true, __ATOMIC_RELEASE);
+    if (!keeper_runs())
+        __atomic_store_n(&keeper_is_due, state.due, __ATOMIC_RELAXED);
 }
 
 /* A child decides for itself, once it has hooks to count. */

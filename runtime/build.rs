@@ -12,7 +12,7 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 4;
 
-const SOURCES: [&str; 31] = [
+const SOURCES: [&str; 32] = [
     "start.c",
     "modules.c",
     "handed.c",
@@ -24,6 +24,7 @@ const SOURCES: [&str; 31] = [
     "home.c",
     "travellers.c",
     "crew.c",
+    "stalls.c",
     "inbox.c",
     "lost.c",
     "patience.c",

@@ -133,10 +133,13 @@ void crew_forked(void);
 struct carrier *carrier_of_thread(int thread);
 /* Starts a kernel thread without libc; `word` holds its id until it has ended. */
 bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word);
-/* What the keeper saw when it looked at every core: nobody waiting, or some, perhaps so that a core
+/* stalls.c: what the keeper saw when it looked at every core: nobody waiting, or some, perhaps so that a core
  * got another holder. */
 enum sighting { NOBODY_WAITS, SOME_WAIT, STALL };
 enum sighting relieve_stalls(void);
+bool prepare_stalls(uint32_t cores);
+/* crew.c: gives a core whose holder is held up to a spare carrier. */
+void relieve_core(struct core *core, uintptr_t holder);
 
 /* inbox.c */
 /* Has a line brought here, to be written, without waiting for it. */
@@ -231,6 +234,9 @@ bool carriers_are_possible(void);
 
 /* keeper.c */
 void wake_keeper(void);
+/* By the keeper, with nothing to do for so long: true if it is to end, and the carriers have. */
+bool let_keeper_leave(uint64_t rest_us); /* crew.c */
+void keeper_leaves(uint64_t until);
 void await_keeper(void);
 /* Waits until the thread whose id `word` holds has ended. */
 void await_end(int *word);

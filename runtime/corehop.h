@@ -320,6 +320,8 @@ const char *carrier_refusal(void);
 
 /* keeper.c: a thread of the runtime's own that watches the control file and the cores. */
 bool start_keeper(void);
+/* When a hook is to start it, in cycles, since it has ended for want of work; 0 if none is to. */
+extern uint64_t keeper_is_due;
 /* crew.c: starts it, unless it is being ended with the carriers: then it is started with them. */
 void call_keeper(void);
 bool keeper_runs(void);
@@ -337,10 +339,12 @@ void control_forked(void);
 /* auto.c: chooses between hops and none by what it measures. */
 extern const struct backend auto_backend;
 bool auto_is_on(void);
+/* Whether it has nothing to do before it is to look again, and nobody hops. */
+bool auto_rests(void);
 /* Whether hops are chosen by measuring from now on; called by the keeper or before it runs. */
 void set_auto(bool on);
 void auto_forked(void);
-/* Called by the keeper; gives the microseconds until it is to be called again. */
+/* Called by the keeper; gives the microseconds until it is to be called again, 0 for never. */
 uint64_t look_at_load(void);
 struct verdict {
     const char *said; /* "gain", "no gain" or "none yet" */

@@ -21,19 +21,9 @@
 
 struct crew crew;
 
-/* What the keeper saw of a core when it last looked. */
-struct sight {
-    uintptr_t holder;
-    uint64_t runs;
-    uint64_t used_ns; /* processor time of the holder */
-    uint64_t since;   /* when it was first seen to run this traveller */
-};
+/* After which a keeper that the kernel had no thread for is asked for again. */
+#define RETRY_US 1000000
 
-/* After which others get the core of a traveller that runs on and on: it may be waiting for one of
- * them in a loop. One that blocks is relieved at the next look. */
-#define PATIENCE_US 5000
-
-static struct sight *sights;
 static struct carrier *carriers;
 static uint32_t lock;
 static uint64_t stall_count, started_count;
@@ -205,8 +195,7 @@ static void wake(struct carrier *carrier)
     futex_wake(&carrier->awake, 1);
 }
 
-/* Gives a core whose holder is held up to a spare carrier. */
-static void relieve(struct core *core, uintptr_t holder)
+void relieve_core(struct core *core, uintptr_t holder)
 {
     acquire();
     struct carrier *spare = core->spares != NULL ? core->spares : start_carrier(core);
@@ -228,63 +217,11 @@ static void relieve(struct core *core, uintptr_t holder)
     release();
 }
 
-/* Processor time that a carrier has used: it stands still while its traveller blocks. */
-static uint64_t processor_time_ns(uintptr_t holder)
-{
-    const struct carrier *carrier = (const struct carrier *)(holder & ~RUNNING);
-    long of_thread = ~(long)carrier->thread << 3 | 6, time[2] = {0};
-    system_call(__NR_clock_gettime, of_thread, (long)time, 0, 0, 0, 0);
-    return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
-}
-
-static bool is_held_up(uint32_t team, struct core *core, struct sight *sight)
-{
-    struct sight last = *sight;
-    *sight = (struct sight){
-        .holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE),
-        .runs = __atomic_load_n(&core->runs, __ATOMIC_RELAXED),
-    };
-    if ((sight->holder & RUNNING) == 0)
-        return false;
-    sight->used_ns = processor_time_ns(sight->holder);
-    sight->since = clock_now();
-    if (last.holder != sight->holder || last.runs != sight->runs)
-        return false;
-    bool blocks = sight->used_ns == last.used_ns;
-    bool runs_on = sight->since - last.since >= cycles_of(PATIENCE_US);
-    sight->since = last.since;
-    if (blocks)
-        keep_queues_short(team);
-    return blocks || runs_on;
-}
-
-enum sighting relieve_stalls(void)
-{
-    enum sighting seen = NOBODY_WAITS;
-    if (!__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE))
-        return seen;
-    for (uint32_t i = 0; i < core_count(); i++) {
-        struct core *core = &crew.cores[i];
-        if (!has_travellers(core) && __atomic_load_n(&core->ready, __ATOMIC_RELAXED) == NULL) {
-            sights[i].holder = 0;
-            continue;
-        }
-        if (is_held_up(i / program.cores, core, &sights[i])) {
-            relieve(core, sights[i].holder);
-            seen = STALL;
-        } else if (seen == NOBODY_WAITS) {
-            seen = SOME_WAIT;
-        }
-    }
-    return seen;
-}
-
 bool prepare_crew(const uint32_t *processors)
 {
     uint32_t cores = program.teams * program.cores;
     crew.cores = map_memory(cores * sizeof *crew.cores);
-    sights = map_memory(cores * sizeof *sights);
-    if (crew.cores == NULL || sights == NULL)
+    if (crew.cores == NULL || !prepare_stalls(cores))
         return false;
     for (uint32_t i = 0; i < cores; i++)
         crew.cores[i].processor = processors[i];
@@ -324,12 +261,17 @@ bool open_crew(uint32_t team)
     return open;
 }
 
+/* By a hook: with signals blocked, since a handler may run hooks. */
 void call_keeper(void)
 {
+    const uint64_t all = ~0ull;
+    uint64_t before;
+    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof all, 0, 0);
     acquire();
-    if (!__atomic_load_n(&crew.closing, __ATOMIC_ACQUIRE))
-        start_keeper();
+    if (!__atomic_load_n(&crew.closing, __ATOMIC_ACQUIRE) && !start_keeper())
+        keeper_is_due = clock_now() + cycles_of(RETRY_US);
     release();
+    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
 }
 
 static void forget_crew(void)
@@ -347,16 +289,9 @@ static void forget_crew(void)
     crew.away = 0;
 }
 
-/* Brings every traveller home and ends every carrier, and the keeper, until reopen_crew(). */
-void close_crew(void)
+/* All of them, with the keeper if it is another thread that calls. */
+static void end_carriers(void)
 {
-    while (__atomic_exchange_n(&crew.closing, 1, __ATOMIC_SEQ_CST) != 0)
-        system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
-    while (__atomic_load_n(&crew.away, __ATOMIC_SEQ_CST) != 0) {
-        const long pause_ns[2] = {0, 200000};
-        call_everyone_home();
-        system_call(__NR_nanosleep, (long)pause_ns, 0, 0, 0, 0, 0);
-    }
     acquire();
     __atomic_store_n(&crew.retire, 1, __ATOMIC_SEQ_CST);
     wake_keeper();
@@ -367,6 +302,19 @@ void close_crew(void)
     release();
     for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
         await_end(&carrier->thread);
+}
+
+/* Brings every traveller home and ends every carrier, and the keeper, until reopen_crew(). */
+void close_crew(void)
+{
+    while (__atomic_exchange_n(&crew.closing, 1, __ATOMIC_SEQ_CST) != 0)
+        system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+    while (__atomic_load_n(&crew.away, __ATOMIC_SEQ_CST) != 0) {
+        const long pause_ns[2] = {0, 200000};
+        call_everyone_home();
+        system_call(__NR_nanosleep, (long)pause_ns, 0, 0, 0, 0, 0);
+    }
+    end_carriers();
     await_keeper();
     forget_crew();
 }
@@ -375,9 +323,40 @@ void reopen_crew(void)
 {
     /* First what the next one to close it would undo. */
     __atomic_store_n(&crew.retire, 0, __ATOMIC_SEQ_CST);
-    if (control_is_on() || auto_is_on())
+    if (control_is_on() || (auto_is_on() && keeper_is_due == 0))
         start_keeper();
     __atomic_store_n(&crew.closing, 0, __ATOMIC_SEQ_CST);
+}
+
+/* By the keeper: ends the carriers unless one has a traveller, which then comes home at its next
+ * hook. */
+static bool dismiss_crew(void)
+{
+    if (!__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE))
+        return true;
+    if (__atomic_exchange_n(&crew.closing, 1, __ATOMIC_SEQ_CST) != 0)
+        return false;
+    bool is_home = __atomic_load_n(&crew.away, __ATOMIC_SEQ_CST) == 0;
+    if (is_home) {
+        end_carriers();
+        forget_crew();
+        __atomic_store_n(&crew.retire, 0, __ATOMIC_SEQ_CST);
+    }
+    __atomic_store_n(&crew.closing, 0, __ATOMIC_SEQ_CST);
+    return is_home;
+}
+
+bool let_keeper_leave(uint64_t rest_us)
+{
+    if (!dismiss_crew())
+        return false;
+    acquire();
+    bool may = !__atomic_load_n(&crew.open, __ATOMIC_ACQUIRE) &&
+               !__atomic_load_n(&crew.closing, __ATOMIC_ACQUIRE);
+    if (may)
+        keeper_leaves(clock_now() + cycles_of(rest_us));
+    release();
+    return may;
 }
 
 void crew_forked(void)

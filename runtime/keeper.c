@@ -9,8 +9,9 @@
  *
  * While threads hop it also looks whether other programs use their CPUs (load.c); with a control
  * file, whether there are orders (control.c); and for auto, how fast the server is (auto.c). When
- * nothing of that is due it sleeps until somebody wakes it. It is a bare thread like the carriers,
- * for their reasons.
+ * nothing of that is due it sleeps until somebody wakes it. While auto rests without hops it ends,
+ * and the carriers with it, so that a process that does not gain is as it was; the first hook after
+ * the rest starts it anew. It is a bare thread like the carriers, for their reasons.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -29,6 +30,9 @@
 static int thread;
 static void *stack;
 static uint32_t asleep;
+/* It is about to end, and will see no order any more. */
+static uint32_t leaves;
+uint64_t keeper_is_due;
 
 void wake_keeper(void)
 {
@@ -82,6 +86,12 @@ static uint64_t sooner(uint64_t one, uint64_t other)
     return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
+void keeper_leaves(uint64_t until)
+{
+    __atomic_store_n(&leaves, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&keeper_is_due, until, __ATOMIC_RELAXED);
+}
+
 static void keep(void *argument)
 {
     (void)argument;
@@ -89,6 +99,8 @@ static void keep(void *argument)
     while (!__atomic_load_n(&crew.retire, __ATOMIC_SEQ_CST)) {
         uint64_t nap_us = relieve();
         uint64_t later_us = sooner(look_for_others(), sooner(obey(), look_at_load()));
+        if (nap_us == 0 && auto_rests() && !control_is_on() && let_keeper_leave(later_us))
+            break;
         uint64_t next_us = nap_us != 0 ? nap_us : later_us;
         long pause[2] = {(long)(next_us / 1000000), (long)(next_us % 1000000) * 1000};
         if (nap_us != 0) {
@@ -109,11 +121,15 @@ static void keep(void *argument)
 bool start_keeper(void)
 {
     int none = 0;
+    if (__atomic_load_n(&leaves, __ATOMIC_SEQ_CST))
+        await_keeper();
     if (!__atomic_compare_exchange_n(&thread, &none, -1, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST))
         return true;
     uint8_t *memory = stack != NULL ? stack : map_memory(STACK_SIZE);
     stack = memory;
+    leaves = 0;
+    keeper_is_due = 0;
     if (memory != NULL && start_bare(keep, NULL, memory + STACK_SIZE, &thread))
         return true;
     __atomic_store_n(&thread, 0, __ATOMIC_SEQ_CST);
@@ -142,4 +158,6 @@ void keeper_forked(void)
 {
     thread = 0;
     asleep = 0;
+    leaves = 0;
+    keeper_is_due = 0;
 }

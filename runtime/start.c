@@ -43,6 +43,9 @@ static const struct backend *const backends[] = {
 #define BACKENDS (sizeof backends / sizeof *backends)
 static bool usable[BACKENDS];
 
+/* Of one function on one thread. */
+#define CALLS_BETWEEN_LOOKS 4
+
 const struct backend *backend_called(const char *name)
 {
     for (size_t i = 0; i < BACKENDS; i++)
@@ -107,6 +110,14 @@ _Static_assert(sizeof(struct hook) == 1 << HOOK_SHIFT, "enter.S");
 _Static_assert(sizeof(struct tally) == 1 << HOOK_SHIFT && offsetof(struct tally, calls) == 0,
                "enter.S");
 
+/* While hops rest nothing of the runtime runs but hooks: one of them sees when the rest is over. */
+static inline void look_for_keeper(void)
+{
+    uint64_t due = __atomic_load_n(&keeper_is_due, __ATOMIC_RELAXED);
+    if (UNLIKELY(due != 0 && clock_now() >= due))
+        call_keeper();
+}
+
 void enter_slowly(uint32_t hook, uintptr_t at)
 {
     const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
@@ -118,6 +129,8 @@ void enter_slowly(uint32_t hook, uintptr_t at)
     if (UNLIKELY(tallies == NULL))
         tallies = first_hook();
     bump(&tallies[hook].calls);
+    if (tallies[hook].calls % CALLS_BETWEEN_LOOKS == 1)
+        look_for_keeper();
     int32_t core = program.hooks[hook].core;
     if (UNLIKELY(program.hooks[hook].mode == IS_COUNTED))
         return;
@@ -171,8 +184,8 @@ static void forked(void)
     forget_threads();
     statistics_forked();
     keeper_forked();
-    control_forked();
     auto_forked();
+    control_forked();
 }
 
 /* Once, at the first patched file. */

@@ -88,8 +88,6 @@ struct tally *first_hook(void)
     place.tallies = block->tallies;
     place.team = next_team();
     set_calls(block);
-    if (auto_is_on())
-        call_keeper();
     return block->tallies;
 }
 

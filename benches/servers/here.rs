@@ -39,11 +39,11 @@ impl Here {
         let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let assumed = if self.is_l2_known { "" } else { " (assumed)" };
         format!(
-            "{count} CPUs {}, L2 {} KiB{assumed}, Linux {}; {} rounds; load average before {}",
+            "{count} CPUs {}, L2 {} KiB{assumed}, Linux {}; {} starts; load average before {}",
             model.unwrap_or_else(|| "unknown".into()),
             self.l2_bytes / 1024,
             kernel.trim(),
-            effort.rounds,
+            effort.starts,
             load_average(),
         )
     }

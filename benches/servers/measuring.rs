@@ -1,9 +1,12 @@
-//! All variants of a server, side by side, measured in rounds that take turns.
+//! All variants of a server, side by side, started several times, measured in rounds that take turns.
 //!
-//! A round begins with another variant each time, so that none always follows the same. Each turn
+//! Which parts of a cache a process's pages share is chance, and stays as it fell as long as the
+//! process lives: rounds show nothing of it. So all variants are started anew several times, and
+//! what varies is a start. A round begins with another variant each time, so that none always follows the same. Each turn
 //! is a time, not a number of requests: a variant that hops cost a lot takes no longer than others.
-//! A variant that fails is out, with the reason; the others go on. Of the rounds' ratios the median
-//! is told, with the interval that order statistics give it whatever their distribution.
+//! A variant that fails is out, with the reason; the others go on. A start's ratio is the median of
+//! its rounds' ratios. Of the starts' ratios the median is told, with the interval that order
+//! statistics give it whatever their distribution.
 
 use crate::Outcome;
 use crate::planning::Planned;
@@ -17,7 +20,10 @@ const CONFIDENCE: f64 = 0.95;
 
 /// How long all of it may take.
 pub struct Effort {
-    pub rounds: usize,
+    /// Of all variants.
+    pub starts: usize,
+    /// In each start.
+    rounds: usize,
     /// In which a variant is measured once.
     turn: Duration,
     /// Before the first round.
@@ -30,10 +36,11 @@ pub struct Effort {
 impl Effort {
     pub fn whole() -> Effort {
         Effort {
-            rounds: 21,
+            starts: 7,
+            rounds: 3,
             turn: Duration::from_millis(400),
-            warm_up: Duration::from_secs(2),
-            decision: Duration::from_secs(10),
+            warm_up: Duration::from_secs(1),
+            decision: Duration::from_secs(8),
             recorded_requests: u64::MAX,
         }
     }
@@ -41,7 +48,8 @@ impl Effort {
     /// To show that it works.
     pub fn tiny() -> Effort {
         Effort {
-            rounds: 2,
+            starts: 2,
+            rounds: 1,
             turn: Duration::from_millis(1),
             warm_up: Duration::from_millis(1),
             decision: Duration::from_millis(1),
@@ -49,18 +57,18 @@ impl Effort {
         }
     }
 
-    /// With as many rounds as the user asks for.
-    pub fn with_rounds(mut self, wanted: Option<&str>) -> Outcome<Effort> {
+    /// With as many starts as the user asks for.
+    pub fn with_starts(mut self, wanted: Option<&str>) -> Outcome<Effort> {
         if let Some(wanted) = wanted {
-            let rounds = wanted.parse().ok().filter(|&rounds| rounds > 0);
-            let told = || format!("COREHOP_ROUNDS={wanted}: not a number of rounds");
-            self.rounds = rounds.ok_or_else(told)?;
+            let starts = wanted.parse().ok().filter(|&starts| starts > 0);
+            let told = || format!("COREHOP_STARTS={wanted}: not a number of starts");
+            self.starts = starts.ok_or_else(told)?;
         }
         Ok(self)
     }
 }
 
-/// One variant, and what was found of it.
+/// One variant that runs, and what was found of it.
 struct Side {
     variant: Variant,
     running: Running,
@@ -72,6 +80,13 @@ struct Side {
     samples: Vec<f64>,
 }
 
+/// What all starts have told of a variant, or why there is nothing to tell.
+struct Starts {
+    row: Row,
+    original: Vec<f64>,
+    ratios: Vec<f64>,
+}
+
 /// All variants on each number of connections.
 pub fn measure(
     server: &dyn Server,
@@ -79,6 +94,36 @@ pub fn measure(
     planned: &Planned,
     folder: &Path,
 ) -> Outcome<Vec<Row>> {
+    let mut starts = Vec::new();
+    for &connections in server.connections() {
+        starts.extend(Variant::ALL[1..].iter().map(|&variant| {
+            let mut row = Row::of(server, connections, variant);
+            row.predicted = planned.predicted(variant, connections);
+            Starts {
+                row,
+                original: Vec::new(),
+                ratios: Vec::new(),
+            }
+        }));
+    }
+    for start in 0..effort.starts {
+        let place = folder.join(format!("start-{start}"));
+        std::fs::create_dir(&place)?;
+        measure_start(server, effort, planned, &place, &mut starts)?;
+        // What is left goes with the folder around it.
+        let _ = std::fs::remove_dir_all(&place);
+    }
+    Ok(starts.into_iter().map(Starts::row).collect())
+}
+
+/// Starts all variants once, and measures them on each number of connections.
+fn measure_start(
+    server: &dyn Server,
+    effort: &Effort,
+    planned: &Planned,
+    folder: &Path,
+    starts: &mut [Starts],
+) -> Outcome<()> {
     let mut sides = Vec::new();
     for variant in Variant::ALL {
         let way = Way::Hopping {
@@ -95,8 +140,8 @@ pub fn measure(
             samples: Vec::new(),
         });
     }
-    let mut rows = Vec::new();
-    for &connections in server.connections() {
+    let lines = starts.chunks_mut(Variant::ALL.len() - 1);
+    for (&connections, line) in server.connections().iter().zip(lines) {
         for side in &mut sides {
             side.connect(server, connections, effort);
         }
@@ -106,8 +151,9 @@ pub fn measure(
                 sides[index].measure(effort.turn);
             }
         }
-        let row = |side| row(server, connections, side, &sides[0], planned);
-        rows.extend(sides[1..].iter().map(row));
+        for (start, side) in line.iter_mut().zip(&sides[1..]) {
+            start.add(side, &sides[0]);
+        }
         for side in &mut sides {
             side.disconnect();
         }
@@ -118,7 +164,7 @@ pub fn measure(
         let verdict = verdict.unwrap_or_else(|error| format!("no statistics: {error}"));
         eprintln!("{} {}: auto: {verdict}", server.name(), server.load_name());
     }
-    Ok(rows)
+    Ok(())
 }
 
 impl Side {
@@ -166,37 +212,43 @@ impl Side {
     }
 }
 
-fn row(
-    server: &dyn Server,
-    connections: u32,
-    side: &Side,
-    original: &Side,
-    planned: &Planned,
-) -> Row {
-    let mut row = Row::of(server, connections, side.variant);
-    row.predicted = planned.predicted(side.variant, connections);
-    for side in [original, side] {
-        if let Err(reason) = &side.load {
-            row.reasons
-                .push(format!("{}: {reason}", side.variant.name()));
+impl Starts {
+    /// What one more start has told.
+    fn add(&mut self, side: &Side, original: &Side) {
+        let refusal = match side.variant {
+            Variant::Carrier => side.running.refusal(),
+            _ => None,
+        };
+        let failed = [original, side].into_iter().find_map(|side| {
+            let reason = side.load.as_ref().err()?;
+            Some(format!("{}: {reason}", side.variant.name()))
+        });
+        if let Some(reason) = failed.or(refusal) {
+            if !self.row.reasons.contains(&reason) {
+                self.row.reasons.push(reason);
+            }
+            return;
+        }
+        let rounds = original.samples.iter().zip(&side.samples);
+        let ratios = rounds.map(|(original, own)| original / own).collect();
+        self.original.push(median(original.samples.clone()));
+        self.ratios.push(median(ratios));
+    }
+
+    /// A variant that failed in one start has no figures: the others' would be of those that work.
+    fn row(self) -> Row {
+        let mut row = self.row;
+        if !row.reasons.is_empty() {
             return row;
         }
+        row.original_us = Some(median(self.original) * 1e6);
+        row.ratio = Some(median(self.ratios.clone()));
+        row.interval = interval(self.ratios);
+        if row.interval.is_none() {
+            row.reasons.push("interval: too few starts".into());
+        }
+        row
     }
-    if side.variant == Variant::Carrier
-        && let Some(refusal) = side.running.refusal()
-    {
-        row.reasons.push(refusal);
-        return row;
-    }
-    row.original_us = Some(median(original.samples.clone()) * 1e6);
-    let rounds = original.samples.iter().zip(&side.samples);
-    let ratios: Vec<f64> = rounds.map(|(original, own)| original / own).collect();
-    row.ratio = Some(median(ratios.clone()));
-    row.interval = interval(ratios);
-    if row.interval.is_none() {
-        row.reasons.push("interval: too few rounds".into());
-    }
-    row
 }
 
 fn median(mut samples: Vec<f64>) -> f64 {

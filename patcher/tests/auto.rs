@@ -4,6 +4,7 @@ mod workshop;
 
 use corehop_plans::Request;
 use serde_json::Value;
+use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::process::Command;
 use workshop::{Statistics, build, patched, plan_of, run, start};
@@ -85,6 +86,29 @@ fn hops_that_do_not_pay_go() {
     let verdict = prefers.verdict([second, first]);
     assert_eq!(verdict["verdict"], "no gain", "{verdict}");
     assert_eq!(verdict["gains"], 0);
+}
+
+#[test]
+fn while_hops_rest_no_other_thread_runs_and_a_new_load_is_looked_at() {
+    let Some(prefers) = prefers() else { return };
+    let [first, second] = &prefers.processors;
+    let mut command = prefers.command(16, [second, first]);
+    let mut running = start(command.arg("5"));
+    let process = running.number();
+    for expected in [Ordering::Equal, Ordering::Greater, Ordering::Equal] {
+        running.until(|| (threads(process).cmp(&1) == expected).then_some(()));
+    }
+    let ran = running.finish();
+    assert!(ran.status.success(), "{}", ran.errors);
+    let verdict = &prefers.statistics().0["auto"];
+    assert_eq!(verdict["verdict"], "gain", "{verdict}");
+    assert_eq!((&verdict["trials"], &verdict["gains"]), (&2.into(), &1.into()));
+}
+
+/// How many threads a process has.
+fn threads(process: u32) -> usize {
+    let listed = std::fs::read_dir(format!("/proc/{process}/task"));
+    listed.map_or(0, |threads| threads.count())
 }
 
 #[test]
