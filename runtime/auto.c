@@ -19,9 +19,11 @@
  *
  * The better side stays until requests a second have halved or doubled for a second, or until it is
  * time to look again anyway: after FIRST_REST_S with load, and twice as long each time that the
- * answer is the same. Before the first answer, and without load, threads stay. Rejected: a t-test,
- * which takes one slow window for much evidence, and floating-point registers, which are not ours;
- * and to judge by hops' own latency, which says nothing about misses.
+ * answer is the same. Trials cost something themselves: where hops did not pay, the rest is
+ * TRIALS_IN_A_REST times as long as the trial at least, whatever the load does. Before the first
+ * answer, and without load, threads stay. Rejected: a t-test, which takes one slow window for much
+ * evidence, and floating-point registers, which are not ours; and to judge by hops' own latency,
+ * which says nothing about misses.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -52,6 +54,9 @@
 #define FIRST_REST_S 20
 #define LONGEST_REST_S 1280
 #define LOOKS_OF_CHANGE 2
+#define TRIALS_IN_A_REST 10
+/* A trial that the load has left so often ends: what comes and goes cannot be judged. */
+#define MOST_BREAKS 10
 
 /* What has been done at one moment. */
 struct reading {
@@ -76,6 +81,9 @@ static struct {
     uint64_t reference; /* requests in LOOK_US as the last trial found them */
     int changed;        /* looks at which they differed much from that */
     uint64_t rest, rested; /* how long the answer stays, and has stayed under load */
+    uint64_t least_rest;   /* the same if the load changes */
+    uint64_t trial_began, tried; /* the trial's time, but for breaks */
+    uint64_t breaks;
     bool answered;      /* no trial is under way */
     bool gains;         /* the last answer */
     struct verdict verdict;
@@ -200,11 +208,12 @@ static void begin_trial(uint64_t in_a_look)
     window_us = window_us > LONGEST_WINDOW_US ? LONGEST_WINDOW_US : window_us;
     state.window = cycles_of(window_us);
     state.is_second = false;
+    state.trial_began = clock_now();
     /* One that the load has left goes on. */
     if (state.answered) {
         state.answered = false;
         state.evidence = 0;
-        state.pairs = state.won = 0;
+        state.pairs = state.won = state.tried = state.breaks = 0;
         state.all[0] = state.all[1] = (struct reading){0};
     }
     begin_window(state.pairs % 2 == 0);
@@ -233,6 +242,11 @@ static void answer(bool gains)
     bool is_same = state.verdict.trials != 0 && gains == state.gains;
     state.rest = !is_same || state.rest == 0 ? first : state.rest * 2;
     state.rest = state.rest < longest ? state.rest : longest;
+    state.least_rest = state.rest / 4;
+    state.tried += clock_now() - state.trial_began;
+    if (!gains && state.least_rest < TRIALS_IN_A_REST * state.tried)
+        state.least_rest = TRIALS_IN_A_REST * state.tried;
+    state.rest = state.rest > state.least_rest ? state.rest : state.least_rest;
     state.rested = 0;
     state.reference = 0;
     state.gains = gains;
@@ -265,11 +279,23 @@ static void judge_pair(void)
         begin_window(state.hops);
 }
 
+/* The load has stopped: the trial goes on when it is back. */
+static void leave_trial(void)
+{
+    state.breaks++;
+    if (state.breaks == MOST_BREAKS) {
+        answer(false);
+        return;
+    }
+    state.tried += clock_now() - state.trial_began;
+    rest(state.gains);
+}
+
 static void end_window(void)
 {
     struct reading spent = since(state.began);
     if (spent.requests < FEWEST) {
-        rest(state.gains); /* the load has stopped */
+        leave_trial();
         return;
     }
     state.spent[state.hops] = spent;
@@ -298,7 +324,7 @@ static void look(void)
     if (state.reference == 0)
         state.reference = in_a_look;
     state.changed = differs_much(in_a_look, state.reference) ? state.changed + 1 : 0;
-    bool has_changed = state.changed >= LOOKS_OF_CHANGE && state.rested >= state.rest / 4;
+    bool has_changed = state.changed >= LOOKS_OF_CHANGE && state.rested >= state.least_rest;
     bool is_due = state.verdict.trials == 0 || state.rested >= state.rest;
     if (!state.answered || is_due || has_changed)
         begin_trial(in_a_look);

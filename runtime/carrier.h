@@ -133,8 +133,8 @@ void crew_forked(void);
 struct carrier *carrier_of_thread(int thread);
 /* Starts a kernel thread without libc; `word` holds its id until it has ended. */
 bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word);
-/* stalls.c: what the keeper saw when it looked at every core: nobody waiting, or some, perhaps so that a core
- * got another holder. */
+/* stalls.c: what the keeper saw when it looked at every core: nobody waiting, or some, perhaps so
+ * that a core got another holder. */
 enum sighting { NOBODY_WAITS, SOME_WAIT, STALL };
 enum sighting relieve_stalls(void);
 bool prepare_stalls(uint32_t cores);

@@ -4,13 +4,13 @@
 //! missing, and one JSON object in the last line. A server is recorded and split for two cores,
 //! then started in every variant side by side, several times over, so that rounds can take turns
 //! among servers that are warm: in a round each serves its load once for less than half a second,
-//! one after the other, and a ratio is taken within the round. Whatever else the machine does then falls on all alike.
-//! Plans are taken also where the replay sees no gain: what hops cost there is in the table, too.
-//! Rejected: `corehop verify`, which starts servers anew each round; it knows two variants, and
-//! most of its time would go into filling them. Without arguments, as under `cargo test`, redis
-//! answers a few requests, to show that it works. `COREHOP_BENCH` names the servers to measure
-//! (`redis,memcached`), `COREHOP_STARTS` says how many starts. `make bench-verdicts` runs it with
-//! `--verdicts`: what `auto` says, twenty times over.
+//! one after the other, and a ratio is taken within the round. Whatever else the machine does then
+//! falls on all alike. Plans are taken also where the replay sees no gain: what hops cost there is
+//! in the table, too. Rejected: `corehop verify`, which starts servers anew each round; it knows
+//! two variants, and most of its time would go into filling them. Without arguments, as under
+//! `cargo test`, redis answers a few requests, to show that it works. `COREHOP_BENCH` names the
+//! servers to measure (`redis,memcached`), `COREHOP_STARTS` says how many starts. `make
+//! bench-verdicts` runs it with `--verdicts`: what `auto` says, twenty times over.
 
 mod apache;
 mod dnsmasq;

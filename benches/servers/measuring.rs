@@ -1,12 +1,12 @@
-//! All variants of a server, side by side, started several times, measured in rounds that take turns.
+//! All variants of a server side by side, started several times, measured in turns.
 //!
 //! Which parts of a cache a process's pages share is chance, and stays as it fell as long as the
 //! process lives: rounds show nothing of it. So all variants are started anew several times, and
-//! what varies is a start. A round begins with another variant each time, so that none always follows the same. Each turn
-//! is a time, not a number of requests: a variant that hops cost a lot takes no longer than others.
-//! A variant that fails is out, with the reason; the others go on. A start's ratio is the median of
-//! its rounds' ratios. Of the starts' ratios the median is told, with the interval that order
-//! statistics give it whatever their distribution.
+//! what varies is a start. A round begins with another variant each time, so that none always
+//! follows the same. Each turn is a time, not a number of requests: a variant that hops cost a lot
+//! takes no longer than others. A variant that fails is out, with the reason; the others go on. A
+//! start's ratio is the median of its rounds' ratios. Of the starts' ratios the median is told,
+//! with the interval that order statistics give it whatever their distribution.
 
 use crate::Outcome;
 use crate::planning::Planned;

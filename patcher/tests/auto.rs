@@ -92,7 +92,7 @@ fn hops_that_do_not_pay_go() {
 fn while_hops_rest_no_other_thread_runs_and_a_new_load_is_looked_at() {
     let Some(prefers) = prefers() else { return };
     let [first, second] = &prefers.processors;
-    let mut command = prefers.command(16, [second, first]);
+    let mut command = prefers.command(18, [second, first]);
     let mut running = start(command.arg("5"));
     let process = running.number();
     for expected in [Ordering::Equal, Ordering::Greater, Ordering::Equal] {
@@ -102,7 +102,10 @@ fn while_hops_rest_no_other_thread_runs_and_a_new_load_is_looked_at() {
     assert!(ran.status.success(), "{}", ran.errors);
     let verdict = &prefers.statistics().0["auto"];
     assert_eq!(verdict["verdict"], "gain", "{verdict}");
-    assert_eq!((&verdict["trials"], &verdict["gains"]), (&2.into(), &1.into()));
+    assert_eq!(
+        (&verdict["trials"], &verdict["gains"]),
+        (&2.into(), &1.into())
+    );
 }
 
 /// How many threads a process has.

@@ -3,7 +3,8 @@
 //! `make soak` gives each server and backend SOAK_SECONDS, ten minutes unless told otherwise, and
 //! expects a million hops in that time; `make test` runs the same for a moment. With `count` every
 //! entry that may be patched is hooked, with the others two functions that each request calls, so
-//! that it goes there and back. Each server prints a table, and a JSON object as its last line.
+//! that it goes there and back. SOAK_BACKENDS names those to run (`carrier,auto`). Each server
+//! prints a table, and a JSON object as its last line.
 
 mod workshop;
 
@@ -163,7 +164,9 @@ fn soak(subject: &Subject) {
     println!("{}, checked answers", subject.binary);
     println!("{}", columns.map(|name| format!("{name:>14}")).concat());
     let mut rows = Vec::new();
-    for backend in ["affinity", "carrier", "auto", "count"] {
+    let chosen = std::env::var("SOAK_BACKENDS");
+    let chosen = chosen.as_deref().unwrap_or("affinity,carrier,auto,count");
+    for backend in chosen.split(',') {
         let row = soak_one(subject, backend);
         let cell = |name| row[name].to_string().replace('"', "");
         println!(
