@@ -168,7 +168,6 @@ static void let_go(void)
 static void forked(void)
 {
     travellers_forked(place.traveller);
-    crew_forked();
     load_forked();
 }
 

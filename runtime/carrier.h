@@ -129,7 +129,6 @@ static inline struct core *core_of(uint32_t team, uint32_t core)
 }
 void close_crew(void);
 void reopen_crew(void);
-void crew_forked(void);
 struct carrier *carrier_of_thread(int thread);
 /* Starts a kernel thread without libc; `word` holds its id until it has ended. */
 bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word);

@@ -324,6 +324,7 @@ bool start_keeper(void);
 extern uint64_t keeper_is_due;
 /* crew.c: starts it, unless it is being ended with the carriers: then it is started with them. */
 void call_keeper(void);
+void crew_forked(void);
 bool keeper_runs(void);
 void keeper_forked(void);
 

@@ -183,6 +183,7 @@ static void forked(void)
     modules_forked();
     forget_threads();
     statistics_forked();
+    crew_forked();
     keeper_forked();
     auto_forked();
     control_forked();
