@@ -13,47 +13,49 @@ use std::path::Path;
 const ABI: u32 = 4;
 
 const SOURCES: [&str; 32] = [
-    "start.c",
-    "modules.c",
-    "handed.c",
-    "threads.c",
-    "calls.c",
-    "affinity.c",
-    "count.c",
-    "carrier.c",
-    "home.c",
-    "travellers.c",
-    "crew.c",
-    "stalls.c",
-    "inbox.c",
-    "lost.c",
-    "patience.c",
-    "doze.c",
-    "load.c",
-    "auto.c",
-    "keeper.c",
-    "control.c",
-    "guards.c",
-    "credentials.c",
-    "handlers.c",
-    "processors.c",
-    "statistics.c",
-    "sheet.c",
-    "clock.c",
-    "system.c",
-    "vectors.c",
-    "enter.S",
-    "switch.S",
-    "guards.S",
+    "core/start.c",
+    "core/modules.c",
+    "core/in_memory.c",
+    "core/threads.c",
+    "core/calls.c",
+    "core/control.c",
+    "core/watchdog.c",
+    "core/processors.c",
+    "core/statistics.c",
+    "core/sheet.c",
+    "core/clock.c",
+    "core/system.c",
+    "backends/affinity.c",
+    "backends/count.c",
+    "backends/carrier.c",
+    "backends/auto.c",
+    "carrier/home.c",
+    "carrier/fibers.c",
+    "carrier/pool.c",
+    "carrier/stalls.c",
+    "carrier/run_queue.c",
+    "carrier/lost.c",
+    "carrier/patience.c",
+    "carrier/doze.c",
+    "carrier/load.c",
+    "carrier/vectors.c",
+    "interpose/interposers.c",
+    "interpose/credentials.c",
+    "interpose/handlers.c",
+    "asm/enter.S",
+    "asm/switch.S",
+    "asm/interposers.S",
 ];
 const INCLUDED: [&str; 6] = [
-    "arrival.c",
-    "corehop.h",
-    "carrier.h",
-    "guarded.h",
-    "offsets.h",
+    "core/arrival.c",
+    "core/runtime.h",
+    "carrier/carrier.h",
+    "interpose/interposed.h",
+    "asm/offsets.h",
     "build.rs",
 ];
+/// Whose headers any source includes.
+const ROOMS: [&str; 4] = ["core", "carrier", "interpose", "asm"];
 
 fn main() {
     let output = std::env::var("OUT_DIR").expect("cargo names the output folder");
@@ -75,7 +77,7 @@ fn main() {
     compile(&[], &["-nostdlib", &named, "-xc", "/dev/null"], &empty);
     let arrival = Path::new(&output).join("arrival.so");
     let needed = format!("-Wl,--no-as-needed,{}", empty.display());
-    compile(&["arrival.c"], &["-nostdlib", &needed], &arrival);
+    compile(&["core/arrival.c"], &["-nostdlib", &needed], &arrival);
     for source in SOURCES.iter().chain(&INCLUDED) {
         println!("cargo::rerun-if-changed={source}");
     }
@@ -110,6 +112,7 @@ fn compile(sources: &[&str], more: &[&str], object: &Path) {
             "-fno-stack-protector",
             "-fcf-protection=branch",
         ])
+        .args(ROOMS.map(|room| format!("-I{room}")))
         .args(["-fno-tree-loop-distribute-patterns"])
         .args(["-Wl,-z,now,-z,relro,-z,noexecstack,--build-id=none"])
         .arg(format!("-DCOREHOP_ABI={ABI}"))

@@ -2,7 +2,7 @@
 //! segments they become, and for a running program, which gets them while it starts.
 //!
 //! All of it refers to the module by distance, so it is right wherever module and code are moved
-//! together. Offsets in the tables are those of `runtime/corehop.h`.
+//! together. Offsets in the tables are those of `runtime/core/runtime.h`.
 
 use crate::Analysis;
 use crate::compose::Hook;
@@ -88,7 +88,7 @@ impl Code {
 /// In the core's place: where no thread ever is.
 const NO_CORE: u16 = u16::MAX;
 
-/// As `runtime/corehop.h` numbers modes.
+/// As `runtime/core/runtime.h` numbers modes.
 pub(crate) fn number(mode: Mode) -> u16 {
     match mode {
         Mode::Enter => 0,

@@ -1,8 +1,8 @@
 //! The notes by which a patched file is known: what the runtime needs, and all that was done.
 //!
 //! Both live in one note segment with owner `corehop`. The first is read by the runtime at
-//! start-up (`runtime/corehop.h` has the same layout); the second, the manifest, is a JSON text
-//! behind its CRC-32C: it keeps what every changed byte was, so that a patched file can be
+//! start-up (`runtime/core/runtime.h` has the same layout); the second, the manifest, is a JSON
+//! text behind its CRC-32C: it keeps what every changed byte was, so that a patched file can be
 //! checked, and undone, without the original at hand. The checksum is there because nothing else
 //! in the file says what the manifest must be: a changed digit in it would still be JSON.
 
@@ -143,7 +143,7 @@ impl Change {
     }
 }
 
-/// What the runtime reads: `struct note` of `runtime/corehop.h`.
+/// What the runtime reads: `struct note` of `runtime/core/runtime.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuntimeNote {
     pub abi: u32,

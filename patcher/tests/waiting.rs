@@ -59,11 +59,14 @@ fn a_carrier_that_may_wait_awake_for_a_second_does_not_sleep_between_phases() {
     assert!(of_waits(&statistics, "spun_us") > 0);
 }
 
+const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
+
 #[test]
 fn a_doze_ends_with_its_time_or_when_a_thread_comes() {
-    let runtime = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
+    let rooms = ["core", "carrier"].map(|room| format!("-I{RUNTIME}/{room}"));
     let folder = tempfile::tempdir().unwrap();
-    let flags = ["-xc", "-std=gnu11", "-DCOREHOP_ABI=0", "-I", runtime];
+    let [core, carrier] = &rooms;
+    let flags = ["-xc", "-std=gnu11", "-DCOREHOP_ABI=0", core, carrier];
     let program = build(folder.path(), "dozes", &flags, &["dozes.c"]);
     for instruction in ["umwait", "mwaitx"] {
         let ran = run(Command::new(&program).arg(instruction));

@@ -1,0 +1,253 @@
+/*
+ * What the files of the carrier backend share: fibers, carriers, cores.
+ *
+ * A fiber is a thread of the program: its stack, registers and FS base. A carrier is a kernel
+ * thread of the runtime's own, pinned to the CPU of one plan core. A hop hands the fiber from
+ * one carrier to another, while the kernel thread it was born on, its home, sleeps. Everything the
+ * kernel keeps per thread (signal mask, id, credentials) stays at home; what needs it goes home
+ * first (interposers.c).
+ *
+ * A core has one holder at a time: the carrier that may take from its run queue. When the holder's
+ * fiber blocks while others wait, the watchdog makes a spare carrier the holder, and the former
+ * one becomes spare once its fiber moves on.
+ */
+#ifndef COREHOP_CARRIER_H
+#define COREHOP_CARRIER_H
+
+#include "runtime.h"
+
+#include <signal.h>
+
+/* A signal that nothing in Linux sends, and that unlike a real-time one never needs memory. */
+#define POKE SIGSTKFLT
+
+struct carrier;
+
+/* What passes between cores on every hop comes first: one cache line, then its registers. */
+struct fiber {
+    void *stack;             /* its stack pointer while it does not run */
+    uintptr_t thread_base;   /* FS base */
+    struct fiber *next;      /* in a run queue, where the last has the queue's state; or unused */
+    struct carrier *carrier; /* whose kernel thread it runs on; NULL at home */
+    const void *counters;    /* those of the hook that it hops at */
+    int32_t going;           /* the core it left for, through all teams, or HOME */
+    uint32_t depth;          /* in a run queue: how many it was with those before it */
+    uint32_t wanted_home;    /* carriers send it home instead of running it */
+    uint32_t control;        /* MXCSR */
+    uint32_t keys;           /* PKRU */
+    uint32_t form;           /* how its registers are saved (vectors.c) */
+    uint8_t registers[256] __attribute__((aligned(64))); /* SSE */
+    uint8_t *vectors;                                    /* what does not fit above */
+    uint32_t away;           /* since it left home and until it is back */
+    uint32_t detained;       /* it leaves home no more */
+    uint32_t arrived;        /* it is back, and home may go on with it */
+    int home;                /* kernel thread id */
+    void *parked;            /* home's stack pointer while it sleeps */
+    uint64_t mask;           /* signals that the program blocks in this thread */
+    int held;                /* a signal that home took, to be delivered; 0 if none */
+    siginfo_t held_info;
+    struct fiber *listed;    /* the next of all fibers, ever */
+};
+
+#define HOME (-1)
+
+/* What a fiber uses first when it goes on, besides itself. */
+struct surroundings {
+    const struct fiber *of;
+    const void *stack;
+    uintptr_t thread_base;
+    const void *counters;
+};
+#define REMEMBERED 16
+
+/* The run queue is what cores contend for, so it has a cache line of its own. */
+struct core {
+    uintptr_t run_queue __attribute__((aligned(64))); /* a fiber, newest first, or a state below */
+    uintptr_t holder __attribute__((aligned(64))); /* a carrier, | RUNNING with a fiber */
+    uint32_t processor;
+    uint64_t runs;           /* fibers run, for the watchdog to see progress */
+    struct fiber *ready;     /* oldest first; the holder's */
+    struct carrier *spares;  /* under the pool's lock */
+    struct surroundings remembered[REMEMBERED]; /* the holder's */
+    uint64_t patience;       /* how long its holder waits awake, in cycles (patience.c) */
+    uint64_t waited;         /* for how long it has, in all */
+    uint64_t parks, wakes;   /* how often it slept, and how often until a fiber came */
+    uint32_t in_line;        /* how many are ready */
+    uint32_t open;           /* it has carriers */
+};
+
+/* States of an empty run queue: its holder watches it, sleeps on it, or runs a fiber. */
+#define WATCHED 0ul
+#define ASLEEP 1ul
+#define BUSY 2ul
+
+static inline bool has_fibers(const struct core *core)
+{
+    return __atomic_load_n(&core->run_queue, __ATOMIC_RELAXED) > BUSY;
+}
+
+#define RUNNING 1ul
+
+struct carrier {
+    void *stack; /* its own stack pointer while a fiber runs */
+    struct fiber *user;
+    struct core *core;
+    int thread;       /* kernel thread id; 0 once it has ended */
+    uint32_t awake;   /* a spare waits on this word */
+    void *stack_top;
+    struct carrier *next;   /* in core.spares */
+    struct carrier *listed; /* the next of all carriers, ever */
+};
+
+/* switch.S */
+void switch_stack(void **save, void *load);
+void *first_stack(void *top, void (*run)(void *), void *argument);
+long start_thread(long flags, void *stack, int *parent_word, int *child_word);
+extern const char runtime_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern const char runtime_end[] __attribute__((visibility("hidden"))); /* interposers.S */
+
+/* pool.c */
+struct pool {
+    struct core *cores;
+    int process;
+    uint32_t open;    /* carriers run, and fibers may leave home */
+    uint32_t closing; /* no fiber may leave home */
+    uint32_t away;    /* fibers not at home */
+    uint32_t retire;  /* carriers end as soon as they carry nobody */
+};
+extern struct pool pool;
+bool prepare_pool(const uint32_t *processors);
+bool open_pool(uint32_t team);
+/* Of all teams; none before the pool is prepared. */
+static inline uint32_t core_count(void)
+{
+    return pool.cores == NULL ? 0 : program.teams * program.cores;
+}
+static inline struct core *core_of(uint32_t team, uint32_t core)
+{
+    return &pool.cores[team * program.cores + core];
+}
+void close_pool(void);
+void reopen_pool(void);
+struct carrier *carrier_of_thread(int thread);
+/* Starts a kernel thread without libc; `word` holds its id until it has ended. */
+bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word);
+/* stalls.c: what the watchdog saw when it looked at every core: nobody waiting, or some, perhaps so
+ * that a core got another holder. */
+enum sighting { NOBODY_WAITS, SOME_WAIT, STALL };
+enum sighting relieve_stalls(void);
+bool prepare_stalls(uint32_t cores);
+/* pool.c: gives a core whose holder is held up to a spare carrier. */
+void relieve_core(struct core *core, uintptr_t holder);
+
+/* run_queue.c */
+/* Has a line brought here, to be written, without waiting for it. */
+static inline void fetch(const void *line)
+{
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+}
+void prepare_run_queues(void);
+void hand_over(struct core *core, struct fiber *fiber);
+struct fiber *take_waiting(struct core *core);
+void wait_for_work(struct core *core);
+void wake_watcher(struct core *core);
+
+/* load.c */
+bool prepare_load(void);
+/* Whether a hop would do more harm than good now: the thread stays, or goes home. */
+bool is_declined(const struct fiber *fiber, const struct core *to);
+bool is_paused(uint32_t team);
+/* Others waited for a thread that blocks on one of the team's cores. */
+void keep_queues_short(uint32_t team);
+/* Called by the watchdog; gives the microseconds until it is to be called again, or 0 when nobody
+ * has hopped for a while. */
+uint64_t look_for_others(void);
+void load_forked(void);
+
+/* lost.c */
+bool prepare_lost(void);
+/* Whether the kernel keeps this carrier from the CPU of its core; says so when that changes, and
+ * pins the carrier again once it may be there. */
+bool has_lost_cpu(uint32_t number, int thread);
+
+/* patience.c */
+void prepare_patience(void);
+/* Whether the kernel had the CPU do something else, that long between two looks at the clock. */
+bool was_away(uint64_t between);
+/* How long a core's holder waits awake, in cycles. */
+uint64_t longest_wait(const struct core *core);
+/* Its holder had nobody to carry for so long. */
+void learn_gap(struct core *core, uint64_t gap);
+
+/* doze.c */
+void prepare_dozing(void);
+/* In a wait that has lasted for so many of at most so many cycles, all of the holder's run queue:
+ * stops the CPU for a while, or until a fiber comes; where it cannot, returns at once. */
+void doze(const struct core *core, uint64_t waited, uint64_t longest);
+
+/* home.c */
+bool prepare_home(void);
+/* Leaves home for where `going` says; false when this may not be now. */
+bool depart(struct fiber *fiber);
+/* What to do when a hop has ended at home. */
+void come_home(struct fiber *fiber);
+void go_home(struct fiber *fiber);
+void send_home(struct fiber *fiber);
+void run_home(void *fiber);
+
+/* vectors.c */
+extern size_t vectors_size; /* of a fiber's `vectors` */
+bool prepare_vectors(void);
+void save_vectors(struct fiber *fiber);
+void restore_vectors(const struct fiber *fiber);
+/* What a kernel thread must have between fibers, and inherits otherwise. */
+void reset_vectors(void);
+
+/* Sends the fiber wherever `going` says; returns where it goes on. In line, because each return
+ * into a frame from before the switch is predicted wrongly. */
+static inline void leave(struct fiber *fiber, void **stack_there)
+{
+    save_vectors(fiber);
+    switch_stack(&fiber->stack, *stack_there);
+    restore_vectors(fiber);
+}
+
+/* fibers.c */
+struct fiber *enlist(void);
+void discharge(struct fiber *fiber);
+void call_everyone_home(void);
+/* Brings the thread with this FS base home, for good. */
+void detain(uintptr_t thread_base);
+void fibers_forked(struct fiber *own);
+
+/* interposers.c */
+void *original(void **kept, const char *name);
+/* The calling thread goes home, unless it is in a signal handler, which must end where it is. */
+void stay_home(void);
+
+/* carrier.c */
+/* Some program's call cannot work on carriers: this process goes on with affinity. */
+void give_up(const char *reason);
+/* Whether threads may be carried in this process, now or once control.c says so. */
+bool carriers_are_possible(void);
+
+/* watchdog.c */
+void wake_watchdog(void);
+/* By the watchdog, with nothing to do for so long: true if it is to end, and the carriers have. */
+bool let_watchdog_leave(uint64_t rest_us); /* pool.c */
+void watchdog_leaves(uint64_t until);
+void await_watchdog(void);
+/* Waits until the thread whose id `word` holds has ended. */
+void await_end(int *word);
+
+static inline long futex_wait(uint32_t *word, uint32_t expected, const void *timeout)
+{
+    return system_call(202, (long)word, 128, expected, (long)timeout, 0, 0);
+}
+
+static inline long futex_wake(uint32_t *word, uint32_t count)
+{
+    return system_call(202, (long)word, 129, count, 0, 0, 0);
+}
+
+#endif

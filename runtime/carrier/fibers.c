@@ -1,0 +1,142 @@
+/*
+ * Which threads may be fibers, and the list of all that ever were.
+ *
+ * A thread becomes a fiber at its first hop. What it needs away from home (a stack for home to
+ * sleep on, room for vector registers) is mapped then and used again by later threads, since
+ * nothing here may come from malloc: a hook may be in malloc. A thread for which the kernel keeps
+ * something that no carrier can take over does not become one. Fibers are never freed, so
+ * whoever walks the list needs no lock.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+
+#define STACK_SIZE 32768
+#define REPEAT_NS 1000000
+
+static struct fiber *fibers, *unused;
+static int lock; /* the thread that changes these lists, or 0 */
+
+/* False if this is a handler that interrupted the same thread while it had the lock. */
+static bool acquire(int thread)
+{
+    int none = 0;
+    while (!__atomic_compare_exchange_n(&lock, &none, thread, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED)) {
+        if (none == thread)
+            return false;
+        none = 0;
+        system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+    }
+    return true;
+}
+
+/* Whether the kernel keeps something for this thread that a carrier cannot take over: a GS base, or
+ * an area for restartable sequences, which says on which CPU the thread's *home* is. Asking for an
+ * area is the one way to learn that there is one. */
+static bool has_own_state(void)
+{
+    struct {
+        uint32_t words[8];
+    } __attribute__((aligned(32))) area = {{0}};
+    const uint32_t signature = 0x53053053;
+    uintptr_t base;
+    __asm__ volatile("rdgsbase %0" : "=r"(base));
+    if (base != 0)
+        return true;
+    long result = system_call(__NR_rseq, (long)&area, sizeof area, 0, signature, 0, 0);
+    if (result == 0)
+        system_call(__NR_rseq, (long)&area, sizeof area, 1, signature, 0, 0);
+    else if (result != -ENOSYS)
+        give_up("a thread uses restartable sequences");
+    return result != 0 && result != -ENOSYS;
+}
+
+/* The calling thread as a fiber; NULL without memory, or if this interrupts the same. */
+struct fiber *enlist(void)
+{
+    int thread = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
+    if (has_own_state() || !acquire(thread))
+        return NULL;
+    struct fiber *fiber = unused;
+    if (fiber != NULL) {
+        unused = fiber->next;
+    } else {
+        uint8_t *memory = map_memory(STACK_SIZE + vectors_size);
+        fiber = (struct fiber *)memory;
+        if (memory != NULL) {
+            fiber->vectors = memory + STACK_SIZE;
+            fiber->listed = fibers;
+            __atomic_store_n(&fibers, fiber, __ATOMIC_RELEASE);
+        }
+    }
+    if (fiber != NULL) {
+        __asm__ volatile("rdfsbase %0" : "=r"(fiber->thread_base));
+        fiber->home = thread;
+        fiber->parked = first_stack((uint8_t *)fiber + STACK_SIZE, run_home, fiber);
+        fiber->wanted_home = 0;
+        fiber->arrived = 0;
+        fiber->detained = 0;
+    }
+    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+    return fiber;
+}
+
+/* The calling thread, at home, ends. */
+void discharge(struct fiber *fiber)
+{
+    if (!acquire(fiber->home))
+        return; /* in a handler that interrupted the same: one place is lost */
+    fiber->home = 0;
+    fiber->next = unused;
+    unused = fiber;
+    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+static void call_home(struct fiber *fiber)
+{
+    __atomic_store_n(&fiber->wanted_home, 1, __ATOMIC_SEQ_CST);
+    system_call(__NR_tgkill, pool.process, fiber->home, POKE, 0, 0, 0);
+}
+
+void call_everyone_home(void)
+{
+    struct fiber *fiber = __atomic_load_n(&fibers, __ATOMIC_ACQUIRE);
+    for (; fiber != NULL; fiber = fiber->listed)
+        if (__atomic_load_n(&fiber->away, __ATOMIC_SEQ_CST))
+            call_home(fiber);
+}
+
+void detain(uintptr_t thread_base)
+{
+    const long pause_ns[2] = {0, REPEAT_NS};
+    struct fiber *fiber = __atomic_load_n(&fibers, __ATOMIC_ACQUIRE);
+    while (fiber != NULL && (fiber->thread_base != thread_base || fiber->home == 0))
+        fiber = fiber->listed;
+    if (fiber == NULL)
+        return;
+    __atomic_store_n(&fiber->detained, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&fiber->away, __ATOMIC_SEQ_CST)) {
+        call_home(fiber);
+        system_call(__NR_nanosleep, (long)pause_ns, 0, 0, 0, 0, 0);
+    }
+}
+
+void fibers_forked(struct fiber *own)
+{
+    lock = 0;
+    unused = NULL;
+    for (struct fiber *each = fibers; each != NULL; each = each->listed) {
+        each->carrier = NULL;
+        each->away = 0;
+        each->wanted_home = 0;
+        if (each == own) {
+            each->home = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
+            continue;
+        }
+        each->next = unused;
+        unused = each;
+    }
+}

@@ -1,0 +1,216 @@
+/*
+ * Leaving home and coming back: what becomes of a thread's own kernel thread meanwhile.
+ *
+ * The kernel sends signals to the home, so home does not simply sleep: with everything blocked it
+ * waits, by rt_sigtimedwait, for the signals that the program lets through in this thread. When
+ * one comes it has the fiber brought back, even out of a system call that blocks, and gives
+ * itself the signal anew: the handler then runs where it would have run. POKE does the bringing. A
+ * carrier that it interrupts in the midst of a fiber's own code leaves the interrupted state as
+ * the signal's frame on the fiber's stack; the frame is returned from at home, with home's
+ * mask. A carrier in the runtime's code ignores it, and home asks again every REPEAT_NS.
+ *
+ * libc's broadcast of credentials (signal 33) is left unblocked: its handler only counts.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <ucontext.h>
+
+#define REPEAT_NS 1000000
+#define BIT(signal) (1ull << ((signal) - 1))
+/* libc's own: cancellation and credentials. */
+#define CANCEL 32
+#define CREDENTIALS 33
+
+/* By the carrier, when a fiber is to go on at home. Nothing of it is touched afterwards. */
+void send_home(struct fiber *fiber)
+{
+    int home = fiber->home;
+    __atomic_store_n(&fiber->carrier, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&fiber->arrived, 1, __ATOMIC_SEQ_CST);
+    system_call(__NR_tgkill, pool.process, home, POKE, 0, 0, 0);
+}
+
+static void poke_carrier(struct fiber *fiber)
+{
+    struct carrier *carrier = __atomic_load_n(&fiber->carrier, __ATOMIC_RELAXED);
+    if (carrier != NULL)
+        system_call(__NR_tgkill, pool.process, carrier->thread, POKE, 0, 0, 0);
+}
+
+/* A signal that would do nothing at home either. */
+static bool is_ignored(int number)
+{
+    struct {
+        uintptr_t handler, flags, restorer;
+        uint64_t mask;
+    } action = {0};
+    system_call(__NR_rt_sigaction, number, 0, (long)&action, sizeof action.mask, 0, 0);
+    bool harmless =
+        number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT;
+    return action.handler == (uintptr_t)SIG_IGN ||
+           (action.handler == (uintptr_t)SIG_DFL && harmless);
+}
+
+/* At home, until the fiber is back. */
+static void await(struct fiber *fiber)
+{
+    const uint64_t never = BIT(CANCEL) | BIT(CREDENTIALS) | BIT(SIGKILL) | BIT(SIGSTOP);
+    const long repeat[2] = {0, REPEAT_NS};
+    uint64_t wanted = (~fiber->mask & ~never) | BIT(POKE);
+    while (!__atomic_load_n(&fiber->arrived, __ATOMIC_SEQ_CST)) {
+        bool recalled = __atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST) != 0;
+        if (recalled)
+            poke_carrier(fiber);
+        long number = system_call(__NR_rt_sigtimedwait, (long)&wanted,
+                                  (long)&fiber->held_info, recalled ? (long)repeat : 0,
+                                  sizeof wanted, 0, 0);
+        if (number <= 0 || number == POKE || is_ignored((int)number))
+            continue;
+        fiber->held = (int)number;
+        /* Others stay with the kernel until the mask is restored. */
+        wanted = BIT(POKE);
+        __atomic_store_n(&fiber->wanted_home, 1, __ATOMIC_SEQ_CST);
+    }
+    __atomic_store_n(&fiber->arrived, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&fiber->wanted_home, 0, __ATOMIC_RELAXED);
+}
+
+static void set_away(struct fiber *fiber, bool away)
+{
+    __atomic_store_n(&fiber->away, away, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&pool.away, away ? 1 : -1, __ATOMIC_SEQ_CST);
+}
+
+/* What runs at home while the fiber does not. */
+void run_home(void *argument)
+{
+    struct fiber *fiber = argument;
+    for (;;) {
+        hand_over(&pool.cores[fiber->going], fiber);
+        await(fiber);
+        set_away(fiber, false);
+        switch_stack(&fiber->parked, fiber->stack);
+    }
+}
+
+/* Back at home, everything still blocked: a held signal becomes pending, to be delivered as soon
+ * as the mask allows. Gives the signal, or 0. */
+static int return_signal(struct fiber *fiber)
+{
+    const uint64_t poke = BIT(POKE);
+    const long at_once[2] = {0, 0};
+    int held = fiber->held;
+    fiber->held = 0;
+    /* One that came too late would end a system call for nothing. */
+    system_call(__NR_rt_sigtimedwait, (long)&poke, 0, (long)at_once, sizeof poke, 0, 0);
+    while (held != 0 && system_call(__NR_rt_tgsigqueueinfo, pool.process, fiber->home, held,
+                                    (long)&fiber->held_info, 0, 0) == -EAGAIN)
+        system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+    return held;
+}
+
+static void set_signals(uint64_t mask, uint64_t *before)
+{
+    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)before, sizeof mask, 0, 0);
+}
+
+void come_home(struct fiber *fiber)
+{
+    place.core = -1;
+    return_signal(fiber);
+    set_signals(fiber->mask, NULL);
+}
+
+bool depart(struct fiber *fiber)
+{
+    set_signals(~BIT(CREDENTIALS), &fiber->mask);
+    set_away(fiber, true);
+    if (!__atomic_load_n(&pool.closing, __ATOMIC_SEQ_CST) &&
+        !__atomic_load_n(&fiber->detained, __ATOMIC_SEQ_CST) &&
+        (__atomic_load_n(&pool.cores[fiber->going].open, __ATOMIC_ACQUIRE) ||
+         open_pool((uint32_t)fiber->going / program.cores))) {
+        leave(fiber, &fiber->parked);
+        return true;
+    }
+    set_away(fiber, false);
+    set_signals(fiber->mask, NULL);
+    return false;
+}
+
+void go_home(struct fiber *fiber)
+{
+    if (fiber->carrier == NULL)
+        return;
+    fiber->going = HOME;
+    leave(fiber, &fiber->carrier->stack);
+    come_home(fiber);
+}
+
+/* System calls that a handler without SA_RESTART ends with EINTR, though POKE's has it. */
+static bool ends_interrupted(long number)
+{
+    static const short calls[] = {
+        __NR_read,    __NR_readv,   __NR_pread64,  __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg,
+        __NR_write,   __NR_writev,  __NR_pwrite64, __NR_sendto,   __NR_sendmsg, __NR_sendmmsg,
+        __NR_accept,  __NR_accept4, __NR_connect,  __NR_wait4,    __NR_waitid,  __NR_futex,
+        __NR_fcntl,   __NR_flock,   __NR_openat,   __NR_open,     __NR_ioctl,
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (calls[i] == number)
+            return true;
+    return false;
+}
+
+static bool restarts(int number)
+{
+    struct {
+        uintptr_t handler, flags, restorer;
+        uint64_t mask;
+    } action = {0};
+    system_call(__NR_rt_sigaction, number, 0, (long)&action, sizeof action.mask, 0, 0);
+    return (action.flags & SA_RESTART) != 0 || action.handler <= (uintptr_t)SIG_IGN;
+}
+
+/* What POKE does. On a carrier, in a fiber's own code, with FS its own: the fiber goes home
+ * from within, and the frame in `context` is returned from there. */
+static void poked(int number, siginfo_t *info, void *context)
+{
+    ucontext_t *frame = context;
+    (void)number;
+    (void)info;
+    long thread = system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
+    struct carrier *carrier = carrier_of_thread((int)thread);
+    uintptr_t at = (uintptr_t)frame->uc_mcontext.gregs[REG_RIP];
+    if (carrier == NULL || carrier->user == NULL ||
+        (at >= (uintptr_t)runtime_start && at < (uintptr_t)runtime_end))
+        return;
+    struct fiber *fiber = carrier->user;
+    if (!__atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST) || place.handlers != 0)
+        return;
+    fiber->going = HOME;
+    /* To the kernel the carrier leaves the handler here. */
+    set_signals(*(uint64_t *)&frame->uc_sigmask, NULL);
+    switch_stack(&fiber->stack, carrier->stack);
+    place.core = -1;
+    int held = return_signal(fiber);
+    *(uint64_t *)&frame->uc_sigmask = fiber->mask;
+    system_call(__NR_sigaltstack, 0, (long)&frame->uc_stack, 0, 0, 0, 0);
+    static const uint8_t instruction[2] = {0x0f, 0x05};
+    const uint8_t *next = (const uint8_t *)frame->uc_mcontext.gregs[REG_RIP];
+    if (held != 0 && !restarts(held) && next[0] == instruction[0] && next[1] == instruction[1] &&
+        ends_interrupted(frame->uc_mcontext.gregs[REG_RAX])) {
+        frame->uc_mcontext.gregs[REG_RAX] = -EINTR;
+        frame->uc_mcontext.gregs[REG_RIP] += sizeof instruction;
+    }
+}
+
+bool prepare_home(void)
+{
+    struct sigaction action = {.sa_sigaction = poked, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+    sigfillset(&action.sa_mask);
+    return sigaction(POKE, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
+           sigaction(POKE, &action, NULL) == 0;
+}

@@ -1,0 +1,238 @@
+/*
+ * Hops that respect load: none to a core where others queue, and none while other programs use the
+ * CPUs of a team.
+ *
+ * A plan says where a thread would find its phase warm, and it knows of one thread. Where several
+ * are under way, a hop may end behind others. As long as all of them compute, that costs little:
+ * the core that is left has others waiting too, and a warm cache is worth a wait. Behind one that
+ * blocks in the kernel it costs much: until a spare carrier comes, the core stands idle. So a
+ * thread hops unless the target's queue, the thread that runs there included, is longer than the
+ * line behind itself by COREHOP_QUEUE; by LONG_QUEUE if that is not set, and by SHORT_QUEUE for a
+ * while once the watchdog has found that others waited for one that blocked. Then it goes on where
+ * it is. A thread that is at home compares with the shortest queue of its team: CPUs are shared
+ * with it too. A queue's length needs no counter of its own: who pushes a thread notes in it how
+ * many are behind.
+ *
+ * Other programs count too. A carrier that shares its CPU is let in late, often by milliseconds,
+ * and the thread with it; the kernel counts that as the carrier's run delay (schedstat). The
+ * watchdog reads it some fifty times a second while threads hop. A team one of whose CPUs was not
+ * to be had for COREHOP_RUN_DELAY percent (33) of the time stops: its threads go home, where the
+ * kernel's scheduler places them as it would have without us. It tries again after
+ * SHORTEST_PAUSE_US, and each time that this was too early after twice as long; long queues are
+ * tried again likewise. Rejected: jumps of the clock while a carrier waits awake, which are seen on
+ * one core only when the other is the one that is taken.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <asm/unistd.h>
+#include <fcntl.h>
+
+#define MOST_QUEUE 1000000
+#define LONG_QUEUE 8
+#define SHORT_QUEUE 1
+#define WATCH_US 20000
+#define SHORTEST_PAUSE_US 100000
+#define LONGEST_PAUSE_US 6400000
+/* Looks without a hop before the watchdog looks no more until a sleeping carrier is woken. */
+#define LOOKS 12
+
+/* What the watchdog saw of a core's holder when it last looked. */
+struct sight {
+    int thread;
+    uint64_t delay_ns;
+};
+
+/* A time for which a team does without something. */
+struct rest {
+    uint64_t until;  /* on the clock; 0 before the first */
+    uint64_t length; /* of the last one */
+    uint64_t count;
+};
+
+static struct sight *sights;
+/* Of each team: from hops, and from long queues. */
+static struct rest *pauses, *cuts;
+static uint64_t longest_queue, most_delay_percent;
+static bool is_queue_fixed;
+static uint64_t looked, runs_seen;
+static int looks_without_hops;
+
+bool prepare_load(void)
+{
+    longest_queue = number_from("COREHOP_QUEUE", MOST_QUEUE, MOST_QUEUE + 1);
+    is_queue_fixed = longest_queue <= MOST_QUEUE;
+    longest_queue = is_queue_fixed ? longest_queue : LONG_QUEUE;
+    most_delay_percent = number_from("COREHOP_RUN_DELAY", 100, 33);
+    sights = map_memory(core_count() * sizeof *sights);
+    pauses = map_memory(program.teams * sizeof *pauses);
+    cuts = map_memory(program.teams * sizeof *cuts);
+    return sights != NULL && pauses != NULL && cuts != NULL && prepare_lost();
+}
+
+static bool lasts(const struct rest *rest)
+{
+    uint64_t until = __atomic_load_n(&rest->until, __ATOMIC_RELAXED);
+    return UNLIKELY(until != 0) && clock_now() < until;
+}
+
+/* Begins a rest: a short one, or one of twice the length of the last if that has just ended. */
+static void begin_rest(struct rest *rest)
+{
+    uint64_t now = clock_now();
+    uint64_t longest = cycles_of(LONGEST_PAUSE_US), length = cycles_of(SHORTEST_PAUSE_US);
+    if (rest->length != 0 && now < rest->until + rest->length)
+        length = rest->length * 2 < longest ? rest->length * 2 : longest;
+    rest->length = length;
+    bump(&rest->count);
+    __atomic_store_n(&rest->until, now + length, __ATOMIC_RELAXED);
+}
+
+/* Threads that wait in a core's run queue or line. */
+static uint32_t waiting(const struct core *core)
+{
+    uintptr_t newest = __atomic_load_n(&core->run_queue, __ATOMIC_RELAXED);
+    uint32_t in_line = __atomic_load_n(&core->in_line, __ATOMIC_RELAXED);
+    /* It may be gone by now, but fibers are never freed. */
+    if (newest > BUSY)
+        in_line += __atomic_load_n(&((const struct fiber *)newest)->depth, __ATOMIC_RELAXED);
+    return in_line;
+}
+
+static uint32_t queue(const struct core *core)
+{
+    bool runs = (__atomic_load_n(&core->holder, __ATOMIC_RELAXED) & RUNNING) != 0;
+    return waiting(core) + runs;
+}
+
+static uint32_t shortest_queue(uint32_t team)
+{
+    uint32_t shortest = UINT32_MAX;
+    for (uint32_t i = 0; i < program.cores; i++) {
+        uint32_t length = queue(core_of(team, i));
+        shortest = length < shortest ? length : shortest;
+    }
+    return shortest;
+}
+
+bool is_paused(uint32_t team)
+{
+    return lasts(&pauses[team]);
+}
+
+void keep_queues_short(uint32_t team)
+{
+    if (!is_queue_fixed && !lasts(&cuts[team]))
+        begin_rest(&cuts[team]);
+}
+
+bool is_declined(const struct fiber *fiber, const struct core *to)
+{
+    bool is_away = fiber->carrier != NULL;
+    /* Alone under way, as in a server of one thread, it need not look at the other core's lines. */
+    if (LIKELY(__atomic_load_n(&pool.away, __ATOMIC_RELAXED) <= is_away) || longest_queue == 0)
+        return false;
+    uint32_t team = place.team;
+    uint64_t longer = lasts(&cuts[team]) ? SHORT_QUEUE : longest_queue;
+    uint32_t own = is_away ? waiting(fiber->carrier->core) : shortest_queue(team);
+    return queue(to) >= own + longer;
+}
+
+uint64_t pauses_of(uint32_t team)
+{
+    return pauses == NULL ? 0 : __atomic_load_n(&pauses[team].count, __ATOMIC_RELAXED);
+}
+
+uint64_t cuts_of(uint32_t team)
+{
+    return cuts == NULL ? 0 : __atomic_load_n(&cuts[team].count, __ATOMIC_RELAXED);
+}
+
+/* The second number of the thread's schedstat: nanoseconds for which it waited for its CPU. False
+ * where the kernel or a sandbox does not tell. */
+static bool read_delay(int thread, uint64_t *delay_ns)
+{
+    char path[64], text[96];
+    format_text(path, sizeof path, "/proc/self/task/%d/schedstat", (unsigned)thread);
+    long file = system_call(__NR_open, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+    if (file < 0)
+        return false;
+    long length = system_call(__NR_read, file, (long)text, sizeof text - 1, 0, 0, 0);
+    system_call(__NR_close, file, 0, 0, 0, 0, 0);
+    text[length > 0 ? length : 0] = '\0';
+    const char *at = text;
+    while (*at >= '0' && *at <= '9')
+        at++;
+    if (*at++ != ' ')
+        return false;
+    for (*delay_ns = 0; *at >= '0' && *at <= '9'; at++)
+        *delay_ns = *delay_ns * 10 + (uint64_t)(*at - '0');
+    return true;
+}
+
+/* For how much of the time since the last look the core's holder was kept from its CPU. */
+static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
+{
+    uintptr_t holder = __atomic_load_n(&pool.cores[number].holder, __ATOMIC_ACQUIRE);
+    const struct carrier *carrier = (const struct carrier *)(holder & ~RUNNING);
+    struct sight last = sights[number], *now = &sights[number];
+    *now = (struct sight){0};
+    if (carrier == NULL)
+        return 0;
+    int thread = __atomic_load_n(&carrier->thread, __ATOMIC_RELAXED);
+    if (thread <= 0)
+        return 0;
+    if (has_lost_cpu(number, thread))
+        return 100;
+    if (!read_delay(thread, &now->delay_ns))
+        return 0;
+    now->thread = thread;
+    if (last.thread != thread || elapsed_ns == 0)
+        return 0;
+    return (now->delay_ns - last.delay_ns) * 100 / elapsed_ns;
+}
+
+/* Whether any thread has come to a carrier since the last look. */
+static bool have_hopped(void)
+{
+    uint64_t runs = 0;
+    for (uint32_t i = 0; i < core_count(); i++)
+        runs += __atomic_load_n(&pool.cores[i].runs, __ATOMIC_RELAXED);
+    bool changed = runs != runs_seen;
+    runs_seen = runs;
+    looks_without_hops = changed ? 0 : looks_without_hops + 1;
+    return looks_without_hops < LOOKS;
+}
+
+uint64_t look_for_others(void)
+{
+    if (most_delay_percent >= 100 || !__atomic_load_n(&pool.open, __ATOMIC_ACQUIRE))
+        return 0;
+    uint64_t now = clock_now(), between = now - looked;
+    if (looked != 0 && between < cycles_of(WATCH_US) * 3 / 4)
+        return WATCH_US - nanoseconds_of(between) / 1000;
+    bool is_stale = looked == 0 || between > 4 * cycles_of(WATCH_US);
+    looked = now;
+    if (!have_hopped()) {
+        looked = 0;
+        return 0;
+    }
+    for (uint32_t team = 0; team < program.teams; team++) {
+        uint64_t most = 0;
+        for (uint32_t core = 0; core < program.cores; core++) {
+            uint32_t number = team * program.cores + core;
+            uint64_t percent = delay_percent(number, is_stale ? 0 : nanoseconds_of(between));
+            most = percent > most ? percent : most;
+        }
+        if (most > most_delay_percent && !lasts(&pauses[team]))
+            begin_rest(&pauses[team]);
+    }
+    return WATCH_US;
+}
+
+void load_forked(void)
+{
+    looked = 0;
+    for (uint32_t team = 0; cuts != NULL && team < program.teams; team++)
+        pauses[team] = cuts[team] = (struct rest){0};
+}

@@ -1,0 +1,372 @@
+/*
+ * The carrier pool: kernel threads that run fibers, one at a time on each core, and spares.
+ *
+ * They are made by a bare clone rather than by pthread_create: libc then neither counts nor signals
+ * them, a program with one thread stays one to its malloc, and they can be made wherever a hook
+ * is. They touch no thread-local storage, since between fibers the FS base is whoever's came
+ * last.
+ *
+ * Each starts as a spare and waits to be made holder of its core (carrier.h). A fiber that
+ * blocks keeps its carrier; that is why there are as many carriers as blocked fibers, and one.
+ * They are never freed: one that has ended is started again.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <asm/unistd.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#define STACK_SIZE 32768
+
+struct pool pool;
+
+/* After which a watchdog that the kernel had no thread for is asked for again. */
+#define RETRY_US 1000000
+
+static struct carrier *carriers;
+static uint32_t lock;
+static uint64_t stall_count, started_count;
+
+uint64_t stalls(void)
+{
+    return __atomic_load_n(&stall_count, __ATOMIC_RELAXED);
+}
+
+uint64_t carriers_started(void)
+{
+    return __atomic_load_n(&started_count, __ATOMIC_RELAXED);
+}
+
+uint64_t cycles_waited(void)
+{
+    uint64_t cycles = 0;
+    for (uint32_t i = 0; i < core_count(); i++)
+        cycles += __atomic_load_n(&pool.cores[i].waited, __ATOMIC_RELAXED);
+    return cycles;
+}
+
+struct waits waits_of(uint32_t core)
+{
+    if (pool.cores == NULL)
+        return (struct waits){0};
+    const struct core *of = &pool.cores[core];
+    return (struct waits){
+        .spun_us = nanoseconds_of(__atomic_load_n(&of->waited, __ATOMIC_RELAXED)) / 1000,
+        .parks = __atomic_load_n(&of->parks, __ATOMIC_RELAXED),
+        .wakes = __atomic_load_n(&of->wakes, __ATOMIC_RELAXED),
+    };
+}
+
+static void acquire(void)
+{
+    while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0)
+        system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+static void release(void)
+{
+    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+struct carrier *carrier_of_thread(int thread)
+{
+    struct carrier *carrier = __atomic_load_n(&carriers, __ATOMIC_ACQUIRE);
+    while (carrier != NULL && __atomic_load_n(&carrier->thread, __ATOMIC_RELAXED) != thread)
+        carrier = carrier->listed;
+    return carrier;
+}
+
+/* Runs one fiber until it leaves; false when another carrier holds the core by then. */
+static bool run(struct carrier *self, struct fiber *fiber)
+{
+    struct core *core = self->core;
+    self->user = fiber;
+    __atomic_store_n(&fiber->carrier, self, __ATOMIC_RELAXED);
+    __atomic_store_n(&core->runs, core->runs + 1, __ATOMIC_RELAXED);
+    /* Whoever comes from now on finds the run queue busy, and wakes the watchdog. */
+    __atomic_store_n(&core->holder, (uintptr_t)self | RUNNING, __ATOMIC_RELEASE);
+    if (UNLIKELY(core->ready != NULL))
+        wake_watchdog();
+    __asm__ volatile("wrfsbase %0" : : "r"(fiber->thread_base) : "memory");
+    switch_stack(&self->stack, fiber->stack);
+    self->user = NULL;
+    /* From here on it may run elsewhere at any moment. */
+    if (UNLIKELY(fiber->going == HOME))
+        send_home(fiber);
+    else
+        hand_over(&pool.cores[fiber->going], fiber);
+    uintptr_t mine = (uintptr_t)self | RUNNING;
+    return __atomic_compare_exchange_n(&core->holder, &mine, (uintptr_t)self, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* The next fiber for the holder of a core; NULL when the pool retires. */
+static struct fiber *next_fiber(struct core *core)
+{
+    for (;;) {
+        struct fiber *fiber = take_waiting(core);
+        if (LIKELY(fiber != NULL)) {
+            if (LIKELY(!__atomic_load_n(&fiber->wanted_home, __ATOMIC_RELAXED)))
+                return fiber;
+            send_home(fiber);
+        } else if (__atomic_load_n(&pool.retire, __ATOMIC_ACQUIRE)) {
+            return NULL;
+        } else {
+            wait_for_work(core);
+        }
+    }
+}
+
+static void become_spare(struct carrier *self)
+{
+    acquire();
+    self->next = self->core->spares;
+    self->core->spares = self;
+    release();
+}
+
+static void prepare_thread(const struct core *core)
+{
+    /* Faults and broken pipes come from what a fiber does, and are its own. */
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPIPE, POKE};
+    uint64_t blocked = ~0ull;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        blocked &= ~(1ull << (own[i] - 1));
+    reset_vectors();
+    pin(0, core->processor);
+    system_call(__NR_prctl, PR_SET_NAME, (long)"corehop-carrier", 0, 0, 0, 0);
+    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&blocked, 0, sizeof blocked, 0, 0);
+}
+
+static void work(void *argument)
+{
+    struct carrier *self = argument;
+    prepare_thread(self->core);
+    while (!__atomic_load_n(&pool.retire, __ATOMIC_ACQUIRE)) {
+        if (__atomic_exchange_n(&self->awake, 0, __ATOMIC_ACQUIRE) == 0) {
+            futex_wait(&self->awake, 0, NULL);
+            continue;
+        }
+        struct fiber *fiber;
+        while ((fiber = next_fiber(self->core)) != NULL)
+            if (UNLIKELY(!run(self, fiber))) {
+                become_spare(self);
+                break;
+            }
+    }
+    system_call(__NR_exit, 0, 0, 0, 0, 0, 0);
+    __builtin_unreachable();
+}
+
+bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word)
+{
+    long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+    if (start_thread(flags, first_stack(stack_top, run, argument), word, word) > 0)
+        return true;
+    __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+    return false;
+}
+
+/* A carrier for `core`, waiting to be woken; under the lock. NULL when the kernel has no more. */
+static struct carrier *start_carrier(struct core *core)
+{
+    struct carrier *carrier = carrier_of_thread(0);
+    if (carrier == NULL) {
+        uint8_t *memory = map_memory(STACK_SIZE);
+        if (memory == NULL)
+            return NULL;
+        carrier = (struct carrier *)memory;
+        carrier->stack_top = memory + STACK_SIZE;
+        carrier->listed = carriers;
+        __atomic_store_n(&carriers, carrier, __ATOMIC_RELEASE);
+    }
+    carrier->core = core;
+    carrier->user = NULL;
+    carrier->awake = 0;
+    __atomic_store_n(&started_count, started_count + 1, __ATOMIC_RELAXED);
+    return start_bare(work, carrier, carrier->stack_top, &carrier->thread) ? carrier : NULL;
+}
+
+static void wake(struct carrier *carrier)
+{
+    __atomic_store_n(&carrier->awake, 1, __ATOMIC_RELEASE);
+    futex_wake(&carrier->awake, 1);
+}
+
+void relieve_core(struct core *core, uintptr_t holder)
+{
+    acquire();
+    struct carrier *spare = core->spares != NULL ? core->spares : start_carrier(core);
+    if (spare != NULL) {
+        bool is_new = spare != core->spares;
+        bool taken = __atomic_compare_exchange_n(&core->holder, &holder, (uintptr_t)spare, false,
+                                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        if (taken && !is_new)
+            core->spares = spare->next;
+        if (!taken && is_new) {
+            spare->next = core->spares;
+            core->spares = spare;
+        }
+        if (taken) {
+            wake(spare);
+            __atomic_store_n(&stall_count, stall_count + 1, __ATOMIC_RELAXED);
+        }
+    }
+    release();
+}
+
+bool prepare_pool(const uint32_t *processors)
+{
+    uint32_t cores = program.teams * program.cores;
+    pool.cores = map_memory(cores * sizeof *pool.cores);
+    if (pool.cores == NULL || !prepare_stalls(cores))
+        return false;
+    for (uint32_t i = 0; i < cores; i++)
+        pool.cores[i].processor = processors[i];
+    return true;
+}
+
+/* Gives each core of a team a carrier; false when the kernel has no more. */
+static bool open_team(uint32_t team)
+{
+    for (uint32_t i = 0; i < program.cores; i++) {
+        struct core *core = core_of(team, i);
+        if (core->open)
+            continue;
+        struct carrier *carrier = start_carrier(core);
+        if (carrier == NULL)
+            return false;
+        core->holder = (uintptr_t)carrier;
+        wake(carrier);
+        __atomic_store_n(&core->open, 1, __ATOMIC_RELEASE);
+    }
+    return true;
+}
+
+/* At a team's first departure. False when carriers cannot be started or may not be now. */
+bool open_pool(uint32_t team)
+{
+    acquire();
+    bool may = !__atomic_load_n(&pool.closing, __ATOMIC_ACQUIRE), open = false;
+    if (may) {
+        pool.process = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+        __atomic_store_n(&pool.retire, 0, __ATOMIC_RELEASE);
+        /* Before the first carrier, since what some have started is to end with the pool. */
+        __atomic_store_n(&pool.open, 1, __ATOMIC_RELEASE);
+        open = start_watchdog() && open_team(team);
+    }
+    release();
+    return open;
+}
+
+/* By a hook: with signals blocked, since a handler may run hooks. */
+void call_watchdog(void)
+{
+    const uint64_t all = ~0ull;
+    uint64_t before;
+    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof all, 0, 0);
+    acquire();
+    if (!__atomic_load_n(&pool.closing, __ATOMIC_ACQUIRE) && !start_watchdog())
+        watchdog_is_due = clock_now() + cycles_of(RETRY_US);
+    release();
+    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+}
+
+static void forget_pool(void)
+{
+    for (uint32_t i = 0; i < core_count(); i++) {
+        struct core *core = &pool.cores[i];
+        *core = (struct core){
+            .processor = core->processor,
+            .waited = core->waited,
+            .parks = core->parks,
+            .wakes = core->wakes,
+        };
+    }
+    pool.open = 0;
+    pool.away = 0;
+}
+
+/* All of them, with the watchdog if it is another thread that calls. */
+static void end_carriers(void)
+{
+    acquire();
+    __atomic_store_n(&pool.retire, 1, __ATOMIC_SEQ_CST);
+    wake_watchdog();
+    for (uint32_t i = 0; i < core_count(); i++)
+        wake_watcher(&pool.cores[i]);
+    for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
+        wake(carrier);
+    release();
+    for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
+        await_end(&carrier->thread);
+}
+
+/* Brings every fiber home and ends every carrier, and the watchdog, until reopen_pool(). */
+void close_pool(void)
+{
+    while (__atomic_exchange_n(&pool.closing, 1, __ATOMIC_SEQ_CST) != 0)
+        system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+    while (__atomic_load_n(&pool.away, __ATOMIC_SEQ_CST) != 0) {
+        const long pause_ns[2] = {0, 200000};
+        call_everyone_home();
+        system_call(__NR_nanosleep, (long)pause_ns, 0, 0, 0, 0, 0);
+    }
+    end_carriers();
+    await_watchdog();
+    forget_pool();
+}
+
+void reopen_pool(void)
+{
+    /* First what the next one to close it would undo. */
+    __atomic_store_n(&pool.retire, 0, __ATOMIC_SEQ_CST);
+    if (control_is_on() || (auto_is_on() && watchdog_is_due == 0))
+        start_watchdog();
+    __atomic_store_n(&pool.closing, 0, __ATOMIC_SEQ_CST);
+}
+
+/* By the watchdog: ends the carriers unless one has a fiber, which then comes home at its next
+ * hook. */
+static bool dismiss_pool(void)
+{
+    if (!__atomic_load_n(&pool.open, __ATOMIC_ACQUIRE))
+        return true;
+    if (__atomic_exchange_n(&pool.closing, 1, __ATOMIC_SEQ_CST) != 0)
+        return false;
+    bool is_home = __atomic_load_n(&pool.away, __ATOMIC_SEQ_CST) == 0;
+    if (is_home) {
+        end_carriers();
+        forget_pool();
+        __atomic_store_n(&pool.retire, 0, __ATOMIC_SEQ_CST);
+    }
+    __atomic_store_n(&pool.closing, 0, __ATOMIC_SEQ_CST);
+    return is_home;
+}
+
+bool let_watchdog_leave(uint64_t rest_us)
+{
+    if (!dismiss_pool())
+        return false;
+    acquire();
+    bool may = !__atomic_load_n(&pool.open, __ATOMIC_ACQUIRE) &&
+               !__atomic_load_n(&pool.closing, __ATOMIC_ACQUIRE);
+    if (may)
+        watchdog_leaves(clock_now() + cycles_of(rest_us));
+    release();
+    return may;
+}
+
+void pool_forked(void)
+{
+    lock = 0;
+    pool.closing = 0;
+    pool.retire = 0;
+    for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
+        carrier->thread = 0;
+    forget_pool();
+    for (uint32_t i = 0; i < core_count(); i++)
+        pool.cores[i].waited = pool.cores[i].parks = pool.cores[i].wakes = 0;
+}

@@ -1,0 +1,82 @@
+/*
+ * Cores whose fiber makes no progress while others wait behind it.
+ *
+ * A fiber that blocks in the kernel, or computes on and on, holds up its core. Whether it does
+ * cannot be asked of it: the watchdog compares what it saw of each core with what it saw before,
+ * and a core where nothing has changed gets another carrier (pool.c).
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <asm/unistd.h>
+
+/* What the watchdog saw of a core when it last looked. */
+struct sight {
+    uintptr_t holder;
+    uint64_t runs;
+    uint64_t used_ns; /* processor time of the holder */
+    uint64_t since;   /* when it was first seen to run this fiber */
+};
+
+/* After which others get the core of a fiber that runs on and on: it may be waiting for one of
+ * them in a loop. One that blocks is relieved at the next look. */
+#define PATIENCE_US 5000
+
+static struct sight *sights;
+
+bool prepare_stalls(uint32_t cores)
+{
+    sights = map_memory(cores * sizeof *sights);
+    return sights != NULL;
+}
+
+/* Processor time that a carrier has used: it stands still while its fiber blocks. */
+static uint64_t processor_time_ns(uintptr_t holder)
+{
+    const struct carrier *carrier = (const struct carrier *)(holder & ~RUNNING);
+    long of_thread = ~(long)carrier->thread << 3 | 6, time[2] = {0};
+    system_call(__NR_clock_gettime, of_thread, (long)time, 0, 0, 0, 0);
+    return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
+}
+
+static bool is_held_up(uint32_t team, struct core *core, struct sight *sight)
+{
+    struct sight last = *sight;
+    *sight = (struct sight){
+        .holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE),
+        .runs = __atomic_load_n(&core->runs, __ATOMIC_RELAXED),
+    };
+    if ((sight->holder & RUNNING) == 0)
+        return false;
+    sight->used_ns = processor_time_ns(sight->holder);
+    sight->since = clock_now();
+    if (last.holder != sight->holder || last.runs != sight->runs)
+        return false;
+    bool blocks = sight->used_ns == last.used_ns;
+    bool runs_on = sight->since - last.since >= cycles_of(PATIENCE_US);
+    sight->since = last.since;
+    if (blocks)
+        keep_queues_short(team);
+    return blocks || runs_on;
+}
+
+enum sighting relieve_stalls(void)
+{
+    enum sighting seen = NOBODY_WAITS;
+    if (!__atomic_load_n(&pool.open, __ATOMIC_ACQUIRE))
+        return seen;
+    for (uint32_t i = 0; i < core_count(); i++) {
+        struct core *core = &pool.cores[i];
+        if (!has_fibers(core) && __atomic_load_n(&core->ready, __ATOMIC_RELAXED) == NULL) {
+            sights[i].holder = 0;
+            continue;
+        }
+        if (is_held_up(i / program.cores, core, &sights[i])) {
+            relieve_core(core, sights[i].holder);
+            seen = STALL;
+        } else if (seen == NOBODY_WAITS) {
+            seen = SOME_WAIT;
+        }
+    }
+    return seen;
+}

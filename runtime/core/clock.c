@@ -1,0 +1,51 @@
+/*
+ * How long hops take, from the processor's own clock.
+ *
+ * A hop of 0.2 us cannot be timed by a system call, nor each one at all without slowing it: one hop
+ * in SAMPLING reads the time-stamp counter at both ends, and its length goes into a table by powers
+ * of two, since the mean of hops says little where one that waited for a busy core takes
+ * milliseconds. The counter's rate is measured once at start-up against the kernel's clock, for
+ * COUNT_NS; x86-64 servers run one counter at one rate on all cores.
+ */
+#define _GNU_SOURCE
+#include "runtime.h"
+
+#include <asm/unistd.h>
+#include <time.h>
+
+#define COUNT_NS 200000
+
+static uint64_t cycles_per_second = 1000000000;
+
+static uint64_t kernel_ns(void)
+{
+    struct timespec now = {0};
+    system_call(__NR_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void prepare_clock(void)
+{
+    uint64_t cycles = clock_now(), began = kernel_ns(), ended;
+    do
+        ended = kernel_ns();
+    while (ended < began + COUNT_NS);
+    cycles_per_second = (clock_now() - cycles) * 1000000000 / (ended - began);
+}
+
+uint64_t cycles_of(uint64_t microseconds)
+{
+    return cycles_per_second / 1000 * microseconds / 1000;
+}
+
+uint64_t nanoseconds_of(uint64_t cycles)
+{
+    return cycles / cycles_per_second * 1000000000 +
+           cycles % cycles_per_second * 1000000000 / cycles_per_second;
+}
+
+void record_length(struct block *block, uint64_t cycles)
+{
+    int power = 63 - __builtin_clzll(cycles | 1);
+    bump(&block->lengths[power < LENGTHS ? power : LENGTHS - 1]);
+}

@@ -1,0 +1,236 @@
+/*
+ * COREHOP_STATS=FILE: what the hooks counted, as JSON, written when the program exits and on
+ * request (control.c).
+ *
+ * Written from this library's destructor, so exit() and a return from main() leave it, _exit() and
+ * a fatal signal do not. sheet.c says how, and what else than a file FILE may be. %p in FILE
+ * becomes the process id: without it a forked child that exits writes the same file as its parent,
+ * and whoever exits last is the one that is read. A child starts counting from zero; one that met
+ * no hook writes nothing. "tallies" is the number of threads that counted at one time, or a little
+ * more; "hop_ns" is the sampled hops' median, up to the factor of two that clock.c keeps.
+ *
+ * On request the writer is a thread of the runtime's own, without thread-local storage, hence
+ * without stdio.
+ */
+#define _GNU_SOURCE
+#include "runtime.h"
+
+#include <asm/unistd.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *pattern;
+static bool is_child;
+
+static unsigned process_id(void)
+{
+    return (unsigned)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+/* FILE with every %p replaced; false when it does not fit. */
+static bool expand(const char *from, char *to, size_t room)
+{
+    size_t used = 0;
+    for (; *from != '\0'; from++) {
+        bool process = from[0] == '%' && from[1] == 'p';
+        char one[2] = {*from, '\0'};
+        used += process ? format_text(to + used, room - used, "%d", process_id())
+                        : format_text(to + used, room - used, "%s", one);
+        from += process;
+        if (used + 1 >= room)
+            return false;
+    }
+    return true;
+}
+
+static struct tally total_of(uint32_t hook)
+{
+    struct tally total = {0};
+    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
+        total.calls += __atomic_load_n(&block->tallies[hook].calls, __ATOMIC_RELAXED);
+        total.hops += __atomic_load_n(&block->tallies[hook].hops, __ATOMIC_RELAXED);
+    }
+    return total;
+}
+
+#define PUT(sheet, ...) \
+    (make_room(sheet), (sheet)->used += format_text((sheet)->buffer + (sheet)->used, \
+                                                    sizeof(sheet)->buffer - (sheet)->used, \
+                                                    __VA_ARGS__))
+
+/* Room for one call of PUT. */
+static void make_room(struct sheet *sheet)
+{
+    if (sheet->used > sizeof sheet->buffer - 512)
+        flush_sheet(sheet);
+}
+
+static void write_text(struct sheet *sheet, const char *text)
+{
+    PUT(sheet, "\"");
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        char shown[8] = "\\u00";
+        size_t length = 0;
+        if (byte < 0x20) {
+            shown[4] = "0123456789abcdef"[byte >> 4];
+            shown[5] = "0123456789abcdef"[byte & 15];
+            length = 6;
+        } else {
+            if (byte == '"' || byte == '\\')
+                length++;
+            shown[length++] = (char)byte;
+        }
+        shown[length] = '\0';
+        PUT(sheet, "%s", shown);
+    }
+    PUT(sheet, "\"");
+}
+
+/* The length of which half of the sampled hops stayed below, in ns, as the middle of its power of
+ * two; 0 without any. */
+static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
+{
+    uint64_t below = 0;
+    for (int power = 0; power < LENGTHS && sampled != 0; power++)
+        if ((below += lengths[power]) * 2 >= sampled)
+            return nanoseconds_of((1ull << power) + (1ull << power) / 2);
+    return 0;
+}
+
+/* Of a function at the end of whose calls threads go back. */
+static void write_ending(struct sheet *sheet, uint64_t calls, struct ending ending)
+{
+    uint64_t others = ending.returned + ending.unwound + ending.continued + ending.stayed;
+    PUT(sheet,
+        ",\"returned\":%lu,\"unwound\":%lu,\"continued\":%lu,\"stayed\":%lu,\"open\":%lu,"
+        "\"hops_back\":%lu",
+        ending.returned, ending.unwound, ending.continued, ending.stayed,
+        calls > others ? calls - others : 0, ending.hops);
+}
+
+/* Its functions; none of a file that was never loaded. */
+static void write_module(struct sheet *sheet, const struct module *module, bool *is_first)
+{
+    for (uint32_t i = 0; module->names != NULL && i < module->hooks; i++) {
+        const struct hook *hook = &program.hooks[module->first + i];
+        struct tally total = total_of(module->first + i);
+        PUT(sheet, "%s\n{\"module\":", *is_first ? "" : ",");
+        *is_first = false;
+        write_text(sheet, module->name);
+        PUT(sheet, ",\"symbol\":");
+        write_text(sheet, module->names + hook->name);
+        PUT(sheet, ",\"offset\":%lu,\"core\":", hook->offset);
+        PUT(sheet, hook->mode == IS_COUNTED ? "null" : "%u", hook->core);
+        PUT(sheet, ",\"calls\":%lu,\"hops\":%lu", total.calls, total.hops);
+        if (hook->mode == GOES_BACK)
+            write_ending(sheet, total.calls, ending_of(module->first + i));
+        PUT(sheet, "}");
+    }
+}
+
+static void write_verdict(struct sheet *sheet, struct verdict verdict)
+{
+    PUT(sheet,
+        ",\"auto\":{\"verdict\":\"%s\",\"trials\":%lu,\"gains\":%lu,\"pairs\":%lu,\"won\":%lu,",
+        verdict.said, verdict.trials, verdict.gains, verdict.pairs, verdict.won);
+    PUT(sheet, "\"speed_percent\":%lu,\"cost_percent\":%lu,\"mover\":\"%s\"}",
+        verdict.speed_percent, verdict.cost_percent, mover()->name);
+}
+
+static void write_report(struct sheet *sheet, struct tally all)
+{
+    uint64_t failed = 0, declined = 0, tallies = 0, sampled = 0, lengths[LENGTHS] = {0};
+    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
+        failed += __atomic_load_n(&block->failed_hops, __ATOMIC_RELAXED);
+        declined += __atomic_load_n(&block->declined_hops, __ATOMIC_RELAXED);
+        tallies++;
+        for (int power = 0; power < LENGTHS; power++) {
+            uint64_t count = __atomic_load_n(&block->lengths[power], __ATOMIC_RELAXED);
+            lengths[power] += count;
+            sampled += count;
+        }
+    }
+    PUT(sheet,
+        "{\"backend\":\"%s\",\"process\":%d,\"cores\":%u,\"calls\":%lu,\"hops\":%lu,"
+        "\"failed_hops\":%lu,\"declined_hops\":%lu,\"tallies\":%lu,",
+        auto_is_on() ? auto_backend.name : program.backend->name, process_id(), program.cores,
+        all.calls, all.hops, failed, declined, tallies);
+    PUT(sheet,
+        "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,"
+        "\"waits_by\":\"%s\",\"waits\":[",
+        median_length(lengths, sampled), sampled, stalls(), carriers_started(), way_to_wait());
+    for (uint32_t core = 0; core < program.cores * program.teams; core++) {
+        struct waits waits = waits_of(core);
+        PUT(sheet, "%s{\"core\":%u,\"team\":%u,\"spun_us\":%lu,\"parks\":%lu,\"wakes\":%lu}",
+            core == 0 ? "" : ",", core % program.cores, core / program.cores, waits.spun_us,
+            waits.parks, waits.wakes);
+    }
+    PUT(sheet, "],\"pauses\":[");
+    for (uint32_t team = 0; team < program.teams; team++)
+        PUT(sheet, "%s%lu", team == 0 ? "" : ",", pauses_of(team));
+    PUT(sheet, "],\"short_queues\":[");
+    for (uint32_t team = 0; team < program.teams; team++)
+        PUT(sheet, "%s%lu", team == 0 ? "" : ",", cuts_of(team));
+    PUT(sheet, "]");
+    if (auto_is_on())
+        write_verdict(sheet, auto_verdict());
+    PUT(sheet, ",\"functions\":[");
+    bool is_first = true;
+    for (uint32_t i = 0; i < program.module_count; i++)
+        write_module(sheet, &program.modules[i], &is_first);
+    PUT(sheet, "]}\n");
+}
+
+void prepare_statistics(void)
+{
+    const char *value = secure_getenv("COREHOP_STATS");
+    char folder[PATH_MAX], *absolute;
+    if (value == NULL || *value == '\0')
+        return;
+    /* Servers change their working directory; the name is meant from where they were started. */
+    if (*value == '/' || getcwd(folder, sizeof folder) == NULL)
+        pattern = strdup(value);
+    else if (asprintf(&absolute, "%s/%s", folder, value) >= 0)
+        pattern = absolute;
+}
+
+void statistics_forked(void)
+{
+    is_child = true;
+}
+
+void write_statistics(void)
+{
+    char path[PATH_MAX];
+    struct tally all = {0};
+    struct sheet sheet;
+    if (pattern == NULL)
+        return;
+    for (uint32_t i = 0; i < program.hook_count; i++) {
+        struct tally total = total_of(i);
+        all.calls += total.calls;
+        all.hops += total.hops;
+        if (program.hooks[i].mode == GOES_BACK)
+            all.hops += ending_of(i).hops;
+    }
+    if (is_child && all.calls == 0)
+        return;
+    if (!expand(pattern, path, sizeof path)) {
+        complain("COREHOP_STATS names too long a path: no statistics");
+        return;
+    }
+    const char *unfit = open_sheet(&sheet, path);
+    if (unfit != NULL) {
+        complain("COREHOP_STATS=%s is %s: no statistics", path, unfit);
+        return;
+    }
+    if (sheet.error == 0)
+        write_report(&sheet, all);
+    long result = close_sheet(&sheet);
+    if (result < 0)
+        complain("COREHOP_STATS=%s: cannot write it (error %u)", path, (unsigned)-result);
+}

@@ -1,0 +1,225 @@
+/*
+ * Calls that must not be made on a carrier: the thread goes home, then makes them.
+ *
+ * Whatever the kernel keeps for each of its threads (signal mask, alternate stack, priority, what a
+ * new program inherits) is right at home alone. interposed.h lists the calls and interposers.S
+ * stands in for them. A thread's end is seen by wrapping what it runs; threads that libc starts for
+ * itself are not seen, so they never leave home. gettid() gives home's id. Mutexes with priority
+ * inheritance hold the kernel's own id of their owner, which changes: they mean affinity for good.
+ *
+ * Rejected: catching system calls by seccomp or ptrace, which slows each one down.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <asm/unistd.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+
+enum rule {
+    HOME_FIRST,  /* but a signal handler on a carrier stays, since it must return there */
+    HOME_SURELY, /* even then: it does not return */
+    HOME_FOR_GOOD,
+    HOME_IF_SAVING,
+    HOME_IF_RESTORING,
+    LEAVES_CALLS, /* an exception has come to its caller, which matters to calls.c alone */
+    AS_FORK, /* the child must be told that it has no carriers, which fork() does */
+};
+
+static const struct {
+    const char *name;
+    enum rule rule;
+} interposed_calls[] = {
+#define INTERPOSED(name, rule) {#name, rule},
+#include "interposed.h"
+};
+
+/* In glibc's jump buffers. */
+#define STACK_POINTER 6
+/* No stack is larger. */
+#define MOST_STACK (1ul << 36)
+
+static void *fork_itself;
+static void *originals[sizeof interposed_calls / sizeof *interposed_calls];
+
+/* libc's function of a name that this library defines too. */
+void *original(void **kept, const char *name)
+{
+    void *found = __atomic_load_n(kept, __ATOMIC_RELAXED);
+    if (found == NULL) {
+        found = dlsym(RTLD_NEXT, name);
+        if (found == NULL) {
+            complain("this libc has no %s", name);
+            system_call(__NR_exit_group, 127, 0, 0, 0, 0, 0);
+        }
+        __atomic_store_n(kept, found, __ATOMIC_RELAXED);
+    }
+    return found;
+}
+
+void stay_home(void)
+{
+    if (place.fiber != NULL && place.handlers == 0)
+        go_home(place.fiber);
+}
+
+/* Where the stack will end once a jump buffer's owner goes on, as glibc keeps it; 0 if it does not
+ * look like a place further up this stack. */
+static uintptr_t stack_of(const struct __jmp_buf_tag *buffer, uintptr_t at)
+{
+    uintptr_t place = (uintptr_t)buffer->__jmpbuf[STACK_POINTER];
+    __asm__("rorq $17, %0\n\txorq %%fs:48, %0" : "+r"(place) : : "cc");
+    return place > at && place - at < MOST_STACK ? place : 0;
+}
+
+static void *found_in(const char *library, const char *name)
+{
+    void *module = dlopen(library, RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
+    if (module != NULL) {
+        found = dlsym(module, name);
+        dlclose(module);
+    }
+    bool is_own = (uintptr_t)found >= (uintptr_t)runtime_start &&
+                  (uintptr_t)found < (uintptr_t)runtime_end;
+    return is_own ? NULL : found;
+}
+
+/* A program without exceptions may load a library with some, and with it what that needs, where
+ * only the library finds it. */
+static void *original_for(uint32_t index, const void *caller)
+{
+    const char *name = interposed_calls[index].name;
+    struct link_map *map;
+    Dl_info info;
+    void *found = originals[index];
+    if (LIKELY(found != NULL))
+        return found;
+    if (dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0)
+        found = found_in(map->l_name, name);
+    if (found == NULL)
+        found = found_in("libstdc++.so.6", name);
+    return found != NULL ? found : original(&originals[index], name);
+}
+
+/* Called by interposers.S with a call's first two arguments, and where its return address is. */
+__attribute__((visibility("hidden"))) void *interposed_call(uint32_t index, uintptr_t first,
+                                                  uintptr_t second, uintptr_t at)
+{
+    enum rule rule = interposed_calls[index].rule;
+    if (rule == LEAVES_CALLS) {
+        leave_below(at + 1);
+        return original_for(index, *(void **)at);
+    }
+    bool masks = rule == HOME_IF_RESTORING && ((struct __jmp_buf_tag *)first)->__mask_was_saved;
+    if (rule == AS_FORK && carriers_are_possible())
+        return original(&fork_itself, "fork");
+    if (rule == HOME_FOR_GOOD)
+        place.ending = place.stopped = true;
+    if (masks)
+        place.handlers = 0; /* it leaves them, if it is in any */
+    if (rule == HOME_IF_RESTORING)
+        leave_below(stack_of((struct __jmp_buf_tag *)first, at));
+    if (UNLIKELY(place.fiber != NULL)) {
+        if (rule == HOME_FIRST || masks || (rule == HOME_IF_SAVING && (int)second != 0))
+            stay_home();
+        else if (rule == HOME_SURELY || rule == HOME_FOR_GOOD)
+            go_home(place.fiber);
+    }
+    return original(&originals[index], interposed_calls[index].name);
+}
+
+/* Looked up at the start, so that none is from a signal handler. What an older libc does not have,
+ * nobody calls. */
+void prepare_interposers(void)
+{
+    for (size_t i = 0; i < sizeof interposed_calls / sizeof *interposed_calls; i++)
+        originals[i] = dlsym(RTLD_NEXT, interposed_calls[i].name);
+}
+
+struct beginning {
+    void *(*run)(void *);
+    void *argument;
+};
+
+static void end(void *unused)
+{
+    (void)unused;
+    place.ending = place.stopped = true;
+    forget_calls();
+    if (place.fiber == NULL)
+        return;
+    go_home(place.fiber);
+    discharge(place.fiber);
+    place.fiber = NULL;
+}
+
+/* What a new thread runs. Returning, exiting and being cancelled all lead through end(). */
+static void *begin(void *argument)
+{
+    struct beginning beginning = *(struct beginning *)argument;
+    void *volatile result;
+    free(argument);
+    place.followed = true;
+    pthread_cleanup_push(end, NULL);
+    result = beginning.run(beginning.argument);
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*run)(void *), void *argument)
+{
+    static void *kept;
+    create_function *create = (create_function *)original(&kept, "pthread_create");
+    struct beginning *beginning = malloc(sizeof *beginning);
+    if (beginning == NULL)
+        return EAGAIN;
+    *beginning = (struct beginning){run, argument};
+    stay_home();
+    affinity_suspend();
+    int result = create(thread, attributes, begin, beginning);
+    affinity_resume();
+    if (result != 0)
+        free(beginning);
+    return result;
+}
+
+extern int own_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
+    __attribute__((alias("pthread_create"), visibility("hidden")));
+
+/* Whether the program's calls of libc arrive here first. */
+bool stands_in_for_libc(void)
+{
+    return dlsym(RTLD_DEFAULT, "pthread_create") == (void *)own_pthread_create;
+}
+
+EXPORT int pthread_cancel(pthread_t thread)
+{
+    static void *kept;
+    detain((uintptr_t)thread);
+    return ((int (*)(pthread_t))original(&kept, "pthread_cancel"))(thread);
+}
+
+EXPORT int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attributes, int protocol)
+{
+    static void *kept;
+    if (protocol != PTHREAD_PRIO_NONE)
+        give_up("a mutex changes its owner's priority");
+    int (*next)(pthread_mutexattr_t *, int) = original(&kept, "pthread_mutexattr_setprotocol");
+    return next(attributes, protocol);
+}
+
+EXPORT int gettid(void)
+{
+    if (place.fiber != NULL)
+        return place.fiber->home;
+    return (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
+}
