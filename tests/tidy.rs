@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 const MOST_LINES: usize = 400;
 const LONGEST_LINE: usize = 100;
 const GENERATED: &str = "trace_capnp.rs";
-const CODE: &[&str] = &[".rs", ".c", ".h", ".py", ".sh", ".capnp"];
+const CODE: &[&str] = &[
+    ".rs", ".c", ".cpp", ".h", ".S", ".js", ".py", ".sh", ".capnp",
+];
 
 /// Every source file of the repository, by suffix, outside what is built or installed.
 fn sources(suffixes: &[&str]) -> Vec<PathBuf> {
@@ -77,7 +79,10 @@ fn a_file_opens_with_its_idea() {
         let opens = first.is_some_and(|l| starts.iter().any(|start| l.starts_with(start)));
         (!opens).then(|| "does not open with its idea".into())
     };
-    let found = violations(&[".rs", ".c", ".h", ".py", ".sh"], silent);
+    let found = violations(
+        &[".rs", ".c", ".cpp", ".h", ".S", ".js", ".py", ".sh"],
+        silent,
+    );
     assert!(found.is_empty(), "{found:#?}");
 }
 
@@ -105,6 +110,11 @@ fn the_repository_speaks_of_itself_alone() {
         let word = elsewhere.iter().find(|word| text.contains(**word));
         word.map(|word| format!("names {word}"))
     };
-    let found = violations(&[".rs", ".c", ".h", ".py", ".sh", ".md", "Makefile"], named);
+    let found = violations(
+        &[
+            ".rs", ".c", ".cpp", ".h", ".S", ".js", ".py", ".sh", ".md", "Makefile",
+        ],
+        named,
+    );
     assert!(found.is_empty(), "{found:#?}");
 }
