@@ -1,5 +1,5 @@
-// What people do with the picture of accesses: point, zoom, move, pick a request, or go from cell to
-// cell with the keyboard. plot.js, which stands before this in the page, draws it.
+// What people do with the picture of accesses: point, zoom, move, pick a request, or go from cell
+// to cell with the keyboard. plot.js, which stands before this in the page, draws it.
 
 const columnOf = (cell) => firstBeyond(shown.ends, cell);
 
