@@ -44,7 +44,7 @@ printf 'corehop (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s
     "$version" "$author" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")" |
     place /dev/stdin "$documents/changelog"
 compress "$documents/changelog"
-for page in README.md CHANGELOG.md docs/*.md; do
+for page in README.md CHANGELOG.md docs/*/*.md; do
     place "$page" "$documents/$page"
 done
 place scripts/deb/copyright "$documents/copyright"

@@ -150,7 +150,7 @@ impl Failure {
 /// What to do about an output that the system would not take.
 const WRITABLE: &str = "make room there, or name another place with -o";
 
-const CORRECT_MACHINE: &str = "correct the file; docs/machines.md says what it holds";
+const CORRECT_MACHINE: &str = "correct the file; docs/reference/machines.md says what it holds";
 
 impl Display for Failure {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// Turn a trace of another tool into a corehop trace
 ///
 /// It can be replayed, as `corehop replay` does, but names no functions, so no plan can be made
-/// from it. docs/exchange.md says what of each format is kept.
+/// from it. docs/reference/exchange.md says what of each format is kept.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -148,7 +148,7 @@ fn failure(error: Error) -> Failure {
         _ if interrupt::is_asked() => interrupt::failure("nothing was written"),
         Error::Trace(error) => error.into(),
         Error::Broken { .. } => Failure::new(Exit::Input, error)
-            .remedy("docs/exchange.md says what can be read; nothing was written"),
+            .remedy("docs/reference/exchange.md says what can be read; nothing was written"),
         Error::Read { .. } => {
             Failure::new(Exit::Input, error).remedy("nothing was written; try to read it again")
         }

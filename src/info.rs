@@ -19,7 +19,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop info bank.trace
-The keys of --json are those of docs/exchange.md, and stay as they are.")]
+The keys of --json are those of docs/reference/exchange.md, and stay as they are.")]
 pub struct Arguments {
     /// The trace, finished or not
     trace: PathBuf,

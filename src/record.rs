@@ -107,7 +107,7 @@ pub struct Arguments {
     #[arg(long)]
     no_elision: bool,
 
-    /// A library that the server is to load first: one that marks requests (docs/requests.md)
+    /// A library that the server is to load first: one that marks requests (docs/guide/requests.md)
     #[arg(long, value_name = "LIBRARY")]
     preload: Option<PathBuf>,
 

@@ -138,7 +138,7 @@ fn a_broken_input_leaves_no_trace_behind() {
         refused(&folder, 3, &broken, b"I  1000,4\nmilk, eggs\n"),
         "corehop: standard input: line 2: \"milk, eggs\" is no record: `I`, `L`, `S` or `M`, then \
          ADDRESS,SIZE\n  \
-         remedy: docs/exchange.md says what can be read; nothing was written\n"
+         remedy: docs/reference/exchange.md says what can be read; nothing was written\n"
     );
     assert_eq!(names(&folder), [""; 0]);
     assert!(

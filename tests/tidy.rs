@@ -118,3 +118,26 @@ fn the_repository_speaks_of_itself_alone() {
     );
     assert!(found.is_empty(), "{found:#?}");
 }
+
+#[test]
+fn a_page_that_is_named_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = regex::Regex::new(r"\bdocs/[a-z-]+/[A-Za-z-]+\.(md|png|svg)|\]\(([^)#:]+)[^):]*\)");
+    let page = page.expect("a pattern");
+    let mut missing = Vec::new();
+    for path in sources(&[".rs", ".c", ".h", ".capnp", ".py", ".sh", ".md"]) {
+        let text = std::fs::read_to_string(&path).expect("a text file");
+        let is_page = path.extension().is_some_and(|suffix| suffix == "md");
+        for found in page.captures_iter(&text) {
+            let named = match found.get(2) {
+                Some(link) if is_page => path.with_file_name(link.as_str()),
+                Some(_) => continue,
+                None => root.join(&found[0]),
+            };
+            if !named.exists() {
+                missing.push(format!("{}: {}", path.display(), &found[0]));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 /// The indented lines of the page.
 fn commands() -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/tutorial.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/tutorial.md");
     let page = std::fs::read_to_string(page).unwrap();
     page.lines()
         .filter_map(|line| line.strip_prefix("    "))

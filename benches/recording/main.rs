@@ -32,8 +32,8 @@ const MODES: [Mode; 7] = [
     Mode::NotChosen,
 ];
 
-/// The paper whose method this follows (docs/architecture.md), of one thread under QEMU; and
-/// DynamoRIO's recorder, measured once on a sqlite3 script that keeps a processor busy.
+/// The paper whose method this follows (docs/internals/architecture.md), of one thread under QEMU;
+/// and DynamoRIO's recorder, measured once on a sqlite3 script that keeps a processor busy.
 const ELSEWHERE: &str = "more than 50x (Automatic Staged Computation), 37x (drmemtrace, sqlite3; \
     24x without its start)";
 

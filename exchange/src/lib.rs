@@ -2,8 +2,8 @@
 //!
 //! Each format is a module with an `import`, which feeds a [`corehop_traces::Writer`], and what
 //! writes it. Formats tell less than a corehop trace or more; what is lost on the way is said in
-//! `docs/exchange.md`. Bytes that break a format are refused with their place: a trace that was
-//! guessed at would give figures that nobody can trust.
+//! `docs/reference/exchange.md`. Bytes that break a format are refused with their place: a trace
+//! that was guessed at would give figures that nobody can trust.
 //!
 //! ```
 //! use corehop_exchange::{Options, lackey};

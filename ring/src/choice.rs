@@ -12,7 +12,7 @@ use zerocopy::FromBytes;
 
 /// Requests apart, fewer than this, between which a server stays instrumented: two switches make it
 /// translate its code twice, which costs what callbacks that write nothing cost 500 requests of
-/// mariadbd or 2000 of redis-server (docs/recording.md).
+/// mariadbd or 2000 of redis-server (docs/guide/recording.md).
 const NEAR_REQUESTS: u64 = 1000;
 
 /// The counters, all of the server's processes together.

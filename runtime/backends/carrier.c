@@ -4,7 +4,8 @@
  * No system call, no scheduler: the thread's registers are left in memory, its address goes into
  * the core's run queue, and the carrier that watches the run queue goes on with it. That costs a
  * fraction of a microsecond while the carrier spins. The price is that the program's thread is no
- * longer one kernel thread; carrier.h says how that is kept up, docs/carrier.md where it ends.
+ * longer one kernel thread; carrier.h says how that is kept up, docs/reference/carrier.md where it
+ * ends.
  *
  * So this backend is used only when asked for by name, refuses machines and programs on which it
  * would be wrong, and hands the process over to affinity when it meets something it cannot do.

@@ -2,8 +2,8 @@
 //! coherence, and a cause for every miss.
 //!
 //! Given a trace, a machine and a split of the traced program over cores, it says what every cache
-//! of the machine would miss, and why, by the rules of `docs/model.md`. The tests hold it against a
-//! second and naive implementation of the same words.
+//! of the machine would miss, and why, by the rules of `docs/reference/model.md`. The tests hold it
+//! against a second and naive implementation of the same words.
 //!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
 //! caches, [`Replayer`] an execution at a time, which a [`Watch`] can follow. Both stand on

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Bytes in a line. corehop counts in lines of 64 bytes everywhere.
 pub const LINE_SIZE_BYTES: u64 = 1 << corehop_traces::execution::LINE_SHIFT;
 
-/// Cycles of a hop to a carrier that is awake, half a microsecond (docs/experiments.md, `make
+/// Cycles of a hop to a carrier that is awake, half a microsecond (docs/experiments/hops.md, `make
 /// bench-hop`); [`Machine::hop_cost_cycles`] is that of one by `sched_setaffinity`.
 pub const CARRIED_HOP_CYCLES: u32 = 1200;
 

@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// `core` touches `line`. `docs/model.md` says what happens; `watch` is told of it.
+    /// `core` touches `line`. `docs/reference/model.md` says what happens; `watch` is told of it.
     ///
     /// # Panics
     /// When `core` is not one of the cores used, or `line` was not registered.

@@ -1,5 +1,5 @@
 //! The machines that come with corehop: every file is read, is what the table below says, and is
-//! described in `docs/machines.md` by that same row.
+//! described in `docs/reference/machines.md` by that same row.
 
 use corehop_simulator::{Inclusion, Level, Machine};
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn every_bundled_machine_is_what_the_table_says() {
 
 #[test]
 fn every_bundled_machine_has_its_row_in_the_documentation() {
-    let text = std::fs::read_to_string(repository().join("docs/machines.md")).unwrap();
+    let text = std::fs::read_to_string(repository().join("docs/reference/machines.md")).unwrap();
     for row in TABLE.lines() {
         let begins = format!("| {row} | ");
         assert!(text.lines().any(|line| line.starts_with(&begins)), "{row}");

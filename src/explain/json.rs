@@ -1,5 +1,5 @@
-//! An explanation for programs, as `docs/search.md` lists its keys. Counts are totals over the
-//! counted requests.
+//! An explanation for programs, as `docs/reference/search.md` lists its keys. Counts are totals
+//! over the counted requests.
 
 use super::Explanation;
 use crate::name::of_owner;

@@ -1,5 +1,6 @@
-//! An explanation as tables for a terminal; `docs/search.md` says what each figure means. Misses
-//! and lost lines are per request, because that is what a reader can compare with a request's time.
+//! An explanation as tables for a terminal; `docs/reference/search.md` says what each figure means.
+//! Misses and lost lines are per request, because that is what a reader can compare with a
+//! request's time.
 
 use super::{Explanation, Mover, Throughput};
 use crate::line::{Lines, line};

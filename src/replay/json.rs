@@ -1,4 +1,4 @@
-//! The counts of a replay for programs, as `docs/replay.md` lists them.
+//! The counts of a replay for programs, as `docs/reference/replay.md` lists them.
 
 use super::detail::{self, Told};
 use super::{Baseline, Counted, Report};

@@ -58,7 +58,7 @@ pub fn request(pictured: &Pictured, names: &mut Names<'_>) -> Value {
     object
 }
 
-/// One request without them; `docs/report.md` says what its keys mean.
+/// One request without them; `docs/guide/report.md` says what its keys mean.
 pub fn summary(pictured: &Pictured, trace: &Trace) -> Value {
     let cells = &pictured.cells;
     let regions = pictured.regions.iter();

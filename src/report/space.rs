@@ -57,7 +57,7 @@ impl Space {
         })
     }
 
-    /// For programs; `docs/report.md` says what its keys mean.
+    /// For programs; `docs/guide/report.md` says what its keys mean.
     pub fn json(&self) -> Value {
         let drawn = &self.drawn;
         let cores = self.cores.iter().map(|(cores, of)| {

@@ -1,8 +1,8 @@
 //! The environment in which carriers move threads, the same for both sides of a comparison.
 //!
 //! glibc registers restartable sequences for each thread unless a tunable says not to, and then
-//! carriers refuse (docs/carrier.md). Without them some calls of libc take other ways, so the
-//! original gets the tunable too: what is compared is hops, and nothing else.
+//! carriers refuse (docs/reference/carrier.md). Without them some calls of libc take other ways, so
+//! the original gets the tunable too: what is compared is hops, and nothing else.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

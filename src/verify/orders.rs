@@ -1,7 +1,8 @@
 //! What the runtime inside a hooked server says of its hops, asked while the server runs.
 //!
 //! Many servers end without running exit handlers, so statistics are not left to their end: a
-//! touched control file asks for them (docs/carrier.md). Each process writes a file of its own.
+//! touched control file asks for them (docs/reference/carrier.md). Each process writes a file of
+//! its own.
 
 use super::median;
 use super::ready::processes_of;

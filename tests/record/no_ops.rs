@@ -74,9 +74,9 @@ int main(void) {
 }
 "#;
 
-/// The library that docs/requests.md shows, around another function.
+/// The library that docs/guide/requests.md shows, around another function.
 fn library_of_the_docs(function: &str) -> String {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/requests.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/requests.md");
     let docs = std::fs::read_to_string(docs).unwrap();
     let lines = docs
         .lines()

@@ -224,7 +224,7 @@ fn every_picture_and_control_has_a_name_and_every_picture_a_table() {
     assert_eq!(browser.evaluate(landmarks), serde_json::json!([1, 1, 1]));
 }
 
-/// Pictures of a page for the documents; `docs/report.md` has the command.
+/// Pictures of a page for the documents; `docs/guide/report.md` has the command.
 #[test]
 #[ignore = "asks for a page by COREHOP_PAGE, and for a folder by COREHOP_SCREENSHOTS"]
 fn a_page_is_photographed() {

@@ -1,4 +1,5 @@
-//! One cache, as docs/machines.md says it: sets that are searched, and lists in the order of use.
+//! One cache, as docs/reference/machines.md says it: sets that are searched, and lists in the order
+//! of use.
 //!
 //! Under LRU and FIFO a set is a list, whose first line makes room: LRU moves a line that is hit to
 //! the end, FIFO does not. Under tree-PLRU it is a row of ways and a tree of bits.

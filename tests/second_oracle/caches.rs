@@ -1,4 +1,5 @@
-//! All caches of a machine, and what an access does to them: docs/machines.md, word for word.
+//! All caches of a machine, and what an access does to them: docs/reference/machines.md, word for
+//! word.
 
 use crate::cache::{Cache, Cause};
 use crate::counts::Counts;

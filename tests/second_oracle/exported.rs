@@ -143,7 +143,7 @@ impl Join {
                 | Record::HEADER
                 | Record::MARKER
                 | Record::FOOTER => {}
-                other => panic!("a record of type {other}, which docs/exchange.md does not have"),
+                other => panic!("a record of type {other}, which exchange.md does not have"),
             }
         }
         assert_eq!(self.text.next(), None, "the text has more accesses");

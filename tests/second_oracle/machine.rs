@@ -134,7 +134,7 @@ impl Machine {
         machine.with_shared(l1i_shared_by, l1_shared_by(random), l2_shared_by)
     }
 
-    /// Writes the file that describes it, as docs/machines.md says.
+    /// Writes the file that describes it, as docs/reference/machines.md says.
     pub fn write_into(&self, folder: &Path) -> PathBuf {
         let mut text = format!(
             "name = \"{}\"\ncores = {}\nline_size_bytes = 64\nmemory_latency_cycles = {}\n\

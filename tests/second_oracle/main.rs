@@ -3,10 +3,10 @@
 //! The simulator's own oracle (`simulator/tests/oracle`) is fed by the same reader of traces, and
 //! finds calls by the same rule. This one shares no line with the product: it reads what `corehop
 //! export` writes and a plan, takes calls and returns from the disassembled program, and simulates
-//! the caches as docs/model.md describes them. All that it counts must be equal, key by key, to
-//! what `corehop replay --json` prints. So a mistake in the reader, the merging of threads, the
-//! finding of calls, the splitting into shards or the documents shows here, in one number or the
-//! other.
+//! the caches as docs/reference/model.md describes them. All that it counts must be equal, key by
+//! key, to what `corehop replay --json` prints. So a mistake in the reader, the merging of threads,
+//! the finding of calls, the splitting into shards or the documents shows here, in one number or
+//! the other.
 //!
 //! It is slow and simple on purpose. Read `exported.rs`, `placement.rs` and `caches.rs`, in this
 //! order.

@@ -1,5 +1,5 @@
-//! On which core each execution runs: plans, and what docs/replay.md says of entering and going
-//! back.
+//! On which core each execution runs: plans, and what docs/reference/replay.md says of entering and
+//! going back.
 
 use crate::code::{Code, Transfer};
 use crate::exported::{Execution, Instruction};

@@ -1,5 +1,5 @@
 //! Writes a trace anew and reads it back, and says what that costs. The figures in
-//! docs/trace-format.md come from here:
+//! docs/reference/trace-format.md come from here:
 //!
 //!     cargo run --release -p corehop-traces --example measure -- TRACE LEVEL EXECUTIONS_PER_BLOCK
 

@@ -2,7 +2,7 @@
 #
 # A trace file is a plain stream of Cap'n Proto messages, so anything that knows the format can read
 # it:  capnp decode traces/schema/trace.capnp Entry < bank.trace
-# What the columns mean, and why they are as they are, is told in docs/trace-format.md.
+# What the columns mean, and why they are as they are, is told in docs/reference/trace-format.md.
 #
 # Every message has one segment, and its root struct directly follows the root pointer. The bytes of
 # a message are therefore: 4 zero bytes, segment size in words (4), root pointer (8), sequence (4),

@@ -7,8 +7,8 @@
 //! follow from the block. Of the addresses most are predicted, and cost next to nothing.
 //!
 //! A recorder drives a [`Writer`], a replay takes [`Executions`] from a [`Trace`], and [`check`]
-//! says what is wrong with a file. The format is described in `docs/trace-format.md`, and for
-//! other programs in `traces/schema/trace.capnp`.
+//! says what is wrong with a file. The format is described in `docs/reference/trace-format.md`, and
+//! for other programs in `traces/schema/trace.capnp`.
 //!
 //! ```
 //! use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};

@@ -1,4 +1,5 @@
-//! What a replay tells in detail, as keys for scripts; `docs/replay.md` says what each means.
+//! What a replay tells in detail, as keys for scripts; `docs/reference/replay.md` says what each
+//! means.
 
 use super::Told;
 use corehop_simulator::detail::{Owner, Spread, WorkingSet};
