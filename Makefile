@@ -9,12 +9,17 @@ RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
 	bench-servers bench-verdicts bench-replay bench-search build deb test-deb sample fuzz soak \
-	test-upstream clean
+	test-upstream test-msrv test-ubsan clean
+
+# The oldest Rust that builds all of it.
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
 	@echo 'make test   install what is missing, build, pass every test'
 	@echo 'make test-long  holds the simulator to its oracle on COREHOP_CASES (1000000) random cases'
+	@echo 'make test-msrv  builds it by the oldest Rust that Cargo.toml promises'
+	@echo 'make test-ubsan  the runtime ends where the C standard leaves undefined what it does'
 	@echo 'make qemu   builds QEMU 10 from Debian'\''s source, for servers that crash under 7.2 (postgres)'
 	@echo 'make test-qemu10  records under it, postgres too, and fails where it is missing'
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
@@ -53,6 +58,14 @@ test:
 test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),1000000) cargo test --release --locked \
 		-p corehop-simulator --lib --test the_simulator_equals_the_oracle
+
+test-msrv:
+	rustup toolchain install $(MSRV) --profile minimal
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --workspace --all-targets --locked
+
+test-ubsan:
+	@scripts/setup.sh test
+	COREHOP_UBSAN=1 CARGO_TARGET_DIR=target/ubsan cargo test --locked -p corehop-patcher --no-fail-fast
 
 qemu:
 	@scripts/qemu.sh

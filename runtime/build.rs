@@ -87,6 +87,20 @@ fn main() {
     println!("cargo::rustc-env=COREHOP_ABI={ABI}");
 }
 
+/// What the C standard leaves undefined ends the process by SIGILL, which needs no library; for
+/// `make test-ubsan`.
+fn sanitizer() -> &'static [&'static str] {
+    println!("cargo::rerun-if-env-changed=COREHOP_UBSAN");
+    match std::env::var_os("COREHOP_UBSAN") {
+        Some(_) => &[
+            "-fsanitize=undefined",
+            "-fsanitize-undefined-trap-on-error",
+            "-fno-sanitize=alignment",
+        ],
+        None => &[],
+    }
+}
+
 fn compile(sources: &[&str], more: &[&str], object: &Path) {
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo names the package's folder");
     let compiler = cc::Build::new().cargo_metadata(false).get_compiler();
@@ -114,6 +128,7 @@ fn compile(sources: &[&str], more: &[&str], object: &Path) {
         ])
         .args(ROOMS.map(|room| format!("-I{room}")))
         .args(["-fno-tree-loop-distribute-patterns"])
+        .args(sanitizer())
         .args(["-Wl,-z,now,-z,relro,-z,noexecstack,--build-id=none"])
         .arg(format!("-DCOREHOP_ABI={ABI}"))
         .args(sources)
