@@ -51,7 +51,7 @@ mod write;
 // The generated code knows itself by this path.
 use format::trace_capnp;
 
-pub use codec::history::Followed;
+pub use codec::match_finder::Followed;
 pub use codec::shape::DataAccess;
 pub use codec::thin::Thinner;
 pub use format::rule::{Rule, Violation};

@@ -4,7 +4,7 @@
 //! objects: three executions in four stand in long sequences that have stood in the block before.
 //! Such a sequence is kept as a *repeat*: its length, and how far back it stood (LZ77, Ziv and
 //! Lempel, 1977, over executions). zstd finds this repetition too, but column by column: a reader
-//! would still predict each address that it can copy. The `history` module finds the repeats.
+//! would still predict each address that it can copy. The `match_finder` module finds the repeats.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! A stretch of one thread's executions, as a writer gathers it.
 
-use crate::codec::history::History;
+use crate::codec::match_finder::MatchFinder;
 use crate::codec::repeats::{Spelled, WrittenOut};
 use crate::model::run::Run;
 use std::ops::Range;
@@ -38,10 +38,10 @@ impl Stretch {
     }
 
     /// Takes what a thread did.
-    pub fn fill(&mut self, history: &mut History) {
-        self.executions = history.executions() as u32;
-        self.data_accesses = history.data_accesses() as u32;
-        self.spelled = history.take();
+    pub fn fill(&mut self, finder: &mut MatchFinder) {
+        self.executions = finder.executions() as u32;
+        self.data_accesses = finder.data_accesses() as u32;
+        self.spelled = finder.take();
     }
 
     fn fill_from(&mut self, all: &WrittenOut<'_>, executions: Range<u32>) {

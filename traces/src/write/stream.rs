@@ -1,6 +1,6 @@
 //! What a writer holds of one thread: the stretch being gathered, and the execution being made.
 
-use crate::codec::history::{Arrival, Followed, History, Notes};
+use crate::codec::match_finder::{Arrival, Followed, MatchFinder, Notes};
 use crate::codec::shape::DataAccess;
 use crate::format::stretch::Stretch;
 use crate::model::run::Run;
@@ -29,7 +29,7 @@ pub struct Open {
 #[derive(Default)]
 pub struct Stream {
     /// The executions that are not written yet, without the open one.
-    pub history: History,
+    pub finder: MatchFinder,
     /// What else there is to them.
     pub stretch: Stretch,
     /// The next execution belongs to the last run and request of the stretch, and none is open.
@@ -78,7 +78,7 @@ impl Stream {
     pub fn begin(&mut self, beginning: &Beginning) {
         let stretch = &mut self.stretch;
         if let Some(number) = beginning.request {
-            stretch.requests.push(self.history.executions() as u32);
+            stretch.requests.push(self.finder.executions() as u32);
             stretch.numbers.push(number);
             stretch.connections.push(beginning.connection);
         }
@@ -93,14 +93,14 @@ impl Stream {
     /// Adds an execution to the last run.
     #[inline]
     pub fn append(&mut self, notes: &mut Notes, arrival: Arrival<'_, impl Iterator<Item = u64>>) {
-        self.history.push(notes, arrival);
+        self.finder.push(notes, arrival);
         self.lengthen_run(1);
     }
 
     /// Adds the executions at the head of `words` that go on with a repeat.
     #[inline]
     pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
-        let followed = self.history.follow(words, begins);
+        let followed = self.finder.follow(words, begins);
         self.lengthen_run(followed.executions as u32);
         followed
     }
@@ -114,7 +114,7 @@ impl Stream {
     /// Marks the end of a request where no other begins.
     pub fn close_request(&mut self) {
         if std::mem::take(&mut self.request_ended) {
-            self.stretch.requests.push(self.history.executions() as u32);
+            self.stretch.requests.push(self.finder.executions() as u32);
             self.stretch.numbers.push(0);
             self.stretch.connections.push(0);
         }
@@ -134,7 +134,7 @@ impl Stream {
         };
         self.goes_on = false;
         let mut stretch = std::mem::replace(&mut self.stretch, next);
-        stretch.fill(&mut self.history);
+        stretch.fill(&mut self.finder);
         stretch
     }
 }

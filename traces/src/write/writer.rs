@@ -10,7 +10,7 @@ mod marks;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::history::{Arrival, Followed, History, Notes};
+use crate::codec::match_finder::{Arrival, Followed, MatchFinder, Notes};
 use crate::codec::shape::{Interner, Size};
 use crate::format::definition::{EnteredBlock, WrittenShape};
 use crate::model::address_space::Mapping;
@@ -50,8 +50,8 @@ pub struct Writer {
     new_details: usize,
     streams: Vec<Stream>,
     notes: Notes,
-    /// Histories that no stream uses: a page of memory used again costs a fraction of a new one.
-    histories: Vec<History>,
+    /// Those that no stream uses: a page of memory used again costs a fraction of a new one.
+    finders: Vec<MatchFinder>,
     /// Executions and data accesses in the streams, not yet written.
     waiting: usize,
     executions: u64,
@@ -105,7 +105,7 @@ impl Writer {
             new_details: 0,
             streams: Vec::new(),
             notes: Notes::default(),
-            histories: Vec::new(),
+            finders: Vec::new(),
             waiting: 0,
             executions: 0,
             data_accesses: 0,
@@ -197,7 +197,7 @@ impl Writer {
         let Some(stream) = stream.filter(|stream| stream.goes_on) else {
             return Followed::default();
         };
-        if stream.history.executions() + words.len() > self.executions_per_block {
+        if stream.finder.executions() + words.len() > self.executions_per_block {
             return Followed::default();
         }
         let followed = stream.follow(words, begins);
@@ -264,12 +264,12 @@ impl Writer {
     #[inline]
     fn goes_on(&self, thread: u32, words: usize, size: Size) -> bool {
         let stream = self.streams.get(thread as usize);
-        stream.is_some_and(|stream| stream.goes_on && self.has_room(&stream.history, words, size))
+        stream.is_some_and(|stream| stream.goes_on && self.has_room(&stream.finder, words, size))
     }
 
     #[inline]
-    fn has_room(&self, history: &History, words: usize, size: Size) -> bool {
-        history.executions() < self.executions_per_block && history.has_room(words, size)
+    fn has_room(&self, finder: &MatchFinder, words: usize, size: Size) -> bool {
+        finder.executions() < self.executions_per_block && finder.has_room(words, size)
     }
 
     /// Makes ready for the thread's next execution, which has this size.
@@ -301,23 +301,22 @@ impl Writer {
     /// Makes room for an execution of the thread that has this size.
     fn make_room(&mut self, thread: u32, words: usize, size: Size) -> Result<(), Error> {
         let thread = thread as usize;
-        if !self.has_room(&self.streams[thread].history, words, size) {
+        if !self.has_room(&self.streams[thread].finder, words, size) {
             self.write_block(thread)?;
-            if !self.has_room(&self.streams[thread].history, words, size) {
+            if !self.has_room(&self.streams[thread].finder, words, size) {
                 return unrecordable(format!("an execution of {words} words"));
             }
         }
         if self.waiting > MAX_WAITING {
-            let size =
-                |stream: &Stream| stream.history.executions() + stream.history.data_accesses();
+            let size = |stream: &Stream| stream.finder.executions() + stream.finder.data_accesses();
             let largest = (0..self.streams.len()).max_by_key(|&thread| size(&self.streams[thread]));
             largest.map_or(Ok(()), |largest| self.write_block(largest))?;
         }
         let stream = &mut self.streams[thread];
-        if stream.history.is_new() {
-            stream.history = self.histories.pop().unwrap_or_default();
+        if stream.finder.is_new() {
+            stream.finder = self.finders.pop().unwrap_or_default();
             let mut room = self.sink.room();
-            stream.history.make_room(std::mem::take(&mut room.spelled));
+            stream.finder.make_room(std::mem::take(&mut room.spelled));
             room.thread = stream.stretch.thread;
             stream.stretch = room;
         }
@@ -326,13 +325,13 @@ impl Writer {
 
     fn write_block(&mut self, thread: usize) -> Result<(), Error> {
         let stream = &mut self.streams[thread];
-        if stream.history.executions() == 0 && stream.stretch.requests.is_empty() {
+        if stream.finder.executions() == 0 && stream.stretch.requests.is_empty() {
             return Ok(());
         }
-        self.accesses += stream.history.touches() as u64;
+        self.accesses += stream.finder.touches() as u64;
         let stretch = stream.take_stretch();
-        if !stream.history.is_new() {
-            self.histories.push(std::mem::take(&mut stream.history));
+        if !stream.finder.is_new() {
+            self.finders.push(std::mem::take(&mut stream.finder));
         }
         self.executions += u64::from(stretch.executions);
         self.data_accesses += u64::from(stretch.data_accesses);

@@ -4,7 +4,7 @@
 //! and marks that come meanwhile are of that next one.
 
 use super::{Writer, stream, unrecordable};
-use crate::codec::history::Arrival;
+use crate::codec::match_finder::Arrival;
 use crate::codec::shape::{DataAccess, MAX_DATA_ACCESSES};
 use crate::model::error::Error;
 use crate::model::execution::Kind;

@@ -1,6 +1,7 @@
-//! Finds repeats while executions come in.
+//! The match finder: finds repeats while executions come in.
 //!
-//! A recorder does this with every execution, so what repeats is taken in many at a time: each
+//! Compressors of the LZ77 family call this part so; a repeat is what they call a match. A
+//! recorder does this with every execution, so what repeats is taken in many at a time: each
 //! stands here as a few words that tell it apart, and as long as a thread does what it did
 //! before, its words need only be compared. Where it does not, windows of executions are noted by
 //! their hashes, and a window met once more begins the next repeat.
@@ -19,9 +20,9 @@ use window::{WINDOW, Window, hash_of};
 /// At the distance of the repeat before, a repeat costs less, and may be shorter.
 const SHORTEST_AT_SAME_DISTANCE: usize = 4;
 
-/// What one thread did since its block began, and which of it repeats.
+/// Finds what one thread repeats of what it did since its block began.
 #[derive(Default)]
-pub struct History {
+pub struct MatchFinder {
     /// Tells this block's notes from all others'.
     block: u32,
     /// The words of all executions.
@@ -66,7 +67,7 @@ pub struct Followed {
     pub data_accesses: usize,
 }
 
-impl History {
+impl MatchFinder {
     /// Adds an execution.
     #[inline]
     pub fn push(&mut self, notes: &mut Notes, arrival: Arrival<'_, impl Iterator<Item = u64>>) {

@@ -3,9 +3,9 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The history of executions of these shapes, which have so many data accesses.
-fn history_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> History {
-    let (mut history, mut notes) = (History::default(), Notes::default());
+/// The match finder of executions of these shapes, which have so many data accesses.
+fn finder_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFinder {
+    let (mut finder, mut notes) = (MatchFinder::default(), Notes::default());
     let (mut rest, mut words) = (addresses, Vec::new());
     for &shape in shapes {
         let count = usize::from(data_counts[shape as usize]);
@@ -24,15 +24,15 @@ fn history_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> History
             addresses: its.iter().copied(),
             size,
         };
-        history.push(&mut notes, arrival);
+        finder.push(&mut notes, arrival);
     }
-    history
+    finder
 }
 
 /// Executions of shapes with one data access each, in all of which shape and address agree.
 fn found_in(shapes: &[u32]) -> Spelled {
     let addresses: Vec<u64> = shapes.iter().map(|&shape| u64::from(shape) * 8).collect();
-    history_of(shapes, &addresses, &[1; 100]).take()
+    finder_of(shapes, &addresses, &[1; 100]).take()
 }
 
 fn repeat(place: u32, length: u32, distance: u32) -> Repeat {
@@ -78,7 +78,7 @@ fn after_a_difference_of_one_execution_a_repeat_goes_on() {
 fn another_address_is_another_execution() {
     let shapes: Vec<u32> = (0..60).chain(0..60).collect();
     let addresses: Vec<u64> = (0..120).collect();
-    let spelled = history_of(&shapes, &addresses, &[1; 60]).take();
+    let spelled = finder_of(&shapes, &addresses, &[1; 60]).take();
     assert_eq!(spelled.repeats, []);
     assert_eq!((spelled.shapes, spelled.addresses), (shapes, addresses));
 }
@@ -102,9 +102,9 @@ fn a_note_of_another_place_begins_no_repeat() {
     let shapes: Vec<u32> = (0..40).collect();
     let addresses = [0; 40];
     for earlier in [0, 3, 30, 35, 39, 40, 1 << 20] {
-        let mut history = history_of(&shapes, &addresses, &[1; 40]);
-        history.look_at_window(earlier, 40 - WINDOW);
-        assert_eq!(history.take().shapes, shapes);
+        let mut finder = finder_of(&shapes, &addresses, &[1; 40]);
+        finder.look_at_window(earlier, 40 - WINDOW);
+        assert_eq!(finder.take().shapes, shapes);
     }
 }
 
@@ -119,9 +119,9 @@ fn there_is_room_until_a_count_is_full() {
         large(65_000, 535, 65_001),
     ] {
         let all: Vec<u64> = (0..words as u64).collect();
-        let (mut history, mut notes) = (History::default(), Notes::default());
+        let (mut finder, mut notes) = (MatchFinder::default(), Notes::default());
         let mut count = 0;
-        while history.has_room(words, size) {
+        while finder.has_room(words, size) {
             let arrival = Arrival {
                 words: &all,
                 count: words,
@@ -129,22 +129,22 @@ fn there_is_room_until_a_count_is_full() {
                 addresses: std::iter::repeat_n(0, usize::from(size.data)),
                 size,
             };
-            history.push(&mut notes, arrival);
+            finder.push(&mut notes, arrival);
             count += 1;
             let data = count * usize::from(size.data);
-            assert_eq!(history.data_accesses(), data);
-            assert_eq!(history.touches(), data + count * usize::from(size.fetches));
-            assert_eq!(history.words.len(), count * words);
+            assert_eq!(finder.data_accesses(), data);
+            assert_eq!(finder.touches(), data + count * usize::from(size.fetches));
+            assert_eq!(finder.words.len(), count * words);
         }
         assert!(count > 10, "{count}");
-        assert_eq!(history.follow(&all, |word| word == 0), Followed::default());
-        assert!(history.same(0, count - 1, 1));
+        assert_eq!(finder.follow(&all, |word| word == 0), Followed::default());
+        assert!(finder.same(0, count - 1, 1));
     }
     let none = Size {
         data: 0,
         fetches: 0,
     };
-    assert!(!History::default().has_room(1 << 22, none));
+    assert!(!MatchFinder::default().has_room(1 << 22, none));
 }
 
 const BEGINS: u64 = 1 << 63;
@@ -188,17 +188,17 @@ proptest! {
             executions.extend(sequence);
         }
         let words = words_of(&executions);
-        let (mut history, mut notes) = (History::default(), Notes::default());
+        let (mut finder, mut notes) = (MatchFinder::default(), Notes::default());
         let (mut place, mut cuts) = (0, cuts.iter().cycle());
         while place < executions.len() {
             let end = executions.len().min(place + cuts.next().unwrap_or(&1));
             let rest = words[place..end].concat();
-            let followed = history.follow(&rest, |word| word == BEGINS);
+            let followed = finder.follow(&rest, |word| word == BEGINS);
             let taken = words[place..place + followed.executions].concat();
             prop_assert_eq!(&rest[..followed.words], taken);
             place += followed.executions;
             if place < end {
-                history.push(&mut notes, Arrival {
+                finder.push(&mut notes, Arrival {
                     words: &rest[followed.words..],
                     count: words[place].len(),
                     shape: executions[place].0,
@@ -212,10 +212,10 @@ proptest! {
             }
         }
         let touches: u32 = executions.iter().map(|(shape, _)| 1 + 2 * shape).sum();
-        prop_assert_eq!(history.touches(), touches as usize);
-        prop_assert_eq!(history.executions(), executions.len());
-        prop_assert_eq!(history.data_accesses() + executions.len(), touches as usize);
-        let spelled = history.take();
+        prop_assert_eq!(finder.touches(), touches as usize);
+        prop_assert_eq!(finder.executions(), executions.len());
+        prop_assert_eq!(finder.data_accesses() + executions.len(), touches as usize);
+        let spelled = finder.take();
         let all = spelled.written_out(&[0, 2, 4, 6]);
         let expected: Vec<u32> = executions.iter().map(|&(shape, _)| shape).collect();
         prop_assert_eq!(all.shapes, expected);
