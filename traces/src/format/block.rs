@@ -1,4 +1,4 @@
-//! A stretch of executions, as a `block` entry of the file holds it.
+//! A chunk of executions, as a `block` entry of the file holds it.
 
 mod write;
 

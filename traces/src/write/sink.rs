@@ -6,7 +6,7 @@
 use crate::format::block::Encoder;
 use crate::format::definition::{self, EnteredBlock, WrittenShape};
 use crate::format::entry::{Message, message, seal};
-use crate::format::stretch::Stretch;
+use crate::format::raw_chunk::RawChunk;
 use crate::format::trace_capnp::{end, entry};
 use crate::model::address_space::Mapping;
 use crate::model::error::Error;
@@ -30,7 +30,7 @@ pub enum Part {
         process_id: u32,
         os_thread_id: u32,
     },
-    Block(Stretch),
+    Chunk(RawChunk),
     Note(Note),
     SharedObject(String),
     /// Of one process.
@@ -53,8 +53,8 @@ pub struct Sink {
     path: PathBuf,
     orders: Option<SyncSender<Order>>,
     thread: Option<JoinHandle<std::io::Result<u64>>>,
-    /// Stretches that were written: a page of memory used again costs a fraction of a new one.
-    rooms: Receiver<Stretch>,
+    /// Chunks that were written: a page of memory used again costs a fraction of a new one.
+    rooms: Receiver<RawChunk>,
 }
 
 impl Sink {
@@ -79,8 +79,8 @@ impl Sink {
         })
     }
 
-    /// An empty stretch.
-    pub fn room(&self) -> Stretch {
+    /// An empty chunk.
+    pub fn room(&self) -> RawChunk {
         self.rooms.try_recv().unwrap_or_default()
     }
 
@@ -141,7 +141,7 @@ fn write_all(
     file: File,
     level: i32,
     orders: &Receiver<Order>,
-    written: Sender<Stretch>,
+    written: Sender<RawChunk>,
 ) -> std::io::Result<u64> {
     let mut output = Output {
         file: BufWriter::with_capacity(1 << 20, file),
@@ -170,7 +170,7 @@ struct Output {
     file: BufWriter<File>,
     compressor: Compressor<'static>,
     encoder: Encoder,
-    written: Sender<Stretch>,
+    written: Sender<RawChunk>,
     /// Of each shape so far, the number of data accesses.
     data_counts: Vec<u16>,
     number: u32,
@@ -194,7 +194,7 @@ impl Output {
                 process_id,
                 os_thread_id,
             } => thread_message(process_id, os_thread_id),
-            Part::Block(stretch) => return self.write_stretch(stretch),
+            Part::Chunk(chunk) => return self.write_chunk(chunk),
             Part::Note(note) => note_message(&note),
             Part::SharedObject(name) => shared_object_message(&name),
             Part::Mappings(mappings) => mappings_message(&mappings),
@@ -208,20 +208,20 @@ impl Output {
         self.append(message)
     }
 
-    /// Writes a stretch as one block, or as several if it is too varied for one.
-    fn write_stretch(&mut self, mut stretch: Stretch) -> std::io::Result<()> {
+    /// Writes a chunk as one block, or as several if it is too varied for one.
+    fn write_chunk(&mut self, mut chunk: RawChunk) -> std::io::Result<()> {
         let (encoder, compressor) = (&mut self.encoder, &mut self.compressor);
-        match encoder.write(compressor, &stretch, &self.data_counts)? {
+        match encoder.write(compressor, &chunk, &self.data_counts)? {
             Some(message) => {
-                stretch.clear();
+                chunk.clear();
                 // A writer that has no more use for it may be gone.
-                let _ = self.written.send(stretch);
+                let _ = self.written.send(chunk);
                 self.append(message)
             }
             None => {
-                let [earlier, later] = stretch.halves(&self.data_counts);
-                self.write_stretch(earlier)?;
-                self.write_stretch(later)
+                let [earlier, later] = chunk.halves(&self.data_counts);
+                self.write_chunk(earlier)?;
+                self.write_chunk(later)
             }
         }
     }

@@ -1,8 +1,8 @@
-//! What a writer holds of one thread: the stretch being gathered, and the execution being made.
+//! What a writer holds of one thread: the chunk being gathered, and the execution being made.
 
 use crate::codec::match_finder::{Arrival, Followed, MatchFinder, Notes};
 use crate::codec::shape::DataAccess;
-use crate::format::stretch::Stretch;
+use crate::format::raw_chunk::RawChunk;
 use crate::model::run::Run;
 
 /// What begins with an execution.
@@ -31,8 +31,8 @@ pub struct Stream {
     /// The executions that are not written yet, without the open one.
     pub finder: MatchFinder,
     /// What else there is to them.
-    pub stretch: Stretch,
-    /// The next execution belongs to the last run and request of the stretch, and none is open.
+    pub chunk: RawChunk,
+    /// The next execution belongs to the last run and request of the chunk, and none is open.
     pub goes_on: bool,
     /// The thread's last execution, while its accesses come one by one.
     pub open: Option<Open>,
@@ -56,9 +56,9 @@ impl Stream {
     /// A thread that has done nothing.
     pub fn new(thread: u32) -> Stream {
         Stream {
-            stretch: Stretch {
+            chunk: RawChunk {
                 thread,
-                ..Stretch::default()
+                ..RawChunk::default()
             },
             ..Stream::default()
         }
@@ -76,14 +76,14 @@ impl Stream {
 
     /// Marks what begins with the execution that is appended next.
     pub fn begin(&mut self, beginning: &Beginning) {
-        let stretch = &mut self.stretch;
+        let chunk = &mut self.chunk;
         if let Some(number) = beginning.request {
-            stretch.requests.push(self.finder.executions() as u32);
-            stretch.numbers.push(number);
-            stretch.connections.push(beginning.connection);
+            chunk.requests.push(self.finder.executions() as u32);
+            chunk.numbers.push(number);
+            chunk.connections.push(beginning.connection);
         }
-        if beginning.begins_run || stretch.runs.is_empty() {
-            stretch.runs.push(Run {
+        if beginning.begins_run || chunk.runs.is_empty() {
+            chunk.runs.push(Run {
                 stamp: beginning.stamp,
                 executions: 0,
             });
@@ -106,7 +106,7 @@ impl Stream {
     }
 
     fn lengthen_run(&mut self, executions: u32) {
-        if let Some(run) = self.stretch.runs.last_mut() {
+        if let Some(run) = self.chunk.runs.last_mut() {
             run.executions += executions;
         }
     }
@@ -114,9 +114,9 @@ impl Stream {
     /// Marks the end of a request where no other begins.
     pub fn close_request(&mut self) {
         if std::mem::take(&mut self.request_ended) {
-            self.stretch.requests.push(self.finder.executions() as u32);
-            self.stretch.numbers.push(0);
-            self.stretch.connections.push(0);
+            self.chunk.requests.push(self.finder.executions() as u32);
+            self.chunk.numbers.push(0);
+            self.chunk.connections.push(0);
         }
     }
 
@@ -127,15 +127,15 @@ impl Stream {
     }
 
     /// Takes what is to be written as a block.
-    pub fn take_stretch(&mut self) -> Stretch {
-        let next = Stretch {
-            thread: self.stretch.thread,
-            ..Stretch::default()
+    pub fn take_chunk(&mut self) -> RawChunk {
+        let next = RawChunk {
+            thread: self.chunk.thread,
+            ..RawChunk::default()
         };
         self.goes_on = false;
-        let mut stretch = std::mem::replace(&mut self.stretch, next);
-        stretch.fill(&mut self.finder);
-        stretch
+        let mut chunk = std::mem::replace(&mut self.chunk, next);
+        chunk.fill(&mut self.finder);
+        chunk
     }
 }
 

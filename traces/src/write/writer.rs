@@ -317,27 +317,27 @@ impl Writer {
             stream.finder = self.finders.pop().unwrap_or_default();
             let mut room = self.sink.room();
             stream.finder.make_room(std::mem::take(&mut room.spelled));
-            room.thread = stream.stretch.thread;
-            stream.stretch = room;
+            room.thread = stream.chunk.thread;
+            stream.chunk = room;
         }
         Ok(())
     }
 
     fn write_block(&mut self, thread: usize) -> Result<(), Error> {
         let stream = &mut self.streams[thread];
-        if stream.finder.executions() == 0 && stream.stretch.requests.is_empty() {
+        if stream.finder.executions() == 0 && stream.chunk.requests.is_empty() {
             return Ok(());
         }
         self.accesses += stream.finder.touches() as u64;
-        let stretch = stream.take_stretch();
+        let chunk = stream.take_chunk();
         if !stream.finder.is_new() {
             self.finders.push(std::mem::take(&mut stream.finder));
         }
-        self.executions += u64::from(stretch.executions);
-        self.data_accesses += u64::from(stretch.data_accesses);
-        self.waiting -= (stretch.executions + stretch.data_accesses) as usize;
+        self.executions += u64::from(chunk.executions);
+        self.data_accesses += u64::from(chunk.data_accesses);
+        self.waiting -= (chunk.executions + chunk.data_accesses) as usize;
         self.write_definitions()?;
-        self.sink.write(Part::Block(stretch))
+        self.sink.write(Part::Chunk(chunk))
     }
 }
 

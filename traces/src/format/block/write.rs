@@ -1,16 +1,16 @@
-//! A stretch of executions as a `block` entry of the file.
+//! A chunk of executions as a `block` entry of the file.
 
 use crate::codec::address::{Coded, Coder};
 use crate::codec::repeats::Repeat;
 use crate::format::column::{Packed, pack};
 use crate::format::entry::{Message, message};
-use crate::format::stretch::Stretch;
+use crate::format::raw_chunk::RawChunk;
 use crate::format::trace_capnp::entry;
 use crate::model::limits::MAX_SHAPES;
 use crate::model::run::Run;
 use zstd::bulk::Compressor;
 
-/// Writes stretches, with room that is used again for each.
+/// Writes chunks, with room that is used again for each.
 #[derive(Default)]
 pub struct Encoder {
     places: Places,
@@ -18,15 +18,15 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Writes a stretch as one entry; `None` when it needs more than one. `data_counts` are those
+    /// Writes a chunk as one entry; `None` when it needs more than one. `data_counts` are those
     /// of the shapes.
     pub fn write(
         &mut self,
         compressor: &mut Compressor<'_>,
-        stretch: &Stretch,
+        chunk: &RawChunk,
         data_counts: &[u16],
     ) -> std::io::Result<Option<Message>> {
-        let found = &stretch.spelled;
+        let found = &chunk.spelled;
         let places = &mut self.places;
         places.find(&found.shapes, data_counts);
         if places.numbers.len() > MAX_SHAPES {
@@ -36,21 +36,21 @@ impl Encoder {
         let Some(coded) = self.coder.code(&places.slots, slot_count, &found.addresses) else {
             return Ok(None);
         };
-        columns(compressor, stretch, places, coded).map(Some)
+        columns(compressor, chunk, places, coded).map(Some)
     }
 }
 
 fn columns(
     compressor: &mut Compressor<'_>,
-    stretch: &Stretch,
+    chunk: &RawChunk,
     places: &Places,
     coded: &Coded,
 ) -> std::io::Result<Message> {
-    let found = &stretch.spelled;
+    let found = &chunk.spelled;
     let mut before = 0;
     let mut step = |run: &Run| run.stamp - std::mem::replace(&mut before, run.stamp);
-    let steps: Vec<u64> = stretch.runs.iter().map(&mut step).collect();
-    let lengths: Vec<u32> = stretch.runs.iter().map(|run| run.executions).collect();
+    let steps: Vec<u64> = chunk.runs.iter().map(&mut step).collect();
+    let lengths: Vec<u32> = chunk.runs.iter().map(|run| run.executions).collect();
     let mut after = 0;
     let mut spelled_before = |repeat: &Repeat| {
         let end = repeat.place + repeat.length;
@@ -80,7 +80,7 @@ fn columns(
         explicit: coded.offsets.len() as u32,
         repeats: found.repeats.len() as u32,
     };
-    Ok(assemble(stretch, &counts, &columns))
+    Ok(assemble(chunk, &counts, &columns))
 }
 
 /// How many there are in a block.
@@ -90,31 +90,31 @@ struct Counts {
     repeats: u32,
 }
 
-fn assemble(stretch: &Stretch, counts: &Counts, columns: &[Packed; 14]) -> Message {
+fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Message {
     let bytes: usize = columns.iter().map(|column| column.size_bytes() + 64).sum();
-    let mut message = message(bytes + stretch.requests.len() * 20);
+    let mut message = message(bytes + chunk.requests.len() * 20);
     let mut block = message.init_root::<entry::Builder<'_>>().init_block();
-    block.set_thread(stretch.thread);
-    block.set_executions(stretch.executions);
-    block.set_accesses(stretch.data_accesses);
-    block.set_run_count(stretch.runs.len() as u32);
+    block.set_thread(chunk.thread);
+    block.set_executions(chunk.executions);
+    block.set_accesses(chunk.data_accesses);
+    block.set_run_count(chunk.runs.len() as u32);
     block.set_shape_count(counts.shapes);
     block.set_explicit_count(counts.explicit);
     block.set_repeat_count(counts.repeats);
-    let count = stretch.requests.len() as u32;
+    let count = chunk.requests.len() as u32;
     let mut requests = block.reborrow().init_requests(count);
-    for (place, request) in stretch.requests.iter().enumerate() {
+    for (place, request) in chunk.requests.iter().enumerate() {
         requests.set(place as u32, *request);
     }
-    if stretch.numbers.iter().any(|&number| number != 0) {
+    if chunk.numbers.iter().any(|&number| number != 0) {
         let mut numbers = block.reborrow().init_request_numbers(count);
-        for (place, &number) in stretch.numbers.iter().enumerate() {
+        for (place, &number) in chunk.numbers.iter().enumerate() {
             numbers.set(place as u32, number);
         }
     }
-    if stretch.connections.iter().any(|&number| number != 0) {
+    if chunk.connections.iter().any(|&number| number != 0) {
         let mut connections = block.reborrow().init_request_connections(count);
-        for (place, &number) in stretch.connections.iter().enumerate() {
+        for (place, &number) in chunk.connections.iter().enumerate() {
             connections.set(place as u32, number);
         }
     }

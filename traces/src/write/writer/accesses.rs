@@ -79,7 +79,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Moves the thread's last execution, whose accesses are now complete, into its stretch.
+    /// Moves the thread's last execution, whose accesses are now complete, into its chunk.
     pub(super) fn close_execution(&mut self, thread: u32) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         let Some(open) = stream.open.take() else {

@@ -1,4 +1,4 @@
-//! A stretch of one thread's executions, as a writer gathers it.
+//! A chunk of one thread's executions, as a writer gathers it: a `block` entry of the file to be.
 
 use crate::codec::match_finder::MatchFinder;
 use crate::codec::repeats::{Spelled, WrittenOut};
@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// Executions of one thread, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Stretch {
+pub struct RawChunk {
     /// Index of the thread.
     pub thread: u32,
     /// Number of executions.
@@ -26,7 +26,7 @@ pub struct Stretch {
     pub connections: Vec<u64>,
 }
 
-impl Stretch {
+impl RawChunk {
     /// Forgets all but keeps the room.
     pub fn clear(&mut self) {
         (self.executions, self.data_accesses) = (0, 0);
@@ -51,13 +51,13 @@ impl Stretch {
     }
 
     /// The same as two, each with half of the executions. `data_counts` are those of the shapes.
-    pub fn halves(mut self, data_counts: &[u16]) -> [Stretch; 2] {
+    pub fn halves(mut self, data_counts: &[u16]) -> [RawChunk; 2] {
         let spelled = std::mem::take(&mut self.spelled);
         let all = spelled.written_out(data_counts);
         let half = all.executions() / 2;
-        let mut later = Stretch {
+        let mut later = RawChunk {
             thread: self.thread,
-            ..Stretch::default()
+            ..RawChunk::default()
         };
         let mut room = half;
         for run in std::mem::take(&mut self.runs) {
@@ -92,8 +92,8 @@ mod tests {
     use crate::codec::repeats::Repeat;
 
     /// Executions of shapes with no access and with one.
-    fn stretch(shapes: &[u32], addresses: &[u64]) -> Stretch {
-        Stretch {
+    fn chunk(shapes: &[u32], addresses: &[u64]) -> RawChunk {
+        RawChunk {
             executions: shapes.len() as u32,
             data_accesses: addresses.len() as u32,
             spelled: Spelled {
@@ -101,36 +101,36 @@ mod tests {
                 shapes: shapes.into(),
                 addresses: addresses.into(),
             },
-            ..Stretch::default()
+            ..RawChunk::default()
         }
     }
 
     #[test]
     fn halves_hold_what_the_whole_held() {
         let run = |stamp, executions| Run { stamp, executions };
-        let whole = Stretch {
+        let whole = RawChunk {
             thread: 3,
             runs: vec![run(5, 1), run(7, 4)],
             requests: vec![1, 2, 5],
             numbers: vec![7, 9, 0],
             connections: vec![3, 0, 0],
-            ..stretch(&[0, 1, 0, 1, 1], &[10, 11, 12])
+            ..chunk(&[0, 1, 0, 1, 1], &[10, 11, 12])
         };
-        let earlier = Stretch {
+        let earlier = RawChunk {
             thread: 3,
             runs: vec![run(5, 1), run(7, 1)],
             requests: vec![1],
             numbers: vec![7],
             connections: vec![3],
-            ..stretch(&[0, 1], &[10])
+            ..chunk(&[0, 1], &[10])
         };
-        let later = Stretch {
+        let later = RawChunk {
             thread: 3,
             runs: vec![run(7, 3)],
             requests: vec![0, 3],
             numbers: vec![9, 0],
             connections: vec![0, 0],
-            ..stretch(&[0, 1, 1], &[11, 12])
+            ..chunk(&[0, 1, 1], &[11, 12])
         };
         assert_eq!(whole.halves(&[0, 1]), [earlier, later]);
     }
@@ -143,7 +143,7 @@ mod tests {
             distance,
         };
         // The executions at 4 to 20 are those at 0 to 16, that at 21 is that at 3.
-        let whole = Stretch {
+        let whole = RawChunk {
             executions: 24,
             data_accesses: 13,
             spelled: Spelled {
@@ -151,7 +151,7 @@ mod tests {
                 shapes: vec![0, 1, 0, 1, 1, 1, 0],
                 addresses: vec![10, 11, 12, 13],
             },
-            ..Stretch::default()
+            ..RawChunk::default()
         };
         let spelled = whole.spelled.written_out(&[0, 1]);
         let (shapes, addresses) = (spelled.shapes, spelled.addresses);
