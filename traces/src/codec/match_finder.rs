@@ -3,13 +3,13 @@
 //! Compressors of the LZ77 family call this part so; a repeat is what they call a match. A
 //! recorder does this with every execution, so what repeats is taken in many at a time: each
 //! stands here as a few words that tell it apart, and as long as a thread does what it did
-//! before, its words need only be compared. Where it does not, windows of executions are noted by
-//! their hashes, and a window met once more begins the next repeat.
+//! before, its words need only be compared. Where it does not, windows of executions are put into
+//! a hash table, and a window met once more begins the next repeat.
 
 mod end;
 mod window;
 
-pub use window::Notes;
+pub use window::HashTable;
 
 use crate::codec::repeats::{Repeat, Spelled};
 use crate::codec::shape::Size;
@@ -23,7 +23,7 @@ const SHORTEST_AT_SAME_DISTANCE: usize = 4;
 /// Finds what one thread repeats of what it did since its block began.
 #[derive(Default)]
 pub struct MatchFinder {
-    /// Tells this block's notes from all others'.
+    /// Tells this block's windows in the hash table from all others'.
     block: u32,
     /// The words of all executions.
     words: Vec<u64>,
@@ -70,9 +70,9 @@ pub struct Followed {
 impl MatchFinder {
     /// Adds an execution.
     #[inline]
-    pub fn push(&mut self, notes: &mut Notes, arrival: Arrival<'_, impl Iterator<Item = u64>>) {
+    pub fn push(&mut self, table: &mut HashTable, arrival: Arrival<'_, impl Iterator<Item = u64>>) {
         if self.ends.is_empty() {
-            self.block = notes.next_block();
+            self.block = table.next_block();
         }
         let place = self.ends.len();
         extend_by_few(&mut self.words, arrival.words, arrival.count);
@@ -87,7 +87,7 @@ impl MatchFinder {
         self.spelled.shapes.push(arrival.shape);
         self.spelled.addresses.extend(arrival.addresses);
         self.agreed = if agrees { self.agreed + 1 } else { 0 };
-        let earlier = self.note_window(place, notes);
+        let earlier = self.enter_window(place, table);
         if self.agreed == SHORTEST_AT_SAME_DISTANCE {
             self.begin_repeat(self.distance, self.agreed);
         } else if let Some(earlier) = earlier {
@@ -248,11 +248,11 @@ impl MatchFinder {
         self.ends.len() - end as usize
     }
 
-    /// Notes the window that ends with the execution at `place`, if all in it are spelled out: what
-    /// comes once more is found where it was last spelled out. Where the one was that is noted
+    /// Enters the window that ends with the execution at `place` if all in it are spelled out: what
+    /// comes once more is found where it was last spelled out. Where the one was that is entered
     /// under its number.
     #[inline]
-    fn note_window(&mut self, place: usize, notes: &mut Notes) -> Option<usize> {
+    fn enter_window(&mut self, place: usize, table: &mut HashTable) -> Option<usize> {
         let new = match self.fresh() {
             ..WINDOW => return None,
             WINDOW => {
@@ -266,7 +266,7 @@ impl MatchFinder {
             let its = hash_of(self.words_of(place..place + 1));
             hash = self.window.advance(place, its);
         }
-        notes.note(hash, self.block, place + 1 - WINDOW)
+        table.enter(hash, self.block, place + 1 - WINDOW)
     }
 
     /// Begins a repeat if the window at `place` is the one at `earlier`, and its executions are

@@ -1,6 +1,6 @@
 //! What a writer holds of one thread: the chunk being gathered, and the execution being made.
 
-use crate::codec::match_finder::{Arrival, Followed, MatchFinder, Notes};
+use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
 use crate::codec::shape::DataAccess;
 use crate::format::raw_chunk::RawChunk;
 use crate::model::run::Run;
@@ -92,8 +92,12 @@ impl Stream {
 
     /// Adds an execution to the last run.
     #[inline]
-    pub fn append(&mut self, notes: &mut Notes, arrival: Arrival<'_, impl Iterator<Item = u64>>) {
-        self.finder.push(notes, arrival);
+    pub fn append(
+        &mut self,
+        table: &mut HashTable,
+        arrival: Arrival<'_, impl Iterator<Item = u64>>,
+    ) {
+        self.finder.push(table, arrival);
         self.lengthen_run(1);
     }
 

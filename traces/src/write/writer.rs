@@ -10,7 +10,7 @@ mod marks;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::match_finder::{Arrival, Followed, MatchFinder, Notes};
+use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
 use crate::codec::shape::{Interner, Size};
 use crate::format::definition::{EnteredBlock, WrittenShape};
 use crate::model::address_space::Mapping;
@@ -49,8 +49,8 @@ pub struct Writer {
     /// Bytes of names and data accesses of shapes in what is new.
     new_details: usize,
     streams: Vec<Stream>,
-    notes: Notes,
-    /// Those that no stream uses: a page of memory used again costs a fraction of a new one.
+    hash_table: HashTable,
+    /// Finders that no stream uses: a page of memory used again costs a fraction of a new one.
     finders: Vec<MatchFinder>,
     /// Executions and data accesses in the streams, not yet written.
     waiting: usize,
@@ -104,7 +104,7 @@ impl Writer {
             new_shapes: Vec::new(),
             new_details: 0,
             streams: Vec::new(),
-            notes: Notes::default(),
+            hash_table: HashTable::default(),
             finders: Vec::new(),
             waiting: 0,
             executions: 0,
@@ -179,7 +179,7 @@ impl Writer {
             addresses,
             size,
         };
-        self.streams[thread as usize].append(&mut self.notes, arrival);
+        self.streams[thread as usize].append(&mut self.hash_table, arrival);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 /// The match finder of executions of these shapes, which have so many data accesses.
 fn finder_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFinder {
-    let (mut finder, mut notes) = (MatchFinder::default(), Notes::default());
+    let (mut finder, mut table) = (MatchFinder::default(), HashTable::default());
     let (mut rest, mut words) = (addresses, Vec::new());
     for &shape in shapes {
         let count = usize::from(data_counts[shape as usize]);
@@ -24,7 +24,7 @@ fn finder_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFin
             addresses: its.iter().copied(),
             size,
         };
-        finder.push(&mut notes, arrival);
+        finder.push(&mut table, arrival);
     }
     finder
 }
@@ -96,7 +96,7 @@ fn a_short_difference_between_two_repeats_is_found_when_all_comes_again() {
     assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
 }
 
-/// A note of a block that has ended may look like one of this block, and say any place.
+/// A slot of a block that has ended may look like one of this block, and say any place.
 #[test]
 fn a_note_of_another_place_begins_no_repeat() {
     let shapes: Vec<u32> = (0..40).collect();
@@ -119,7 +119,7 @@ fn there_is_room_until_a_count_is_full() {
         large(65_000, 535, 65_001),
     ] {
         let all: Vec<u64> = (0..words as u64).collect();
-        let (mut finder, mut notes) = (MatchFinder::default(), Notes::default());
+        let (mut finder, mut table) = (MatchFinder::default(), HashTable::default());
         let mut count = 0;
         while finder.has_room(words, size) {
             let arrival = Arrival {
@@ -129,7 +129,7 @@ fn there_is_room_until_a_count_is_full() {
                 addresses: std::iter::repeat_n(0, usize::from(size.data)),
                 size,
             };
-            finder.push(&mut notes, arrival);
+            finder.push(&mut table, arrival);
             count += 1;
             let data = count * usize::from(size.data);
             assert_eq!(finder.data_accesses(), data);
@@ -188,7 +188,7 @@ proptest! {
             executions.extend(sequence);
         }
         let words = words_of(&executions);
-        let (mut finder, mut notes) = (MatchFinder::default(), Notes::default());
+        let (mut finder, mut table) = (MatchFinder::default(), HashTable::default());
         let (mut place, mut cuts) = (0, cuts.iter().cycle());
         while place < executions.len() {
             let end = executions.len().min(place + cuts.next().unwrap_or(&1));
@@ -198,7 +198,7 @@ proptest! {
             prop_assert_eq!(&rest[..followed.words], taken);
             place += followed.executions;
             if place < end {
-                finder.push(&mut notes, Arrival {
+                finder.push(&mut table, Arrival {
                     words: &rest[followed.words..],
                     count: words[place].len(),
                     shape: executions[place].0,

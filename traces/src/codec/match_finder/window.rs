@@ -1,7 +1,7 @@
 //! Windows of executions, and where each was met last.
 //!
-//! A window that comes once more begins a repeat. All windows of all threads are noted in one
-//! table of fixed size, which stays in a second-level cache: what is lost with a note is a repeat,
+//! A window that comes once more begins a repeat. All windows of all threads are entered in one
+//! table of fixed size, which stays in a second-level cache: what is lost with a slot is a repeat,
 //! at most.
 
 use crate::model::limits::MAX_EXECUTIONS;
@@ -9,48 +9,49 @@ use crate::model::limits::MAX_EXECUTIONS;
 /// So many executions must be the same. A shorter repeat takes as much room as what it stands for;
 /// a longer one is missed where a server does little between two differences, as redis does.
 pub const WINDOW: usize = 5;
-/// Two to this power is the number of windows noted at a time; of two with the same number the
+/// Two to this power is the number of windows entered at a time; of two with the same number the
 /// later one stays.
-const NOTES_BITS: u32 = 15;
+const TABLE_BITS: u32 = 15;
 
-/// Where windows were last, by their hashes. All threads share it, since few are at work at once.
-pub struct Notes {
+/// The match finders' hash table: where windows were last. All threads share it, since few are at
+/// work at once.
+pub struct HashTable {
     /// By some bits of a window's hash.
-    notes: Vec<Note>,
+    slots: Vec<Slot>,
     blocks: u32,
 }
 
 /// A place, and in the bits above it some of the hash and of the block's number.
-type Note = u32;
+type Slot = u32;
 
 const PLACE: u32 = MAX_EXECUTIONS as u32 - 1;
 
-impl Default for Notes {
-    fn default() -> Notes {
-        Notes {
-            notes: vec![0; 1 << NOTES_BITS],
+impl Default for HashTable {
+    fn default() -> HashTable {
+        HashTable {
+            slots: vec![0; 1 << TABLE_BITS],
             blocks: 0,
         }
     }
 }
 
-impl Notes {
-    /// A number that no block has whose windows are noted.
+impl HashTable {
+    /// A number that no block has whose windows are entered.
     pub fn next_block(&mut self) -> u32 {
         if self.blocks == u32::MAX {
-            *self = Notes::default();
+            *self = HashTable::default();
         }
         self.blocks += 1;
         self.blocks
     }
 
-    /// Notes a window of a block; where the one was that is noted under its number, if that is
+    /// Enters a window of a block; where the one was that is entered under its number, if that is
     /// likely to be the same. Of a block that has ended it may be, once in 2^12.
     #[inline]
-    pub fn note(&mut self, hash: u64, block: u32, place: usize) -> Option<usize> {
+    pub fn enter(&mut self, hash: u64, block: u32, place: usize) -> Option<usize> {
         let check = (hash as u32 ^ block.wrapping_mul(FACTOR as u32)) & !PLACE;
-        let note = &mut self.notes[(hash >> (64 - NOTES_BITS)) as usize];
-        let earlier = std::mem::replace(note, check | place as u32 & PLACE);
+        let slot = &mut self.slots[(hash >> (64 - TABLE_BITS)) as usize];
+        let earlier = std::mem::replace(slot, check | place as u32 & PLACE);
         (earlier & !PLACE == check).then_some((earlier & PLACE) as usize)
     }
 }

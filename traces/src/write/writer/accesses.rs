@@ -102,7 +102,7 @@ impl Writer {
             addresses: words[1..].iter().copied(),
             size,
         };
-        stream.append(&mut self.notes, arrival);
+        stream.append(&mut self.hash_table, arrival);
         accesses.clear();
         words.clear();
         (stream.open_accesses, stream.open_words) = (accesses, words);
