@@ -7,9 +7,9 @@
 //! load after a store of the line; a store after a load does not, because it must reach the other
 //! cores.
 //!
-//! Three quarters of a recorded mariadbd's touches are left out. Leaving out more, such as fetches
-//! and loads of two lines that alternate, is as exact, but saves another 8 % only and costs a
-//! branch.
+//! The field calls this trace stripping (Puzak, 1985). Three quarters of a recorded mariadbd's
+//! touches are left out. Leaving out more, such as fetches and loads of two lines that alternate,
+//! is as exact, but saves another 8 % only and costs a branch.
 
 use crate::model::touch::Touch;
 
