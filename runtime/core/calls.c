@@ -8,7 +8,7 @@
  * pointer were left by an exception or a jump past them; the thread goes back to where the
  * outermost of them came from. That is seen at the next hook, and sooner where interposers.c sees
  * such a flight end. These are the rules by which a replay finds where calls end
- * (traces/src/calls.rs).
+ * (traces/src/read/calls.rs).
  *
  * In a signal handler, which may have a stack of its own, nothing is begun or ended. A thread that
  * changes stacks leaves its calls: it stays where it is and their ends find nothing to do.

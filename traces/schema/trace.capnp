@@ -118,7 +118,7 @@ struct Thread {
 }
 
 struct Block {
-  # A stretch of one thread's executions. The blocks of a thread stand in the order of execution.
+  # A chunk of one thread's executions. The blocks of a thread stand in the order of execution.
   thread @0 :UInt32;
   executions @1 :UInt32;
   accesses @2 :UInt32;          # data accesses, the sum of the shapes' counts

@@ -10,6 +10,10 @@
 //! says what is wrong with a file. The format is described in `docs/reference/trace-format.md`, and
 //! for other programs in `traces/schema/trace.capnp`.
 //!
+//! Five folders hold the code, and each uses only those before it: what a trace says (`model`), how
+//! it gets small (`codec`), how it stands in its file (`format`), how it is read (`read`), and how
+//! it is written (`write`).
+//!
 //! ```
 //! use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
 //!
@@ -38,68 +42,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod address;
-mod address_space;
-mod batch;
-mod block;
-mod bounds;
-mod calls;
-mod check;
-mod column;
-mod contents;
-mod copy;
-mod cursor;
-mod definition;
-mod entry;
-mod error;
-pub mod execution;
-mod executions;
-mod gaps;
-mod history;
-mod order;
-mod player;
-pub mod program;
-mod reading;
-mod recording;
-mod repeats;
-mod requests;
-mod rule;
-mod shape;
-mod signals;
-mod sink;
-mod sizes;
-mod sources;
-mod spelling;
-mod stream;
-mod stretch;
-mod switches;
-mod thin;
-mod touch;
-mod trace;
-// Made from `schema/trace.capnp`, and kept current by a test.
-#[allow(clippy::all, clippy::too_many_lines, clippy::undocumented_unsafe_blocks)]
-#[allow(unused, unreachable_pub)]
-#[rustfmt::skip]
-mod trace_capnp;
-mod wanted;
-mod writer;
+mod codec;
+mod format;
+mod model;
+mod read;
+mod write;
 
-pub use address_space::{MAX_OBJECTS, Mapping, Owner};
-pub use calls::{Call, Calls};
-pub use check::{Finding, Intact, Report, check};
-pub use copy::copy;
-pub use error::Error;
-pub use execution::{Access, Execution, Kind};
-pub use executions::Executions;
-pub use history::Followed;
-pub use order::Order;
-pub use player::{BlockRef, Player};
-pub use program::{CodeBlock, Function, Instruction, Module, Request};
-pub use recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
-pub use rule::{Rule, Violation};
-pub use shape::DataAccess;
-pub use sizes::ColumnSize;
-pub use thin::Thinner;
-pub use touch::{Listener, Played, Touch};
-pub use trace::{Ending, Thread, Trace};
-pub use writer::Writer;
+// The generated code knows itself by this path.
+use format::trace_capnp;
+
+pub use codec::match_finder::Followed;
+pub use codec::shape::DataAccess;
+pub use codec::thin::Thinner;
+pub use format::rule::{Rule, Violation};
+pub use model::address_space::{MAX_OBJECTS, Mapping, Owner};
+pub use model::error::Error;
+pub use model::execution::{self, Access, Execution, Kind};
+pub use model::program::{self, CodeBlock, Function, Instruction, Module, Request};
+pub use model::recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
+pub use model::thread::Thread;
+pub use model::touch::{Listener, Played, Touch};
+pub use read::calls::{Call, Calls};
+pub use read::check::{Finding, Intact, Report, check};
+pub use read::executions::Executions;
+pub use read::order::Order;
+pub use read::player::{BlockRef, Player};
+pub use read::sizes::ColumnSize;
+pub use read::trace::{Ending, Trace};
+pub use write::copy::copy;
+pub use write::writer::Writer;

@@ -17,14 +17,14 @@ fn the_generated_schema_is_current() {
             panic!("cannot run `capnp`; it is in the Debian package capnproto: {error}")
         });
     let fresh = std::fs::read_to_string(output.path().join("trace_capnp.rs")).unwrap();
-    let committed_path = crate_folder.join("src/trace_capnp.rs");
+    let committed_path = crate_folder.join("src/format/trace_capnp.rs");
     if std::env::var_os("UPDATE_SCHEMA").is_some() {
         std::fs::write(&committed_path, &fresh).unwrap();
     }
     let committed = std::fs::read_to_string(&committed_path).unwrap();
     assert!(
         fresh == committed,
-        "src/trace_capnp.rs is not what schema/trace.capnp generates; \
+        "src/format/trace_capnp.rs is not what schema/trace.capnp generates; \
          run this test with UPDATE_SCHEMA=1"
     );
 }

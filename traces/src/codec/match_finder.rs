@@ -1,0 +1,345 @@
+//! The match finder: finds repeats while executions come in.
+//!
+//! Compressors of the LZ77 family call this part so; a repeat is what they call a match. A
+//! recorder does this with every execution, so what repeats is taken in many at a time: each
+//! stands here as a few words that tell it apart, and as long as a thread does what it did
+//! before, its words need only be compared. Where it does not, windows of executions are put into
+//! a hash table, and a window met once more begins the next repeat.
+
+mod end;
+mod window;
+
+pub use window::HashTable;
+
+use crate::codec::repeats::{Repeat, Spelled};
+use crate::codec::shape::Size;
+use end::{End, MOST_WORDS};
+use std::ops::Range;
+use window::{WINDOW, Window, hash_of};
+
+/// At the distance of the repeat before, a repeat costs less, and may be shorter.
+const SHORTEST_AT_SAME_DISTANCE: usize = 4;
+
+/// Finds what one thread repeats of what it did since its block began.
+#[derive(Default)]
+pub struct MatchFinder {
+    /// Tells this block's windows in the hash table from all others'.
+    block: u32,
+    /// The words of all executions.
+    words: Vec<u64>,
+    /// By execution.
+    ends: Vec<End>,
+    spelled: Spelled,
+    /// How far back the last repeat lies; 0 if there was none.
+    distance: usize,
+    /// The last execution belongs to the last repeat.
+    follows: bool,
+    /// How many executions, the last ones, are spelled out though they are those at `distance`.
+    agreed: usize,
+    /// How many of the next executions are those at `distance`, the one behind them being another,
+    /// where that is known.
+    foreseen: Option<usize>,
+    window: Window,
+}
+
+/// An execution that comes in.
+pub struct Arrival<'w, A> {
+    /// Its words, which no other execution has, and after them any others.
+    pub words: &'w [u64],
+    /// How many it has, at least one.
+    pub count: usize,
+    /// Number of its shape.
+    pub shape: u32,
+    /// Addresses of its data accesses.
+    pub addresses: A,
+    /// How many it has.
+    pub size: Size,
+}
+
+/// How much of what came in repeats what was there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// Number of executions.
+    pub executions: usize,
+    /// Number of words.
+    pub words: usize,
+    /// Number of data accesses.
+    pub data_accesses: usize,
+}
+
+impl MatchFinder {
+    /// Adds an execution.
+    #[inline]
+    pub fn push(&mut self, table: &mut HashTable, arrival: Arrival<'_, impl Iterator<Item = u64>>) {
+        if self.ends.is_empty() {
+            self.block = table.next_block();
+        }
+        let place = self.ends.len();
+        extend_by_few(&mut self.words, arrival.words, arrival.count);
+        let end = self.end() + End::new(arrival.count, arrival.size);
+        self.ends.push(end);
+        let agrees = self.agrees(place);
+        if self.follows && agrees {
+            self.lengthen(1);
+            return;
+        }
+        self.follows = false;
+        self.spelled.shapes.push(arrival.shape);
+        self.spelled.addresses.extend(arrival.addresses);
+        self.agreed = if agrees { self.agreed + 1 } else { 0 };
+        let earlier = self.enter_window(place, table);
+        if self.agreed == SHORTEST_AT_SAME_DISTANCE {
+            self.begin_repeat(self.distance, self.agreed);
+        } else if let Some(earlier) = earlier {
+            self.look_at_window(earlier, place + 1 - WINDOW);
+        }
+    }
+
+    /// Adds as many whole executions from the head of `words` as go on with the last repeat, where
+    /// `begins` tells the word with which an execution begins.
+    #[inline]
+    pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
+        let mut followed = Followed::default();
+        if self.distance == 0 || self.foreseen.is_some() {
+            return followed;
+        }
+        while followed.words < words.len() {
+            let source = self.ends.len() - self.distance;
+            let from = self.begin(source).words();
+            let (earlier, rest) = (&self.words[from..], &words[followed.words..]);
+            // Most that do not follow differ in the first word already.
+            if rest[0] != earlier[0] {
+                self.foreseen = Some(0);
+                break;
+            }
+            let (same, begun) = same_values(earlier, rest, &begins);
+            // The last one may go on, here or there.
+            let ends = |words: &[u64]| words.get(same).is_none_or(|&next| begins(next));
+            let is_whole = ends(rest) && ends(earlier);
+            let count = begun.saturating_sub(usize::from(!is_whole));
+            let least = if self.follows {
+                1
+            } else {
+                SHORTEST_AT_SAME_DISTANCE
+            };
+            let differs = same < rest.len().min(earlier.len());
+            if count < least {
+                self.foreseen = differs.then_some(count);
+                break;
+            }
+            let more = self.begin(source + count) - self.begin(source);
+            if !self.end().has_room(more) {
+                break;
+            }
+            let taken = more.words();
+            if !self.follows {
+                self.begin_repeat(self.distance, self.agreed);
+            }
+            self.words.extend_from_slice(&rest[..taken]);
+            self.repeat_ends(source..source + count);
+            self.lengthen(count);
+            followed.executions += count;
+            followed.words += taken;
+            followed.data_accesses += more.data();
+            if differs {
+                self.foreseen = Some(0);
+                break;
+            }
+        }
+        followed
+    }
+
+    /// Whether an execution of so many words and of this size can be added.
+    pub fn has_room(&self, words: usize, size: Size) -> bool {
+        words <= MOST_WORDS && self.end().has_room(End::new(words, size))
+    }
+
+    /// Number of executions.
+    pub fn executions(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Number of data accesses.
+    pub fn data_accesses(&self) -> usize {
+        self.end().data()
+    }
+
+    /// Number of accesses, fetches included.
+    pub fn touches(&self) -> usize {
+        self.end().data() + self.end().further_fetches() + self.executions()
+    }
+
+    /// What was found; the next execution begins another block.
+    pub fn take(&mut self) -> Spelled {
+        self.words.clear();
+        self.ends.clear();
+        (self.distance, self.follows, self.agreed) = (0, false, 0);
+        self.foreseen = None;
+        std::mem::take(&mut self.spelled)
+    }
+
+    /// Uses this room for what is spelled out, where there is nothing yet.
+    pub fn make_room(&mut self, room: Spelled) {
+        self.spelled = room;
+    }
+
+    /// Whether it was never used.
+    pub fn is_new(&self) -> bool {
+        self.words.capacity() == 0
+    }
+
+    fn end(&self) -> End {
+        self.ends.last().copied().unwrap_or_default()
+    }
+
+    /// What there is before an execution.
+    fn begin(&self, place: usize) -> End {
+        let before = place.checked_sub(1);
+        before.map_or(End::default(), |before| self.ends[before])
+    }
+
+    fn words_of(&self, places: Range<usize>) -> &[u64] {
+        let (begin, end) = (self.begin(places.start), self.begin(places.end));
+        &self.words[begin.words()..end.words()]
+    }
+
+    /// Whether `count` executions from `earlier` on are those from `place` on.
+    fn same(&self, earlier: usize, place: usize, count: usize) -> bool {
+        self.words_of(earlier..earlier + count) == self.words_of(place..place + count)
+    }
+
+    /// Whether an execution is the one at the distance of the last repeat.
+    fn agrees(&mut self, place: usize) -> bool {
+        let foreseen = self.foreseen;
+        self.foreseen = foreseen.and_then(|count| count.checked_sub(1));
+        if foreseen == Some(0) || self.distance == 0 || place < self.distance {
+            return false;
+        }
+        let earlier = self.words_of(place - self.distance..place - self.distance + 1);
+        let its = self.words_of(place..place + 1);
+        // Most that differ do so in the first word already, and all are short: a comparison of
+        // slices would be a call of memcmp.
+        earlier.len() == its.len() && earlier.iter().zip(its).all(|(word, other)| word == other)
+    }
+
+    /// Adds the ends of executions that come once more.
+    fn repeat_ends(&mut self, sources: Range<usize>) {
+        let further = self.end() - self.begin(sources.start);
+        let first = self.ends.len();
+        self.ends.resize(first + sources.len(), End::default());
+        // No repeat is taken in that is longer than its distance.
+        let (earlier, new) = self.ends.split_at_mut(first);
+        for (new, &earlier) in new.iter_mut().zip(&earlier[sources]) {
+            *new = earlier + further;
+        }
+    }
+
+    /// The last executions belong to the last repeat.
+    fn lengthen(&mut self, count: usize) {
+        if let Some(repeat) = self.spelled.repeats.last_mut() {
+            repeat.length += count as u32;
+        }
+    }
+
+    /// How many executions are spelled out since the last repeat.
+    fn fresh(&self) -> usize {
+        let last = self.spelled.repeats.last();
+        let end = last.map_or(0, |repeat| repeat.place + repeat.length);
+        self.ends.len() - end as usize
+    }
+
+    /// Enters the window that ends with the execution at `place` if all in it are spelled out: what
+    /// comes once more is found where it was last spelled out. Where the one was that is entered
+    /// under its number.
+    #[inline]
+    fn enter_window(&mut self, place: usize, table: &mut HashTable) -> Option<usize> {
+        let new = match self.fresh() {
+            ..WINDOW => return None,
+            WINDOW => {
+                self.window = Window::default();
+                WINDOW
+            }
+            _ => 1,
+        };
+        let mut hash = 0;
+        for place in place + 1 - new..=place {
+            let its = hash_of(self.words_of(place..place + 1));
+            hash = self.window.advance(place, its);
+        }
+        table.enter(hash, self.block, place + 1 - WINDOW)
+    }
+
+    /// Begins a repeat if the window at `place` is the one at `earlier`, and its executions are
+    /// spelled out so far.
+    fn look_at_window(&mut self, earlier: usize, place: usize) {
+        if earlier >= place || !self.same(earlier, place, WINDOW) {
+            return;
+        }
+        let same = |&back: &usize| self.same(earlier - back, place - back, 1);
+        let most = earlier.min(self.fresh() - WINDOW);
+        let before = (1..=most).take_while(same).count();
+        self.begin_repeat(place - earlier, before + WINDOW);
+    }
+
+    /// The last `length` executions, which are spelled out, repeat those `distance` earlier.
+    fn begin_repeat(&mut self, distance: usize, length: usize) {
+        let count = self.ends.len();
+        let place = count - length;
+        let data_accesses = (self.end() - self.begin(place)).data();
+        let spelled = &mut self.spelled;
+        spelled.shapes.truncate(spelled.shapes.len() - length);
+        let kept = spelled.addresses.len() - data_accesses;
+        spelled.addresses.truncate(kept);
+        spelled.repeats.push(Repeat {
+            place: place as u32,
+            length: length as u32,
+            distance: distance as u32,
+        });
+        (self.distance, self.follows, self.agreed) = (distance, true, 0);
+        self.foreseen = None;
+    }
+}
+
+/// Appends the first `count` of `words`. Four are copied where fewer are wanted: a processor does
+/// not foresee how many.
+#[inline(always)]
+fn extend_by_few(all: &mut Vec<u64>, words: &[u64], count: usize) {
+    match words.first_chunk::<4>() {
+        Some(four) if count <= 4 => {
+            let end = all.len() + count;
+            all.extend_from_slice(four);
+            all.truncate(end);
+        }
+        _ => all.extend_from_slice(&words[..count]),
+    }
+}
+
+/// How many words at the beginning of both are the same, and with how many of them an execution
+/// begins.
+#[inline(always)]
+fn same_values(words: &[u64], others: &[u64], begins: impl Fn(u64) -> bool) -> (usize, usize) {
+    let (eights, _) = words.as_chunks::<8>();
+    let (other_eights, _) = others.as_chunks::<8>();
+    let (mut same, mut begun) = (0, 0);
+    for (eight, other) in eights.iter().zip(other_eights) {
+        let pairs = eight.iter().zip(other);
+        // A comparison of arrays would be a call of memcmp.
+        if pairs.fold(0, |all, (word, other)| all | word ^ other) != 0 {
+            break;
+        }
+        same += 8;
+        begun += eight
+            .iter()
+            .map(|&word| u64::from(begins(word)))
+            .sum::<u64>();
+    }
+    let rest = words[same..].iter().zip(&others[same..]);
+    let rest = rest.take_while(|(word, other)| word == other);
+    let (more, more_begun) = rest.fold((0, 0), |(same, begun), (&word, _)| {
+        (same + 1, begun + u64::from(begins(word)))
+    });
+    (same + more, (begun + more_begun) as usize)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! Repeats are found where a reader would look for them, and hold what was there.
+
+use super::*;
+use proptest::prelude::*;
+
+/// The match finder of executions of these shapes, which have so many data accesses.
+fn finder_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFinder {
+    let (mut finder, mut table) = (MatchFinder::default(), HashTable::default());
+    let (mut rest, mut words) = (addresses, Vec::new());
+    for &shape in shapes {
+        let count = usize::from(data_counts[shape as usize]);
+        let its = rest.split_off(..count).unwrap_or_default();
+        words.clear();
+        words.push(u64::from(shape));
+        words.extend(its);
+        let size = Size {
+            data: count as u16,
+            fetches: 1,
+        };
+        let arrival = Arrival {
+            words: &words,
+            count: words.len(),
+            shape,
+            addresses: its.iter().copied(),
+            size,
+        };
+        finder.push(&mut table, arrival);
+    }
+    finder
+}
+
+/// Executions of shapes with one data access each, in all of which shape and address agree.
+fn found_in(shapes: &[u32]) -> Spelled {
+    let addresses: Vec<u64> = shapes.iter().map(|&shape| u64::from(shape) * 8).collect();
+    finder_of(shapes, &addresses, &[1; 100]).take()
+}
+
+fn repeat(place: u32, length: u32, distance: u32) -> Repeat {
+    Repeat {
+        place,
+        length,
+        distance,
+    }
+}
+
+#[test]
+fn what_comes_again_is_a_repeat_from_its_first_execution_on() {
+    let sequence: Vec<u32> = (0..60).collect();
+    let shapes = [&sequence[..], &[90, 91], &sequence[..], &[92]].concat();
+    let spelled = found_in(&shapes);
+    assert_eq!(spelled.repeats, [repeat(62, 60, 62)]);
+    assert_eq!(spelled.shapes.len(), 60 + 2 + 1);
+    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+}
+
+#[test]
+fn a_sequence_that_follows_itself_is_one_repeat() {
+    let shapes = [1, 2, 3, 4, 5, 6, 7].repeat(20);
+    let spelled = found_in(&shapes);
+    assert_eq!(spelled.repeats.len(), 1);
+    assert_eq!(spelled.repeats[0].distance, 7);
+    assert_eq!(spelled.shapes.len(), 7);
+    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+}
+
+#[test]
+fn after_a_difference_of_one_execution_a_repeat_goes_on() {
+    let sequence: Vec<u32> = (0..80).collect();
+    let mut again = sequence.clone();
+    again[40] = 99;
+    let shapes = [sequence, again].concat();
+    let spelled = found_in(&shapes);
+    assert_eq!(spelled.repeats, [repeat(80, 40, 80), repeat(121, 39, 80)]);
+    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+}
+
+#[test]
+fn another_address_is_another_execution() {
+    let shapes: Vec<u32> = (0..60).chain(0..60).collect();
+    let addresses: Vec<u64> = (0..120).collect();
+    let spelled = finder_of(&shapes, &addresses, &[1; 60]).take();
+    assert_eq!(spelled.repeats, []);
+    assert_eq!((spelled.shapes, spelled.addresses), (shapes, addresses));
+}
+
+/// It is too short for a window of its own: those that begin in it reach into the repeat after it.
+#[test]
+fn a_short_difference_between_two_repeats_is_found_when_all_comes_again() {
+    let first: Vec<u32> = (0..40).collect();
+    let second: Vec<u32> = (40..80).collect();
+    let between: Vec<u32> = (91..95).collect();
+    let changed = [&first[..], &between, &second].concat();
+    let shapes = [&first[..], &[80], &second, &[81], &changed, &[82], &changed].concat();
+    let spelled = found_in(&shapes);
+    assert_eq!(spelled.shapes.len(), 40 + 1 + 40 + 1 + between.len() + 1);
+    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+}
+
+/// A slot of a block that has ended may look like one of this block, and say any place.
+#[test]
+fn a_note_of_another_place_begins_no_repeat() {
+    let shapes: Vec<u32> = (0..40).collect();
+    let addresses = [0; 40];
+    for earlier in [0, 3, 30, 35, 39, 40, 1 << 20] {
+        let mut finder = finder_of(&shapes, &addresses, &[1; 40]);
+        finder.look_at_window(earlier, 40 - WINDOW);
+        assert_eq!(finder.take().shapes, shapes);
+    }
+}
+
+/// Each count is exact up to the most that there is room for, and none runs over into another.
+#[test]
+fn there_is_room_until_a_count_is_full() {
+    let large = |data, fetches, words| (Size { data, fetches }, words);
+    for (size, words) in [
+        large(65_000, 1, 1),
+        large(1, 65_535, 2),
+        large(3, 2, 65_001),
+        large(65_000, 535, 65_001),
+    ] {
+        let all: Vec<u64> = (0..words as u64).collect();
+        let (mut finder, mut table) = (MatchFinder::default(), HashTable::default());
+        let mut count = 0;
+        while finder.has_room(words, size) {
+            let arrival = Arrival {
+                words: &all,
+                count: words,
+                shape: 0,
+                addresses: std::iter::repeat_n(0, usize::from(size.data)),
+                size,
+            };
+            finder.push(&mut table, arrival);
+            count += 1;
+            let data = count * usize::from(size.data);
+            assert_eq!(finder.data_accesses(), data);
+            assert_eq!(finder.touches(), data + count * usize::from(size.fetches));
+            assert_eq!(finder.words.len(), count * words);
+        }
+        assert!(count > 10, "{count}");
+        assert_eq!(finder.follow(&all, |word| word == 0), Followed::default());
+        assert!(finder.same(0, count - 1, 1));
+    }
+    let none = Size {
+        data: 0,
+        fetches: 0,
+    };
+    assert!(!MatchFinder::default().has_room(1 << 22, none));
+}
+
+const BEGINS: u64 = 1 << 63;
+
+/// Shapes of so many words after the first as the number says.
+fn words_of(executions: &[(u32, u64)]) -> Vec<Vec<u64>> {
+    let words = |&(shape, address): &(u32, u64)| {
+        let addresses = (0..u64::from(shape)).map(|place| address * 64 + place);
+        std::iter::once(BEGINS).chain(addresses).collect()
+    };
+    executions.iter().map(words).collect()
+}
+
+/// Each word after the first stands for two accesses.
+fn addresses_of(words: &[u64]) -> impl Iterator<Item = u64> {
+    words[1..].iter().flat_map(|&word| [word, word + 8])
+}
+
+/// Which sequence comes next, and which of its executions has another shape.
+fn order() -> impl Strategy<Value = Vec<(usize, Option<(usize, u32)>)>> {
+    let change = proptest::option::of((0..40usize, 0..4u32));
+    proptest::collection::vec((0..4usize, change), 1..12)
+}
+
+proptest! {
+    /// Sequences of few different executions that come again, whole and changed.
+    #[test]
+    fn what_is_taken_in_many_at_a_time_is_what_came(
+        sequences in proptest::collection::vec(
+            proptest::collection::vec((0..4u32, 0..6u64), 1..40), 1..4),
+        order in order(),
+        cuts in proptest::collection::vec(1..50usize, 1..6),
+    ) {
+        let mut executions = Vec::new();
+        for (sequence, change) in order {
+            let mut sequence = sequences[sequence % sequences.len()].clone();
+            if let Some((place, shape)) = change {
+                let place = place % sequence.len();
+                sequence[place].0 = shape;
+            }
+            executions.extend(sequence);
+        }
+        let words = words_of(&executions);
+        let (mut finder, mut table) = (MatchFinder::default(), HashTable::default());
+        let (mut place, mut cuts) = (0, cuts.iter().cycle());
+        while place < executions.len() {
+            let end = executions.len().min(place + cuts.next().unwrap_or(&1));
+            let rest = words[place..end].concat();
+            let followed = finder.follow(&rest, |word| word == BEGINS);
+            let taken = words[place..place + followed.executions].concat();
+            prop_assert_eq!(&rest[..followed.words], taken);
+            place += followed.executions;
+            if place < end {
+                finder.push(&mut table, Arrival {
+                    words: &rest[followed.words..],
+                    count: words[place].len(),
+                    shape: executions[place].0,
+                    addresses: addresses_of(&words[place]),
+                    size: Size {
+                        data: 2 * executions[place].0 as u16,
+                        fetches: 1,
+                    },
+                });
+                place += 1;
+            }
+        }
+        let touches: u32 = executions.iter().map(|(shape, _)| 1 + 2 * shape).sum();
+        prop_assert_eq!(finder.touches(), touches as usize);
+        prop_assert_eq!(finder.executions(), executions.len());
+        prop_assert_eq!(finder.data_accesses() + executions.len(), touches as usize);
+        let spelled = finder.take();
+        let all = spelled.written_out(&[0, 2, 4, 6]);
+        let expected: Vec<u32> = executions.iter().map(|&(shape, _)| shape).collect();
+        prop_assert_eq!(all.shapes, expected);
+        let expected: Vec<u64> = words.iter().flat_map(|words| addresses_of(words)).collect();
+        prop_assert_eq!(all.addresses, expected);
+    }
+}

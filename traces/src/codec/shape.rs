@@ -1,0 +1,367 @@
+//! Shapes: what an execution of a code block does, all but the addresses of its data.
+//!
+//! A code block nearly always makes the same loads and stores, so an execution is stored as the
+//! number of a shape instead of a list of accesses: nothing is left of it but that number and its
+//! addresses. For replay a shape becomes a template, the full list of accesses with holes for the
+//! addresses, which is copied and filled in.
+
+use crate::model::execution::{Access, Kind, LINE_SHIFT};
+use crate::model::program::CodeBlock;
+use std::collections::HashMap;
+
+/// The most instructions in a code block: what QEMU's translator allows (`TCG_MAX_INSNS`).
+pub const MAX_INSTRUCTIONS: usize = 512;
+/// The most data accesses of one execution, so that with its fetches 65 535 are not exceeded.
+pub const MAX_DATA_ACCESSES: usize = 65_000;
+
+/// How many accesses a shape has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Loads and stores.
+    pub data: u16,
+    /// Fetches.
+    pub fetches: u16,
+}
+
+impl Size {
+    /// All accesses.
+    pub fn touches(self) -> u32 {
+        u32::from(self.data) + u32::from(self.fetches)
+    }
+}
+
+/// One data access of a shape: all but its address. Packed as `schema/trace.capnp` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub struct DataAccess(u32);
+
+impl DataAccess {
+    /// Packs an access; `None` for a fetch, for no bytes and for an instruction out of range.
+    pub fn new(instruction: u16, kind: Kind, size_bytes: u16) -> Option<DataAccess> {
+        if kind == Kind::Fetch || size_bytes == 0 || usize::from(instruction) >= MAX_INSTRUCTIONS {
+            return None;
+        }
+        let store = u32::from(kind == Kind::Store);
+        let packed = u32::from(instruction) << 17 | store << 16 | u32::from(size_bytes);
+        Some(DataAccess(packed))
+    }
+
+    /// Place of the instruction in its code block.
+    pub fn instruction(self) -> usize {
+        (self.0 >> 17) as usize
+    }
+
+    /// Load or store.
+    pub fn kind(self) -> Kind {
+        if self.0 >> 16 & 1 == 1 {
+            Kind::Store
+        } else {
+            Kind::Load
+        }
+    }
+
+    /// Number of bytes.
+    pub fn size_bytes(self) -> u16 {
+        self.0 as u16
+    }
+}
+
+/// Numbers the shapes that a writer meets.
+#[derive(Default)]
+pub struct Interner {
+    /// The key is the code block's number followed by the data accesses.
+    numbers: HashMap<Vec<u32>, u32>,
+    latest_of_block: Vec<Option<Latest>>,
+    key: Vec<u32>,
+}
+
+#[derive(Clone)]
+struct Latest {
+    number: u32,
+    accesses: Vec<DataAccess>,
+}
+
+impl Interner {
+    /// The number of this shape, and whether it is new.
+    pub fn number(&mut self, code_block: u32, accesses: &[DataAccess]) -> (u32, bool) {
+        let slot = code_block as usize;
+        if slot >= self.latest_of_block.len() {
+            self.latest_of_block.resize(slot + 1, None);
+        }
+        if let Some(latest) = &self.latest_of_block[slot]
+            && latest.accesses == accesses
+        {
+            return (latest.number, false);
+        }
+        self.key.clear();
+        self.key.push(code_block);
+        self.key.extend_from_slice(bytemuck::cast_slice(accesses));
+        let next = self.numbers.len() as u32;
+        let (number, new) = match self.numbers.get(&self.key) {
+            Some(&number) => (number, false),
+            None => {
+                self.numbers.insert(self.key.clone(), next);
+                (next, true)
+            }
+        };
+        let accesses = accesses.to_vec();
+        self.latest_of_block[slot] = Some(Latest { number, accesses });
+        (number, new)
+    }
+}
+
+/// The shapes of a trace, ready for replay.
+#[derive(Default)]
+pub struct Templates {
+    outlines: Vec<Outline>,
+    parts: Vec<Part>,
+    holes: Vec<u16>,
+    longest: usize,
+}
+
+/// Where a shape's accesses are among all, and what else there is to it.
+#[derive(Clone, Copy)]
+pub struct Outline {
+    start: u64,
+    first_part: u32,
+    part_count: u32,
+    first_hole: u32,
+    /// Number of data accesses.
+    pub data_count: u32,
+    /// The code block's number.
+    pub code_block: u32,
+    /// 1 + the function that the code block enters, or 0.
+    pub entry: u32,
+}
+
+/// An access of a shape: small, since a replay reads all of them over and over.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Of the instruction, or of the first byte fetched, from the start of the block.
+    offset: u16,
+    size_bytes: u16,
+    kind: Kind,
+}
+
+impl Part {
+    /// The access, of a block that starts at `start`; of data without its address.
+    #[inline(always)]
+    fn access(&self, start: u64) -> Access {
+        let pc = start + u64::from(self.offset);
+        Access {
+            address: pc,
+            pc,
+            size_bytes: self.size_bytes,
+            kind: self.kind,
+        }
+    }
+}
+
+impl Templates {
+    /// Number of shapes.
+    pub fn len(&self) -> usize {
+        self.outlines.len()
+    }
+
+    /// How many accesses a shape has.
+    ///
+    /// # Panics
+    /// When there is no such shape.
+    pub fn size(&self, shape: u32) -> Size {
+        let outline = &self.outlines[shape as usize];
+        // At most 65 000 and 122.
+        Size {
+            data: outline.data_count as u16,
+            fetches: (outline.part_count - outline.data_count) as u16,
+        }
+    }
+
+    /// Where a shape's accesses are.
+    ///
+    /// # Panics
+    /// When there is no such shape.
+    pub fn outline(&self, shape: u32) -> Outline {
+        self.outlines[shape as usize]
+    }
+
+    /// The most accesses that any shape has.
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// The accesses of a shape, all but the data addresses.
+    pub fn accesses(&self, outline: &Outline) -> impl Iterator<Item = Access> {
+        let parts = &self.parts[outline.first_part as usize..][..outline.part_count as usize];
+        let start = outline.start;
+        parts.iter().map(move |part| part.access(start))
+    }
+
+    /// Puts the accesses of a shape at the beginning of `room`, all but the data addresses. The
+    /// accesses, and the places of the data accesses among them.
+    ///
+    /// # Panics
+    /// When `room` is too small.
+    #[inline(always)]
+    pub fn expand<'r>(
+        &self,
+        outline: &Outline,
+        room: &'r mut [Access],
+    ) -> (&'r mut [Access], &[u16]) {
+        let parts = &self.parts[outline.first_part as usize..][..outline.part_count as usize];
+        let room = &mut room[..parts.len()];
+        for (access, part) in room.iter_mut().zip(parts) {
+            *access = part.access(outline.start);
+        }
+        (
+            room,
+            &self.holes[outline.first_hole as usize..][..outline.data_count as usize],
+        )
+    }
+
+    /// Adds the next shape: `data` made by one execution of a code block, which is given with its
+    /// number and the function that it enters.
+    ///
+    /// A line of code is fetched before the data accesses of the first instruction that has a byte
+    /// on it, or at the end when no data access follows.
+    ///
+    /// # Errors
+    /// Which rule the shape breaks.
+    pub fn push(
+        &mut self,
+        (code_block, block): (u32, &CodeBlock),
+        entry: Option<u32>,
+        data: &[DataAccess],
+    ) -> Result<(), String> {
+        check_shape(block.instructions.len(), data)?;
+        let too_many = |_| "there are too many shapes".to_owned();
+        let first_part = u32::try_from(self.parts.len()).map_err(too_many)?;
+        let first_hole = u32::try_from(self.holes.len()).map_err(too_many)?;
+        let outline = Outline {
+            start: block.start,
+            first_part,
+            first_hole,
+            part_count: 0,
+            data_count: data.len() as u32,
+            code_block,
+            entry: entry.map_or(0, |entry| entry + 1),
+        };
+        let mut fetched = 0;
+        for access in data {
+            let instruction = block.instructions[access.instruction()];
+            let end = instruction.offset + u16::from(instruction.size_bytes);
+            self.fetch(&mut fetched, end, block);
+            self.holes
+                .push((self.parts.len() - first_part as usize) as u16);
+            self.parts.push(Part {
+                offset: instruction.offset,
+                size_bytes: access.size_bytes(),
+                kind: access.kind(),
+            });
+        }
+        self.fetch(&mut fetched, size_of_code(block), block);
+        let part_count = self.parts.len() - first_part as usize;
+        self.longest = self.longest.max(part_count);
+        self.outlines.push(Outline {
+            part_count: part_count as u32,
+            ..outline
+        });
+        Ok(())
+    }
+
+    /// Fetches every line of the block that begins before `until` and is not fetched yet.
+    fn fetch(&mut self, fetched: &mut u16, until: u16, block: &CodeBlock) {
+        while *fetched < until {
+            let in_line = (block.start + u64::from(*fetched)) & LINE_MASK;
+            let to_line_end = (LINE_MASK + 1 - in_line) as u16;
+            let size_bytes = to_line_end.min(size_of_code(block) - *fetched);
+            self.parts.push(Part {
+                offset: *fetched,
+                size_bytes,
+                kind: Kind::Fetch,
+            });
+            *fetched += size_bytes;
+        }
+    }
+}
+
+const LINE_MASK: u64 = (1 << LINE_SHIFT) - 1;
+
+/// Checks that `data` can have been made by one execution of a block of so many instructions.
+///
+/// # Errors
+/// Which rule the shape breaks.
+pub fn check_shape(instructions: usize, data: &[DataAccess]) -> Result<(), String> {
+    let mut previous = 0;
+    for access in data {
+        let place = access.instruction();
+        if place >= instructions {
+            return Err(format!(
+                "a shape has instruction {place}, which its block lacks"
+            ));
+        }
+        if access.size_bytes() == 0 {
+            return Err("a shape has a data access of 0 bytes".into());
+        }
+        if place < previous {
+            return Err("a shape's data accesses are not in program order".into());
+        }
+        previous = place;
+    }
+    match data.len() {
+        0..=MAX_DATA_ACCESSES => Ok(()),
+        count => Err(format!(
+            "a shape has {count} data accesses, more than 65 000"
+        )),
+    }
+}
+
+/// Length of the block's code in bytes.
+fn size_of_code(block: &CodeBlock) -> u16 {
+    let last = block.instructions.last();
+    last.map_or(0, |last| last.offset + u16::from(last.size_bytes))
+}
+
+/// Number of fetches in one execution of the block: the lines that it touches.
+pub fn fetches_of(block: &CodeBlock) -> u64 {
+    let last = block.start + u64::from(size_of_code(block).max(1)) - 1;
+    (last >> LINE_SHIFT) - (block.start >> LINE_SHIFT) + 1
+}
+
+/// Checks what every code block must hold.
+///
+/// # Errors
+/// Which rule the block breaks.
+pub fn check_code_block(block: &CodeBlock) -> Result<(), String> {
+    let at = block.start;
+    if block.instructions.is_empty() || block.instructions.len() > MAX_INSTRUCTIONS {
+        let count = block.instructions.len();
+        return Err(format!(
+            "the code block at {at:#x} has {count} instructions, not 1 to 512"
+        ));
+    }
+    let mut offset = 0;
+    for instruction in &block.instructions {
+        if !(1..=15).contains(&instruction.size_bytes) {
+            let size = instruction.size_bytes;
+            return Err(format!(
+                "the code block at {at:#x} has an instruction of {size} bytes"
+            ));
+        }
+        if instruction.offset != offset {
+            return Err(format!(
+                "the code block at {at:#x} has a gap between instructions"
+            ));
+        }
+        offset += u16::from(instruction.size_bytes);
+    }
+    // A whole line more, so that no sum of addresses within the block's lines can overflow.
+    if at
+        .checked_add(u64::from(offset) + (1 << LINE_SHIFT))
+        .is_none()
+    {
+        return Err(format!(
+            "the code block at {at:#x} goes beyond the last address"
+        ));
+    }
+    Ok(())
+}

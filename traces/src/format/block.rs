@@ -1,0 +1,360 @@
+//! A chunk of executions, as a `block` entry of the file holds it.
+
+mod write;
+
+pub use write::Encoder;
+
+use crate::codec::address::{BASES, EXPLICIT, Explicit, MAX_REGIONS};
+use crate::codec::bounds::Bounds;
+use crate::codec::repeats::Repeat;
+use crate::codec::shape::Size;
+use crate::format::column::unpack;
+use crate::format::rule::{Rule, Violation};
+use crate::format::trace_capnp::block;
+use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_SHAPES, MAX_TOUCHES};
+use crate::model::run::Run;
+use zstd::bulk::Decompressor;
+
+/// A block's order: what is needed of it to index a trace.
+#[derive(Default)]
+pub struct Outline {
+    /// Index of the thread.
+    pub thread: u32,
+    /// Runs, by ascending stamp.
+    pub runs: Vec<Run>,
+    /// Request marks, ascending.
+    pub requests: Vec<u32>,
+    /// For each of them its request's number, 0 where it is not known; or none at all.
+    pub numbers: Vec<u64>,
+    /// For each of them its connection, 0 where it is not known; or none at all.
+    pub connections: Vec<u64>,
+}
+
+/// A block as it is played.
+#[derive(Default)]
+pub struct Block {
+    /// Its order.
+    pub outline: Outline,
+    /// The distinct shapes, by number in the trace.
+    pub shapes: Vec<u32>,
+    /// Per execution that is spelled out, place of its shape in `shapes`; every one exists.
+    pub places: Vec<u16>,
+    /// The other executions, by place; no repeat is longer than its distance.
+    pub repeats: Vec<Repeat>,
+    /// Where its repeats, and what they repeat, begin and end.
+    pub bounds: Bounds,
+    /// Number of accesses, if there are repeats; else none of them can be repeated.
+    pub repeatable: usize,
+    /// Per data access of each of `shapes`, the base of its address, below [`BASES`].
+    pub bases: Vec<u8>,
+    /// Per data access that is spelled out, how its address follows; at most [`EXPLICIT`].
+    pub hows: Vec<u8>,
+    /// The explicit addresses; as many as there are explicit `hows`.
+    pub explicit: Vec<Explicit>,
+}
+
+impl Block {
+    fn find_bounds(&mut self, executions: usize, stops: &[u32]) {
+        let runs = self.outline.runs.iter().scan(0, |end, run| {
+            *end += run.executions;
+            Some(*end)
+        });
+        let requests = self.outline.requests.iter();
+        let stops = stops.iter().chain(requests).copied().chain(runs);
+        self.bounds.find(executions, &self.repeats, stops);
+    }
+}
+
+/// Reads blocks, with room that is used again for each.
+pub struct Decoder {
+    decompressor: Decompressor<'static>,
+    longs: Vec<u64>,
+    lengths: Vec<u32>,
+    low: Vec<u8>,
+    high: Vec<u8>,
+    offsets: Vec<u16>,
+    repeats: [Vec<u32>; 3],
+}
+
+impl Decoder {
+    /// A decoder with no room yet.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn new() -> std::io::Result<Decoder> {
+        Ok(Decoder {
+            decompressor: Decompressor::new()?,
+            longs: Vec::new(),
+            lengths: Vec::new(),
+            low: Vec::new(),
+            high: Vec::new(),
+            offsets: Vec::new(),
+            repeats: Default::default(),
+        })
+    }
+
+    /// The decompressor, for entries other than blocks.
+    pub fn decompressor(&mut self) -> &mut Decompressor<'static> {
+        &mut self.decompressor
+    }
+
+    /// Reads a block's runs and request marks.
+    pub fn read_outline(
+        &mut self,
+        block: block::Reader<'_>,
+        outline: &mut Outline,
+    ) -> Result<(), Violation> {
+        let executions = block.get_executions() as usize;
+        let accesses = block.get_accesses() as usize;
+        if executions > MAX_EXECUTIONS || accesses > MAX_ACCESSES {
+            let detail = format!("claims {executions} executions, {accesses} data accesses");
+            return Err(Rule::Counts.broken(detail));
+        }
+        let runs = block.get_run_count() as usize;
+        if runs > executions {
+            let detail = format!("claims {runs} runs of {executions} executions");
+            return Err(Rule::Runs.broken(detail));
+        }
+        let zstd = &mut self.decompressor;
+        unpack(
+            zstd,
+            block.get_run_stamps(),
+            "runStamps",
+            runs,
+            &mut self.longs,
+        )?;
+        unpack(
+            zstd,
+            block.get_run_lengths(),
+            "runLengths",
+            runs,
+            &mut self.lengths,
+        )?;
+        outline.thread = block.get_thread();
+        outline.runs.clear();
+        let mut stamp = 0u64;
+        let mut total = 0;
+        for (place, (step, &executions)) in self.longs.iter().zip(&self.lengths).enumerate() {
+            if executions == 0 || (*step == 0 && place > 0) {
+                let detail = format!("run {place} is empty or not after the run before it");
+                return Err(Rule::Runs.broken(detail));
+            }
+            let sum = stamp.checked_add(*step);
+            stamp = sum.ok_or_else(|| Rule::Runs.broken("a stamp is too large"))?;
+            total += executions as usize;
+            outline.runs.push(Run { stamp, executions });
+        }
+        if total != executions {
+            let detail = format!("the runs have {total} executions, the block {executions}");
+            return Err(Rule::Runs.broken(detail));
+        }
+        outline.requests.clear();
+        for place in block.get_requests()? {
+            let ascending = outline.requests.last().is_none_or(|last| *last < place);
+            if !ascending || place as usize > executions {
+                return Err(Rule::Requests.broken("request marks out of order or out of range"));
+            }
+            outline.requests.push(place);
+        }
+        outline.numbers.clear();
+        outline.numbers.extend(block.get_request_numbers()?);
+        outline.connections.clear();
+        outline.connections.extend(block.get_request_connections()?);
+        let requests = outline.requests.len();
+        let told = [
+            ("numbers", outline.numbers.len()),
+            ("connections", outline.connections.len()),
+        ];
+        match told
+            .iter()
+            .find(|(_, count)| ![0, requests].contains(count))
+        {
+            None => Ok(()),
+            Some((what, count)) => {
+                Err(Rule::Requests.broken(format!("{count} {what} of {requests} requests")))
+            }
+        }
+    }
+
+    /// Reads all of a block, which a reader may stop at these `stops` and where runs and requests
+    /// end. `size` gives the size of a shape, `None` for one that is not defined.
+    pub fn read(
+        &mut self,
+        message: block::Reader<'_>,
+        block: &mut Block,
+        size: impl Fn(u32) -> Option<Size>,
+        stops: &[u32],
+    ) -> Result<(), Violation> {
+        self.read_outline(message, &mut block.outline)?;
+        let spelled = self.read_repeats(message, block)?;
+        block.find_bounds(message.get_executions() as usize, stops);
+        let accesses = self.read_shapes(message, block, spelled, size)?;
+        let zstd = &mut self.decompressor;
+        unpack(zstd, message.get_hows(), "hows", accesses, &mut block.hows)?;
+        // Both are folds without a branch, which the compiler turns into vector instructions.
+        let largest = block.hows.iter().fold(0, |largest, &how| how.max(largest));
+        if largest > EXPLICIT {
+            return Err(Rule::Columns.broken("column hows has a value above 2"));
+        }
+        let explicit = |hows: &[u8]| hows.iter().map(|&how| how >> 1).sum::<u8>();
+        let explicit = block.hows.chunks(255).map(explicit);
+        let explicit = explicit.map(usize::from).sum::<usize>();
+        if explicit != message.get_explicit_count() as usize {
+            let claimed = message.get_explicit_count();
+            let detail = format!("claims {claimed} explicit addresses, but {explicit} are there");
+            return Err(Rule::Counts.broken(detail));
+        }
+        let regions = message.get_regions()?;
+        let region_count = regions.get_bytes() as usize / size_of::<u64>();
+        if region_count > MAX_REGIONS {
+            return Err(Rule::Columns.broken(format!("claims {region_count} regions")));
+        }
+        unpack(zstd, Ok(regions), "regions", region_count, &mut self.longs)?;
+        unpack(
+            zstd,
+            message.get_regions_low(),
+            "regionsLow",
+            explicit,
+            &mut self.low,
+        )?;
+        unpack(
+            zstd,
+            message.get_regions_high(),
+            "regionsHigh",
+            explicit,
+            &mut self.high,
+        )?;
+        unpack(
+            zstd,
+            message.get_offsets(),
+            "offsets",
+            explicit,
+            &mut self.offsets,
+        )?;
+        block.explicit.clear();
+        for ((low, high), &offset) in self.low.iter().zip(&self.high).zip(&self.offsets) {
+            let place = usize::from(*high) << 8 | usize::from(*low);
+            let region = self.longs.get(place);
+            let region = region.ok_or_else(|| Rule::References.broken("a region is missing"))?;
+            block.explicit.push(Explicit {
+                region: region << 16,
+                offset,
+            });
+        }
+        Ok(())
+    }
+
+    /// Reads the repeats; how many executions are spelled out.
+    fn read_repeats(
+        &mut self,
+        message: block::Reader<'_>,
+        block: &mut Block,
+    ) -> Result<usize, Violation> {
+        let executions = message.get_executions();
+        let repeats = message.get_repeat_count() as usize;
+        if repeats > executions as usize {
+            let detail = format!("claims {repeats} repeats of {executions} executions");
+            return Err(Rule::Repeats.broken(detail));
+        }
+        let zstd = &mut self.decompressor;
+        let [after, lengths, distances] = &mut self.repeats;
+        let columns = [
+            (message.get_repeats_after(), "repeatsAfter"),
+            (message.get_repeat_lengths(), "repeatLengths"),
+            (message.get_repeat_distances(), "repeatDistances"),
+        ];
+        block.repeats.clear();
+        if repeats == 0 {
+            return Ok(executions as usize);
+        }
+        for ((column, name), values) in columns.into_iter().zip([&mut *after, lengths, distances]) {
+            unpack(zstd, column, name, repeats, values)?;
+        }
+        let (mut end, mut repeated) = (0u32, 0);
+        for ((&after, &length), &distance) in after.iter().zip(&*lengths).zip(&*distances) {
+            let place = end.saturating_add(after);
+            end = place.saturating_add(length);
+            repeated += length as usize;
+            if length == 0 || distance == 0 || distance > place || end > executions {
+                let detail =
+                    format!("{length} executions at {place} repeat those {distance} before");
+                return Err(Rule::Repeats.broken(detail));
+            }
+            let repeat = Repeat {
+                place,
+                length,
+                distance,
+            };
+            block.repeats.extend(repeat.apart());
+        }
+        Ok(executions as usize - repeated)
+    }
+
+    /// Reads the shapes of the executions that are spelled out, so many, and counts accesses;
+    /// how many data accesses are spelled out.
+    fn read_shapes(
+        &mut self,
+        message: block::Reader<'_>,
+        block: &mut Block,
+        spelled: usize,
+        size: impl Fn(u32) -> Option<Size>,
+    ) -> Result<usize, Violation> {
+        let accesses = message.get_accesses() as usize;
+        let shapes = message.get_shape_count() as usize;
+        if shapes > spelled || shapes > MAX_SHAPES {
+            let detail = format!("claims {shapes} shapes of {spelled} executions");
+            return Err(Rule::Counts.broken(detail));
+        }
+        let zstd = &mut self.decompressor;
+        let numbers = message.get_shape_numbers();
+        unpack(zstd, numbers, "shapeNumbers", shapes, &mut block.shapes)?;
+        let low = message.get_shapes_low();
+        unpack(zstd, low, "shapesLow", spelled, &mut self.low)?;
+        let high = message.get_shapes_high();
+        unpack(zstd, high, "shapesHigh", spelled, &mut self.high)?;
+        // Small, so that the sums below find all of them in the nearest cache.
+        let mut sizes = Vec::with_capacity(shapes);
+        for &shape in &block.shapes {
+            sizes.push(size(shape).ok_or_else(|| {
+                Rule::References.broken(format!("shape {shape} is not defined before it"))
+            })?);
+        }
+        block.places.clear();
+        let bytes = self.low.iter().zip(&self.high);
+        let places = bytes.map(|(&low, &high)| u16::from_le_bytes([low, high]));
+        block.places.extend(places);
+        let largest = block.places.iter().fold(0, |largest, &p| p.max(largest));
+        if usize::from(largest) >= shapes && spelled > 0 {
+            return Err(Rule::References.broken("a shape is missing"));
+        }
+        let (mut spelled_touches, mut spelled_data) = (0, 0);
+        for &place in &block.places {
+            let size = sizes[usize::from(place)];
+            spelled_touches += size.touches() as usize;
+            spelled_data += usize::from(size.data);
+        }
+        let mut total = spelled_data;
+        block.repeatable = 0;
+        if !block.repeats.is_empty() {
+            let too_many =
+                || Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses");
+            if spelled_touches > MAX_TOUCHES {
+                return Err(too_many());
+            }
+            let (places, repeats) = (&block.places, &block.repeats);
+            let counted = block.bounds.measure(places, &sizes, repeats, MAX_TOUCHES);
+            let counted = counted.ok_or_else(too_many)?;
+            (block.repeatable, total) = (counted.touches(), counted.data());
+        }
+        let slots = sizes.iter().map(|size| usize::from(size.data)).sum();
+        if total != accesses || slots > spelled_data {
+            let detail = format!("the shapes have {total} data accesses, the block {accesses}");
+            return Err(Rule::Counts.broken(detail));
+        }
+        unpack(zstd, message.get_bases(), "bases", slots, &mut block.bases)?;
+        if block.bases.iter().any(|&base| usize::from(base) >= BASES) {
+            return Err(Rule::Columns.broken("column bases has a value above 15"));
+        }
+        Ok(spelled_data)
+    }
+}

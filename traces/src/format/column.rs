@@ -1,0 +1,70 @@
+//! Columns: many values of one type, one after another, compressed together.
+//!
+//! A value of one kind resembles its neighbours of that kind far more than it does the other fields
+//! of its record, which is why columns compress better than records.
+
+use crate::format::rule::{Rule, Violation};
+use crate::format::trace_capnp::column;
+use bytemuck::Pod;
+use zstd::bulk::{Compressor, Decompressor};
+
+#[cfg(target_endian = "big")]
+compile_error!("columns are little-endian and are read in place");
+
+/// A column that is ready to be put into a message.
+pub struct Packed {
+    bytes: u32,
+    frame: Vec<u8>,
+}
+
+impl Packed {
+    /// Size of the compressed frame.
+    pub fn size_bytes(&self) -> usize {
+        self.frame.len()
+    }
+
+    /// Puts the column into its place in a message.
+    pub fn store(&self, mut column: column::Builder<'_>) {
+        column.set_bytes(self.bytes);
+        column.set_frame(&self.frame);
+    }
+}
+
+/// Compresses `values`.
+pub fn pack<T: Pod>(compressor: &mut Compressor<'_>, values: &[T]) -> std::io::Result<Packed> {
+    let raw: &[u8] = bytemuck::cast_slice(values);
+    Ok(Packed {
+        bytes: u32::try_from(raw.len()).map_err(std::io::Error::other)?,
+        frame: compressor.compress(raw)?,
+    })
+}
+
+/// Decompresses a column that must hold exactly `count` values, into `values`.
+///
+/// # Errors
+/// What is wrong with the column `name`. Memory is only taken for `count` values, so the caller
+/// bounds it.
+pub fn unpack<T: Pod>(
+    decompressor: &mut Decompressor<'_>,
+    column: capnp::Result<column::Reader<'_>>,
+    name: &str,
+    count: usize,
+    values: &mut Vec<T>,
+) -> Result<(), Violation> {
+    let column = column?;
+    let frame = column.get_frame()?;
+    let expected = count * size_of::<T>();
+    let broken = |detail: String| Rule::Columns.broken(format!("column {name} {detail}"));
+    if column.get_bytes() as usize != expected {
+        let bytes = column.get_bytes();
+        return Err(broken(format!("claims {bytes} bytes, not {expected}")));
+    }
+    values.resize(count, T::zeroed());
+    let room: &mut [u8] = bytemuck::cast_slice_mut(values);
+    let written = decompressor.decompress_to_buffer(frame, room);
+    match written {
+        Ok(written) if written == expected => Ok(()),
+        Ok(written) => Err(broken(format!("holds {written} bytes, not {expected}"))),
+        Err(error) => Err(broken(format!("does not decompress: {error}"))),
+    }
+}

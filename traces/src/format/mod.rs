@@ -1,0 +1,17 @@
+//! How a trace stands in its file: entries, which are Cap'n Proto messages, one after another.
+//!
+//! An [`entry`] is sealed with its number and a checksum. It holds definitions or a [`block`] of
+//! executions, both as compressed columns; a [`raw_chunk`] is what a block is made from. Each
+//! [`rule`] is one that every file keeps.
+
+pub(crate) mod block;
+mod column;
+pub(crate) mod definition;
+pub(crate) mod entry;
+pub(crate) mod raw_chunk;
+pub(crate) mod rule;
+// Made from `schema/trace.capnp`, and kept current by a test.
+#[allow(clippy::all, clippy::too_many_lines, clippy::undocumented_unsafe_blocks)]
+#[allow(unused, unreachable_pub)]
+#[rustfmt::skip]
+pub(crate) mod trace_capnp;

@@ -1,0 +1,171 @@
+//! A chunk of one thread's executions, as a writer gathers it: a `block` entry of the file to be.
+
+use crate::codec::match_finder::MatchFinder;
+use crate::codec::repeats::{Spelled, WrittenOut};
+use crate::model::run::Run;
+use std::ops::Range;
+
+/// Executions of one thread, in order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct RawChunk {
+    /// Index of the thread.
+    pub thread: u32,
+    /// Number of executions.
+    pub executions: u32,
+    /// Number of their data accesses.
+    pub data_accesses: u32,
+    /// The executions.
+    pub spelled: Spelled,
+    /// Runs, by ascending stamp.
+    pub runs: Vec<Run>,
+    /// Places of the executions that begin a request, ascending.
+    pub requests: Vec<u32>,
+    /// The number of each of `requests` among all that the server served; 0 where it is not known.
+    pub numbers: Vec<u64>,
+    /// The connection of each of `requests`; 0 where it is not known.
+    pub connections: Vec<u64>,
+}
+
+impl RawChunk {
+    /// Forgets all but keeps the room.
+    pub fn clear(&mut self) {
+        (self.executions, self.data_accesses) = (0, 0);
+        self.spelled.clear();
+        self.runs.clear();
+        self.requests.clear();
+        self.numbers.clear();
+        self.connections.clear();
+    }
+
+    /// Takes what a thread did.
+    pub fn fill(&mut self, finder: &mut MatchFinder) {
+        self.executions = finder.executions() as u32;
+        self.data_accesses = finder.data_accesses() as u32;
+        self.spelled = finder.take();
+    }
+
+    fn fill_from(&mut self, all: &WrittenOut<'_>, executions: Range<u32>) {
+        self.executions = executions.len() as u32;
+        self.data_accesses = all.data_accesses(&executions);
+        self.spelled = all.part(&executions);
+    }
+
+    /// The same as two, each with half of the executions. `data_counts` are those of the shapes.
+    pub fn halves(mut self, data_counts: &[u16]) -> [RawChunk; 2] {
+        let spelled = std::mem::take(&mut self.spelled);
+        let all = spelled.written_out(data_counts);
+        let half = all.executions() / 2;
+        let mut later = RawChunk {
+            thread: self.thread,
+            ..RawChunk::default()
+        };
+        let mut room = half;
+        for run in std::mem::take(&mut self.runs) {
+            let stamp = run.stamp;
+            let executions = run.executions.min(room);
+            room -= executions;
+            let rest = run.executions - executions;
+            if executions > 0 {
+                self.runs.push(Run { stamp, executions });
+            }
+            if rest > 0 {
+                later.runs.push(Run {
+                    stamp,
+                    executions: rest,
+                });
+            }
+        }
+        let first_later = self.requests.partition_point(|&place| place < half);
+        let places = self.requests.split_off(first_later);
+        later.numbers = self.numbers.split_off(first_later);
+        later.connections = self.connections.split_off(first_later);
+        later.requests = places.into_iter().map(|place| place - half).collect();
+        self.fill_from(&all, 0..half);
+        later.fill_from(&all, half..all.executions());
+        [self, later]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::repeats::Repeat;
+
+    /// Executions of shapes with no access and with one.
+    fn chunk(shapes: &[u32], addresses: &[u64]) -> RawChunk {
+        RawChunk {
+            executions: shapes.len() as u32,
+            data_accesses: addresses.len() as u32,
+            spelled: Spelled {
+                repeats: Vec::new(),
+                shapes: shapes.into(),
+                addresses: addresses.into(),
+            },
+            ..RawChunk::default()
+        }
+    }
+
+    #[test]
+    fn halves_hold_what_the_whole_held() {
+        let run = |stamp, executions| Run { stamp, executions };
+        let whole = RawChunk {
+            thread: 3,
+            runs: vec![run(5, 1), run(7, 4)],
+            requests: vec![1, 2, 5],
+            numbers: vec![7, 9, 0],
+            connections: vec![3, 0, 0],
+            ..chunk(&[0, 1, 0, 1, 1], &[10, 11, 12])
+        };
+        let earlier = RawChunk {
+            thread: 3,
+            runs: vec![run(5, 1), run(7, 1)],
+            requests: vec![1],
+            numbers: vec![7],
+            connections: vec![3],
+            ..chunk(&[0, 1], &[10])
+        };
+        let later = RawChunk {
+            thread: 3,
+            runs: vec![run(7, 3)],
+            requests: vec![0, 3],
+            numbers: vec![9, 0],
+            connections: vec![0, 0],
+            ..chunk(&[0, 1, 1], &[11, 12])
+        };
+        assert_eq!(whole.halves(&[0, 1]), [earlier, later]);
+    }
+
+    #[test]
+    fn of_a_repeat_each_half_has_what_it_repeats_of_itself() {
+        let repeat = |place, length, distance| Repeat {
+            place,
+            length,
+            distance,
+        };
+        // The executions at 4 to 20 are those at 0 to 16, that at 21 is that at 3.
+        let whole = RawChunk {
+            executions: 24,
+            data_accesses: 13,
+            spelled: Spelled {
+                repeats: vec![repeat(4, 16, 4), repeat(21, 1, 18)],
+                shapes: vec![0, 1, 0, 1, 1, 1, 0],
+                addresses: vec![10, 11, 12, 13],
+            },
+            ..RawChunk::default()
+        };
+        let spelled = whole.spelled.written_out(&[0, 1]);
+        let (shapes, addresses) = (spelled.shapes, spelled.addresses);
+        let [earlier, later] = whole.halves(&[0, 1]);
+        assert_eq!(earlier.spelled.repeats, [repeat(4, 8, 4)]);
+        assert_eq!(later.spelled.repeats, [repeat(4, 4, 4)]);
+        let halves = [earlier, later].map(|half| {
+            let all = half.spelled.written_out(&[0, 1]);
+            assert_eq!(half.executions, all.shapes.len() as u32);
+            assert_eq!(half.data_accesses, all.addresses.len() as u32);
+            (all.shapes, all.addresses)
+        });
+        let [(earlier, its), (later, others)] = halves;
+        assert_eq!([earlier, later].concat(), shapes);
+        assert_eq!([its, others].concat(), addresses);
+    }
+}

@@ -1,0 +1,15 @@
+//! What a trace says: which program ran, on which threads, and what each execution touched.
+//!
+//! Nothing here knows how any of it is written down. Every other room speaks of these things, and
+//! this one of none of them.
+
+pub(crate) mod address_space;
+pub(crate) mod error;
+pub mod execution;
+pub(crate) mod limits;
+pub mod program;
+pub(crate) mod recording;
+pub(crate) mod requests;
+pub(crate) mod run;
+pub(crate) mod thread;
+pub(crate) mod touch;

@@ -1,0 +1,58 @@
+//! The requests of a trace, found from the marks in the threads' blocks.
+
+use crate::model::program::Request;
+
+/// A request mark of a thread.
+#[derive(Clone, Copy)]
+pub struct Mark {
+    /// Stamp of the run it is in; `None` for a mark that only ends the request before it.
+    pub stamp: Option<u64>,
+    /// The request's number among all that the server served, where it is known.
+    pub number: Option<u64>,
+    /// The connection that it came over, where it is known.
+    pub connection: Option<u64>,
+}
+
+/// All requests, and which of them each mark of each thread begins.
+#[derive(Default)]
+pub struct Requests {
+    /// In the order in which a replay comes to their marks.
+    pub all: Vec<Request>,
+    /// By thread and mark; `None` for a mark that begins none.
+    begun: Vec<Vec<Option<u32>>>,
+}
+
+impl Requests {
+    /// Numbers the requests; `marks` are the threads' marks, each thread's in its order.
+    ///
+    /// A request is complete when its thread has another mark: only that says where it ended.
+    pub fn new(marks: &[&[Mark]]) -> Requests {
+        let mut order = Vec::new();
+        for (thread, own) in marks.iter().enumerate() {
+            for (place, mark) in own.iter().enumerate() {
+                if let Some(stamp) = mark.stamp {
+                    order.push((stamp, thread, place));
+                }
+            }
+        }
+        order.sort_unstable();
+        let mut begun: Vec<_> = marks.iter().map(|own| vec![None; own.len()]).collect();
+        let mut all = Vec::with_capacity(order.len());
+        for (_, thread, place) in order {
+            begun[thread][place] = Some(all.len() as u32);
+            all.push(Request {
+                thread: thread as u32,
+                number: marks[thread][place].number,
+                connection: marks[thread][place].connection,
+                complete: place + 1 < marks[thread].len(),
+            });
+        }
+        Requests { all, begun }
+    }
+
+    /// The request that a thread serves after `marks_passed` of its marks.
+    pub fn after(&self, thread: u32, marks_passed: u32) -> Option<u32> {
+        let place = marks_passed.checked_sub(1)?;
+        *self.begun[thread as usize].get(place as usize)?
+    }
+}

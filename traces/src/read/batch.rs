@@ -1,0 +1,121 @@
+//! Plays a block as touches, some executions at a time.
+//!
+//! What is spelled out is laid out, and its addresses are found; what repeats is handed out from
+//! where it stands in the memory of what is repeated. Three executions in four repeat, most of them
+//! in sequences of thousands, so the memory leaves out of them what no cache can tell from nothing:
+//! then a repeat costs a third of what its touches would.
+
+pub(super) mod hand_out;
+mod literals;
+mod memory;
+
+use crate::codec::shape::Templates;
+use crate::codec::sources::Sources;
+use crate::codec::thin::Thinner;
+use crate::format::block::Block;
+use crate::model::touch::Touch;
+use literals::{Literals, Span};
+use memory::{Memory, Remembered};
+use std::ops::Range;
+
+/// Some executions of a block, all of one request.
+pub struct Batch {
+    literals: Literals,
+    memory: Memory,
+    /// What the block's repeats repeat.
+    sources: Sources,
+    /// How many of its repeats are used up.
+    repeats: usize,
+    executions: u32,
+    entered: Option<u32>,
+    /// What of the memory they are; `None` for what is only spelled out.
+    remembered: Option<Remembered>,
+    spread: Vec<Touch>,
+}
+
+impl Batch {
+    /// Room for the shapes of a trace. A thinner leaves out touches.
+    pub fn new(templates: &Templates, thinner: Option<Thinner>) -> Batch {
+        Batch {
+            literals: Literals::new(templates),
+            memory: Memory::new(thinner),
+            sources: Sources::default(),
+            repeats: 0,
+            executions: 0,
+            entered: None,
+            remembered: None,
+            spread: Vec::new(),
+        }
+    }
+
+    /// Goes to the beginning of a block that was just decoded. `breaks` are the functions to break
+    /// at.
+    pub fn begin_block(&mut self, templates: &Templates, block: &Block, breaks: &[bool]) {
+        self.literals.begin_block(templates, block, breaks);
+        self.repeats = 0;
+        self.sources.find(&block.repeats);
+        self.memory.begin_block(block.repeatable, &block.bounds);
+    }
+
+    /// Plays some of the `executions`, at least one and the next ones; how many.
+    pub fn fill(&mut self, block: &Block, executions: Range<u32>) -> u32 {
+        let (first, bounds) = (executions.start, &block.bounds);
+        let later = self.memory.begin_execution(first, bounds);
+        let began = self.memory.end();
+        let next = block.repeats.get(self.repeats);
+        if let Some(repeat) = next.filter(|repeat| repeat.place <= first) {
+            let end = repeat.place + repeat.length;
+            let executions = first..executions.end.min(end);
+            let is_repeated = |executions| self.sources.has_some_of(executions);
+            let memory = &mut self.memory;
+            let again = memory.repeat(executions, repeat.distance, bounds, is_repeated);
+            self.executions = again.executions;
+            self.entered = again.entered;
+            self.remembered = Some(again.remembered);
+            self.repeats += usize::from(first + self.executions == end);
+        } else {
+            let until = next.map_or(executions.end, |repeat| repeat.place);
+            let most = until.min(executions.end) - first;
+            let later = later.iter().map(|bound| bound - first);
+            self.literals.play(block, most, later);
+            self.executions = self.literals.executions;
+            self.entered = self.literals.entered;
+            let played = first..first + self.executions;
+            self.remembered = None;
+            if self.sources.has_some_of(played) {
+                self.remembered = Some(self.memory.take(&self.literals, first, bounds));
+            } else {
+                self.memory.skip(&self.literals);
+            }
+        }
+        if let Some(function) = self.entered {
+            self.memory.enter(first, function, began);
+        }
+        self.executions
+    }
+
+    /// The touches of the batch, its spans, and the place that the spans give the first touch.
+    fn touches(&self) -> (&[Touch], &[Span], usize) {
+        match &self.remembered {
+            Some(Remembered { touches, spans, .. }) => (
+                self.memory.touches(touches.clone()),
+                self.memory.spans(spans.clone()),
+                touches.start,
+            ),
+            None => (self.literals.touches(), &self.literals.spans, 0),
+        }
+    }
+
+    /// How many fetches, loads and stores the batch makes.
+    fn counts(&self) -> [u64; 3] {
+        if let Some(remembered) = &self.remembered {
+            return remembered.counts;
+        }
+        let (touches, spans, _) = self.touches();
+        let mut counts = memory::count(touches);
+        for span in spans {
+            counts[touches[span.touch].kind() as usize] += span.further_lines;
+        }
+        counts
+    }
+}

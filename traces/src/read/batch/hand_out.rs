@@ -1,0 +1,122 @@
+//! Tells a listener of a batch.
+//!
+//! An access that spans lines is one touch of a batch until here: few do, so a batch without any is
+//! told as it is, and another is copied with the further lines put in. So is one of a process among
+//! several, whose lines are located on the way.
+
+use super::Batch;
+use super::literals::ENOUGH;
+use crate::model::address_space::Locator;
+use crate::model::touch::{Listener, Played, Touch};
+
+/// Where in its thread a batch begins.
+pub struct Whence {
+    /// The request it belongs to.
+    pub request: Option<u32>,
+    /// Executions of the thread before it.
+    pub number: u64,
+    /// Whether a call has ended just before.
+    pub returned: bool,
+}
+
+impl Batch {
+    /// Tells the listener of what was played, which comes after what `whence` says.
+    pub fn hand_out(
+        &mut self,
+        whence: Whence,
+        locator: Option<&mut Locator<'_>>,
+        listener: &mut impl Listener,
+    ) {
+        let mut spread = std::mem::take(&mut self.spread);
+        let (touches, spans, first_place) = self.touches();
+        let played = Played {
+            request: whence.request,
+            number: whence.number,
+            returned: whence.returned,
+            entered: self.entered,
+            executions: self.executions,
+            touches,
+            counts: self.counts(),
+        };
+        if spans.is_empty() && locator.is_none() {
+            listener.played(played);
+        } else {
+            spread.clear();
+            let mut spreading = Spreading {
+                played: Played {
+                    touches: &[],
+                    ..played
+                },
+                locator,
+                spread: &mut spread,
+                listener,
+            };
+            let mut copied = 0;
+            for span in spans {
+                let first = span.touch - first_place;
+                spreading.copy(&touches[copied..first]);
+                spreading.span(touches[first], span.further_lines);
+                copied = first + 1;
+            }
+            spreading.copy(&touches[copied..]);
+            spreading.tell();
+        }
+        self.spread = spread;
+    }
+}
+
+/// A batch on its way through other room, which a huge span may fill.
+struct Spreading<'s, 'l, L> {
+    /// What is told next, but for the touches.
+    played: Played<'static>,
+    locator: Option<&'s mut Locator<'l>>,
+    spread: &'s mut Vec<Touch>,
+    listener: &'s mut L,
+}
+
+impl<L: Listener> Spreading<'_, '_, L> {
+    /// Puts down touches of one line each.
+    fn copy(&mut self, touches: &[Touch]) {
+        for some in touches.chunks(ENOUGH) {
+            self.make_room();
+            match &mut self.locator {
+                Some(locator) => {
+                    let located = some.iter().map(|&touch| locator.touch(touch));
+                    self.spread.extend(located);
+                }
+                None => self.spread.extend_from_slice(some),
+            }
+        }
+    }
+
+    /// Puts down an access that touches further lines than the first.
+    fn span(&mut self, first: Touch, further_lines: u64) {
+        let first = match &mut self.locator {
+            Some(locator) => locator.touch(first),
+            None => first,
+        };
+        for further in 0..=further_lines {
+            self.make_room();
+            self.spread
+                .push(Touch::new(first.line() + further, first.kind()));
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.spread.len() >= ENOUGH * 2 {
+            self.tell();
+        }
+    }
+
+    fn tell(&mut self) {
+        let touches = &self.spread[..];
+        self.listener.played(Played {
+            touches,
+            ..self.played
+        });
+        let played = &mut self.played;
+        (played.entered, played.executions, played.counts) = (None, 0, [0; 3]);
+        played.returned = false;
+        self.spread.clear();
+    }
+}

@@ -1,0 +1,393 @@
+//! Everything a trace holds but its executions, gathered entry by entry.
+//!
+//! `open` and `check` both read through this, so they agree on what a trace must hold.
+
+mod address_spaces;
+
+use crate::codec::shape::Templates;
+use crate::format::block::{Block, Decoder, Outline};
+use crate::format::definition::{read_code_blocks, read_functions, read_shapes};
+use crate::format::entry::{self, VERSION};
+use crate::format::rule::{Rule, Violation};
+use crate::format::trace_capnp::entry as schema;
+use crate::format::trace_capnp::{block, code_blocks, end, functions, header, module, shapes};
+use crate::model::address_space::Mapping;
+use crate::model::program::{CodeBlock, Function, Module};
+use crate::model::recording::{EndReason, Header, Note};
+use crate::model::requests::Mark;
+use crate::model::thread::Thread;
+use std::collections::HashSet;
+
+/// A block's place in the file, and what must be known to begin reading there.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Number of the entry.
+    pub entry: u32,
+    /// Where it begins.
+    pub offset: usize,
+    /// How many bytes it has.
+    pub length: usize,
+    /// Stamp of the first run.
+    pub first_stamp: u64,
+    /// Request marks of the thread before this block.
+    pub marks_before: u32,
+    /// Request marks in this block.
+    pub marks: u32,
+    /// How many executions it has.
+    pub executions: u32,
+    /// Executions of the thread before this block.
+    pub executions_before: u64,
+    /// Shapes that are defined before this block.
+    pub shapes_before: u32,
+}
+
+/// Why the entries of a file cannot be taken.
+pub enum Refusal {
+    /// The trace follows this newer version of the format.
+    Newer(u16),
+    /// The entry breaks a rule.
+    Broken(Violation),
+}
+
+impl<T: Into<Violation>> From<T> for Refusal {
+    fn from(violation: T) -> Refusal {
+        Refusal::Broken(violation.into())
+    }
+}
+
+/// One thread's part of the contents.
+#[derive(Default)]
+pub struct ThreadContents {
+    /// Blocks that hold executions, in order.
+    pub blocks: Vec<Place>,
+    /// Request marks, in order.
+    pub marks: Vec<Mark>,
+    /// Stamps of all runs, in order, until a trace takes them.
+    pub run_stamps: Vec<u64>,
+    last_stamp: Option<u64>,
+    executions: u64,
+}
+
+impl ThreadContents {
+    /// The block that holds this one of the thread's marks, which begins a request.
+    pub fn block_of(&self, mark: u32) -> Place {
+        let later = self
+            .blocks
+            .partition_point(|block| block.marks_before <= mark);
+        self.blocks[later - 1]
+    }
+}
+
+/// What the entries so far hold.
+pub struct Contents {
+    /// The header, once it has come.
+    pub header: Option<Header>,
+    /// Modules by number.
+    pub modules: Vec<Module>,
+    /// Functions by number.
+    pub functions: Vec<Function>,
+    /// Code blocks by number.
+    pub code_blocks: Vec<CodeBlock>,
+    /// For each code block, the function that it enters.
+    pub entered: Vec<Option<u32>>,
+    /// Shapes by number.
+    pub templates: Templates,
+    /// Threads by number.
+    pub threads: Vec<Thread>,
+    /// The threads' blocks and marks.
+    pub streams: Vec<ThreadContents>,
+    /// What the user noted, in the order of the file.
+    pub notes: Vec<Note>,
+    /// Names of shared objects by number.
+    pub shared_objects: Vec<String>,
+    /// What processes have at their addresses, in the order of the file.
+    pub mappings: Vec<Mapping>,
+    /// Where signal handlers begin.
+    pub signal_handlers: HashSet<u64>,
+    /// Why the recording ended, once that has come.
+    pub end: Option<EndReason>,
+    /// Executions in all blocks.
+    pub executions: u64,
+    /// Data accesses in all blocks.
+    pub data_accesses: u64,
+    decoder: Decoder,
+    outline: Outline,
+}
+
+impl Contents {
+    /// Nothing yet.
+    ///
+    /// # Errors
+    /// When there is no memory to decompress with.
+    pub fn new() -> std::io::Result<Contents> {
+        Ok(Contents {
+            header: None,
+            modules: Vec::new(),
+            functions: Vec::new(),
+            code_blocks: Vec::new(),
+            entered: Vec::new(),
+            templates: Templates::default(),
+            threads: Vec::new(),
+            streams: Vec::new(),
+            notes: Vec::new(),
+            shared_objects: Vec::new(),
+            mappings: Vec::new(),
+            signal_handlers: HashSet::new(),
+            end: None,
+            executions: 0,
+            data_accesses: 0,
+            decoder: Decoder::new()?,
+            outline: Outline::default(),
+        })
+    }
+
+    /// Takes the next entry, which begins at `offset` and is intact as bytes.
+    pub fn take(&mut self, bytes: &[u8], offset: usize) -> Result<(), Refusal> {
+        let message = entry::read(bytes)?;
+        let entry = message.get_root::<schema::Reader<'_>>()?;
+        let which = entry.which();
+        if let Ok(schema::Header(header)) = which {
+            return self.take_header(header?);
+        }
+        if self.header.is_none() {
+            return Err(Rule::Header
+                .broken("the first entry is not the header")
+                .into());
+        }
+        if self.end.is_some() {
+            return Err(Rule::End.broken("an entry follows the end").into());
+        }
+        let which = which.map_err(|error| {
+            Rule::Entries.broken(format!("an entry of a kind that version 1 lacks: {error}"))
+        })?;
+        match which {
+            schema::Header(_) => unreachable!("taken above"),
+            schema::Module(module) => self.take_module(module?)?,
+            schema::Functions(functions) => self.take_functions(functions?)?,
+            schema::CodeBlocks(blocks) => self.take_code_blocks(blocks?)?,
+            schema::Shapes(shapes) => self.take_shapes(shapes?)?,
+            schema::Thread(thread) => {
+                let thread = thread?;
+                self.threads.push(Thread {
+                    process_id: thread.get_process_id(),
+                    os_thread_id: thread.get_os_thread_id(),
+                });
+                self.streams.push(ThreadContents::default());
+            }
+            schema::Block(block) => {
+                let number = entry::number(bytes);
+                self.take_block(block?, number, offset, bytes.len())?;
+            }
+            schema::Note(note) => {
+                let note = note?;
+                self.notes.push(Note {
+                    requests: note.get_requests(),
+                    text: note.get_text()?.to_string()?,
+                });
+            }
+            schema::SharedObject(object) => self.take_shared_object(object?)?,
+            schema::Mappings(mappings) => self.take_mappings(mappings?)?,
+            schema::SignalHandlers(handlers) => {
+                let addresses = handlers?.get_addresses()?;
+                self.signal_handlers.extend(addresses);
+            }
+            schema::End(end) => self.take_end(end?)?,
+        }
+        Ok(())
+    }
+
+    /// Reads the runs and marks of the block at `place` of the file that the contents are from.
+    pub fn outline(
+        &self,
+        file: &[u8],
+        place: Place,
+        (decoder, outline): (&mut Decoder, &mut Outline),
+    ) -> Result<(), Violation> {
+        read_block(file, place, |message| {
+            decoder.read_outline(message, outline)
+        })
+    }
+
+    /// Decodes the block at `place` of the file that the contents are from; its reader may stop at
+    /// these `stops`.
+    pub fn decode(
+        &self,
+        file: &[u8],
+        place: Place,
+        (decoder, block): (&mut Decoder, &mut Block),
+        stops: &[u32],
+    ) -> Result<(), Violation> {
+        let size = |shape| (shape < place.shapes_before).then(|| self.templates.size(shape));
+        read_block(file, place, |message| {
+            decoder.read(message, block, size, stops)
+        })
+    }
+
+    fn take_header(&mut self, header: header::Reader<'_>) -> Result<(), Refusal> {
+        if self.header.is_some() {
+            return Err(Rule::Header.broken("a second header").into());
+        }
+        if header.get_version() > VERSION {
+            return Err(Refusal::Newer(header.get_version()));
+        }
+        let mut command = Vec::new();
+        for argument in header.get_command()? {
+            command.push(argument?.to_string()?);
+        }
+        self.header = Some(Header {
+            created_by: header.get_created_by()?.to_string()?,
+            command,
+            request_at: header.get_request_at()?.to_string()?,
+            qemu_version: header.get_qemu_version()?.to_string()?,
+            architecture: header.get_architecture()?.to_string()?,
+            has_address_spaces: header.get_has_address_spaces(),
+        });
+        Ok(())
+    }
+
+    fn take_module(&mut self, module: module::Reader<'_>) -> Result<(), Violation> {
+        let module = Module {
+            path: module.get_path()?.to_string()?,
+            build_id: module.get_build_id()?.to_string()?,
+            load_bias: module.get_load_bias(),
+            start: module.get_start(),
+            end: module.get_end(),
+        };
+        if module.start > module.end {
+            return Err(Rule::Program.broken(format!("{} ends before it starts", module.path)));
+        }
+        self.modules.push(module);
+        Ok(())
+    }
+
+    fn take_functions(&mut self, entry: functions::Reader<'_>) -> Result<(), Violation> {
+        let functions = read_functions(self.decoder.decompressor(), entry)?;
+        for function in &functions {
+            if function.module as usize >= self.modules.len() {
+                let detail = format!("{} is in module {}", function.symbol, function.module);
+                return Err(Rule::References.broken(detail));
+            }
+        }
+        self.functions.extend(functions);
+        Ok(())
+    }
+
+    fn take_code_blocks(&mut self, entry: code_blocks::Reader<'_>) -> Result<(), Violation> {
+        let blocks = read_code_blocks(self.decoder.decompressor(), entry)?;
+        for (block, entered) in blocks {
+            if let Some(function) = entered.filter(|&f| f as usize >= self.functions.len()) {
+                let start = block.start;
+                let detail = format!("the code block at {start:#x} enters function {function}");
+                return Err(Rule::References.broken(detail));
+            }
+            self.code_blocks.push(block);
+            self.entered.push(entered);
+        }
+        Ok(())
+    }
+
+    fn take_shapes(&mut self, entry: shapes::Reader<'_>) -> Result<(), Violation> {
+        let (blocks, entered) = (&self.code_blocks, &self.entered);
+        let templates = &mut self.templates;
+        read_shapes(self.decoder.decompressor(), entry, |number, accesses| {
+            let block = blocks.get(number as usize).ok_or_else(|| {
+                Rule::References.broken(format!("a shape is of code block {number}"))
+            })?;
+            let entry = entered[number as usize];
+            let pushed = templates.push((number, block), entry, accesses);
+            pushed.map_err(|detail| Rule::Shapes.broken(detail))
+        })
+    }
+
+    fn take_block(
+        &mut self,
+        block: block::Reader<'_>,
+        entry: u32,
+        offset: usize,
+        length: usize,
+    ) -> Result<(), Violation> {
+        let outline = &mut self.outline;
+        self.decoder.read_outline(block, outline)?;
+        let stream = self
+            .streams
+            .get_mut(outline.thread as usize)
+            .ok_or_else(|| {
+                Rule::References.broken(format!("a block is of thread {}", outline.thread))
+            })?;
+        let place = Place {
+            entry,
+            offset,
+            length,
+            first_stamp: outline.runs.first().map_or(0, |run| run.stamp),
+            marks_before: stream.marks.len() as u32,
+            marks: outline.requests.len() as u32,
+            executions: block.get_executions(),
+            executions_before: stream.executions,
+            shapes_before: self.templates.len() as u32,
+        };
+        if let (Some(first), Some(last)) = (outline.runs.first(), outline.runs.last()) {
+            if stream.last_stamp.is_some_and(|before| first.stamp < before) {
+                return Err(Rule::Runs.broken("a block begins before its thread's last run"));
+            }
+            stream.last_stamp = Some(last.stamp);
+            let stamps = outline.runs.iter().map(|run| run.stamp);
+            stream.run_stamps.extend(stamps);
+            stream.blocks.push(place);
+            stream.executions += u64::from(place.executions);
+        }
+        let mut runs = outline.runs.iter();
+        let mut run = runs.next();
+        let mut run_end = run.map_or(0, |run| run.executions);
+        for (place, &mark) in outline.requests.iter().enumerate() {
+            while mark >= run_end && run.is_some() {
+                run = runs.next();
+                run_end += run.map_or(0, |run| run.executions);
+            }
+            let number = outline.numbers.get(place).copied();
+            let connection = outline.connections.get(place).copied();
+            stream.marks.push(Mark {
+                stamp: run.map(|run| run.stamp),
+                number: number.filter(|&number| number != 0),
+                connection: connection.filter(|&number| number != 0),
+            });
+        }
+        self.executions += u64::from(block.get_executions());
+        self.data_accesses += u64::from(block.get_accesses());
+        Ok(())
+    }
+
+    fn take_end(&mut self, end: end::Reader<'_>) -> Result<(), Violation> {
+        let reason = end.get_reason();
+        let reason = reason.map_err(|_| Rule::End.broken("a reason that version 1 lacks"))?;
+        let reason = match reason {
+            end::Reason::RequestsReached => EndReason::RequestsReached,
+            end::Reason::ServerExited => EndReason::ServerExited,
+            end::Reason::Interrupted => EndReason::Interrupted,
+            end::Reason::Failed => EndReason::Failed(end.get_message()?.to_string()?),
+        };
+        let (executions, accesses) = (end.get_executions(), end.get_accesses());
+        if executions != self.executions || accesses != self.data_accesses {
+            return Err(Rule::End.broken(format!(
+                "claims {executions} executions and {accesses} data accesses, but {} and {} are \
+                 there",
+                self.executions, self.data_accesses
+            )));
+        }
+        self.end = Some(reason);
+        Ok(())
+    }
+}
+
+/// Reads the entry at `place`, which is a block's.
+fn read_block(
+    file: &[u8],
+    place: Place,
+    read: impl FnOnce(block::Reader<'_>) -> Result<(), Violation>,
+) -> Result<(), Violation> {
+    let message = entry::read(&file[place.offset..place.offset + place.length])?;
+    let entry = message.get_root::<schema::Reader<'_>>()?;
+    let Ok(schema::Block(message)) = entry.which() else {
+        unreachable!("the place of a block was noted when its entry was taken");
+    };
+    read(message?)
+}

@@ -1,0 +1,37 @@
+//! Takes what processes share, and where each of them has it.
+
+use super::Contents;
+use crate::format::rule::{Rule, Violation};
+use crate::format::trace_capnp::{mappings, shared_object};
+use crate::model::address_space::{MAX_OBJECTS, Mapping};
+
+impl Contents {
+    pub(super) fn take_shared_object(
+        &mut self,
+        object: shared_object::Reader<'_>,
+    ) -> Result<(), Violation> {
+        if self.shared_objects.len() == MAX_OBJECTS as usize {
+            return Err(Rule::Mappings.broken(format!("more than {MAX_OBJECTS} shared objects")));
+        }
+        self.shared_objects.push(object.get_name()?.to_string()?);
+        Ok(())
+    }
+
+    pub(super) fn take_mappings(&mut self, entry: mappings::Reader<'_>) -> Result<(), Violation> {
+        let process_id = entry.get_process_id();
+        for mapping in entry.get_all()? {
+            let mapping = Mapping {
+                process_id,
+                since: mapping.get_since(),
+                start: mapping.get_start(),
+                end: mapping.get_end(),
+                object: mapping.get_object().checked_sub(1),
+                offset: mapping.get_offset(),
+            };
+            let checked = mapping.check(self.shared_objects.len() as u32);
+            checked.map_err(|detail| Rule::Mappings.broken(detail))?;
+            self.mappings.push(mapping);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,217 @@
+//! Plays a trace: the executions of all threads, in the one order that their stamps give.
+//!
+//! Each thread's blocks are decoded one at a time as the merge comes to them, and the next run is
+//! always that with the smallest stamp, so no more than a block a thread is in memory.
+
+mod cursor;
+mod spelling;
+
+use crate::format::block::{Block, Decoder, Outline};
+use crate::model::address_space::Locator;
+use crate::model::error::Error;
+use crate::model::execution::Execution;
+use crate::read::trace::Trace;
+use crate::read::wanted::Wanted;
+use cursor::{Cursor, Played};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+impl Trace {
+    /// All executions, in the order of a replay.
+    pub fn executions(&self) -> Executions<'_> {
+        Executions::new(self, Wanted::new(None, 0))
+    }
+
+    /// The executions of these requests only, in the order of a replay. Blocks that hold none of
+    /// them are not read.
+    pub fn executions_of(&self, requests: &[u32]) -> Executions<'_> {
+        let wanted = Wanted::new(Some(requests), self.requests().len());
+        Executions::new(self, wanted)
+    }
+}
+
+/// The executions of a trace, in replay order. Not an iterator, because an execution borrows room
+/// that the next one uses again.
+pub struct Executions<'t> {
+    trace: &'t Trace,
+    wanted: Wanted,
+    locator: Option<Locator<'t>>,
+    decoder: Option<Decoder>,
+    /// The block that was decoded last.
+    block: Block,
+    cursors: Vec<Cursor>,
+    /// Threads that have a run to play, by its stamp and then by number.
+    waiting: BinaryHeap<Reverse<(u64, u32)>>,
+    current: usize,
+    /// That of the current run.
+    stamp: u64,
+    left_in_run: u32,
+    played: Played,
+    next_played: usize,
+    /// Executions of the current thread before the next one.
+    next_number: u64,
+    next_access: usize,
+}
+
+impl<'t> Executions<'t> {
+    fn new(trace: &'t Trace, wanted: Wanted) -> Executions<'t> {
+        let mut executions = Executions {
+            trace,
+            wanted,
+            locator: trace.address_spaces.locator(),
+            decoder: None,
+            block: Block::default(),
+            cursors: Vec::new(),
+            waiting: BinaryHeap::new(),
+            current: 0,
+            stamp: 0,
+            left_in_run: 0,
+            played: Played::new(&trace.contents.templates),
+            next_played: 0,
+            next_number: 0,
+            next_access: 0,
+        };
+        for thread in 0..trace.threads().len() {
+            executions.cursors.push(Cursor::default());
+            executions.queue_block(thread);
+        }
+        executions
+    }
+
+    /// The same executions with addresses as their processes used them: equal ones may be of
+    /// different memory.
+    #[must_use]
+    pub fn with_virtual_addresses(mut self) -> Executions<'t> {
+        self.locator = None;
+        self
+    }
+
+    /// The next execution; `None` after the last.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when a block contradicts itself. Nothing more can then be read.
+    #[allow(clippy::should_implement_trait)] // An iterator's items cannot borrow from it.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Execution<'_>>, Error> {
+        while self.next_played == self.played.executions.len() {
+            if !self.play_more()? {
+                return Ok(None);
+            }
+        }
+        let played = &self.played.executions[self.next_played];
+        let accesses = self.next_access..played.end as usize;
+        let number = self.next_number;
+        self.next_played += 1;
+        self.next_number += 1;
+        self.next_access = accesses.end;
+        Ok(Some(Execution {
+            thread: self.current as u32,
+            stamp: self.stamp,
+            request: self.cursors[self.current].request,
+            number,
+            code_block: played.code_block,
+            entry: played.entry.checked_sub(1),
+            accesses: &self.played.accesses[accesses],
+        }))
+    }
+
+    /// Plays some more of the current run, or of the next one; false at the end.
+    fn play_more(&mut self) -> Result<bool, Error> {
+        while self.left_in_run == 0 {
+            if !self.next_run()? {
+                return Ok(false);
+            }
+        }
+        let cursor = &mut self.cursors[self.current];
+        if cursor.passes_mark() {
+            let thread = self.current as u32;
+            cursor.request = self.trace.requests.after(thread, cursor.marks_passed);
+        }
+        self.next_number = cursor.executions();
+        self.left_in_run -= cursor.play(
+            self.left_in_run,
+            &self.trace.contents.templates,
+            &mut self.played,
+        );
+        self.next_played = 0;
+        self.next_access = 0;
+        if !self.wanted.has(cursor.request) {
+            self.played.executions.clear();
+        }
+        if let Some(locator) = &mut self.locator {
+            let played = self.played.executions.last().map_or(0, |last| last.end);
+            for access in &mut self.played.accesses[..played as usize] {
+                access.address = locator.locate(access.address);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Goes to the run with the smallest stamp; false when there is none left.
+    fn next_run(&mut self) -> Result<bool, Error> {
+        // The thread whose run has just ended waits with its next one like all others.
+        if let Some(cursor) = self.cursors.get_mut(self.current)
+            && cursor.run < cursor.order.runs.len()
+        {
+            cursor.run += 1;
+            match cursor.order.runs.get(cursor.run) {
+                Some(run) => self.waiting.push(Reverse((run.stamp, self.current as u32))),
+                None => {
+                    cursor.order = Outline::default();
+                    self.queue_block(self.current);
+                }
+            }
+        }
+        let Some(Reverse((_, thread))) = self.waiting.pop() else {
+            // Nothing is current any more, however often the caller asks.
+            self.current = self.cursors.len();
+            return Ok(false);
+        };
+        self.current = thread as usize;
+        if self.cursors[self.current].order.runs.is_empty() {
+            self.load(self.current)?;
+        }
+        let cursor = &self.cursors[self.current];
+        let run = cursor.order.runs[cursor.run];
+        (self.stamp, self.left_in_run) = (run.stamp, run.executions);
+        if let Some(locator) = &mut self.locator {
+            locator.begin_run(thread, run.stamp);
+        }
+        Ok(true)
+    }
+
+    /// Lets a thread wait with the first run of its next block that is wanted.
+    fn queue_block(&mut self, thread: usize) {
+        let blocks = &self.trace.contents.streams[thread].blocks;
+        let cursor = &mut self.cursors[thread];
+        while let Some(place) = blocks.get(cursor.next_block) {
+            let requests = &self.trace.requests;
+            if self.wanted.has_some_in(requests, thread as u32, place) {
+                let stamp = place.first_stamp;
+                self.waiting.push(Reverse((stamp, thread as u32)));
+                return;
+            }
+            cursor.next_block += 1;
+        }
+    }
+
+    /// Decodes a thread's next block.
+    fn load(&mut self, thread: usize) -> Result<(), Error> {
+        let trace = self.trace;
+        let cursor = &mut self.cursors[thread];
+        let place = trace.contents.streams[thread].blocks[cursor.next_block];
+        let decoder = match &mut self.decoder {
+            Some(decoder) => decoder,
+            none => none.insert(trace.decoder()?),
+        };
+        if let Err(damage) = trace.decode(place, (decoder, &mut self.block), &[]) {
+            self.waiting.clear();
+            return Err(damage);
+        }
+        cursor.begin_block(&trace.contents.templates, &mut self.block);
+        cursor.executions_before = place.executions_before;
+        cursor.marks_passed = place.marks_before;
+        cursor.request = trace.requests.after(thread as u32, place.marks_before);
+        Ok(())
+    }
+}

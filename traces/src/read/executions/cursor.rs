@@ -1,0 +1,140 @@
+//! One thread's place in a trace, and the loop that every replay spends its reading time in.
+//!
+//! Executions are played some hundreds at a time into room that stays in the first-level cache: a
+//! loop over many keeps in registers what a call for each would load and store again.
+
+use super::spelling::Spelling;
+use crate::codec::shape::{Outline, Templates};
+use crate::format::block::{self, Block};
+use crate::model::execution::{Access, Kind};
+
+/// Executions that were played and not yet handed out.
+pub struct Played {
+    /// In replay order.
+    pub executions: Vec<PlayedExecution>,
+    /// The accesses of all of them, one execution's after another's, and then unused room.
+    pub accesses: Vec<Access>,
+    enough: usize,
+}
+
+/// An execution among others.
+#[derive(Clone, Copy)]
+pub struct PlayedExecution {
+    /// Where its accesses end; they begin where those of the one before end.
+    pub end: u32,
+    /// The code block's number.
+    pub code_block: u32,
+    /// 1 + the function that the code block enters, or 0.
+    pub entry: u32,
+}
+
+impl Played {
+    /// Room to play the shapes of a trace into.
+    pub fn new(templates: &Templates) -> Played {
+        // 24 KiB, and then room for any one more execution.
+        let enough = 1024;
+        let unused = Access {
+            address: 0,
+            pc: 0,
+            size_bytes: 1,
+            kind: Kind::Fetch,
+        };
+        Played {
+            executions: Vec::new(),
+            accesses: vec![unused; enough + templates.longest()],
+            enough,
+        }
+    }
+}
+
+/// Where in its stream a thread is.
+#[derive(Default)]
+pub struct Cursor {
+    /// Which of the thread's blocks comes after this one.
+    pub next_block: usize,
+    /// The order of the block being played.
+    pub order: block::Outline,
+    /// Place of the current run.
+    pub run: usize,
+    /// Request marks of the thread so far.
+    pub marks_passed: u32,
+    /// The request that the thread is serving.
+    pub request: Option<u32>,
+    /// Executions of the thread before the block.
+    pub executions_before: u64,
+    /// The block's shapes.
+    shapes: Vec<Outline>,
+    spelling: Spelling,
+    execution: usize,
+    access: usize,
+    mark: usize,
+}
+
+impl Cursor {
+    /// Goes to the beginning of a block that was just decoded, whose order it takes.
+    pub fn begin_block(&mut self, templates: &Templates, block: &mut Block) {
+        self.next_block += 1;
+        self.order = std::mem::take(&mut block.outline);
+        self.run = 0;
+        self.execution = 0;
+        self.access = 0;
+        self.mark = 0;
+        self.shapes.clear();
+        let outlines = block.shapes.iter().map(|&shape| templates.outline(shape));
+        self.shapes.extend(outlines);
+        let data_counts = self.shapes.iter().map(|outline| outline.data_count);
+        self.spelling.spell_out(block, data_counts);
+    }
+
+    /// Executions of the thread so far.
+    pub fn executions(&self) -> u64 {
+        self.executions_before + self.execution as u64
+    }
+
+    /// Whether the next execution begins a request. The mark is passed by asking.
+    pub fn passes_mark(&mut self) -> bool {
+        let passes = self.next_mark() == self.execution;
+        self.mark += usize::from(passes);
+        self.marks_passed += u32::from(passes);
+        passes
+    }
+
+    fn next_mark(&self) -> usize {
+        let mark = self.order.requests.get(self.mark);
+        mark.map_or(usize::MAX, |&mark| mark as usize)
+    }
+
+    /// Plays at least one execution, at most `most`, and none that begins a request but the first.
+    /// How many they were.
+    pub fn play(&mut self, most: u32, templates: &Templates, played: &mut Played) -> u32 {
+        let most = (most as usize).min(self.next_mark() - self.execution);
+        let places = &self.spelling.places[self.execution..][..most];
+        let mut addresses = &self.spelling.addresses[self.access..];
+        let addresses_before = addresses.len();
+        let mut end = 0;
+        played.executions.clear();
+        for &place in places {
+            let outline = &self.shapes[usize::from(place)];
+            let room = &mut played.accesses[end..];
+            let (accesses, holes) = templates.expand(outline, room);
+            let (own, rest) = addresses.split_at(holes.len());
+            addresses = rest;
+            for (&hole, &address) in holes.iter().zip(own) {
+                accesses[usize::from(hole)].address = address;
+            }
+            end += accesses.len();
+            played.executions.push(PlayedExecution {
+                end: end as u32,
+                code_block: outline.code_block,
+                entry: outline.entry,
+            });
+            if end >= played.enough {
+                break;
+            }
+        }
+        let count = played.executions.len();
+        self.execution += count;
+        self.access += addresses_before - addresses.len();
+        count as u32
+    }
+}

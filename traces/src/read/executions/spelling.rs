@@ -1,0 +1,71 @@
+//! The shapes and addresses of all executions of a block, repeats included.
+//!
+//! Whoever wants whole accesses gets them from here. A repeat may reach back to the beginning of
+//! its block, so all of the block is spelled out when it begins.
+
+use crate::codec::address::{Explicit, Predictor};
+use crate::format::block::Block;
+use std::slice::Iter;
+
+/// A block's executions, spelled out.
+#[derive(Default)]
+pub struct Spelling {
+    /// Of every execution, place of its shape among those of the block.
+    pub places: Vec<u16>,
+    /// Of all data accesses, execution by execution.
+    pub addresses: Vec<u64>,
+}
+
+/// What of a block is not yet spelled out.
+struct Rest<'b> {
+    places: &'b [u16],
+    hows: &'b [u8],
+    explicit: Iter<'b, Explicit>,
+    predictor: Predictor,
+    /// By place of a shape: the first of its slots, and of the next one's.
+    slots: Vec<usize>,
+}
+
+impl Spelling {
+    /// Spells out a block; `data_counts` are those of its shapes.
+    pub fn spell_out(&mut self, block: &Block, data_counts: impl Iterator<Item = u32>) {
+        self.places.clear();
+        self.addresses.clear();
+        let mut slots = vec![0];
+        slots.extend(data_counts.scan(0, |sum, count| {
+            *sum += count as usize;
+            Some(*sum)
+        }));
+        let mut rest = Rest {
+            places: &block.places,
+            hows: &block.hows,
+            explicit: block.explicit.iter(),
+            predictor: Predictor::new(&block.bases),
+            slots,
+        };
+        for repeat in &block.repeats {
+            self.take(&mut rest, repeat.place as usize - self.places.len());
+            let source = repeat.source();
+            let data = block.bounds.data(source.clone());
+            self.places
+                .extend_from_within(source.start as usize..source.end as usize);
+            self.addresses.extend_from_within(data);
+        }
+        let last = rest.places.len();
+        self.take(&mut rest, last);
+    }
+
+    fn take(&mut self, rest: &mut Rest<'_>, count: usize) {
+        let (own, later) = rest.places.split_at(count);
+        rest.places = later;
+        self.places.extend_from_slice(own);
+        for &place in own {
+            let place = usize::from(place);
+            let (first, next) = (rest.slots[place], rest.slots[place + 1]);
+            let (hows, later) = rest.hows.split_at(next - first);
+            rest.hows = later;
+            rest.predictor
+                .decode(first, hows, &mut rest.explicit, &mut self.addresses);
+        }
+    }
+}

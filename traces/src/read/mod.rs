@@ -1,0 +1,18 @@
+//! How a trace is read: opened, checked, and played.
+//!
+//! Opening and checking both read a file entry by entry and gather its contents. An open [`trace`]
+//! plays its [`executions`] in the one order of all threads, or hands its blocks to a [`player`],
+//! which plays each by itself as lines touched; [`calls`] tell where functions return.
+
+mod batch;
+pub(crate) mod calls;
+pub(crate) mod check;
+mod contents;
+pub(crate) mod executions;
+pub(crate) mod order;
+pub(crate) mod player;
+mod reading;
+pub(crate) mod sizes;
+mod switches;
+pub(crate) mod trace;
+mod wanted;

@@ -1,0 +1,183 @@
+//! The one order in which a replay plays the runs of all threads, and how much of the truth it is.
+//!
+//! Opening a trace sees each thread's runs by themselves. Here they are merged, a block of each
+//! thread at a time, so that memory is bounded by the number of threads: where every step of the
+//! merge goes to a larger stamp, there is one order and no other, and each thread keeps its own.
+//! Rejected: to sort all runs, which takes memory for the whole trace and hides what is wrong.
+
+use crate::codec::shape::Templates;
+use crate::format::block::{Block, Decoder, Outline};
+use crate::format::rule::{Rule, Violation};
+use crate::read::contents::{Contents, Place};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// What was found about the order of a trace whose threads have one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// Threads that have run.
+    pub threads: u32,
+    /// Their runs, all of which are in the order.
+    pub runs: u64,
+    /// Executions in those runs.
+    pub executions: u64,
+    /// How often the order goes from one thread to another.
+    pub switches: u64,
+    /// Accesses of the run in the middle, fetches included; 0 where there is none.
+    pub median_run_accesses: u64,
+    /// Accesses of the largest run: what other threads did meanwhile has no recorded order.
+    pub largest_run_accesses: u64,
+}
+
+impl Order {
+    /// The same, with these lengths of its runs.
+    pub(super) fn with(self, lengths: RunLengths) -> Order {
+        let (median_run_accesses, largest_run_accesses) = lengths.median_and_largest();
+        Order {
+            median_run_accesses,
+            largest_run_accesses,
+            ..self
+        }
+    }
+}
+
+/// One thread's place in a merge.
+struct Cursor {
+    /// Its next block.
+    block: usize,
+    /// Its next run in the block before that.
+    run: usize,
+    outline: Outline,
+}
+
+/// Merges the threads' runs, of which `contents` says where in the file they are.
+///
+/// # Errors
+/// Where two threads have the same stamp, or one's descends: in which block, and what is wrong.
+pub fn merge(
+    file: &[u8],
+    contents: &Contents,
+    decoder: &mut Decoder,
+) -> Result<Order, (Place, Violation)> {
+    let mut order = Order::default();
+    let mut cursors = Vec::new();
+    let mut waiting = BinaryHeap::new();
+    for thread in 0..contents.streams.len() {
+        let mut cursor = Cursor {
+            block: 0,
+            run: 0,
+            outline: Outline::default(),
+        };
+        let first = cursor.next_stamp(thread, (file, contents), decoder)?;
+        order.threads += u32::from(first.is_some());
+        waiting.extend(first.map(|stamp| Reverse((stamp, thread))));
+        cursors.push(cursor);
+    }
+    let mut last: Option<(u64, usize)> = None;
+    while let Some(Reverse((stamp, thread))) = waiting.pop() {
+        let cursor = &mut cursors[thread];
+        // A run may go on in the thread's next block.
+        let goes_on = last == Some((stamp, thread)) && cursor.run == 0;
+        if let Some((before, other)) = last.filter(|&(before, _)| !goes_on && before >= stamp) {
+            let detail = match before == stamp && other != thread {
+                true => format!("threads {other} and {thread} both have a run of stamp {stamp}"),
+                false => format!("thread {thread} has a run of stamp {stamp} after {before}"),
+            };
+            let place = contents.streams[thread].blocks[cursor.block - 1];
+            return Err((place, Rule::Order.broken(detail)));
+        }
+        order.runs += u64::from(!goes_on);
+        order.switches += u64::from(last.is_some_and(|(_, other)| other != thread));
+        order.executions += u64::from(cursor.outline.runs[cursor.run].executions);
+        last = Some((stamp, thread));
+        cursor.run += 1;
+        let next = cursor.next_stamp(thread, (file, contents), decoder)?;
+        waiting.extend(next.map(|stamp| Reverse((stamp, thread))));
+    }
+    Ok(order)
+}
+
+impl Cursor {
+    /// The stamp of the thread's next run, whose block is read when it comes to that.
+    fn next_stamp(
+        &mut self,
+        thread: usize,
+        (file, contents): (&[u8], &Contents),
+        decoder: &mut Decoder,
+    ) -> Result<Option<u64>, (Place, Violation)> {
+        loop {
+            if let Some(run) = self.outline.runs.get(self.run) {
+                return Ok(Some(run.stamp));
+            }
+            let Some(&place) = contents.streams[thread].blocks.get(self.block) else {
+                return Ok(None);
+            };
+            let read = contents.outline(file, place, (decoder, &mut self.outline));
+            read.map_err(|violation| (place, violation))?;
+            self.block += 1;
+            self.run = 0;
+        }
+    }
+}
+
+/// How many accesses the runs of a trace have, gathered block by block of each thread in turn.
+#[derive(Default)]
+pub struct RunLengths {
+    /// By number of accesses, how many runs have it: few numbers differ.
+    runs: BTreeMap<u64, u64>,
+    /// The last run, which may go on in its thread's next block: thread, stamp and accesses.
+    open: Option<(u32, u64, u64)>,
+}
+
+impl RunLengths {
+    /// Adds the runs of a decoded block.
+    pub fn add(&mut self, block: &Block, templates: &Templates) {
+        let size = |&place: &u16| {
+            let shape = block.shapes[usize::from(place)];
+            u64::from(templates.size(shape).touches())
+        };
+        let thread = block.outline.thread;
+        let (mut end, mut accesses_before) = (0, 0);
+        for run in &block.outline.runs {
+            let executions = end as usize..(end + run.executions) as usize;
+            end += run.executions;
+            let accesses = match block.repeats.is_empty() {
+                true => block.places[executions].iter().map(size).sum(),
+                false => block.bounds.touches_before(end) - accesses_before,
+            };
+            accesses_before += accesses;
+            match &mut self.open {
+                Some((last, stamp, before)) if (*last, *stamp) == (thread, run.stamp) => {
+                    *before += accesses;
+                }
+                _ => {
+                    self.close();
+                    self.open = Some((thread, run.stamp, accesses));
+                }
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some((_, _, accesses)) = self.open.take() {
+            *self.runs.entry(accesses).or_default() += 1;
+        }
+    }
+
+    /// The accesses of the run in the middle and of the largest.
+    pub fn median_and_largest(mut self) -> (u64, u64) {
+        self.close();
+        let total: u64 = self.runs.values().sum();
+        let mut passed = 0;
+        let median = self.runs.iter().find(|&(_, &runs)| {
+            passed += runs;
+            passed >= total.div_ceil(2)
+        });
+        let largest = self.runs.keys().next_back();
+        let accesses = |found: Option<&u64>| found.copied().unwrap_or(0);
+        (
+            accesses(median.map(|(accesses, _)| accesses)),
+            accesses(largest),
+        )
+    }
+}

@@ -1,0 +1,235 @@
+//! Opens a trace: reads everything but the executions, and where in the file those are.
+//!
+//! The whole file is checked against its checksums at once, which takes a moment; after that only
+//! the blocks that a replay comes to are in memory, so a trace may be larger than that.
+
+use crate::format::block::{Block, Decoder};
+use crate::model::address_space::{AddressSpaces, Mapping, Owner};
+use crate::model::error::Error;
+use crate::model::program::{CodeBlock, Function, Module, Request};
+use crate::model::recording::{EndReason, Header, Note};
+use crate::model::requests::Requests;
+use crate::model::thread::Thread;
+use crate::read::contents::{Contents, Place};
+use crate::read::reading::{Stop, map, read};
+use crate::read::switches::Switches;
+use memmap2::Mmap;
+use std::path::{Path, PathBuf};
+
+/// How a trace ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The recording was ended in order.
+    Finished(EndReason),
+    /// The file stops before the recording's end.
+    Cut {
+        /// Everything before this byte of the file is whole and was read.
+        offset: u64,
+        /// How many bytes of an entry that is not whole follow.
+        left_over_bytes: u64,
+    },
+}
+
+/// An open trace.
+pub struct Trace {
+    pub(super) path: PathBuf,
+    pub(super) map: Mmap,
+    pub(super) contents: Contents,
+    pub(super) requests: Requests,
+    pub(super) switches: Switches,
+    pub(super) address_spaces: AddressSpaces,
+    header: Header,
+    ending: Ending,
+}
+
+impl Trace {
+    /// Opens a trace and checks every byte of it against its checksums. A trace whose recording was
+    /// cut off is opened up to its last whole block: see [`Trace::ending`].
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no trace, is newer than this build, or is damaged.
+    pub fn open(path: &Path) -> Result<Trace, Error> {
+        let map = map(path)?;
+        let reading = read(path, &map)?;
+        let path = path.to_path_buf();
+        let mut contents = reading.contents;
+        let offset = reading.bytes as u64;
+        let damaged = |path, problem| {
+            let entry = reading.entries;
+            Err(Error::Damaged {
+                path,
+                entry,
+                offset,
+                problem,
+            })
+        };
+        let ending = match (reading.stop, &contents.end) {
+            (Stop::Broken(violation), _) => return damaged(path, violation.detail),
+            (Stop::End, Some(reason)) => Ending::Finished(reason.clone()),
+            (Stop::End | Stop::Cut, _) => Ending::Cut {
+                offset,
+                left_over_bytes: map.len() as u64 - offset,
+            },
+        };
+        let Some(header) = contents.header.clone() else {
+            return damaged(path, "the header is missing".into());
+        };
+        let marks: Vec<_> = contents
+            .streams
+            .iter()
+            .map(|stream| &stream.marks[..])
+            .collect();
+        let requests = Requests::new(&marks);
+        let address_spaces = match header.has_address_spaces {
+            true => AddressSpaces::new(&contents.threads, &contents.mappings),
+            false => AddressSpaces::default(),
+        };
+        let streams = contents.streams.iter_mut();
+        let stamps = streams.map(|stream| std::mem::take(&mut stream.run_stamps));
+        let changes = |thread| address_spaces.changes_of(thread);
+        let switches = Switches::new(stamps.collect(), changes);
+        Ok(Trace {
+            path,
+            map,
+            contents,
+            requests,
+            switches,
+            address_spaces,
+            header,
+            ending,
+        })
+    }
+
+    /// What was known when the recording began.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The modules, by index.
+    pub fn modules(&self) -> &[Module] {
+        &self.contents.modules
+    }
+
+    /// The functions whose entries were executed, by index.
+    pub fn functions(&self) -> &[Function] {
+        &self.contents.functions
+    }
+
+    /// The code blocks, by index.
+    pub fn code_blocks(&self) -> &[CodeBlock] {
+        &self.contents.code_blocks
+    }
+
+    /// For each code block, the index of the function whose entry it starts at, if any.
+    pub fn entered_functions(&self) -> &[Option<u32>] {
+        &self.contents.entered
+    }
+
+    /// The threads, by index.
+    pub fn threads(&self) -> &[Thread] {
+        &self.contents.threads
+    }
+
+    /// The requests, in the order in which a replay comes to them.
+    pub fn requests(&self) -> &[Request] {
+        &self.requests.all
+    }
+
+    /// What the user noted while recording, in that order.
+    pub fn notes(&self) -> &[Note] {
+        &self.contents.notes
+    }
+
+    /// The names of what processes share, by index.
+    pub fn shared_objects(&self) -> &[String] {
+        &self.contents.shared_objects
+    }
+
+    /// What processes have at some of their addresses, where that is not memory of their own.
+    pub fn mappings(&self) -> &[Mapping] {
+        &self.contents.mappings
+    }
+
+    /// Where signal handlers begin that the server has installed, as guest addresses, ascending.
+    /// None are known of a trace before version 4, or of one that was imported.
+    pub fn signal_handlers(&self) -> Vec<u64> {
+        let mut addresses: Vec<u64> = self.contents.signal_handlers.iter().copied().collect();
+        addresses.sort_unstable();
+        addresses
+    }
+
+    /// Number of processes that threads belong to.
+    pub fn process_count(&self) -> usize {
+        let threads = self.threads().iter();
+        let mut processes: Vec<u32> = threads.map(|thread| thread.process_id).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        processes.len()
+    }
+
+    /// Whether the trace is of several processes and says nothing of what they share: a replay
+    /// takes equal addresses for the same memory, which they need not be.
+    pub fn lacks_address_spaces(&self) -> bool {
+        !self.header.has_address_spaces && self.process_count() > 1
+    }
+
+    /// Whose memory an address of an [`Access`](crate::Access) is of, and the virtual address
+    /// there.
+    pub fn owner(&self, address: u64) -> (Owner, u64) {
+        self.address_spaces.owner(address)
+    }
+
+    /// How the trace ends.
+    pub fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// Whether the recording was ended in order, for whatever reason.
+    pub fn complete(&self) -> bool {
+        matches!(self.ending, Ending::Finished(_))
+    }
+
+    /// Number of executions.
+    pub fn execution_count(&self) -> u64 {
+        self.contents.executions
+    }
+
+    /// Number of loads and stores, fetches not counted.
+    pub fn data_access_count(&self) -> u64 {
+        self.contents.data_accesses
+    }
+
+    /// Size of the file in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    /// CRC-32C of the file, which tells it from others; reads all of it.
+    pub fn checksum(&self) -> u32 {
+        crc32c::crc32c(&self.map)
+    }
+
+    /// What decodes this trace's blocks.
+    pub(super) fn decoder(&self) -> Result<Decoder, Error> {
+        Decoder::new().map_err(|source| {
+            let path = self.path.clone();
+            Error::Read { path, source }
+        })
+    }
+
+    /// Decodes the block at `place`; its reader may stop at these `stops`.
+    pub(super) fn decode(
+        &self,
+        place: Place,
+        to: (&mut Decoder, &mut Block),
+        stops: &[u32],
+    ) -> Result<(), Error> {
+        let decoded = self.contents.decode(&self.map, place, to, stops);
+        decoded.map_err(|violation| Error::Damaged {
+            path: self.path.clone(),
+            entry: place.entry,
+            offset: place.offset as u64,
+            problem: violation.detail,
+        })
+    }
+}

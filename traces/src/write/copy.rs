@@ -1,0 +1,121 @@
+//! Copies a trace, or some of its requests, into a new one: for samples that must be small, and for
+//! trying other ways to write the same executions.
+
+use crate::model::address_space::Mapping;
+use crate::model::error::Error;
+use crate::model::execution::Kind;
+use crate::model::program::{CodeBlock, Instruction};
+use crate::model::recording::{EndReason, Summary, WriterOptions};
+use crate::read::trace::{Ending, Trace};
+use crate::write::writer::Writer;
+use std::path::Path;
+
+/// Writes the executions of `requests`, or all of them for `None`, to a new trace at `path`.
+/// Everything that is numbered keeps its number, but for the requests, which close up.
+///
+/// # Errors
+/// Those of reading `trace` and of writing a trace; `path` is left alone if there are any.
+pub fn copy(
+    trace: &Trace,
+    requests: Option<&[u32]>,
+    path: &Path,
+    options: &WriterOptions,
+) -> Result<Summary, Error> {
+    let mut writer = Writer::create(path, trace.header(), options)?;
+    define(trace, &mut writer)?;
+    let executions = match requests {
+        Some(requests) => trace.executions_of(requests),
+        None => trace.executions(),
+    };
+    let mut executions = executions.with_virtual_addresses();
+    // Of equal stamps the later holds, so the order of the trace stays.
+    let mut mappings = trace.mappings().to_vec();
+    mappings.sort_by_key(|mapping| mapping.since);
+    let mut mappings = mappings.into_iter().peekable();
+    let mut stamp = 0;
+    let mut latest_thread = None;
+    let mut serving: Vec<Option<u32>> = vec![None; trace.threads().len()];
+    while let Some(execution) = executions.next()? {
+        let thread = execution.thread;
+        let begun = |mapping: &Mapping| mapping.since <= execution.stamp;
+        let same_thread = latest_thread.replace(thread) == Some(thread);
+        if !same_thread || mappings.peek().is_some_and(begun) {
+            stamp += 1;
+            while let Some(mapping) = mappings.next_if(begun) {
+                let since = if mapping.since == 0 { 0 } else { stamp };
+                writer.mappings(&[Mapping { since, ..mapping }])?;
+            }
+            writer.stamp(thread, stamp)?;
+        }
+        let before = std::mem::replace(&mut serving[thread as usize], execution.request);
+        match execution.request {
+            now if now == before => {}
+            Some(request) => {
+                let number = trace.requests()[request as usize].number;
+                writer.numbered_request(thread, number.unwrap_or(0))?;
+                if let Some(connection) = trace.requests()[request as usize].connection {
+                    writer.connection(thread, connection)?;
+                }
+            }
+            None => writer.end_request(thread)?,
+        }
+        writer.execution(thread, execution.code_block)?;
+        let block = &trace.code_blocks()[execution.code_block as usize];
+        for access in execution
+            .accesses
+            .iter()
+            .filter(|access| access.kind != Kind::Fetch)
+        {
+            let place = place_of(block, access.pc);
+            writer.data(
+                thread,
+                place,
+                access.kind,
+                access.size_bytes,
+                access.address,
+            )?;
+        }
+    }
+    for (thread, request) in serving.into_iter().enumerate() {
+        if request.is_some_and(|request| trace.requests()[request as usize].complete) {
+            writer.request(thread as u32)?;
+        }
+    }
+    writer.finish(match trace.ending() {
+        Ending::Finished(reason) => reason.clone(),
+        Ending::Cut { .. } => EndReason::Failed("copied from a recording that was cut off".into()),
+    })
+}
+
+/// Writes what executions refer to.
+fn define(trace: &Trace, writer: &mut Writer) -> Result<(), Error> {
+    for module in trace.modules() {
+        writer.module(module)?;
+    }
+    for function in trace.functions() {
+        writer.function(function)?;
+    }
+    for (block, &entered) in trace.code_blocks().iter().zip(trace.entered_functions()) {
+        writer.code_block(block, entered)?;
+    }
+    for thread in trace.threads() {
+        writer.thread(thread.process_id, thread.os_thread_id)?;
+    }
+    for note in trace.notes() {
+        writer.note(note.requests, &note.text)?;
+    }
+    for address in trace.signal_handlers() {
+        writer.signal_handler(address)?;
+    }
+    for name in trace.shared_objects() {
+        writer.shared_object(name)?;
+    }
+    Ok(())
+}
+
+/// Place of the instruction at `pc` in its block.
+fn place_of(block: &CodeBlock, pc: u64) -> u16 {
+    let offset = pc.wrapping_sub(block.start);
+    let before = |instruction: &Instruction| u64::from(instruction.offset) < offset;
+    block.instructions.partition_point(before) as u16
+}

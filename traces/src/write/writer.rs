@@ -1,0 +1,354 @@
+//! Writes a trace as it is recorded: `<path>.partial`, which becomes `<path>` when it is finished.
+//!
+//! The writer gathers each thread's executions until a block is full, so memory stays bounded and
+//! what has been written is readable, whatever happens to the recording.
+
+mod accesses;
+mod address_spaces;
+mod definitions;
+mod marks;
+#[cfg(test)]
+mod tests;
+
+use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
+use crate::codec::shape::{Interner, Size};
+use crate::format::definition::{EnteredBlock, WrittenShape};
+use crate::model::address_space::Mapping;
+use crate::model::error::Error;
+use crate::model::limits::MAX_EXECUTIONS;
+use crate::model::program::Function;
+use crate::model::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
+use crate::write::sink::{Part, Sink};
+use crate::write::stream::Stream;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Executions and data accesses of all threads that may wait for their blocks to fill: a bound on
+/// memory, about 256 MiB, that only a server with many busy threads reaches.
+const MAX_WAITING: usize = 1 << 25;
+
+/// Writes one trace.
+pub struct Writer {
+    path: PathBuf,
+    sink: Sink,
+    executions_per_block: usize,
+    modules: u32,
+    objects: u32,
+    functions: u32,
+    /// By code block, its number of instructions.
+    instructions: Vec<u16>,
+    /// By code block, its number of fetches.
+    fetches: Vec<u16>,
+    interner: Interner,
+    /// By shape.
+    sizes: Vec<Size>,
+    new_mappings: Vec<Mapping>,
+    new_functions: Vec<Function>,
+    new_blocks: Vec<EnteredBlock>,
+    new_shapes: Vec<WrittenShape>,
+    /// Bytes of names and data accesses of shapes in what is new.
+    new_details: usize,
+    streams: Vec<Stream>,
+    hash_table: HashTable,
+    /// Finders that no stream uses: a page of memory used again costs a fraction of a new one.
+    finders: Vec<MatchFinder>,
+    /// Executions and data accesses in the streams, not yet written.
+    waiting: usize,
+    executions: u64,
+    data_accesses: u64,
+    /// Fetches included.
+    accesses: u64,
+    requests: u64,
+}
+
+impl Writer {
+    /// Begins a trace in `<path>.partial`, which its owner alone may read, for it tells of another
+    /// program's memory. `path` is left alone until [`Writer::finish`].
+    ///
+    /// # Errors
+    /// [`Error::Write`] when the file cannot be made, or something of that name is there: what a
+    /// killed recording left, or a link that leads elsewhere; [`Error::Unrecordable`] for options
+    /// that make no sense.
+    pub fn create(path: &Path, header: &Header, options: &WriterOptions) -> Result<Self, Error> {
+        let levels = zstd::compression_level_range();
+        if !levels.contains(&options.compression_level) {
+            let (low, high) = (levels.start(), levels.end());
+            let level = options.compression_level;
+            return unrecordable(format!(
+                "compression level {level} is not in {low} to {high}"
+            ));
+        }
+        let partial = partial_path(path);
+        let mut new = std::fs::File::options();
+        new.write(true).create_new(true).mode(0o600);
+        let file = new.open(&partial).map_err(|source| Error::Write {
+            path: partial.clone(),
+            source,
+        })?;
+        let mut sink = Sink::start(file, partial, options.compression_level)?;
+        sink.write(Part::Header(header.clone()))?;
+        Ok(Writer {
+            path: path.into(),
+            sink,
+            executions_per_block: options.executions_per_block.clamp(1, MAX_EXECUTIONS),
+            modules: 0,
+            objects: 0,
+            functions: 0,
+            instructions: Vec::new(),
+            fetches: Vec::new(),
+            interner: Interner::default(),
+            sizes: Vec::new(),
+            new_mappings: Vec::new(),
+            new_functions: Vec::new(),
+            new_blocks: Vec::new(),
+            new_shapes: Vec::new(),
+            new_details: 0,
+            streams: Vec::new(),
+            hash_table: HashTable::default(),
+            finders: Vec::new(),
+            waiting: 0,
+            executions: 0,
+            data_accesses: 0,
+            accesses: 0,
+            requests: 0,
+        })
+    }
+
+    /// Adds a thread; its index.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn thread(&mut self, process_id: u32, os_thread_id: u32) -> Result<u32, Error> {
+        self.sink.write(Part::Thread {
+            process_id,
+            os_thread_id,
+        })?;
+        let thread = self.streams.len() as u32;
+        self.streams.push(Stream::new(thread));
+        Ok(thread)
+    }
+
+    /// Begins a run: the thread's next execution comes, in the order of a replay, after all runs
+    /// of any thread with a smaller stamp.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] when the stamp is not larger than the thread's last one.
+    pub fn stamp(&mut self, thread: u32, stamp: u64) -> Result<(), Error> {
+        let stream = stream(&mut self.streams, thread)?;
+        if let Some(last) = stream.last_stamp.filter(|&last| last >= stamp) {
+            return unrecordable(format!("thread {thread} has stamp {stamp} after {last}"));
+        }
+        stream.last_stamp = Some(stamp);
+        stream.next_stamp = Some(stamp);
+        stream.goes_on = false;
+        Ok(())
+    }
+
+    /// Records that the thread has executed a code block, in this shape, with its data accesses at
+    /// these addresses. It has the first `count` of `words`, the first of which begins it; equal
+    /// words are equal executions. [`Writer::repeated`] goes by them, and takes many at a time.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] when there is no such thread, the thread has no stamp yet, or there
+    /// is no such shape with so many data accesses; [`Error::Write`].
+    #[inline]
+    pub fn executed(
+        &mut self,
+        thread: u32,
+        shape: u32,
+        words: &[u64],
+        count: usize,
+        addresses: impl ExactSizeIterator<Item = u64>,
+    ) -> Result<(), Error> {
+        let data = addresses.len();
+        let size = self.sizes.get(shape as usize).copied();
+        let Some(size) = size.filter(|size| usize::from(size.data) == data) else {
+            return unrecordable(format!("there is no shape {shape} with {data} addresses"));
+        };
+        if count == 0 || count > words.len() {
+            return unrecordable(format!("an execution of {count} words"));
+        }
+        if !self.goes_on(thread, count, size) {
+            self.begin(thread, count, size)?;
+        }
+        self.waiting += 1 + data;
+        let arrival = Arrival {
+            words,
+            count,
+            shape,
+            addresses,
+            size,
+        };
+        self.streams[thread as usize].append(&mut self.hash_table, arrival);
+        Ok(())
+    }
+
+    /// Records as many of the thread's next executions as go on doing what it did before: those at
+    /// the head of `words`, which holds whole executions, each of which begins with a word of which
+    /// `begins` is true. Where there are none, [`Writer::executed`] takes the next.
+    #[inline]
+    pub fn repeated(
+        &mut self,
+        thread: u32,
+        words: &[u64],
+        begins: impl Fn(u64) -> bool,
+    ) -> Followed {
+        let stream = self.streams.get_mut(thread as usize);
+        let Some(stream) = stream.filter(|stream| stream.goes_on) else {
+            return Followed::default();
+        };
+        if stream.finder.executions() + words.len() > self.executions_per_block {
+            return Followed::default();
+        }
+        let followed = stream.follow(words, begins);
+        self.waiting += followed.executions + followed.data_accesses;
+        followed
+    }
+
+    /// Writes all that is recorded so far to the file, so that it survives a kill; all but each
+    /// thread's last execution, which may still make accesses.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.flush_soon()?;
+        self.sink.flush()
+    }
+
+    /// The same, without waiting for it: what is recorded meanwhile is not held up.
+    ///
+    /// # Errors
+    /// [`Error::Write`], maybe one of an earlier call.
+    pub fn flush_soon(&mut self) -> Result<(), Error> {
+        for thread in 0..self.streams.len() {
+            if self.streams[thread].request_ended {
+                self.close_execution(thread as u32)?;
+                self.streams[thread].close_request();
+            }
+            self.write_block(thread)?;
+        }
+        self.write_definitions()?;
+        self.sink.flush_soon()
+    }
+
+    /// Ends the trace and gives it its name.
+    ///
+    /// # Errors
+    /// [`Error::Write`]; what was written stays in `<path>.partial`.
+    pub fn finish(mut self, reason: EndReason) -> Result<Summary, Error> {
+        for thread in 0..self.streams.len() {
+            self.close_execution(thread as u32)?;
+            self.streams[thread].close_last_request();
+            self.write_block(thread)?;
+        }
+        self.write_definitions()?;
+        self.sink.write(Part::End {
+            reason,
+            executions: self.executions,
+            accesses: self.data_accesses,
+        })?;
+        let size_bytes = self.sink.close()?;
+        std::fs::rename(partial_path(&self.path), &self.path).map_err(|source| Error::Write {
+            path: self.path.clone(),
+            source,
+        })?;
+        Ok(Summary {
+            size_bytes,
+            executions: self.executions,
+            accesses: self.accesses,
+            requests: self.requests,
+        })
+    }
+
+    /// Whether the thread's next execution, of this size, has only to be appended.
+    #[inline]
+    fn goes_on(&self, thread: u32, words: usize, size: Size) -> bool {
+        let stream = self.streams.get(thread as usize);
+        stream.is_some_and(|stream| stream.goes_on && self.has_room(&stream.finder, words, size))
+    }
+
+    #[inline]
+    fn has_room(&self, finder: &MatchFinder, words: usize, size: Size) -> bool {
+        finder.executions() < self.executions_per_block && finder.has_room(words, size)
+    }
+
+    /// Makes ready for the thread's next execution, which has this size.
+    #[cold]
+    fn begin(&mut self, thread: u32, words: usize, size: Size) -> Result<(), Error> {
+        self.close_execution(thread)?;
+        self.write_ended_request(thread)?;
+        let Some(beginning) = self.streams[thread as usize].take_beginning() else {
+            return unrecordable(format!("thread {thread} has no stamp yet"));
+        };
+        self.make_room(thread, words, size)?;
+        self.requests += u64::from(beginning.begins_request());
+        let stream = &mut self.streams[thread as usize];
+        stream.begin(&beginning);
+        stream.goes_on = true;
+        Ok(())
+    }
+
+    /// What follows a request that has ended, and is none of another, is in a block of its own.
+    fn write_ended_request(&mut self, thread: u32) -> Result<(), Error> {
+        let stream = stream(&mut self.streams, thread)?;
+        if stream.request_ended {
+            stream.close_request();
+            self.write_block(thread as usize)?;
+        }
+        Ok(())
+    }
+
+    /// Makes room for an execution of the thread that has this size.
+    fn make_room(&mut self, thread: u32, words: usize, size: Size) -> Result<(), Error> {
+        let thread = thread as usize;
+        if !self.has_room(&self.streams[thread].finder, words, size) {
+            self.write_block(thread)?;
+            if !self.has_room(&self.streams[thread].finder, words, size) {
+                return unrecordable(format!("an execution of {words} words"));
+            }
+        }
+        if self.waiting > MAX_WAITING {
+            let size = |stream: &Stream| stream.finder.executions() + stream.finder.data_accesses();
+            let largest = (0..self.streams.len()).max_by_key(|&thread| size(&self.streams[thread]));
+            largest.map_or(Ok(()), |largest| self.write_block(largest))?;
+        }
+        let stream = &mut self.streams[thread];
+        if stream.finder.is_new() {
+            stream.finder = self.finders.pop().unwrap_or_default();
+            let mut room = self.sink.room();
+            stream.finder.make_room(std::mem::take(&mut room.spelled));
+            room.thread = stream.chunk.thread;
+            stream.chunk = room;
+        }
+        Ok(())
+    }
+
+    fn write_block(&mut self, thread: usize) -> Result<(), Error> {
+        let stream = &mut self.streams[thread];
+        if stream.finder.executions() == 0 && stream.chunk.requests.is_empty() {
+            return Ok(());
+        }
+        self.accesses += stream.finder.touches() as u64;
+        let chunk = stream.take_chunk();
+        if !stream.finder.is_new() {
+            self.finders.push(std::mem::take(&mut stream.finder));
+        }
+        self.executions += u64::from(chunk.executions);
+        self.data_accesses += u64::from(chunk.data_accesses);
+        self.waiting -= (chunk.executions + chunk.data_accesses) as usize;
+        self.write_definitions()?;
+        self.sink.write(Part::Chunk(chunk))
+    }
+}
+
+fn stream(streams: &mut [Stream], thread: u32) -> Result<&mut Stream, Error> {
+    streams
+        .get_mut(thread as usize)
+        .ok_or_else(|| Error::Unrecordable {
+            problem: format!("there is no thread {thread}"),
+        })
+}
+
+fn unrecordable<T>(problem: String) -> Result<T, Error> {
+    Err(Error::Unrecordable { problem })
+}

@@ -1,0 +1,64 @@
+//! What the kernel knows of processes: what they share, where each of them has it, and their signal
+//! handlers.
+
+use super::{Writer, unrecordable};
+use crate::model::address_space::{MAX_OBJECTS, Mapping};
+use crate::model::error::Error;
+use crate::write::sink::Part;
+
+/// The most mappings of one entry, and of those that are not written yet.
+const MAPPINGS_AT_ONCE: usize = 1 << 12;
+
+impl Writer {
+    /// Adds memory that several processes can have, with a name for people; its index.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] when there are [`MAX_OBJECTS`] already; [`Error::Write`].
+    pub fn shared_object(&mut self, name: &str) -> Result<u32, Error> {
+        if self.objects == MAX_OBJECTS {
+            return unrecordable(format!("more than {MAX_OBJECTS} shared objects"));
+        }
+        self.sink.write(Part::SharedObject(name.into()))?;
+        self.objects += 1;
+        Ok(self.objects - 1)
+    }
+
+    /// Says what processes have at some of their addresses; what is said of no mapping is a
+    /// process's own. It has a meaning only where the header says that there are address spaces.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] for a mapping of no whole pages, or of an object that does not
+    /// exist; [`Error::Write`].
+    pub fn mappings(&mut self, mappings: &[Mapping]) -> Result<(), Error> {
+        for mapping in mappings {
+            mapping
+                .check(self.objects)
+                .map_err(|problem| Error::Unrecordable { problem })?;
+        }
+        self.new_mappings.extend_from_slice(mappings);
+        match self.new_mappings.len() < MAPPINGS_AT_ONCE {
+            true => Ok(()),
+            false => self.write_mappings(),
+        }
+    }
+
+    /// Adds the guest address at which a signal handler begins that the server has installed.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn signal_handler(&mut self, address: u64) -> Result<(), Error> {
+        self.sink.write(Part::SignalHandler(address))
+    }
+
+    /// Writes the mappings that are not yet written, those of a process that come after each other
+    /// as one entry.
+    pub(super) fn write_mappings(&mut self) -> Result<(), Error> {
+        let mappings = std::mem::take(&mut self.new_mappings);
+        for of_process in mappings.chunk_by(|one, next| one.process_id == next.process_id) {
+            for some in of_process.chunks(MAPPINGS_AT_ONCE) {
+                self.sink.write(Part::Mappings(some.to_vec()))?;
+            }
+        }
+        Ok(())
+    }
+}

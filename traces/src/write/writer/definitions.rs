@@ -1,0 +1,139 @@
+//! What executions refer to: modules, functions, code blocks and shapes, each written before
+//! anything that names it.
+//!
+//! Many are gathered into one entry, because they compress together; what is gathered is written
+//! whenever a block is.
+
+use super::{Writer, unrecordable};
+use crate::codec::shape::{DataAccess, Size, check_code_block, check_shape, fetches_of};
+use crate::format::definition::{MAX_DEFINITIONS, MAX_DETAILS};
+use crate::model::error::Error;
+use crate::model::program::{CodeBlock, Function, Module};
+use crate::write::sink::Part;
+
+impl Writer {
+    /// Adds a module; its index.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] for a range that ends before it starts; [`Error::Write`].
+    pub fn module(&mut self, module: &Module) -> Result<u32, Error> {
+        if module.start > module.end {
+            return unrecordable(format!("{} ends before it starts", module.path));
+        }
+        self.sink.write(Part::Module(module.clone()))?;
+        self.modules += 1;
+        Ok(self.modules - 1)
+    }
+
+    /// Adds a function; its index.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] when its module does not exist or a text has a zero byte;
+    /// [`Error::Write`].
+    pub fn function(&mut self, function: &Function) -> Result<u32, Error> {
+        if function.module >= self.modules {
+            return unrecordable(format!("{} is in no known module", function.symbol));
+        }
+        let reason = function.unpatchable.as_deref().unwrap_or("");
+        if [&function.symbol, &function.name, reason]
+            .iter()
+            .any(|text| text.contains('\0'))
+        {
+            return unrecordable(format!("a zero byte in the name {:?}", function.symbol));
+        }
+        let text_bytes = function.symbol.len() + function.name.len() + reason.len() + 5;
+        if text_bytes > MAX_DETAILS / 2 {
+            return unrecordable(format!("a function's name of {text_bytes} bytes"));
+        }
+        self.new_details += text_bytes;
+        self.new_functions.push(function.clone());
+        self.functions += 1;
+        self.write_many_definitions()?;
+        Ok(self.functions - 1)
+    }
+
+    /// Adds a code block, and the function that it enters if it starts at one's entry; its index.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] when the block's instructions are none, more than 512, or not
+    /// adjacent, or the function does not exist; [`Error::Write`].
+    pub fn code_block(&mut self, block: &CodeBlock, entry: Option<u32>) -> Result<u32, Error> {
+        check_code_block(block).map_err(|problem| Error::Unrecordable { problem })?;
+        if let Some(entry) = entry.filter(|&entry| entry >= self.functions) {
+            return unrecordable(format!("there is no function {entry} to enter"));
+        }
+        self.new_blocks.push((block.clone(), entry));
+        self.instructions.push(block.instructions.len() as u16);
+        self.fetches.push(fetches_of(block) as u16);
+        self.write_many_definitions()?;
+        Ok(self.instructions.len() as u32 - 1)
+    }
+
+    /// Adds a shape, what an execution of a code block does, if it is new; its index. The accesses
+    /// are in program order.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] when there is no such code block, the block has no such instruction,
+    /// or the accesses are out of program order or more than 65 000; [`Error::Write`].
+    pub fn shape(&mut self, code_block: u32, accesses: &[DataAccess]) -> Result<u32, Error> {
+        let Some(&instructions) = self.instructions.get(code_block as usize) else {
+            return unrecordable(format!("there is no code block {code_block}"));
+        };
+        check_shape(usize::from(instructions), accesses)
+            .map_err(|problem| Error::Unrecordable { problem })?;
+        self.intern(code_block, accesses)
+    }
+
+    /// The number of a shape that is well-formed.
+    pub(super) fn intern(
+        &mut self,
+        code_block: u32,
+        accesses: &[DataAccess],
+    ) -> Result<u32, Error> {
+        let (shape, new) = self.interner.number(code_block, accesses);
+        if new {
+            self.sizes.push(Size {
+                data: accesses.len() as u16,
+                fetches: self.fetches[code_block as usize],
+            });
+            self.new_details += accesses.len();
+            self.new_shapes.push((code_block, accesses.to_vec()));
+            self.write_many_definitions()?;
+        }
+        Ok(shape)
+    }
+
+    /// Writes what is defined and not yet written, in an order in which nothing is named before it
+    /// is defined.
+    pub(super) fn write_definitions(&mut self) -> Result<(), Error> {
+        self.new_details = 0;
+        self.write_mappings()?;
+        if !self.new_functions.is_empty() {
+            let functions = std::mem::take(&mut self.new_functions);
+            self.sink.write(Part::Functions(functions))?;
+        }
+        if !self.new_blocks.is_empty() {
+            let blocks = std::mem::take(&mut self.new_blocks);
+            self.sink.write(Part::CodeBlocks(blocks))?;
+        }
+        if !self.new_shapes.is_empty() {
+            let shapes = std::mem::take(&mut self.new_shapes);
+            self.sink.write(Part::Shapes(shapes))?;
+        }
+        Ok(())
+    }
+
+    /// Writes definitions when there are as many as an entry should hold.
+    pub(super) fn write_many_definitions(&mut self) -> Result<(), Error> {
+        let counts = [
+            self.new_functions.len(),
+            self.new_blocks.len(),
+            self.new_shapes.len(),
+        ];
+        // Each adds at most half of the most details, so that the other half is never exceeded.
+        if counts.contains(&MAX_DEFINITIONS) || self.new_details > MAX_DETAILS / 2 {
+            self.write_definitions()?;
+        }
+        Ok(())
+    }
+}
