@@ -5,7 +5,7 @@
 
 use corehop_plans::Mode;
 use std::fmt::{Display, Formatter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a binary could not be read, patched or verified.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,23 @@ pub enum Error {
         /// Each of them, in the plan's order; one at least.
         functions: Vec<Unhookable>,
     },
+}
+
+impl Error {
+    pub(crate) fn refused(path: &Path, reason: String) -> Error {
+        Error::Refused {
+            path: path.into(),
+            reason,
+        }
+    }
+
+    /// For what was to be read at `path`.
+    pub(crate) fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+        move |source| Error::Read {
+            path: path.into(),
+            source,
+        }
+    }
 }
 
 /// A function of a plan that cannot be hooked as the plan says.

@@ -7,10 +7,12 @@
 //! sees those by the stack that they leave. Rejected: to put another return address on the stack,
 //! which debuggers, profilers and exceptions trip over.
 
-use crate::functions::Layout;
-use crate::image::{Image, PF_W, PF_X, u32_at, u64_at};
-use crate::steal::{Stolen, is_return, steal_return};
-use crate::targets::Landings;
+use super::functions::Layout;
+use super::steal::{JUMP_SIZE, Stolen, is_return, steal_return};
+use super::targets::Landings;
+use crate::elf::Image;
+use crate::elf::abi::{PF_W, PF_X};
+use crate::elf::bytes::{u32_at, u64_at};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
 };
@@ -23,7 +25,7 @@ const MOST_PARTS: usize = 64;
 const LOOK_BACK: usize = 8;
 
 /// What a search for the ways out asks about a file.
-pub(crate) struct Asked<'a> {
+pub(super) struct Asked<'a> {
     pub image: &'a Image,
     pub layout: &'a Layout,
     pub landings: &'a Landings,
@@ -33,7 +35,7 @@ pub(crate) struct Asked<'a> {
 
 /// The instructions to steal at every return by which a call of the function at `entry` can end, by
 /// where they lie; or why not all of them can be hooked.
-pub(crate) fn ways_out(asked: &Asked<'_>, entry: u64) -> Result<Vec<Stolen>, String> {
+pub(super) fn ways_out(asked: &Asked<'_>, entry: u64) -> Result<Vec<Stolen>, String> {
     let mut walk = Walk {
         asked,
         parts: BTreeSet::new(),
@@ -78,7 +80,7 @@ impl Walk<'_> {
             false => None,
         };
         let resume = entry.as_ref().map_or(part, |stolen| {
-            stolen.site + (stolen.bytes.len() as u64).max(crate::JUMP_SIZE)
+            stolen.site + (stolen.bytes.len() as u64).max(JUMP_SIZE)
         });
         let mut before: Vec<Instruction> = Vec::new();
         // Where the straight line that leads here begins, among those before.

@@ -17,11 +17,10 @@
 //! A shadow stack would object; the loader turns those off because the runtime is not marked for
 //! them.
 
-use crate::sites::Site;
-use crate::steal::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
+use crate::analyse::{JUMP_SIZE, Site, as_jump, encode, is_call, is_return, is_same};
+use crate::elf::Stubs;
 use iced_x86::code_asm::{CodeAssembler, qword_ptr, rax, rcx, rsp};
 use iced_x86::{Code, Decoder, DecoderOptions, IcedError, Instruction, MemoryOperand, Register};
-use serde::{Deserialize, Serialize};
 
 /// `lea rsp, [rsp - 128]`: the red zone is below.
 const STEP_DOWN: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 0x80];
@@ -57,7 +56,7 @@ fn relative(code: Code, register: Register, address: u64) -> Result<Instruction,
 }
 
 /// A relative branch at `from` to `to`.
-pub(crate) fn branch(opcode: u8, from: u64, to: u64) -> Result<[u8; JUMP_SIZE as usize], String> {
+fn branch(opcode: u8, from: u64, to: u64) -> Result<[u8; JUMP_SIZE as usize], String> {
     let distance = to.wrapping_sub(from + JUMP_SIZE) as i64;
     let distance = i32::try_from(distance)
         .map_err(|_| format!("{to:#x} is further than 2 GiB from {from:#x}"))?;
@@ -68,15 +67,6 @@ pub(crate) fn branch(opcode: u8, from: u64, to: u64) -> Result<[u8; JUMP_SIZE as
 /// The jump from a patched entry to its trampoline.
 pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], String> {
     branch(JUMP, site, trampoline)
-}
-
-/// The code that trampolines call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stubs {
-    /// Virtual address of what an entry calls.
-    pub enter: u64,
-    /// And of what a return calls.
-    pub leave: u64,
 }
 
 /// The trampoline of a site, to stand at `address`, if hooks are numbered from `first`.
@@ -129,7 +119,7 @@ fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, String> {
 
 /// Reads a trampoline back and says how it differs from what its site calls for. The prologue and
 /// calls are compared byte by byte, moved instructions by what they decode to.
-pub(crate) fn check(
+pub(crate) fn check_trampoline(
     code: &[u8],
     address: u64,
     first: u32,

@@ -9,15 +9,16 @@
 //! Rejected: extending the last segment, which zero-fills its tail; and a code cave in padding,
 //! which is rarely large enough.
 
-use crate::analysis::Analysis;
-use crate::code::{Code, Table};
-use crate::image::{
-    DT_NEEDED, DT_NULL, DT_STRSZ, DT_STRTAB, DYN_SIZE, Image, PF_R, PF_W, PF_X, PHDR_SIZE,
-    PT_DYNAMIC, PT_LOAD, PT_NOTE, PT_PHDR, Section, Segment,
+use super::code::Code;
+use super::table::Table;
+use super::trampoline::entry_jump;
+use crate::Hook;
+use crate::analyse::Analysis;
+use crate::elf::abi::{
+    DT_NEEDED, DT_NULL, DT_STRSZ, DT_STRTAB, DYN_SIZE, PF_R, PF_W, PF_X, PHDR_SIZE, PT_DYNAMIC,
+    PT_LOAD, PT_NOTE, PT_PHDR,
 };
-use crate::note::{self, Change, Manifest, Original, Whole};
-use crate::trampoline;
-use corehop_plans::Mode;
+use crate::elf::{self, Change, Image, Manifest, Original, Section, Segment, Whole};
 use std::collections::BTreeMap;
 
 /// What the manifest calls this corehop.
@@ -37,19 +38,6 @@ pub(crate) fn needed(analysis: &Analysis) -> Vec<String> {
     needed
 }
 
-/// A function to hook.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Hook {
-    /// Virtual address of its entry.
-    pub offset: u64,
-    /// Linker symbol, for statistics.
-    pub symbol: String,
-    /// Plan core it moves the thread to.
-    pub core: u32,
-    /// Whether the thread goes back when the call returns.
-    pub mode: Mode,
-}
-
 /// A file as pieces: the original's bytes with changes, a hole, and a tail.
 pub(crate) struct Composed {
     pub head: Vec<u8>,
@@ -58,6 +46,26 @@ pub(crate) struct Composed {
     pub tail: Vec<u8>,
     /// Places changed beside the hooks' own: returns that end calls.
     pub returns: usize,
+}
+
+impl Composed {
+    /// A file that is nothing but `bytes`.
+    pub(crate) fn whole(bytes: &[u8]) -> Composed {
+        Composed {
+            head: bytes.into(),
+            tail_offset: bytes.len() as u64,
+            tail: Vec::new(),
+            returns: 0,
+        }
+    }
+
+    /// The whole file.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.head.clone();
+        bytes.resize(self.tail_offset as usize, 0);
+        bytes.extend(&self.tail);
+        bytes
+    }
 }
 
 /// The file under construction.
@@ -99,7 +107,7 @@ pub(crate) fn compose(
     composer.file_header(headers)?;
     let returns = code.returns.len();
     let manifest = Manifest {
-        version: note::VERSION,
+        version: elf::VERSION,
         tool: TOOL.into(),
         original: Original {
             build_id: analysis.build_id().unwrap_or_default().into(),
@@ -115,7 +123,7 @@ pub(crate) fn compose(
         returns: code.returns,
         changes: composer.changes(),
     };
-    let notes = note::render(&table.note(slot, whole), &manifest);
+    let notes = elf::render(&table.note(slot, whole), &manifest);
     let note = composer.append(&notes, 8);
     composer.finish_segment(PF_R);
     composer.program_headers(headers, note, moved_dynamic)?;
@@ -233,7 +241,7 @@ impl<'a> Composer<'a> {
         for (site, trampoline) in code.jumps() {
             let place = self.image.file_offset(site);
             let place = place.ok_or_else(|| format!("{site:#x} is not in it"))?;
-            self.change(place, &trampoline::entry_jump(site, trampoline)?)?;
+            self.change(place, &entry_jump(site, trampoline)?)?;
         }
         Ok(code)
     }

@@ -3,13 +3,13 @@
 //! The search asks first: a function that cannot be hooked must not be in a plan. So the analysis
 //! stands alone, is made once per file, and answers per entry with a reason a person can read.
 
-use crate::exits::{Asked, ways_out};
-use crate::functions::{Function, Layout, layout};
-use crate::image::{Image, PF_X, PT_DYNAMIC, PT_INTERP};
-use crate::note;
-use crate::steal::{Stolen, steal};
-use crate::targets::{self, Landings, Target, collect, pointers};
-use crate::{Error, JUMP_SIZE};
+use super::exits::{Asked, ways_out};
+use super::functions::{Function, Layout, layout};
+use super::steal::{JUMP_SIZE, Stolen, steal};
+use super::targets::{self, Landings, Target, collect};
+use crate::Error;
+use crate::elf::abi::{PF_X, PT_DYNAMIC, PT_INTERP};
+use crate::elf::{self, Image, pointers};
 use std::path::Path;
 
 /// A binary's functions, and which of their entries may be patched.
@@ -40,10 +40,7 @@ impl Analysis {
     /// [`Error::Read`] when it cannot be read, [`Error::Input`] when it is not a whole x86-64 ELF
     /// program or library.
     pub fn of(path: &Path) -> Result<Analysis, Error> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read {
-            path: path.into(),
-            source,
-        })?;
+        let bytes = std::fs::read(path).map_err(Error::reading(path))?;
         Analysis::from_bytes(bytes, path)
     }
 
@@ -165,7 +162,7 @@ const RUNTIME_NEEDS: [&str; 4] = [
 /// Why the file as a whole cannot be patched.
 fn refusal(image: &Image, layout: &Layout) -> Option<String> {
     let head = &image.bytes[..image.bytes.len().min(4096)];
-    let reason = if note::is_patched(image) {
+    let reason = if elf::is_patched(image) {
         "already patched by corehop: patch the original instead"
     } else if head.windows(4).any(|w| w == b"UPX!") {
         "packed with UPX: unpack it first (upx -d)"

@@ -6,12 +6,13 @@
 //! distance to the module, and the runtime adjusts just these words. Nothing else needs to know
 //! which instructions refer to what. The layout is that of `runtime/core/in_memory.c`.
 
-use crate::choose::{Chosen, ChosenFile, choose};
-use crate::code::{Code, Table};
-use crate::image::{Image, PT_INTERP, PT_LOAD};
-use crate::note::Whole;
-use crate::patch::{privileges, refused};
-use crate::{Analysis, Error};
+use crate::Error;
+use crate::analyse::Analysis;
+use crate::apply::choose::{Chosen, ChosenFile, choose};
+use crate::apply::privileges::privileges;
+use crate::elf::abi::{PT_INTERP, PT_LOAD};
+use crate::elf::{Image, Whole};
+use crate::emit::{Code, Table};
 use corehop_plans::Plan;
 use std::path::Path;
 
@@ -28,16 +29,13 @@ const HEADER_SIZE: usize = 8;
 /// # Errors
 /// [`Error::Refused`] with the reason when the plan is not for this program, or cannot be applied;
 /// [`Error::Read`] and [`Error::Input`] for the program and the libraries that the plan names.
-pub(crate) fn hand_over(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
-    let bytes = std::fs::read(program).map_err(|source| Error::Read {
-        path: program.into(),
-        source,
-    })?;
+pub(super) fn hand_over(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
+    let bytes = std::fs::read(program).map_err(Error::reading(program))?;
     let image = Image::new(bytes, program)?;
     privileges(program)?;
     if image.segment(PT_INTERP).is_none() {
         let reason = "statically linked: there is no loader to bring in the runtime";
-        return Err(refused(program, reason.into()));
+        return Err(Error::refused(program, reason.into()));
     }
     let is_in_plan = |id: &String| plan.functions.iter().any(|f| f.build_id == *id);
     let own = image.build_id.as_ref().filter(|id| is_in_plan(id));
@@ -47,12 +45,12 @@ pub(crate) fn hand_over(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
     if let Some(other) = other.filter(|file| file.analysis.build_id() != own.map(String::as_str)) {
         let path = other.analysis.image.path.display();
         let reason = format!("the plan is for another program or build, {path}: start that");
-        return Err(refused(program, reason));
+        return Err(Error::refused(program, reason));
     }
     if chosen.files.is_empty() {
-        return Err(refused(program, "the plan names no function".into()));
+        return Err(Error::refused(program, "the plan names no function".into()));
     }
-    render(&chosen).map_err(|(path, reason)| refused(&path, reason))
+    render(&chosen).map_err(|(path, reason)| Error::refused(&path, reason))
 }
 
 type Failed = (std::path::PathBuf, String);
@@ -194,7 +192,7 @@ fn differences(near: &[u8], far: &[u8]) -> Result<Vec<u32>, String> {
 #[cfg(test)]
 mod tests {
     use super::{PAGE, STEP, differences};
-    use crate::code::Code;
+    use crate::emit::Code;
     use crate::{Analysis, Hook};
     use corehop_plans::Mode;
     use proptest::prelude::*;

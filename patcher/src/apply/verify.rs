@@ -5,15 +5,15 @@
 //! follows from that original: each jump, each moved instruction, the loader's tables. Only then,
 //! where this same corehop wrote the file, is the writer run again and every byte compared.
 
-use crate::code::Table;
-use crate::image::{
-    DT_NEEDED, DT_STRSZ, DT_STRTAB, Image, PF_R, PF_W, PF_X, PT_DYNAMIC, PT_LOAD, PT_PHDR, text_at,
-    u32_at, u64_at,
+use super::undo::undo;
+use crate::analyse::{Analysis, Site, sites};
+use crate::elf::abi::{
+    DT_NEEDED, DT_STRSZ, DT_STRTAB, PF_R, PF_W, PF_X, PHDR_SIZE, PT_DYNAMIC, PT_LOAD, PT_PHDR,
 };
-use crate::note::{self, Manifest, PatchedHook, RuntimeNote};
-use crate::sites::{Site, sites};
-use crate::trampoline::Stubs;
-use crate::{Analysis, Error, Hook, compose, trampoline};
+use crate::elf::bytes::{text_at, u32_at, u64_at};
+use crate::elf::{self, Image, Manifest, PatchedHook, RuntimeNote, Stubs};
+use crate::emit::{self, Table};
+use crate::{Error, Hook};
 use std::path::Path;
 
 /// What a verification looked at and found.
@@ -33,18 +33,13 @@ pub struct Verification {
 /// # Errors
 /// [`Error::Read`] and [`Error::Input`] for a file that cannot be read or carries no manifest.
 pub fn verify(path: &Path, original: Option<&Path>) -> Result<Verification, Error> {
-    let read = |path: &Path| {
-        std::fs::read(path).map_err(|source| Error::Read {
-            path: path.into(),
-            source,
-        })
-    };
+    let read = |path: &Path| std::fs::read(path).map_err(Error::reading(path));
     let original = original.map(read).transpose()?;
     let bytes = read(path)?;
     let image = Image::new(bytes.clone(), path)?;
     let manifest = manifest(&image)?;
     let mut findings = check(bytes, path, original.as_deref())?;
-    if findings.is_empty() && manifest.tool == compose::TOOL {
+    if findings.is_empty() && manifest.tool == emit::TOOL {
         findings.extend(check_every_byte(&image, &manifest).err());
     }
     let folder = corehop_outputs::folder_of(path);
@@ -64,14 +59,14 @@ pub fn verify(path: &Path, original: Option<&Path>) -> Result<Verification, Erro
 }
 
 fn manifest(image: &Image) -> Result<Manifest, Error> {
-    note::manifest(image).map_err(|problem| Error::Input {
+    elf::manifest(image).map_err(|problem| Error::Input {
         path: image.path.clone(),
         problem,
     })
 }
 
 /// Checks a patched file's bytes; the runtime beside it is not looked at.
-pub(crate) fn check(
+pub(super) fn check(
     bytes: Vec<u8>,
     path: &Path,
     original: Option<&[u8]>,
@@ -102,36 +97,10 @@ pub(crate) fn check(
         (leave, manifest.slot.wrapping_add(8)),
     ] {
         let code = image.bytes_at(stub).unwrap_or_default();
-        findings.extend(trampoline::check_stub(code, stub, slot).err());
+        findings.extend(emit::check_stub(code, stub, slot).err());
     }
     findings.extend(check_sites(&image, &before, &manifest));
     Ok(findings)
-}
-
-/// The original, from the patched file and what its manifest says was changed.
-fn undo(image: &Image, manifest: &Manifest) -> Result<Vec<u8>, String> {
-    let size = usize::try_from(manifest.original.size_bytes).unwrap_or(usize::MAX);
-    let head = image.bytes.get(..size);
-    let mut bytes = head.ok_or("it is shorter than its original was")?.to_vec();
-    for change in &manifest.changes {
-        let was = change.bytes();
-        let place = was
-            .zip(usize::try_from(change.at).ok())
-            .and_then(|(was, at)| {
-                let place = bytes.get_mut(at..at.checked_add(was.len())?)?;
-                place.copy_from_slice(&was);
-                Some(())
-            });
-        place.ok_or_else(|| format!("its manifest's change at {:#x} makes no sense", change.at))?;
-    }
-    if crc32c::crc32c(&bytes) != manifest.original.crc32c {
-        return Err(
-            "bytes differ from the original where nothing was patched: the checksum of \
-                    the undone file is not the original's"
-                .into(),
-        );
-    }
-    Ok(bytes)
 }
 
 /// Writes the file again from its own manifest and compares.
@@ -139,14 +108,11 @@ fn check_every_byte(image: &Image, manifest: &Manifest) -> Result<(), String> {
     let before = Analysis::from_bytes(undo(image, manifest)?, &image.path);
     let before = before.map_err(|error| error.to_string())?;
     let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
-    let again = compose::compose(&before, &hooks, &manifest.whole)?.to_bytes();
+    let again = emit::compose(&before, &hooks, &manifest.whole)?.to_bytes();
     let same = again.iter().zip(&image.bytes).take_while(|(a, b)| a == b);
     let same = same.count();
     if same < again.len().max(image.bytes.len()) {
-        return Err(format!(
-            "byte {same:#x} is not what {} writes",
-            compose::TOOL
-        ));
+        return Err(format!("byte {same:#x} is not what {} writes", emit::TOOL));
     }
     Ok(())
 }
@@ -180,7 +146,7 @@ fn check_segments(image: &Image, before: &Image) -> Result<(), String> {
         ));
     }
     let table = base.wrapping_add(image.header_table);
-    let size = image.segments.len() as u64 * crate::image::PHDR_SIZE;
+    let size = image.segments.len() as u64 * PHDR_SIZE;
     if image
         .bytes_at(table)
         .is_none_or(|bytes| (bytes.len() as u64) < size)
@@ -208,7 +174,7 @@ fn check_dynamic(image: &Image, before: &Analysis) -> Result<(), String> {
     if !new.starts_with(&old) {
         return Err("the dynamic strings are not the original's and more".into());
     }
-    let expected = compose::needed(before);
+    let expected = emit::needed(before);
     let (first, rest) = image
         .dynamic
         .split_at(expected.len().min(image.dynamic.len()));
@@ -308,7 +274,7 @@ fn check_site(
     if site.stolen.site != at {
         return Err(format!("its jump belongs to {:#x}", site.stolen.site));
     }
-    let jump = trampoline::entry_jump(at, trampoline)?;
+    let jump = emit::entry_jump(at, trampoline)?;
     let place = image.bytes_at(at).unwrap_or_default();
     if !place.starts_with(&jump) {
         return Err("it does not jump to its trampoline".into());
@@ -319,7 +285,7 @@ fn check_site(
     }
     let code = image.bytes_at(trampoline).unwrap_or_default();
     let first = manifest.whole.first_hook();
-    trampoline::check(code, trampoline, first, manifest.stubs, site)
+    emit::check_trampoline(code, trampoline, first, manifest.stubs, site)
 }
 
 /// Whether the runtime beside a patched file is there and speaks its interface.

@@ -3,9 +3,8 @@
 //! Two files without names, which the program inherits: what `hand_over` made, and the runtime as
 //! the first library in LD_PRELOAD. The runtime closes both and takes the names out again.
 
+use super::parts::hand_over;
 use crate::Error;
-use crate::hand_over::hand_over;
-use crate::patch::refused;
 use corehop_plans::Plan;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -44,11 +43,11 @@ impl InMemory {
         if has_capabilities(program) {
             let reason = "it has capabilities of its own, so the loader would preload nothing: \
                           patch a copy";
-            return Err(refused(program, reason.into()));
+            return Err(Error::refused(program, reason.into()));
         }
         if let Err(error) = load(&runtime) {
             let reason = format!("this system runs no code from memory ({error}): patch the file");
-            return Err(refused(program, reason));
+            return Err(Error::refused(program, reason));
         }
         Ok(InMemory {
             handed: file("corehop-hooks", &handed).map_err(failed)?,

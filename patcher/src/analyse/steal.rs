@@ -4,9 +4,10 @@
 //! instructions it touches are stolen: the trampoline runs copies of them. A short function's
 //! padding may be used too, if it is nothing but filler.
 
-use crate::functions::Layout;
-use crate::image::{Image, PF_X};
-use crate::targets::{Landings, Target};
+use super::functions::Layout;
+use super::targets::{Landings, Target};
+use crate::elf::Image;
+use crate::elf::abi::PF_X;
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction,
     InstructionBlock, Mnemonic, OpKind, Register,
@@ -46,7 +47,7 @@ impl Stolen {
 }
 
 /// Chooses the instructions to steal at `entry`, or says why that would not be safe.
-pub(crate) fn steal(
+pub(super) fn steal(
     image: &Image,
     layout: &Layout,
     targets: &[Target],
@@ -82,7 +83,7 @@ pub(crate) fn steal(
 
 /// Decodes whole instructions from `site` until they cover the jump. Beyond the function's `end`,
 /// or behind an instruction that never falls through, only filler may follow.
-pub(crate) fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, String> {
+fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, String> {
     let mut decoder = Decoder::with_ip(64, code, site, DecoderOptions::NONE);
     let mut instructions = Vec::<Instruction>::new();
     let mut falls_through = true;
@@ -123,7 +124,7 @@ pub(crate) fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, St
 
 /// Chooses the instructions to steal at a return, of the straight `line` that ends with it: as few
 /// as make room, and filler behind the return where the line is too short.
-pub(crate) fn steal_return(
+pub(super) fn steal_return(
     image: &Image,
     layout: &Layout,
     landings: &Landings,

@@ -4,9 +4,9 @@
 //! return, so hooks are not places. Both of a patched file's readers need the same answer: the
 //! writer, and whoever checks what it wrote.
 
-use crate::Analysis;
-use crate::compose::Hook;
-use crate::steal::{JUMP_SIZE, Stolen};
+use super::Analysis;
+use super::steal::{JUMP_SIZE, Stolen};
+use crate::Hook;
 use corehop_plans::Mode;
 use std::collections::BTreeMap;
 

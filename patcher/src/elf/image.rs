@@ -2,44 +2,19 @@
 //!
 //! Read by hand rather than through a library's file object because stripped, sectionless and
 //! damaged files must all give what they still hold: every access is checked and yields `None`
-//! beyond the end. Constants are those of the System V gABI and its x86-64 supplement.
+//! beyond the end.
 
+use super::abi::{
+    DF_1_PIE, DT_FLAGS_1, DT_NULL, DT_SONAME, DT_STRTAB, DYN_SIZE, EHDR_SIZE, EM_X86_64, ET_DYN,
+    ET_EXEC, NT_GNU_BUILD_ID, PHDR_SIZE, PT_DYNAMIC, PT_INTERP, PT_LOAD, PT_NOTE, SHDR_SIZE,
+    SHT_DYNSYM, SHT_NOBITS, SYMBOL_SIZE,
+};
+use super::bytes::{slice, text_at, u16_at, u32_at, u64_at};
 use crate::Error;
 use std::path::{Path, PathBuf};
 
-pub(crate) const PT_LOAD: u32 = 1;
-pub(crate) const PT_DYNAMIC: u32 = 2;
-pub(crate) const PT_INTERP: u32 = 3;
-pub(crate) const PT_NOTE: u32 = 4;
-pub(crate) const PT_PHDR: u32 = 6;
-pub(crate) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
-pub(crate) const PF_X: u32 = 1;
-pub(crate) const PF_W: u32 = 2;
-pub(crate) const PF_R: u32 = 4;
-pub(crate) const SHT_SYMTAB: u32 = 2;
-pub(crate) const SHT_DYNSYM: u32 = 11;
-pub(crate) const SHT_NOBITS: u32 = 8;
-pub(crate) const DT_NULL: u64 = 0;
-pub(crate) const DT_NEEDED: u64 = 1;
-pub(crate) const DT_STRTAB: u64 = 5;
-pub(crate) const DT_STRSZ: u64 = 10;
-const DT_SONAME: u64 = 14;
-const DT_FLAGS_1: u64 = 0x6fff_fffb;
-const DF_1_PIE: u64 = 0x0800_0000;
-const ET_EXEC: u16 = 2;
-const ET_DYN: u16 = 3;
-const EM_X86_64: u16 = 62;
-const NT_GNU_BUILD_ID: u32 = 3;
-
 /// Far beyond any linker's number, and low enough that reading each is no work.
 const MOST_SEGMENTS: u16 = 256;
-
-/// Sizes of the file header, a program header, a section header, a dynamic entry and a symbol.
-pub(crate) const EHDR_SIZE: u64 = 64;
-pub(crate) const PHDR_SIZE: u64 = 56;
-pub(crate) const SHDR_SIZE: u64 = 64;
-pub(crate) const DYN_SIZE: u64 = 16;
-pub(crate) const SYMBOL_SIZE: u64 = 24;
 
 /// A program header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,36 +64,6 @@ pub(crate) struct Image {
     /// Tag and value of every dynamic entry before the first `DT_NULL`.
     pub dynamic: Vec<(u64, u64)>,
     pub build_id: Option<String>,
-}
-
-/// The `N` bytes at `offset`, if they are there.
-pub(crate) fn array<const N: usize>(bytes: &[u8], offset: u64) -> Option<[u8; N]> {
-    let start = usize::try_from(offset).ok()?;
-    bytes.get(start..start.checked_add(N)?)?.try_into().ok()
-}
-
-pub(crate) fn u32_at(bytes: &[u8], offset: u64) -> Option<u32> {
-    array(bytes, offset).map(u32::from_le_bytes)
-}
-
-pub(crate) fn u64_at(bytes: &[u8], offset: u64) -> Option<u64> {
-    array(bytes, offset).map(u64::from_le_bytes)
-}
-
-fn u16_at(bytes: &[u8], offset: u64) -> Option<u16> {
-    array(bytes, offset).map(u16::from_le_bytes)
-}
-
-fn slice(bytes: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
-    let start = usize::try_from(offset).ok()?;
-    bytes.get(start..start.checked_add(usize::try_from(size).ok()?)?)
-}
-
-/// The zero-terminated text at `offset`.
-pub(crate) fn text_at(bytes: &[u8], offset: u64) -> Option<&str> {
-    let rest = bytes.get(usize::try_from(offset).ok()?..)?;
-    let end = rest.iter().position(|&b| b == 0)?;
-    std::str::from_utf8(&rest[..end]).ok()
 }
 
 impl Image {

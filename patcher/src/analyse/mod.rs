@@ -1,0 +1,16 @@
+//! A file is judged here before a byte of it is touched: where its functions begin, what leads into
+//! them, which instructions a jump displaces, and whether these may be moved.
+//!
+//! What stands against a hook is said as a sentence.
+
+mod analysis;
+mod exits;
+mod functions;
+mod sites;
+mod steal;
+mod targets;
+
+pub use analysis::Analysis;
+pub use functions::Function;
+pub(crate) use sites::{Site, sites};
+pub(crate) use steal::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
