@@ -7,8 +7,8 @@
 //! sees those by the stack that they leave. Rejected: to put another return address on the stack,
 //! which debuggers, profilers and exceptions trip over.
 
+use super::displaced::{Displaced, JUMP_SIZE, displaced_at_return, is_return};
 use super::functions::Layout;
-use super::steal::{JUMP_SIZE, Stolen, is_return, steal_return};
 use super::targets::Landings;
 use crate::elf::Image;
 use crate::elf::abi::{PF_W, PF_X};
@@ -30,12 +30,12 @@ pub(super) struct Asked<'a> {
     pub layout: &'a Layout,
     pub landings: &'a Landings,
     /// What a hook at a function's entry would displace.
-    pub entry: &'a dyn Fn(u64) -> Result<Stolen, String>,
+    pub entry: &'a dyn Fn(u64) -> Result<Displaced, String>,
 }
 
-/// The instructions to steal at every return by which a call of the function at `entry` can end, by
-/// where they lie; or why not all of them can be hooked.
-pub(super) fn ways_out(asked: &Asked<'_>, entry: u64) -> Result<Vec<Stolen>, String> {
+/// The instructions to displace at every return by which a call of the function at `entry` can end,
+/// by where they lie; or why not all of them can be hooked.
+pub(super) fn ways_out(asked: &Asked<'_>, entry: u64) -> Result<Vec<Displaced>, String> {
     let mut walk = Walk {
         asked,
         parts: BTreeSet::new(),
@@ -57,7 +57,7 @@ struct Walk<'a> {
     /// Starts of the functions and fragments that the call can end in.
     parts: BTreeSet<u64>,
     waiting: Vec<u64>,
-    found: BTreeMap<u64, Stolen>,
+    found: BTreeMap<u64, Displaced>,
 }
 
 impl Walk<'_> {
@@ -79,8 +79,8 @@ impl Walk<'_> {
             true => (self.asked.entry)(part).ok(),
             false => None,
         };
-        let resume = entry.as_ref().map_or(part, |stolen| {
-            stolen.site + (stolen.bytes.len() as u64).max(JUMP_SIZE)
+        let resume = entry.as_ref().map_or(part, |displaced| {
+            displaced.site + (displaced.bytes.len() as u64).max(JUMP_SIZE)
         });
         let mut before: Vec<Instruction> = Vec::new();
         // Where the straight line that leads here begins, among those before.
@@ -99,11 +99,16 @@ impl Walk<'_> {
                 FlowControl::Next => {}
                 FlowControl::Return => {
                     self.check_return(&instruction)?;
-                    let stolen = match &entry {
-                        Some(stolen) if at < resume => stolen.clone(),
-                        _ => steal_return(image, layout, self.asked.landings, &before[line..])?,
+                    let displaced = match &entry {
+                        Some(displaced) if at < resume => displaced.clone(),
+                        _ => displaced_at_return(
+                            image,
+                            layout,
+                            self.asked.landings,
+                            &before[line..],
+                        )?,
                     };
-                    self.found.insert(stolen.site, stolen);
+                    self.found.insert(displaced.site, displaced);
                     line = before.len();
                 }
                 FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {

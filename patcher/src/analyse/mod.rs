@@ -4,13 +4,13 @@
 //! What stands against a hook is said as a sentence.
 
 mod analysis;
+mod displaced;
 mod exits;
 mod functions;
 mod sites;
-mod steal;
 mod targets;
 
 pub use analysis::Analysis;
+pub(crate) use displaced::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
 pub use functions::Function;
 pub(crate) use sites::{Site, sites};
-pub(crate) use steal::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};

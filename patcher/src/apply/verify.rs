@@ -271,8 +271,8 @@ fn check_site(
     at: u64,
     trampoline: u64,
 ) -> Result<(), String> {
-    if site.stolen.site != at {
-        return Err(format!("its jump belongs to {:#x}", site.stolen.site));
+    if site.displaced.site != at {
+        return Err(format!("its jump belongs to {:#x}", site.displaced.site));
     }
     let jump = emit::entry_jump(at, trampoline)?;
     let place = image.bytes_at(at).unwrap_or_default();

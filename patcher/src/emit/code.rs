@@ -58,7 +58,7 @@ impl Code {
     }
 
     fn add(&mut self, site: &Site, hooks: &[Hook], trampoline: u64) {
-        let at = site.stolen.site;
+        let at = site.displaced.site;
         match site.hook.map(|index| &hooks[index]) {
             Some(hook) => self.hooks.push(PatchedHook {
                 offset: hook.offset,

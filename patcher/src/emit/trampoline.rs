@@ -2,7 +2,7 @@
 //!
 //! A patched entry jumps to its trampoline, which steps over the red zone (an entry may also be
 //! jumped to, from a function that keeps data there), names the hook, calls one shared stub, runs
-//! the stolen instructions and jumps back. The stub jumps on to where the runtime's slot says
+//! the displaced instructions and jumps back. The stub jumps on to where the runtime's slot says
 //! (runtime/asm/enter.S), which gives all registers and flags back, because GCC's -fipa-ra lets a
 //! caller keep any register its callee was seen not to touch. While the slot is zero the stub
 //! returns at once: `jrcxz` tests it and leaves the flags alone.
@@ -12,7 +12,7 @@
 //! stack pointer is needed any more, and the return address is on top, which tells the runtime
 //! whose call ends; but the values returned may be in any register.
 //!
-//! A stolen call pushes the original return address and jumps. Were the callee to return into the
+//! A displaced call pushes the original return address and jumps. Were the callee to return into the
 //! trampoline, an exception passing through would find no unwind information and end the program.
 //! A shadow stack would object; the loader turns those off because the runtime is not marked for
 //! them.
@@ -84,7 +84,7 @@ pub(crate) fn trampoline(
         code.extend(branch(CALL, address + code.len() as u64, stubs.enter)?);
         code.extend(STEP_UP);
     }
-    for (instruction, original) in site.stolen.parts() {
+    for (instruction, original) in site.displaced.parts() {
         if site.ends_calls && is_return(instruction) {
             code.extend(branch(CALL, address + code.len() as u64, stubs.leave)?);
         }
@@ -97,7 +97,7 @@ pub(crate) fn trampoline(
             code.extend(encode(instruction, original, at)?);
         }
     }
-    if let Some(resume) = site.stolen.resume {
+    if let Some(resume) = site.displaced.resume {
         code.extend(branch(JUMP, address + code.len() as u64, resume)?);
     }
     Ok(code)
@@ -136,7 +136,7 @@ pub(crate) fn check_trampoline(
         rest.bytes(&call, "does not call the stub")?;
         rest.bytes(&STEP_UP, "does not restore the stack")?;
     }
-    for (instruction, original) in site.stolen.parts() {
+    for (instruction, original) in site.displaced.parts() {
         if site.ends_calls && is_return(instruction) {
             let call = branch(CALL, rest.address, stubs.leave)?;
             rest.bytes(&call, "does not call the stub before it returns")?;
@@ -150,7 +150,7 @@ pub(crate) fn check_trampoline(
             rest.instruction(instruction, Some(original), at)?;
         }
     }
-    if let Some(resume) = site.stolen.resume {
+    if let Some(resume) = site.displaced.resume {
         let jump = branch(JUMP, rest.address, resume)?;
         rest.bytes(&jump, "does not jump back behind the stolen instructions")?;
     }

@@ -29,7 +29,7 @@ const HEADER_SIZE: usize = 8;
 /// # Errors
 /// [`Error::Refused`] with the reason when the plan is not for this program, or cannot be applied;
 /// [`Error::Read`] and [`Error::Input`] for the program and the libraries that the plan names.
-pub(super) fn hand_over(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
+pub(super) fn parts_of(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
     let bytes = std::fs::read(program).map_err(Error::reading(program))?;
     let image = Image::new(bytes, program)?;
     privileges(program)?;

@@ -1,7 +1,7 @@
 //! Which instructions make room for a hook's jump, and whether they may be moved.
 //!
 //! A five-byte jump goes over the entry (behind an `endbr64`, which indirect calls need). The whole
-//! instructions it touches are stolen: the trampoline runs copies of them. A short function's
+//! instructions it touches are displaced: the trampoline runs copies of them. A short function's
 //! padding may be used too, if it is nothing but filler.
 
 use super::functions::Layout;
@@ -20,7 +20,7 @@ const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
 
 /// The instructions a hook displaces.
 #[derive(Clone, Debug)]
-pub(crate) struct Stolen {
+pub(crate) struct Displaced {
     /// Where the jump goes: the entry, or behind its `endbr64`.
     pub site: u64,
     /// The displaced instructions, decoded at their original addresses; filler is left out.
@@ -36,7 +36,7 @@ pub(crate) fn is_return(instruction: &Instruction) -> bool {
     matches!(instruction.code(), Code::Retnq | Code::Retnq_imm16)
 }
 
-impl Stolen {
+impl Displaced {
     /// Each instruction with its original bytes.
     pub fn parts(&self) -> impl Iterator<Item = (&Instruction, &[u8])> {
         self.instructions.iter().map(|instruction| {
@@ -46,13 +46,13 @@ impl Stolen {
     }
 }
 
-/// Chooses the instructions to steal at `entry`, or says why that would not be safe.
-pub(super) fn steal(
+/// Chooses the instructions that a jump at `entry` displaces, or says why that would not be safe.
+pub(super) fn displaced_at_entry(
     image: &Image,
     layout: &Layout,
     targets: &[Target],
     entry: u64,
-) -> Result<Stolen, String> {
+) -> Result<Displaced, String> {
     let functions = &layout.functions;
     let index = functions
         .binary_search_by_key(&entry, |f| f.offset)
@@ -65,7 +65,7 @@ pub(super) fn steal(
     let skipped = if code.starts_with(&ENDBR64) { 4 } else { 0 };
     let site = entry + skipped;
     let end = entry.saturating_add(functions[index].size_bytes);
-    let stolen = read_stolen(&code[skipped as usize..], site, end)?;
+    let displaced = read_displaced(&code[skipped as usize..], site, end)?;
     let free = site + JUMP_SIZE;
     let following = layout.starts[layout.starts.partition_point(|&s| s <= entry)..].first();
     if let Some(next) = following.filter(|&&next| next < free) {
@@ -75,15 +75,15 @@ pub(super) fn steal(
     if let Some(target) = targets[first..].first().filter(|t| t.address < free) {
         return Err(target.describe());
     }
-    for (instruction, original) in stolen.parts() {
+    for (instruction, original) in displaced.parts() {
         movable(instruction, original, free)?;
     }
-    Ok(stolen)
+    Ok(displaced)
 }
 
 /// Decodes whole instructions from `site` until they cover the jump. Beyond the function's `end`,
 /// or behind an instruction that never falls through, only filler may follow.
-fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, String> {
+fn read_displaced(code: &[u8], site: u64, end: u64) -> Result<Displaced, String> {
     let mut decoder = Decoder::with_ip(64, code, site, DecoderOptions::NONE);
     let mut instructions = Vec::<Instruction>::new();
     let mut falls_through = true;
@@ -114,7 +114,7 @@ fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, String> {
     }
     let last = instructions.last().map(|i| i.next_ip());
     let size = last.map_or(0, |end| (end - site) as usize);
-    Ok(Stolen {
+    Ok(Displaced {
         site,
         instructions,
         bytes: code[..size].into(),
@@ -122,14 +122,14 @@ fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, String> {
     })
 }
 
-/// Chooses the instructions to steal at a return, of the straight `line` that ends with it: as few
-/// as make room, and filler behind the return where the line is too short.
-pub(super) fn steal_return(
+/// Chooses the instructions that a jump at a return displaces, of the straight `line` that ends with
+/// it: as few as make room, and filler behind the return where the line is too short.
+pub(super) fn displaced_at_return(
     image: &Image,
     layout: &Layout,
     landings: &Landings,
     line: &[Instruction],
-) -> Result<Stolen, String> {
+) -> Result<Displaced, String> {
     let end = line.last().map_or(0, Instruction::next_ip);
     let is_enough = |from: &Instruction| end - from.ip() >= JUMP_SIZE;
     let enough = line.iter().rposition(is_enough);
@@ -150,16 +150,16 @@ pub(super) fn steal_return(
             ));
         }
     }
-    let stolen = Stolen {
+    let displaced = Displaced {
         site,
         instructions: instructions.into(),
         bytes: code[..(end - site) as usize].into(),
         resume: None,
     };
-    for (instruction, original) in stolen.parts() {
+    for (instruction, original) in displaced.parts() {
         movable(instruction, original, free)?;
     }
-    Ok(stolen)
+    Ok(displaced)
 }
 
 fn may_fall_through(instruction: &Instruction) -> bool {
