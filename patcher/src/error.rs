@@ -48,10 +48,17 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn refused(path: &Path, reason: String) -> Error {
+    pub(crate) fn malformed(path: &Path, problem: &impl Display) -> Error {
+        Error::Input {
+            path: path.into(),
+            problem: problem.to_string(),
+        }
+    }
+
+    pub(crate) fn refused(path: &Path, reason: impl Display) -> Error {
         Error::Refused {
             path: path.into(),
-            reason,
+            reason: reason.to_string(),
         }
     }
 

@@ -6,6 +6,7 @@
 use super::displaced::{Displaced, JUMP_SIZE, displaced_at_entry};
 use super::exits::{Asked, ways_out};
 use super::functions::{Function, Layout, layout};
+use super::obstacle::Obstacle;
 use super::targets::{self, Landings, Target, collect};
 use crate::Error;
 use crate::elf::abi::{PF_X, PT_DYNAMIC, PT_INTERP};
@@ -105,18 +106,18 @@ impl Analysis {
     /// Why the entry at virtual address `offset` cannot be patched, leaving aside what stands
     /// against the whole file: of a library, which functions a program that holds them could hook.
     pub fn entry_reason(&self, offset: u64) -> Option<String> {
-        self.displaced(offset).err()
+        self.displaced(offset).err().map(|it| it.to_string())
     }
 
     /// Why a thread cannot go back when a call of the function at virtual address `offset` ends;
     /// `None` when it can, provided that the entry can be patched.
     pub fn return_reason(&self, offset: u64) -> Option<String> {
-        self.ways_out(offset).err()
+        self.ways_out(offset).err().map(|it| it.to_string())
     }
 
     /// What hooks of all returns that end a call of the function at `offset` displace, or why there
     /// can be none.
-    pub(crate) fn ways_out(&self, offset: u64) -> Result<Vec<Displaced>, String> {
+    pub(crate) fn ways_out(&self, offset: u64) -> Result<Vec<Displaced>, Obstacle> {
         let asked = Asked {
             image: &self.image,
             layout: &self.layout,
@@ -131,9 +132,9 @@ impl Analysis {
     }
 
     /// The instructions that a hook at `offset` displaces, or why there can be none.
-    pub(crate) fn displaced(&self, offset: u64) -> Result<Displaced, String> {
+    pub(crate) fn displaced(&self, offset: u64) -> Result<Displaced, Obstacle> {
         if self.layout.resolvers.contains(&offset) {
-            return Err("only the loader calls it, to choose an implementation".into());
+            return Err(Obstacle::Resolver);
         }
         let displaced = displaced_at_entry(&self.image, &self.layout, &self.targets, offset)?;
         match self.relocation_in(&displaced) {
@@ -143,13 +144,13 @@ impl Analysis {
     }
 
     /// Why a hook would meet what the loader changes, if it would.
-    fn relocation_in(&self, displaced: &Displaced) -> Option<String> {
+    fn relocation_in(&self, displaced: &Displaced) -> Option<Obstacle> {
         // A relocated word may begin up to seven bytes before what it changes.
         let first = displaced.site.saturating_sub(7);
         let end = displaced.site + JUMP_SIZE + 14;
         let next = self.relocated.partition_point(|&place| place < first);
         let place = self.relocated.get(next).filter(|&&place| place < end)?;
-        Some(format!("the loader changes its code at {place:#x}"))
+        Some(Obstacle::Relocated(*place))
     }
 }
 

@@ -5,6 +5,7 @@
 //! padding may be used too, if it is nothing but filler.
 
 use super::functions::Layout;
+use super::obstacle::Obstacle;
 use super::targets::{Landings, Target};
 use crate::elf::Image;
 use crate::elf::abi::PF_X;
@@ -52,14 +53,14 @@ pub(super) fn displaced_at_entry(
     layout: &Layout,
     targets: &[Target],
     entry: u64,
-) -> Result<Displaced, String> {
+) -> Result<Displaced, Obstacle> {
     let functions = &layout.functions;
     let index = functions
         .binary_search_by_key(&entry, |f| f.offset)
-        .map_err(|_| "not the entry of a function in this file".to_string())?;
+        .map_err(|_| Obstacle::NoEntry)?;
     let segment = image.segment_at(entry);
     if !segment.is_some_and(|s| s.is_loaded(PF_X)) {
-        return Err("not in an executable segment".into());
+        return Err(Obstacle::NotExecutable);
     }
     let code = image.bytes_at(entry).unwrap_or_default();
     let skipped = if code.starts_with(&ENDBR64) { 4 } else { 0 };
@@ -69,11 +70,11 @@ pub(super) fn displaced_at_entry(
     let free = site + JUMP_SIZE;
     let following = layout.starts[layout.starts.partition_point(|&s| s <= entry)..].first();
     if let Some(next) = following.filter(|&&next| next < free) {
-        return Err(format!("too short: the next function begins at {next:#x}"));
+        return Err(Obstacle::NextFunction(*next));
     }
     let first = targets.partition_point(|t| t.address <= site);
     if let Some(target) = targets[first..].first().filter(|t| t.address < free) {
-        return Err(target.describe());
+        return Err(Obstacle::Entered(*target));
     }
     for (instruction, original) in displaced.parts() {
         movable(instruction, original, free)?;
@@ -83,33 +84,29 @@ pub(super) fn displaced_at_entry(
 
 /// Decodes whole instructions from `site` until they cover the jump. Beyond the function's `end`,
 /// or behind an instruction that never falls through, only filler may follow.
-fn read_displaced(code: &[u8], site: u64, end: u64) -> Result<Displaced, String> {
+fn read_displaced(code: &[u8], site: u64, end: u64) -> Result<Displaced, Obstacle> {
     let mut decoder = Decoder::with_ip(64, code, site, DecoderOptions::NONE);
     let mut instructions = Vec::<Instruction>::new();
     let mut falls_through = true;
     while decoder.ip() < site + JUMP_SIZE {
         let at = decoder.ip();
         if !decoder.can_decode() {
-            return Err(format!("too short: its segment ends at {at:#x}"));
+            return Err(Obstacle::SegmentEnds(at));
         }
         let instruction = decoder.decode();
         if instruction.code() == Code::INVALID {
-            return Err(format!("the bytes at {at:#x} are no instruction"));
+            return Err(Obstacle::NoInstruction(at));
         }
         if falls_through && at < end {
             if instruction.next_ip() > end {
-                return Err(format!(
-                    "the instruction at {at:#x} crosses the function's end"
-                ));
+                return Err(Obstacle::CrossesEnd(at));
             }
             falls_through = may_fall_through(&instruction);
             instructions.push(instruction);
         } else if falls_through {
-            return Err(format!(
-                "too short: it runs on into what follows it at {at:#x}"
-            ));
+            return Err(Obstacle::RunsOn(at));
         } else if !is_filler(&instruction) {
-            return Err(format!("too short: other code begins at {at:#x}"));
+            return Err(Obstacle::OtherCode(at));
         }
     }
     let last = instructions.last().map(|i| i.next_ip());
@@ -129,7 +126,7 @@ pub(super) fn displaced_at_return(
     layout: &Layout,
     landings: &Landings,
     line: &[Instruction],
-) -> Result<Displaced, String> {
+) -> Result<Displaced, Obstacle> {
     let end = line.last().map_or(0, Instruction::next_ip);
     let is_enough = |from: &Instruction| end - from.ip() >= JUMP_SIZE;
     let enough = line.iter().rposition(is_enough);
@@ -144,10 +141,10 @@ pub(super) fn displaced_at_return(
         let is_free =
             is_filler(&instruction) && !(at..free).any(|at| landings.has(at) || layout.begins(at));
         if at >= end && !is_free {
-            return Err(format!(
-                "no room at its return at {:#x}: other code begins at {at:#x}",
-                end - 1
-            ));
+            return Err(Obstacle::NoRoomAtReturn {
+                at: end - 1,
+                next: at,
+            });
         }
     }
     let displaced = Displaced {
@@ -179,16 +176,14 @@ fn is_filler(instruction: &Instruction) -> bool {
 
 /// Whether a copy elsewhere does what the instruction does in its place. `free` is the first
 /// address behind the jump.
-fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), String> {
+fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), Obstacle> {
     let at = instruction.ip();
     let returns_early = is_call(instruction) && instruction.next_ip() < free;
     if returns_early {
-        return Err(format!("the call at {at:#x} returns into the jump"));
+        return Err(Obstacle::ReturnsIntoJump(at));
     }
     if is_call(instruction) && !is_plain_call(instruction) {
-        return Err(format!(
-            "the call at {at:#x} depends on the stack pointer or crosses segments"
-        ));
+        return Err(Obstacle::OddCall(at));
     }
     let depends_on_place = matches!(
         instruction.flow_control(),
@@ -200,7 +195,7 @@ fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), 
         || instruction.is_loop()
         || instruction.is_loopcc()
     {
-        return Err(format!("the instruction at {at:#x} cannot be moved"));
+        return Err(Obstacle::Immovable(at));
     }
     let moved = if is_call(instruction) {
         as_jump(instruction)
@@ -212,7 +207,7 @@ fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), 
     let code = encode(&moved, original, address)?;
     let copy = Decoder::with_ip(64, &code, address, DecoderOptions::NONE).decode();
     if code != original && !is_same(&moved, &copy) {
-        return Err(format!("the instruction at {at:#x} changes when moved"));
+        return Err(Obstacle::ChangesWhenMoved(at));
     }
     Ok(())
 }
@@ -249,7 +244,7 @@ pub(crate) fn encode(
     instruction: &Instruction,
     original: &[u8],
     address: u64,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, Obstacle> {
     let is_branch = instruction.op0_kind() == OpKind::NearBranch64;
     if !original.is_empty() && !is_branch && !instruction.is_ip_rel_memory_operand() {
         return Ok(original.into());
@@ -258,7 +253,10 @@ pub(crate) fn encode(
     let block = InstructionBlock::new(&alone, address);
     BlockEncoder::encode(64, block, BlockEncoderOptions::NONE)
         .map(|encoded| encoded.code_buffer)
-        .map_err(|error| format!("the instruction at {:#x}: {error}", instruction.ip()))
+        .map_err(|error| Obstacle::NotEncoded {
+            at: instruction.ip(),
+            error,
+        })
 }
 
 /// Whether a moved instruction does what the original did: equal but for the width of a branch.

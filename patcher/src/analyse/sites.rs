@@ -6,6 +6,7 @@
 
 use super::Analysis;
 use super::displaced::{Displaced, JUMP_SIZE};
+use super::obstacle::Obstacle;
 use crate::Hook;
 use corehop_plans::Mode;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ pub(crate) struct Site {
 ///
 /// # Errors
 /// The reason why one of them cannot be changed, with the function's name.
-pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, String> {
+pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, Obstacle> {
     let mut returns = BTreeMap::new();
     for hook in hooks.iter().filter(|hook| hook.mode == Mode::Call) {
         let ways_out = analysis.ways_out(hook.offset)?;
@@ -51,7 +52,7 @@ pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, St
     Ok(sites)
 }
 
-fn check_apart(sites: &[Site]) -> Result<(), String> {
+fn check_apart(sites: &[Site]) -> Result<(), Obstacle> {
     let extent = |site: &Site| {
         let size = (site.displaced.bytes.len() as u64).max(JUMP_SIZE);
         (site.displaced.site, site.displaced.site + size)
@@ -59,10 +60,7 @@ fn check_apart(sites: &[Site]) -> Result<(), String> {
     let mut extents: Vec<(u64, u64)> = sites.iter().map(extent).collect();
     extents.sort_unstable();
     match extents.windows(2).find(|pair| pair[0].1 > pair[1].0) {
-        Some(pair) => Err(format!(
-            "the hooks at {:#x} and {:#x} would lie on each other",
-            pair[0].0, pair[1].0
-        )),
+        Some(pair) => Err(Obstacle::Overlap(pair[0].0, pair[1].0)),
         None => Ok(()),
     }
 }

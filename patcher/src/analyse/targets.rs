@@ -11,13 +11,14 @@ use crate::elf::abi::{DT_FINI, DT_INIT, PF_W, PF_X, PT_LOAD};
 use crate::elf::bytes::u32_at;
 use crate::elf::{Image, pointers};
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use std::fmt::{Display, Formatter};
 
 /// Furthest byte of a function that a jump can displace: endbr64, four bytes, a long instruction.
 const WINDOW: u64 = 4 + 4 + 15;
 
 /// How a target came to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum How {
+pub(crate) enum How {
     Branch,
     Table,
     Reference,
@@ -28,23 +29,41 @@ pub(super) enum How {
 
 /// An address in a function's first bytes, not its entry, that something refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Target {
+pub(crate) struct Target {
     pub address: u64,
     /// The instruction, table entry, or relocated word that refers to it.
     pub from: u64,
     pub how: How,
 }
 
-impl Target {
-    pub fn describe(&self) -> String {
+impl Display for Target {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         let (address, from) = (self.address, self.from);
         match self.how {
-            How::Branch => format!("the instruction at {from:#x} branches to {address:#x}"),
-            How::Table => format!("the jump table entry at {from:#x} leads to {address:#x}"),
-            How::Reference => format!("the instruction at {from:#x} takes address {address:#x}"),
-            How::Relocation => format!("the relocation of {from:#x} points to {address:#x}"),
-            How::Loader => format!("the loader starts the program's code at {address:#x}"),
-            How::Word => format!("the data word at {from:#x} may point to {address:#x}"),
+            How::Branch => write!(
+                formatter,
+                "the instruction at {from:#x} branches to {address:#x}"
+            ),
+            How::Table => write!(
+                formatter,
+                "the jump table entry at {from:#x} leads to {address:#x}"
+            ),
+            How::Reference => write!(
+                formatter,
+                "the instruction at {from:#x} takes address {address:#x}"
+            ),
+            How::Relocation => write!(
+                formatter,
+                "the relocation of {from:#x} points to {address:#x}"
+            ),
+            How::Loader => write!(
+                formatter,
+                "the loader starts the program's code at {address:#x}"
+            ),
+            How::Word => write!(
+                formatter,
+                "the data word at {from:#x} may point to {address:#x}"
+            ),
         }
     }
 }

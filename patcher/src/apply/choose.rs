@@ -138,26 +138,44 @@ fn found(function: &PlannedFunction) -> Result<Analysis, Error> {
     let analysis = Analysis::of(path)?;
     match analysis.build_id() {
         Some(own) if same(own, &function.build_id) => Ok(analysis),
-        own => Err(Error::refused(path, other_build(&function.build_id, own))),
+        own => Err(Error::refused(
+            path,
+            NotMeant::other_build(&function.build_id, own),
+        )),
     }
 }
 
-fn other_build(planned: &str, own: Option<&str>) -> String {
-    let own = own.unwrap_or("missing");
-    format!(
+/// Why the plan does not mean a file.
+#[derive(Debug, thiserror::Error)]
+enum NotMeant {
+    #[error("{0}")]
+    Refusal(String),
+    #[error("it has no build id, so no plan can be known to fit it")]
+    NoBuildId,
+    #[error(
         "the plan was made for build id {planned}, but this file's is {own}: record and search \
          this build"
-    )
+    )]
+    OtherBuild { planned: String, own: String },
+    #[error("the plan has no function of this file (build id {0})")]
+    NoFunction(String),
+}
+
+impl NotMeant {
+    fn other_build(planned: &str, own: Option<&str>) -> NotMeant {
+        NotMeant::OtherBuild {
+            planned: planned.into(),
+            own: own.unwrap_or("missing").into(),
+        }
+    }
 }
 
 /// Whether the plan has functions of a file that the user named.
-fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), String> {
+fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), NotMeant> {
     if let Some(reason) = analysis.refusal() {
-        return Err(reason.into());
+        return Err(NotMeant::Refusal(reason.into()));
     }
-    let own = analysis
-        .build_id()
-        .ok_or("it has no build id, so no plan can be known to fit it")?;
+    let own = analysis.build_id().ok_or(NotMeant::NoBuildId)?;
     let path = &analysis.image.path;
     let resolved = path.canonicalize().ok();
     let names_it = |f: &&PlannedFunction| {
@@ -168,10 +186,8 @@ fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), String> {
         return Ok(());
     }
     match plan.functions.iter().find(names_it) {
-        Some(other) => Err(other_build(&other.build_id, Some(own))),
-        None => Err(format!(
-            "the plan has no function of this file (build id {own})"
-        )),
+        Some(other) => Err(NotMeant::other_build(&other.build_id, Some(own))),
+        None => Err(NotMeant::NoFunction(own.into())),
     }
 }
 
@@ -179,7 +195,7 @@ fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), String> {
 fn hooks(analysis: &Analysis, plan: &Plan) -> Result<Vec<Hook>, Error> {
     let path = &analysis.image.path;
     if let Some(reason) = analysis.refusal() {
-        return Err(Error::refused(path, reason.into()));
+        return Err(Error::refused(path, reason));
     }
     if plan.cores > MOST_CORES {
         let cores = plan.cores;

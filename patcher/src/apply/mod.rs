@@ -2,6 +2,7 @@
 //! started with hooks in memory.
 
 mod choose;
+mod finding;
 mod in_memory;
 mod patch;
 mod privileges;

@@ -101,16 +101,16 @@ fn patch_chosen(
         let output = place(analysis);
         if output.canonicalize().ok() == path.canonicalize().ok() {
             let reason = "the output is the original, which must stay";
-            return Err(Error::refused(path, reason.into()));
+            return Err(Error::refused(path, reason));
         }
         if !names.insert(output.clone()) {
             let reason = "another file of the plan has the same name";
-            return Err(Error::refused(path, reason.into()));
+            return Err(Error::refused(path, reason));
         }
         let place = Output::file_at(&output, force)?;
         let mode = privileges(path)?;
         let contents = compose(analysis, &file.hooks, &chosen.whole(index))
-            .map_err(|reason| Error::refused(path, reason))?;
+            .map_err(|unfit| Error::refused(path, unfit))?;
         check_own_work(&contents, analysis, &output)?;
         let folder = corehop_outputs::folder_of(&output);
         let runtime = folder.join(corehop_runtime::NAME);

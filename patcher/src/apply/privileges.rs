@@ -13,8 +13,7 @@ pub(in crate::apply) fn privileges(binary: &Path) -> Result<Permissions, Error> 
         return Err(Error::refused(
             binary,
             "set-user-id or set-group-id: the loader would not bring in the runtime, and the copy \
-             would give its rights away; patch a copy without that bit"
-                .into(),
+             would give its rights away; patch a copy without that bit",
         ));
     }
     Ok(Permissions::from_mode(mode))

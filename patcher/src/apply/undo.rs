@@ -1,12 +1,13 @@
 //! Takes a patched file's changes back, by what its manifest says the bytes were.
 
+use super::finding::Finding;
 use crate::elf::{Image, Manifest};
 
 /// The original, from the patched file and what its manifest says was changed.
-pub(super) fn undo(image: &Image, manifest: &Manifest) -> Result<Vec<u8>, String> {
+pub(super) fn undo(image: &Image, manifest: &Manifest) -> Result<Vec<u8>, Finding> {
     let size = usize::try_from(manifest.original.size_bytes).unwrap_or(usize::MAX);
     let head = image.bytes.get(..size);
-    let mut bytes = head.ok_or("it is shorter than its original was")?.to_vec();
+    let mut bytes = head.ok_or(Finding::Shorter)?.to_vec();
     for change in &manifest.changes {
         let was = change.bytes();
         let place = was
@@ -16,14 +17,10 @@ pub(super) fn undo(image: &Image, manifest: &Manifest) -> Result<Vec<u8>, String
                 place.copy_from_slice(&was);
                 Some(())
             });
-        place.ok_or_else(|| format!("its manifest's change at {:#x} makes no sense", change.at))?;
+        place.ok_or(Finding::Change(change.at))?;
     }
     if crc32c::crc32c(&bytes) != manifest.original.crc32c {
-        return Err(
-            "bytes differ from the original where nothing was patched: the checksum of \
-                    the undone file is not the original's"
-                .into(),
-        );
+        return Err(Finding::Undone);
     }
     Ok(bytes)
 }

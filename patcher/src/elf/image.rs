@@ -10,6 +10,7 @@ use super::abi::{
     SHT_DYNSYM, SHT_NOBITS, SYMBOL_SIZE,
 };
 use super::bytes::{slice, text_at, u16_at, u32_at, u64_at};
+use super::malformed::Malformed;
 use crate::Error;
 use std::path::{Path, PathBuf};
 
@@ -69,10 +70,7 @@ pub(crate) struct Image {
 impl Image {
     /// Reads `bytes`; `path` only names the file in errors.
     pub fn new(bytes: Vec<u8>, path: &Path) -> Result<Image, Error> {
-        let wrong = |problem: String| Error::Input {
-            path: path.into(),
-            problem,
-        };
+        let wrong = |problem| Error::malformed(path, &problem);
         check_header(&bytes).map_err(wrong)?;
         let field = |offset| u64_at(&bytes, offset).unwrap_or(0);
         let (entry, header_table) = (field(24), field(32));
@@ -190,39 +188,35 @@ impl Image {
     }
 }
 
-fn check_header(bytes: &[u8]) -> Result<(), String> {
+fn check_header(bytes: &[u8]) -> Result<(), Malformed> {
     if !bytes.starts_with(b"\x7fELF") {
-        return Err("not an ELF file".into());
+        return Err(Malformed::OtherFormat);
     }
     if (bytes.len() as u64) < EHDR_SIZE {
-        return Err("cut short within the ELF header: copy the file again".into());
+        return Err(Malformed::FileHeaderCut);
     }
     match (bytes[4], bytes[5]) {
         (2, 1) => {}
-        (1, _) => return Err("a 32-bit file: corehop patches 64-bit x86 only".into()),
-        _ => return Err("not little-endian 64-bit: corehop patches 64-bit x86 only".into()),
+        (1, _) => return Err(Malformed::Of32Bits),
+        _ => return Err(Malformed::OtherByteOrder),
     }
     let machine = u16_at(bytes, 18).unwrap_or(0);
     if machine != EM_X86_64 {
-        return Err(format!(
-            "built for another processor (ELF machine {machine}): corehop patches 64-bit x86 only"
-        ));
+        return Err(Malformed::OtherMachine(machine));
     }
     match u16_at(bytes, 16) {
         Some(ET_EXEC | ET_DYN) => Ok(()),
-        _ => Err("neither a program nor a shared library".into()),
+        _ => Err(Malformed::OtherKind),
     }
 }
 
-fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, String> {
+fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, Malformed> {
     let (size, count) = (
         u16_at(bytes, 54).unwrap_or(0),
         u16_at(bytes, 56).unwrap_or(0),
     );
     if !(1..=MOST_SEGMENTS).contains(&count) || u64::from(size) != PHDR_SIZE {
-        return Err(format!(
-            "{count} program headers of {size} bytes: not a loadable file"
-        ));
+        return Err(Malformed::ProgramHeaders { count, size });
     }
     let mut segments = Vec::new();
     let mut loaded_end = 0;
@@ -245,14 +239,13 @@ fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, String> {
                 alignment: read(48)?,
             })
         };
-        let segment = parse().ok_or("cut short within the program headers: copy the file again")?;
+        let segment = parse().ok_or(Malformed::ProgramHeadersCut)?;
         let end = segment.offset.checked_add(segment.file_size);
         if end.is_none_or(|end| end > bytes.len() as u64) {
-            return Err(format!(
-                "cut short: segment {index} reaches beyond the {} bytes there are: \
-                 copy the file again",
-                bytes.len()
-            ));
+            return Err(Malformed::SegmentCut {
+                index,
+                size_bytes: bytes.len(),
+            });
         }
         let memory = segment.memory_size.max(segment.file_size);
         if segment
@@ -260,15 +253,11 @@ fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, String> {
             .checked_add(memory)
             .is_none_or(|end| end > 1 << 56)
         {
-            return Err(format!(
-                "segment {index} lies beyond the address space: a damaged file"
-            ));
+            return Err(Malformed::SegmentBeyond(index));
         }
         if segment.kind == PT_LOAD {
             if segment.address < loaded_end {
-                return Err(format!(
-                    "segment {index} overlaps one before it: a damaged file"
-                ));
+                return Err(Malformed::SegmentOverlaps(index));
             }
             loaded_end = segment.address + memory;
         }
@@ -277,7 +266,7 @@ fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, String> {
     Ok(segments)
 }
 
-fn read_sections(bytes: &[u8]) -> Result<Vec<Section>, String> {
+fn read_sections(bytes: &[u8]) -> Result<Vec<Section>, Malformed> {
     let table = u64_at(bytes, 40).unwrap_or(0);
     let field = |offset| u64::from(u16_at(bytes, offset).unwrap_or(0));
     let (size, count, names) = (field(58), field(60), field(62));
@@ -286,9 +275,7 @@ fn read_sections(bytes: &[u8]) -> Result<Vec<Section>, String> {
     }
     let end = table.checked_add(count * SHDR_SIZE);
     if size != SHDR_SIZE || end.is_none_or(|end| end > bytes.len() as u64) {
-        return Err(
-            "cut short: the section headers lie beyond its end: copy the file again".into(),
-        );
+        return Err(Malformed::SectionHeadersCut);
     }
     let read = |index: u64, field| u64_at(bytes, table + index * SHDR_SIZE + field).unwrap_or(0);
     let names = slice(bytes, read(names, 24), read(names, 32)).unwrap_or_default();

@@ -5,6 +5,7 @@
 pub(crate) mod abi;
 pub(crate) mod bytes;
 mod image;
+mod malformed;
 mod manifest;
 mod note;
 mod relocations;

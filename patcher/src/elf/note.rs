@@ -7,6 +7,7 @@
 
 use super::Image;
 use super::bytes::{u32_at, u64_at};
+use super::malformed::Malformed;
 use super::manifest::{Manifest, VERSION};
 use serde::Deserialize;
 
@@ -99,25 +100,20 @@ pub(crate) fn is_patched(image: &Image) -> bool {
 }
 
 /// The manifest, or why there is none.
-pub(crate) fn manifest(image: &Image) -> Result<Manifest, String> {
+pub(crate) fn manifest(image: &Image) -> Result<Manifest, Malformed> {
     let text = image.note(OWNER, MANIFEST);
-    let text = text.ok_or("not patched by corehop: it carries no manifest")?;
+    let text = text.ok_or(Malformed::NoManifest)?;
     let (_, text) = text
         .split_first_chunk::<4>()
         .filter(|(checksum, text)| crc32c::crc32c(text) == u32::from_le_bytes(**checksum))
-        .ok_or("its manifest is damaged: its checksum is not that of its text")?;
+        .ok_or(Malformed::ManifestChecksum)?;
     #[derive(Deserialize)]
     struct VersionOnly {
         version: u32,
     }
-    let damaged = |error| format!("its manifest is damaged: {error}");
-    let found: VersionOnly = serde_json::from_slice(text).map_err(damaged)?;
+    let found: VersionOnly = serde_json::from_slice(text)?;
     if found.version != VERSION {
-        return Err(format!(
-            "its manifest has version {}, but this corehop reads version {VERSION}: \
-             use the corehop that patched it",
-            found.version
-        ));
+        return Err(Malformed::ManifestVersion(found.version));
     }
-    serde_json::from_slice(text).map_err(damaged)
+    Ok(serde_json::from_slice(text)?)
 }

@@ -5,6 +5,7 @@
 //! together.
 
 use super::trampoline;
+use super::unfit::Unfit;
 use crate::Hook;
 use crate::analyse::{Analysis, Site, sites};
 use crate::elf::{PatchedHook, PatchedReturn, Stubs};
@@ -32,7 +33,7 @@ impl Code {
         first: u32,
         address: u64,
         slot: u64,
-    ) -> Result<Code, String> {
+    ) -> Result<Code, Unfit> {
         let mut bytes = trampoline::stub(address, slot)?;
         bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
         let stubs = Stubs {

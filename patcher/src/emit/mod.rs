@@ -5,10 +5,14 @@
 
 mod code;
 mod compose;
+mod mismatch;
 mod table;
 mod trampoline;
+mod unfit;
 
 pub(crate) use code::Code;
 pub(crate) use compose::{Composed, TOOL, compose, needed};
+pub(crate) use mismatch::Mismatch;
 pub(crate) use table::{Table, number};
 pub(crate) use trampoline::{check_stub, check_trampoline, entry_jump};
+pub(crate) use unfit::Unfit;

@@ -17,6 +17,8 @@
 //! A shadow stack would object; the loader turns those off because the runtime is not marked for
 //! them.
 
+use super::mismatch::Mismatch;
+use super::unfit::Unfit;
 use crate::analyse::{JUMP_SIZE, Site, as_jump, encode, is_call, is_return, is_same};
 use crate::elf::Stubs;
 use iced_x86::code_asm::{CodeAssembler, qword_ptr, rax, rcx, rsp};
@@ -32,8 +34,8 @@ const JUMP: u8 = 0xe9;
 const STEP_UP: [u8; 8] = [0x48, 0x8d, 0xa4, 0x24, 0x88, 0, 0, 0];
 
 /// The stub at `address`, for the pointer slot at `slot`.
-pub(crate) fn stub(address: u64, slot: u64) -> Result<Vec<u8>, String> {
-    assemble_stub(address, slot).map_err(|error| format!("the hook stub: {error}"))
+pub(crate) fn stub(address: u64, slot: u64) -> Result<Vec<u8>, Unfit> {
+    assemble_stub(address, slot).map_err(Unfit::Stub)
 }
 
 fn assemble_stub(address: u64, slot: u64) -> Result<Vec<u8>, IcedError> {
@@ -56,16 +58,15 @@ fn relative(code: Code, register: Register, address: u64) -> Result<Instruction,
 }
 
 /// A relative branch at `from` to `to`.
-fn branch(opcode: u8, from: u64, to: u64) -> Result<[u8; JUMP_SIZE as usize], String> {
+fn branch(opcode: u8, from: u64, to: u64) -> Result<[u8; JUMP_SIZE as usize], Unfit> {
     let distance = to.wrapping_sub(from + JUMP_SIZE) as i64;
-    let distance = i32::try_from(distance)
-        .map_err(|_| format!("{to:#x} is further than 2 GiB from {from:#x}"))?;
+    let distance = i32::try_from(distance).map_err(|_| Unfit::TooFar { from, to })?;
     let [a, b, c, d] = distance.to_le_bytes();
     Ok([opcode, a, b, c, d])
 }
 
 /// The jump from a patched entry to its trampoline.
-pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], String> {
+pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], Unfit> {
     branch(JUMP, site, trampoline)
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn trampoline(
     first: u32,
     stubs: Stubs,
     site: &Site,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, Unfit> {
     let mut code = Vec::new();
     if let Some(index) = site.hook {
         code.extend(STEP_DOWN);
@@ -104,7 +105,7 @@ pub(crate) fn trampoline(
 }
 
 /// Pushes an address of the program wherever it was loaded; registers and flags stay.
-fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, String> {
+fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, Unfit> {
     let assemble = || {
         let mut a = CodeAssembler::new(64)?;
         a.push(rax)?;
@@ -114,7 +115,7 @@ fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, String> {
         a.pop(rax)?;
         a.assemble(at)
     };
-    assemble().map_err(|error: IcedError| format!("pushing {pushed:#x} at {at:#x}: {error}"))
+    assemble().map_err(|error| Unfit::Push { at, pushed, error })
 }
 
 /// Reads a trampoline back and says how it differs from what its site calls for. The prologue and
@@ -125,7 +126,7 @@ pub(crate) fn check_trampoline(
     first: u32,
     stubs: Stubs,
     site: &Site,
-) -> Result<(), String> {
+) -> Result<(), Mismatch> {
     let mut rest = Reader { code, address };
     if let Some(index) = site.hook {
         rest.bytes(&STEP_DOWN, "does not step over the red zone")?;
@@ -158,16 +159,14 @@ pub(crate) fn check_trampoline(
 }
 
 /// Reads the stub back: it must be the stub, and test the very slot the runtime will fill.
-pub(crate) fn check_stub(code: &[u8], address: u64, slot: u64) -> Result<(), String> {
+pub(crate) fn check_stub(code: &[u8], address: u64, slot: u64) -> Result<(), Mismatch> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let load = decoder.iter().nth(1).unwrap_or_default();
     if !load.is_ip_rel_memory_operand() || load.ip_rel_memory_address() != slot {
-        return Err(format!(
-            "the hook stub at {address:#x} does not test the slot {slot:#x}"
-        ));
+        return Err(Mismatch::Slot { at: address, slot });
     }
     if !code.starts_with(&stub(address, slot)?) {
-        return Err(format!("the hook stub is not at {address:#x}"));
+        return Err(Mismatch::NoStub(address));
     }
     Ok(())
 }
@@ -183,9 +182,12 @@ impl Reader<'_> {
         self.address += count as u64;
     }
 
-    fn bytes(&mut self, expected: &[u8], otherwise: &str) -> Result<(), String> {
+    fn bytes(&mut self, expected: &[u8], fault: &'static str) -> Result<(), Mismatch> {
         if !self.code.starts_with(expected) {
-            return Err(format!("at {:#x} it {otherwise}", self.address));
+            return Err(Mismatch::Bytes {
+                at: self.address,
+                fault,
+            });
         }
         self.skip(expected.len());
         Ok(())
@@ -196,7 +198,7 @@ impl Reader<'_> {
         expected: &Instruction,
         bytes: Option<&[u8]>,
         from: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), Mismatch> {
         let mut decoder = Decoder::with_ip(64, self.code, self.address, DecoderOptions::NONE);
         let found = decoder.decode();
         let same = match bytes {
@@ -204,10 +206,11 @@ impl Reader<'_> {
             _ => is_same(expected, &found),
         };
         if !same {
-            let address = self.address;
-            return Err(format!(
-                "at {address:#x} it has not what was at {from:#x}: {found}"
-            ));
+            return Err(Mismatch::Moved {
+                at: self.address,
+                from,
+                found,
+            });
         }
         self.skip(found.len());
         Ok(())

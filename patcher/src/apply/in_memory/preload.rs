@@ -43,7 +43,7 @@ impl InMemory {
         if has_capabilities(program) {
             let reason = "it has capabilities of its own, so the loader would preload nothing: \
                           patch a copy";
-            return Err(Error::refused(program, reason.into()));
+            return Err(Error::refused(program, reason));
         }
         if let Err(error) = load(&runtime) {
             let reason = format!("this system runs no code from memory ({error}): patch the file");
