@@ -48,6 +48,7 @@ pub enum Error {
 }
 
 impl Error {
+    /// For a file of which `problem` says what is wrong.
     pub(crate) fn malformed(path: &Path, problem: &impl Display) -> Error {
         Error::Input {
             path: path.into(),
@@ -55,6 +56,7 @@ impl Error {
         }
     }
 
+    /// For a file that is not patched, because of `reason`.
     pub(crate) fn refused(path: &Path, reason: impl Display) -> Error {
         Error::Refused {
             path: path.into(),

@@ -1,4 +1,4 @@
-//! A function of a file that is to be hooked, and what the hook does there.
+//! A hook names a function of a file, and says where its threads go.
 
 use corehop_plans::Mode;
 

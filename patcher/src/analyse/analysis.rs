@@ -106,13 +106,17 @@ impl Analysis {
     /// Why the entry at virtual address `offset` cannot be patched, leaving aside what stands
     /// against the whole file: of a library, which functions a program that holds them could hook.
     pub fn entry_reason(&self, offset: u64) -> Option<String> {
-        self.displaced(offset).err().map(|it| it.to_string())
+        self.displaced(offset)
+            .err()
+            .map(|obstacle| obstacle.to_string())
     }
 
     /// Why a thread cannot go back when a call of the function at virtual address `offset` ends;
     /// `None` when it can, provided that the entry can be patched.
     pub fn return_reason(&self, offset: u64) -> Option<String> {
-        self.ways_out(offset).err().map(|it| it.to_string())
+        self.ways_out(offset)
+            .err()
+            .map(|obstacle| obstacle.to_string())
     }
 
     /// What hooks of all returns that end a call of the function at `offset` displace, or why there

@@ -119,8 +119,8 @@ fn read_displaced(code: &[u8], site: u64, end: u64) -> Result<Displaced, Obstacl
     })
 }
 
-/// Chooses the instructions that a jump at a return displaces, of the straight `line` that ends with
-/// it: as few as make room, and filler behind the return where the line is too short.
+/// Chooses the instructions that a jump at a return displaces, of the straight `line` that ends
+/// with it: as few as make room, and filler behind the return where the line is too short.
 pub(super) fn displaced_at_return(
     image: &Image,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! Which promise about a patched file is broken, as a verification finds it.
+//! A verification finds which promises about a patched file are broken.
 
 use crate::Error;
 use crate::analyse::Obstacle;

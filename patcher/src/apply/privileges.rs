@@ -1,4 +1,5 @@
-//! Whether a program may be given hooks at all, by the rights that its file carries.
+//! A program that runs with more rights than its user's gets no hooks: the loader would not bring
+//! in the runtime.
 
 use crate::Error;
 use std::fs::Permissions;

@@ -1,4 +1,4 @@
-//! Takes a patched file's changes back, by what its manifest says the bytes were.
+//! A patched file's changes are taken back by what its manifest says the bytes were.
 
 use super::finding::Finding;
 use crate::elf::{Image, Manifest};

@@ -100,8 +100,7 @@ pub(super) fn check(
 
 /// Writes the file again from its own manifest and compares.
 fn check_every_byte(image: &Image, manifest: &Manifest) -> Result<(), Finding> {
-    let before = Analysis::from_bytes(undo(image, manifest)?, &image.path);
-    let before = before?;
+    let before = Analysis::from_bytes(undo(image, manifest)?, &image.path)?;
     let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
     let again = emit::compose(&before, &hooks, &manifest.whole)?.to_bytes();
     let same = again.iter().zip(&image.bytes).take_while(|(a, b)| a == b);

@@ -1,4 +1,4 @@
-//! The numbers by which an ELF file says what is what.
+//! An ELF file says by these numbers what is what.
 //!
 //! They are those of the System V gABI, its x86-64 supplement and the GNU additions to it.
 

@@ -1,4 +1,4 @@
-//! Why bytes are no ELF file, or no patched one, that corehop can read.
+//! Bytes may be no ELF file, or no patched one, that corehop can read: each variant says why.
 
 use super::manifest::VERSION;
 

@@ -1,4 +1,4 @@
-//! What a patched file says about itself: what it was made from, and all that was done.
+//! A patched file says in its manifest what it was made from, and all that was done.
 //!
 //! The manifest keeps what every changed byte was, so that a patched file can be checked, and
 //! undone, without the original at hand.

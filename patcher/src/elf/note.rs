@@ -17,6 +17,7 @@ const OWNER: &[u8] = b"corehop\0";
 const RUNTIME: u32 = 1;
 /// Note type of the manifest.
 const MANIFEST: u32 = 2;
+
 /// What the runtime reads: `struct note` of `runtime/core/runtime.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuntimeNote {

@@ -1,4 +1,4 @@
-//! What the loader changes in a file once it has placed it, by the dynamic relocations.
+//! The dynamic relocations say what the loader changes in a file that it has placed.
 
 use super::Image;
 use super::abi::{

@@ -1,5 +1,5 @@
-//! The code of a set of hooks, laid out from an address: the same for a patched file, a segment of
-//! which it becomes, and for a running program, which gets it while it starts.
+//! The code of a set of hooks is laid out from an address: the same for a patched file, a segment
+//! of which it becomes, and for a running program, which gets it while it starts.
 //!
 //! All of it refers to the module by distance, so it is right wherever module and code are moved
 //! together.

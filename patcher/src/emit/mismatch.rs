@@ -1,4 +1,4 @@
-//! What the code of hooks, read back, has that it should not have.
+//! The code of hooks is read back, and may differ from what it should be.
 
 use super::unfit::Unfit;
 use iced_x86::Instruction;

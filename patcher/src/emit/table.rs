@@ -1,4 +1,4 @@
-//! What the runtime reads of a set of hooks, and of the plan that they are a part of.
+//! The runtime reads these tables: the hooks of a file, and the plan that they are a part of.
 //!
 //! Offsets in the tables are those of `runtime/core/runtime.h`.
 

@@ -12,10 +12,10 @@
 //! stack pointer is needed any more, and the return address is on top, which tells the runtime
 //! whose call ends; but the values returned may be in any register.
 //!
-//! A displaced call pushes the original return address and jumps. Were the callee to return into the
-//! trampoline, an exception passing through would find no unwind information and end the program.
-//! A shadow stack would object; the loader turns those off because the runtime is not marked for
-//! them.
+//! A displaced call pushes the original return address and jumps. Were the callee to return into
+//! the trampoline, an exception passing through would find no unwind information and end the
+//! program. A shadow stack would object; the loader turns those off because the runtime is not
+//! marked for them.
 
 use super::mismatch::Mismatch;
 use super::unfit::Unfit;
@@ -34,7 +34,7 @@ const JUMP: u8 = 0xe9;
 const STEP_UP: [u8; 8] = [0x48, 0x8d, 0xa4, 0x24, 0x88, 0, 0, 0];
 
 /// The stub at `address`, for the pointer slot at `slot`.
-pub(crate) fn stub(address: u64, slot: u64) -> Result<Vec<u8>, Unfit> {
+pub(super) fn stub(address: u64, slot: u64) -> Result<Vec<u8>, Unfit> {
     assemble_stub(address, slot).map_err(Unfit::Stub)
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], Unfit> {
 }
 
 /// The trampoline of a site, to stand at `address`, if hooks are numbered from `first`.
-pub(crate) fn trampoline(
+pub(super) fn trampoline(
     address: u64,
     first: u32,
     stubs: Stubs,

@@ -1,9 +1,11 @@
-//! Why hooks that the analysis found safe cannot be turned into code, or have no room in the file.
+//! Hooks that the analysis found safe may have no room in the file, or no code that does their
+//! work.
 
 use crate::analyse::Obstacle;
 use iced_x86::IcedError;
 
-/// What in the file leaves no room for the change. Addresses are virtual ones of the file.
+/// Why hooks cannot be turned into code, or the file has no room for it. Addresses are virtual ones
+/// of the file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unfit {
     #[error(transparent)]
