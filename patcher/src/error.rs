@@ -5,7 +5,7 @@
 
 use corehop_plans::Mode;
 use std::fmt::{Display, Formatter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a binary could not be read, patched or verified.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,32 @@ pub enum Error {
         /// Each of them, in the plan's order; one at least.
         functions: Vec<Unhookable>,
     },
+}
+
+impl Error {
+    /// For a file of which `problem` says what is wrong.
+    pub(crate) fn malformed(path: &Path, problem: &impl Display) -> Error {
+        Error::Input {
+            path: path.into(),
+            problem: problem.to_string(),
+        }
+    }
+
+    /// For a file that is not patched, because of `reason`.
+    pub(crate) fn refused(path: &Path, reason: impl Display) -> Error {
+        Error::Refused {
+            path: path.into(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// For what was to be read at `path`.
+    pub(crate) fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+        move |source| Error::Read {
+            path: path.into(),
+            source,
+        }
+    }
 }
 
 /// A function of a plan that cannot be hooked as the plan says.

@@ -13,30 +13,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod analysis;
-mod choose;
-mod code;
-mod compose;
+mod analyse;
+mod apply;
+mod elf;
+mod emit;
 mod error;
-mod exits;
-mod functions;
-mod hand_over;
-mod image;
-mod in_memory;
-mod note;
-mod patch;
-mod sites;
-mod steal;
-mod targets;
-mod trampoline;
-mod verify;
-mod write;
+mod hook;
 
-pub use analysis::Analysis;
-pub use compose::Hook;
+pub use analyse::{Analysis, Function};
+pub use apply::{InMemory, Patched, Verification, patch, patch_all, verify};
 pub use error::{Error, Unhookable};
-pub use functions::Function;
-pub use in_memory::InMemory;
-pub use patch::{Patched, patch, patch_all};
-use steal::JUMP_SIZE;
-pub use verify::{Verification, verify};
+pub use hook::Hook;

@@ -234,7 +234,7 @@ fn without_its_runtime_a_patched_program_does_not_verify() {
 
 #[test]
 fn the_runtime_turns_shadow_stacks_off() {
-    // A stolen call returns to an address that no call pushed. The loader enables shadow stacks
+    // A displaced call returns to an address that no call pushed. The loader enables shadow stacks
     // only if every library it starts with is marked for them: this one must not be.
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join(corehop_runtime::NAME);

@@ -3,8 +3,8 @@
  *
  * The patched program's stub jumps here with rcx pushed, above it a return address and the number
  * of the hook. All registers and flags must come back as they were, since a caller may keep any of
- * them (patcher/src/trampoline.rs), so most of a hook's time is spent on saving. That is why this
- * is not C: the short way needs three registers, and only the long way saves the others. The
+ * them (patcher/src/emit/trampoline.rs), so most of a hook's time is spent on saving. That is why
+ * this is not C: the short way needs three registers, and only the long way saves the others. The
  * backends share it: all of them leave a thread alone that is where it should be.
  *
  * Where a plan has functions at the end of whose calls threads go back, enter_call() stands in for

@@ -4,10 +4,11 @@
  * `corehop run` starts the program with this library in LD_PRELOAD and hands over, as an open file,
  * what a patched copy of each of the plan's files would hold: code, tables, and the jumps to be
  * written. The code is copied to where it can be reached from its module; the distances from it to
- * the module are the only words that change with the place (patcher/src/hand_over.rs). All is
- * looked at first: every file of the plan is there, its code reads as the plan's build does, no
- * other thread runs yet. Then all jumps are written. Whoever asked for hooks gets all of them or
- * no program: every way to fail says why and ends the process with exit code 5, before main().
+ * the module are the only words that change with the place
+ * (patcher/src/apply/in_memory/parts.rs). All is looked at first: every file of the plan is there,
+ * its code reads as the plan's build does, no other thread runs yet. Then all jumps are written.
+ * Whoever asked for hooks gets all of them or no program: every way to fail says why and ends the
+ * process with exit code 5, before main().
  *
  * What this program starts in turn is not meant: the environment is put back as the user's was.
  */
@@ -32,7 +33,7 @@
 /* How far a jump reaches, less a margin for what it jumps over. */
 #define REACH (0x7ffffffful - PAGE)
 
-/* As patcher/src/hand_over.rs writes them. Offsets are of the file that it hands over. */
+/* As patcher/src/apply/in_memory/parts.rs writes them. Offsets are of the file handed over. */
 struct in_memory_module {
     uint64_t address; /* where the code would follow the module in the ELF file's addresses */
     uint64_t code;    /* offset of its bytes: a page for the slot, code, and then tables */

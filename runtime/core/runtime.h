@@ -17,8 +17,8 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* The note that a patched file carries, as the patcher writes it (patcher/src/note.rs). Addresses
- * are virtual addresses in the ELF file, without the load bias. */
+/* The note that a patched file carries, as the patcher writes it (patcher/src/elf/note.rs).
+ * Addresses are virtual addresses in the ELF file, without the load bias. */
 #define NOTE_OWNER "corehop"
 #define NOTE_RUNTIME 1
 

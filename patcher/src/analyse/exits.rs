@@ -7,10 +7,13 @@
 //! sees those by the stack that they leave. Rejected: to put another return address on the stack,
 //! which debuggers, profilers and exceptions trip over.
 
-use crate::functions::Layout;
-use crate::image::{Image, PF_W, PF_X, u32_at, u64_at};
-use crate::steal::{Stolen, is_return, steal_return};
-use crate::targets::Landings;
+use super::displaced::{Displaced, JUMP_SIZE, displaced_at_return, is_return};
+use super::functions::Layout;
+use super::obstacle::Obstacle;
+use super::targets::Landings;
+use crate::elf::Image;
+use crate::elf::abi::{PF_W, PF_X};
+use crate::elf::bytes::{u32_at, u64_at};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
 };
@@ -23,17 +26,17 @@ const MOST_PARTS: usize = 64;
 const LOOK_BACK: usize = 8;
 
 /// What a search for the ways out asks about a file.
-pub(crate) struct Asked<'a> {
+pub(super) struct Asked<'a> {
     pub image: &'a Image,
     pub layout: &'a Layout,
     pub landings: &'a Landings,
     /// What a hook at a function's entry would displace.
-    pub entry: &'a dyn Fn(u64) -> Result<Stolen, String>,
+    pub entry: &'a dyn Fn(u64) -> Result<Displaced, Obstacle>,
 }
 
-/// The instructions to steal at every return by which a call of the function at `entry` can end, by
-/// where they lie; or why not all of them can be hooked.
-pub(crate) fn ways_out(asked: &Asked<'_>, entry: u64) -> Result<Vec<Stolen>, String> {
+/// The instructions to displace at every return by which a call of the function at `entry` can end,
+/// by where they lie; or why not all of them can be hooked.
+pub(super) fn ways_out(asked: &Asked<'_>, entry: u64) -> Result<Vec<Displaced>, Obstacle> {
     let mut walk = Walk {
         asked,
         parts: BTreeSet::new(),
@@ -43,7 +46,7 @@ pub(crate) fn ways_out(asked: &Asked<'_>, entry: u64) -> Result<Vec<Stolen>, Str
     walk.enter(entry);
     while let Some(part) = walk.waiting.pop() {
         if walk.parts.len() > MOST_PARTS {
-            return Err(format!("it can end in more than {MOST_PARTS} functions"));
+            return Err(Obstacle::EndsAnywhere(MOST_PARTS));
         }
         walk.read(part)?;
     }
@@ -55,7 +58,7 @@ struct Walk<'a> {
     /// Starts of the functions and fragments that the call can end in.
     parts: BTreeSet<u64>,
     waiting: Vec<u64>,
-    found: BTreeMap<u64, Stolen>,
+    found: BTreeMap<u64, Displaced>,
 }
 
 impl Walk<'_> {
@@ -66,7 +69,7 @@ impl Walk<'_> {
     }
 
     /// Reads one function or fragment in one line.
-    fn read(&mut self, part: u64) -> Result<(), String> {
+    fn read(&mut self, part: u64) -> Result<(), Obstacle> {
         let Asked { image, layout, .. } = *self.asked;
         let end = layout.end_of(part).unwrap_or(part);
         let bytes = image.bytes_at(part).unwrap_or_default();
@@ -77,8 +80,8 @@ impl Walk<'_> {
             true => (self.asked.entry)(part).ok(),
             false => None,
         };
-        let resume = entry.as_ref().map_or(part, |stolen| {
-            stolen.site + (stolen.bytes.len() as u64).max(crate::JUMP_SIZE)
+        let resume = entry.as_ref().map_or(part, |displaced| {
+            displaced.site + (displaced.bytes.len() as u64).max(JUMP_SIZE)
         });
         let mut before: Vec<Instruction> = Vec::new();
         // Where the straight line that leads here begins, among those before.
@@ -87,7 +90,7 @@ impl Walk<'_> {
             let instruction = decoder.decode();
             let at = instruction.ip();
             if instruction.code() == Code::INVALID {
-                return Err(format!("the bytes at {at:#x} are no instruction"));
+                return Err(Obstacle::NoInstruction(at));
             }
             if self.asked.landings.has(at) || at == resume {
                 line = before.len();
@@ -97,11 +100,16 @@ impl Walk<'_> {
                 FlowControl::Next => {}
                 FlowControl::Return => {
                     self.check_return(&instruction)?;
-                    let stolen = match &entry {
-                        Some(stolen) if at < resume => stolen.clone(),
-                        _ => steal_return(image, layout, self.asked.landings, &before[line..])?,
+                    let displaced = match &entry {
+                        Some(displaced) if at < resume => displaced.clone(),
+                        _ => displaced_at_return(
+                            image,
+                            layout,
+                            self.asked.landings,
+                            &before[line..],
+                        )?,
                     };
-                    self.found.insert(stolen.site, stolen);
+                    self.found.insert(displaced.site, displaced);
                     line = before.len();
                 }
                 FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
@@ -121,65 +129,51 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn check_return(&self, instruction: &Instruction) -> Result<(), String> {
+    fn check_return(&self, instruction: &Instruction) -> Result<(), Obstacle> {
         let at = instruction.ip();
         if !is_return(instruction) {
-            return Err(format!(
-                "the instruction at {at:#x} returns to another segment"
-            ));
+            return Err(Obstacle::FarReturn(at));
         }
         if !self.asked.layout.is_bare(at) {
-            return Err(format!(
-                "no unwind information says that the return at {at:#x} ends a call"
-            ));
+            return Err(Obstacle::NoUnwindInformation(at));
         }
         Ok(())
     }
 
     /// A direct jump: within the function, to a fragment of it, or to a function that returns in
     /// its place.
-    fn jump(&mut self, jump: &Instruction, own: Range<u64>) -> Result<(), String> {
+    fn jump(&mut self, jump: &Instruction, own: Range<u64>) -> Result<(), Obstacle> {
         let (at, to) = (jump.ip(), jump.near_branch64());
         if jump.op0_kind() != OpKind::NearBranch64 {
-            return Err(format!("the jump at {at:#x} leaves its segment"));
+            return Err(Obstacle::FarJump(at));
         }
         if own.contains(&to) {
             return Ok(());
         }
         let layout = self.asked.layout;
         if self.is_stub(to) {
-            return Err(format!(
-                "the jump at {at:#x} ends it in a function of another file"
-            ));
+            return Err(Obstacle::EndsInOtherFile(at));
         }
         let Some(part) = layout.part_at(to) else {
-            return Err(format!(
-                "the jump at {at:#x} leads to no function known, {to:#x}"
-            ));
+            return Err(Obstacle::LeadsToUnknown { at, to });
         };
         if layout.is_function(part) && part != to && !self.parts.contains(&part) {
-            return Err(format!(
-                "the jump at {at:#x} leads into the midst of another function, {to:#x}"
-            ));
+            return Err(Obstacle::LeadsIntoMidst { at, to });
         }
         if layout.is_function(part) && part == to && !layout.is_bare(at) {
-            return Err(format!(
-                "the jump at {at:#x} leads to another function, but not to end a call"
-            ));
+            return Err(Obstacle::LeadsToOther(at));
         }
         self.enter(part);
         Ok(())
     }
 
     /// A jump through a register or memory: by a table it stays, else nobody knows where it ends.
-    fn jump_through(&self, jump: &Instruction, before: &[Instruction]) -> Result<(), String> {
+    fn jump_through(&self, jump: &Instruction, before: &[Instruction]) -> Result<(), Obstacle> {
         let at = jump.ip();
         let leaves = jump.is_ip_rel_memory_operand()
             || self.asked.layout.is_bare(at) && !is_table_jump(jump, before);
         match leaves {
-            true => Err(format!(
-                "the jump at {at:#x} ends it wherever a pointer says"
-            )),
+            true => Err(Obstacle::EndsByPointer(at)),
             false => Ok(()),
         }
     }

@@ -5,15 +5,16 @@
 //! follows from that original: each jump, each moved instruction, the loader's tables. Only then,
 //! where this same corehop wrote the file, is the writer run again and every byte compared.
 
-use crate::code::Table;
-use crate::image::{
-    DT_NEEDED, DT_STRSZ, DT_STRTAB, Image, PF_R, PF_W, PF_X, PT_DYNAMIC, PT_LOAD, PT_PHDR, text_at,
-    u32_at, u64_at,
+use super::finding::Finding;
+use super::undo::undo;
+use crate::analyse::{Analysis, Site, sites};
+use crate::elf::abi::{
+    DT_NEEDED, DT_STRSZ, DT_STRTAB, PF_R, PF_W, PF_X, PHDR_SIZE, PT_DYNAMIC, PT_LOAD, PT_PHDR,
 };
-use crate::note::{self, Manifest, PatchedHook, RuntimeNote};
-use crate::sites::{Site, sites};
-use crate::trampoline::Stubs;
-use crate::{Analysis, Error, Hook, compose, trampoline};
+use crate::elf::bytes::{text_at, u32_at, u64_at};
+use crate::elf::{self, Image, Manifest, PatchedHook, RuntimeNote, Stubs};
+use crate::emit::{self, Table};
+use crate::{Error, Hook};
 use std::path::Path;
 
 /// What a verification looked at and found.
@@ -33,49 +34,38 @@ pub struct Verification {
 /// # Errors
 /// [`Error::Read`] and [`Error::Input`] for a file that cannot be read or carries no manifest.
 pub fn verify(path: &Path, original: Option<&Path>) -> Result<Verification, Error> {
-    let read = |path: &Path| {
-        std::fs::read(path).map_err(|source| Error::Read {
-            path: path.into(),
-            source,
-        })
-    };
+    let read = |path: &Path| std::fs::read(path).map_err(Error::reading(path));
     let original = original.map(read).transpose()?;
     let bytes = read(path)?;
     let image = Image::new(bytes.clone(), path)?;
     let manifest = manifest(&image)?;
     let mut findings = check(bytes, path, original.as_deref())?;
-    if findings.is_empty() && manifest.tool == compose::TOOL {
+    if findings.is_empty() && manifest.tool == emit::TOOL {
         findings.extend(check_every_byte(&image, &manifest).err());
     }
     let folder = corehop_outputs::folder_of(path);
     findings.extend(check_runtime(&folder.join(corehop_runtime::NAME), manifest.abi).err());
     let arrival = folder.join(corehop_runtime::arrival_name(&manifest.original.build_id));
     if image.is_library() && !arrival.exists() {
-        let arrival = arrival.display();
-        findings.push(format!(
-            "{arrival}: not there, but it tells the runtime of this library"
-        ));
+        findings.push(Finding::NoArrival(arrival.display().to_string()));
     }
     Ok(Verification {
         hooks: manifest.hooks.len(),
         cores: manifest.whole.cores,
-        findings,
+        findings: findings.iter().map(Finding::to_string).collect(),
     })
 }
 
 fn manifest(image: &Image) -> Result<Manifest, Error> {
-    note::manifest(image).map_err(|problem| Error::Input {
-        path: image.path.clone(),
-        problem,
-    })
+    elf::manifest(image).map_err(|problem| Error::malformed(&image.path, &problem))
 }
 
 /// Checks a patched file's bytes; the runtime beside it is not looked at.
-pub(crate) fn check(
+pub(super) fn check(
     bytes: Vec<u8>,
     path: &Path,
     original: Option<&[u8]>,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<Finding>, Error> {
     let image = Image::new(bytes, path)?;
     let manifest = manifest(&image)?;
     let before = match undo(&image, &manifest) {
@@ -84,14 +74,14 @@ pub(crate) fn check(
     };
     let mut findings = Vec::new();
     if original.is_some_and(|original| original != before) {
-        findings.push("undoing its changes does not give the original named".into());
+        findings.push(Finding::OtherOriginal);
     }
     let before = match Analysis::from_bytes(before, path) {
         Ok(analysis) => analysis,
-        Err(error) => return Ok(vec![format!("undone, it is no program: {error}")]),
+        Err(error) => return Ok(vec![Finding::NoProgram(error)]),
     };
     if before.build_id() != Some(&manifest.original.build_id) {
-        findings.push("undone, it has not the build id its manifest names".into());
+        findings.push(Finding::OtherBuildId);
     }
     findings.extend(check_segments(&image, &before.image).err());
     findings.extend(check_dynamic(&image, &before).err());
@@ -102,101 +92,71 @@ pub(crate) fn check(
         (leave, manifest.slot.wrapping_add(8)),
     ] {
         let code = image.bytes_at(stub).unwrap_or_default();
-        findings.extend(trampoline::check_stub(code, stub, slot).err());
+        findings.extend(emit::check_stub(code, stub, slot).err().map(Finding::Code));
     }
     findings.extend(check_sites(&image, &before, &manifest));
     Ok(findings)
 }
 
-/// The original, from the patched file and what its manifest says was changed.
-fn undo(image: &Image, manifest: &Manifest) -> Result<Vec<u8>, String> {
-    let size = usize::try_from(manifest.original.size_bytes).unwrap_or(usize::MAX);
-    let head = image.bytes.get(..size);
-    let mut bytes = head.ok_or("it is shorter than its original was")?.to_vec();
-    for change in &manifest.changes {
-        let was = change.bytes();
-        let place = was
-            .zip(usize::try_from(change.at).ok())
-            .and_then(|(was, at)| {
-                let place = bytes.get_mut(at..at.checked_add(was.len())?)?;
-                place.copy_from_slice(&was);
-                Some(())
-            });
-        place.ok_or_else(|| format!("its manifest's change at {:#x} makes no sense", change.at))?;
-    }
-    if crc32c::crc32c(&bytes) != manifest.original.crc32c {
-        return Err(
-            "bytes differ from the original where nothing was patched: the checksum of \
-                    the undone file is not the original's"
-                .into(),
-        );
-    }
-    Ok(bytes)
-}
-
 /// Writes the file again from its own manifest and compares.
-fn check_every_byte(image: &Image, manifest: &Manifest) -> Result<(), String> {
-    let before = Analysis::from_bytes(undo(image, manifest)?, &image.path);
-    let before = before.map_err(|error| error.to_string())?;
+fn check_every_byte(image: &Image, manifest: &Manifest) -> Result<(), Finding> {
+    let before = Analysis::from_bytes(undo(image, manifest)?, &image.path)?;
     let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
-    let again = compose::compose(&before, &hooks, &manifest.whole)?.to_bytes();
+    let again = emit::compose(&before, &hooks, &manifest.whole)?.to_bytes();
     let same = again.iter().zip(&image.bytes).take_while(|(a, b)| a == b);
     let same = same.count();
     if same < again.len().max(image.bytes.len()) {
-        return Err(format!(
-            "byte {same:#x} is not what {} writes",
-            compose::TOOL
-        ));
+        return Err(Finding::Byte {
+            at: same,
+            tool: emit::TOOL,
+        });
     }
     Ok(())
 }
 
 /// Program headers: in order, within the file, congruent, reachable where the loader looks.
-fn check_segments(image: &Image, before: &Image) -> Result<(), String> {
+fn check_segments(image: &Image, before: &Image) -> Result<(), Finding> {
     let loaded: Vec<_> = image
         .segments
         .iter()
         .filter(|s| s.kind == PT_LOAD)
         .collect();
-    let first = loaded.first().ok_or("it loads nothing")?;
+    let first = loaded.first().ok_or(Finding::LoadsNothing)?;
     let base = first.address.wrapping_sub(first.offset);
     let old = before.segments.iter().filter(|s| s.kind == PT_LOAD);
     let old_count = old.clone().count();
     if !loaded.iter().copied().zip(old).all(|(new, old)| new == old) {
-        return Err("a segment of the original was changed".into());
+        return Err(Finding::SegmentChanged);
     }
     let new = loaded.get(old_count..).unwrap_or_default();
     let flags: Vec<u32> = new.iter().map(|s| s.flags).collect();
     if flags != [PF_R | PF_W, PF_R | PF_X, PF_R] {
-        return Err("its new segments are not one each of RW, RX and R".into());
+        return Err(Finding::NewSegments);
     }
     if let Some(segment) = new
         .iter()
         .find(|s| s.address.wrapping_sub(s.offset) != base)
     {
-        let address = segment.address;
-        return Err(format!(
-            "the segment at {address:#x} is not where old kernels expect it"
-        ));
+        return Err(Finding::SegmentPlace(segment.address));
     }
     let table = base.wrapping_add(image.header_table);
-    let size = image.segments.len() as u64 * crate::image::PHDR_SIZE;
+    let size = image.segments.len() as u64 * PHDR_SIZE;
     if image
         .bytes_at(table)
         .is_none_or(|bytes| (bytes.len() as u64) < size)
     {
-        return Err("its program headers are not loaded".into());
+        return Err(Finding::HeadersNotLoaded);
     }
     match image.segment(PT_PHDR) {
         Some(headers) if headers.address != table || headers.file_size != size => {
-            Err("PT_PHDR does not name the program headers' place".into())
+            Err(Finding::HeadersPlace)
         }
         _ => Ok(()),
     }
 }
 
 /// The dynamic section: the runtime first, then what the original had, by the same strings.
-fn check_dynamic(image: &Image, before: &Analysis) -> Result<(), String> {
+fn check_dynamic(image: &Image, before: &Analysis) -> Result<(), Finding> {
     let strings = |image: &Image| {
         let start = image.bytes_at(image.dynamic_value(DT_STRTAB)?)?;
         let size = usize::try_from(image.dynamic_value(DT_STRSZ)?).ok()?;
@@ -204,11 +164,11 @@ fn check_dynamic(image: &Image, before: &Analysis) -> Result<(), String> {
     };
     let (new, old) = strings(image)
         .zip(strings(&before.image))
-        .ok_or("no dynamic string table")?;
+        .ok_or(Finding::NoStrings)?;
     if !new.starts_with(&old) {
-        return Err("the dynamic strings are not the original's and more".into());
+        return Err(Finding::Strings);
     }
-    let expected = compose::needed(before);
+    let expected = emit::needed(before);
     let (first, rest) = image
         .dynamic
         .split_at(expected.len().min(image.dynamic.len()));
@@ -217,25 +177,25 @@ fn check_dynamic(image: &Image, before: &Analysis) -> Result<(), String> {
         _ => None,
     });
     if !needed.eq(expected.iter().map(|name| Some(name.as_str()))) {
-        return Err("the runtime is not the first library needed".into());
+        return Err(Finding::NotFirstNeeded);
     }
     let moved = |entry: &&(u64, u64)| !matches!(entry.0, DT_STRTAB | DT_STRSZ);
     let rest = rest.iter().filter(moved);
     if !rest.eq(before.image.dynamic.iter().filter(moved)) {
-        return Err("the dynamic section is not the original's and what the runtime needs".into());
+        return Err(Finding::Dynamic);
     }
     let place = image
         .segment(PT_DYNAMIC)
         .and_then(|s| image.segment_at(s.address));
     match place {
         Some(segment) if segment.flags & PF_W != 0 => Ok(()),
-        _ => Err("the dynamic section is not writable, as the loader needs it".into()),
+        _ => Err(Finding::DynamicNotWritable),
     }
 }
 
 /// What the runtime will read agrees with the manifest.
-fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
-    let note = RuntimeNote::of(image).ok_or("the runtime's note is missing")?;
+fn check_note(image: &Image, manifest: &Manifest) -> Result<(), Finding> {
+    let note = RuntimeNote::of(image).ok_or(Finding::NoNote)?;
     let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
     let whole = &manifest.whole;
     let own = whole.modules.get(whole.own as usize);
@@ -248,7 +208,7 @@ fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
         ..table.note(manifest.slot, whole)
     };
     if note != expected || !is_own {
-        return Err("the runtime's note and the manifest contradict each other".into());
+        return Err(Finding::Note);
     }
     let slot = image
         .segment_at(note.slot)
@@ -256,39 +216,44 @@ fn check_note(image: &Image, manifest: &Manifest) -> Result<(), String> {
     let words = image.bytes_at(note.slot).unwrap_or_default();
     let is_empty = [0, 8].iter().all(|&at| u64_at(words, at) == Some(0));
     if slot.is_none() || !is_empty {
-        return Err("the runtime's slot is not two empty words it can write".into());
+        return Err(Finding::Slot);
     }
     let found = image.bytes_at(note.table).unwrap_or_default();
     if !found.starts_with(&table.bytes) {
-        return Err("the tables of hooks and modules are not its manifest's".into());
+        return Err(Finding::Tables);
     }
     match hooks.iter().find(|hook| hook.core >= whole.cores) {
-        Some(hook) => Err(format!("{} goes to core {}", hook.symbol, hook.core)),
+        Some(hook) => Err(Finding::Core {
+            symbol: hook.symbol.clone(),
+            core: hook.core,
+        }),
         None => Ok(()),
     }
 }
 
 /// Every entry and return that the hooks ask for, and no other, is a jump to its own trampoline.
-fn check_sites(image: &Image, before: &Analysis, manifest: &Manifest) -> Vec<String> {
+fn check_sites(image: &Image, before: &Analysis, manifest: &Manifest) -> Vec<Finding> {
     let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
     let sites = match sites(before, &hooks) {
         Ok(sites) => sites,
-        Err(problem) => return vec![problem],
+        Err(obstacle) => return vec![obstacle.into()],
     };
     let hooks = manifest.hooks.iter().map(|h| (h.site, h.trampoline));
     let returns = manifest.returns.iter().map(|r| (r.site, r.trampoline));
     let (named, asked) = (manifest.returns.len() + manifest.hooks.len(), sites.len());
     if named != asked {
-        return vec![format!(
-            "its manifest names {named} places where its hooks ask for {asked}"
-        )];
+        return vec![Finding::Places { named, asked }];
     }
     let problem = |(site, (at, trampoline)): (&Site, (u64, u64))| {
-        let problem = check_site(image, manifest, site, at, trampoline).err()?;
+        let finding = Box::new(check_site(image, manifest, site, at, trampoline).err()?);
         let hook = site.hook.map(|index| &manifest.hooks[index]);
         Some(match hook {
-            Some(hook) => format!("hook {} at {:#x}: {problem}", hook.symbol, hook.offset),
-            None => format!("return at {at:#x}: {problem}"),
+            Some(hook) => Finding::Hook {
+                symbol: hook.symbol.clone(),
+                at: hook.offset,
+                finding,
+            },
+            None => Finding::Return { at, finding },
         })
     };
     sites
@@ -304,41 +269,50 @@ fn check_site(
     site: &Site,
     at: u64,
     trampoline: u64,
-) -> Result<(), String> {
-    if site.stolen.site != at {
-        return Err(format!("its jump belongs to {:#x}", site.stolen.site));
+) -> Result<(), Finding> {
+    if site.displaced.site != at {
+        return Err(Finding::OtherSite(site.displaced.site));
     }
-    let jump = trampoline::entry_jump(at, trampoline)?;
+    let jump = emit::entry_jump(at, trampoline)?;
     let place = image.bytes_at(at).unwrap_or_default();
     if !place.starts_with(&jump) {
-        return Err("it does not jump to its trampoline".into());
+        return Err(Finding::NoJump);
     }
     let segment = image.segment_at(trampoline);
     if !segment.is_some_and(|s| s.is_loaded(PF_R | PF_X)) {
-        return Err("its trampoline is not in an executable segment".into());
+        return Err(Finding::TrampolineNotExecutable);
     }
     let code = image.bytes_at(trampoline).unwrap_or_default();
     let first = manifest.whole.first_hook();
-    trampoline::check(code, trampoline, first, manifest.stubs, site)
+    Ok(emit::check_trampoline(
+        code,
+        trampoline,
+        first,
+        manifest.stubs,
+        site,
+    )?)
 }
 
 /// Whether the runtime beside a patched file is there and speaks its interface.
-fn check_runtime(path: &Path, abi: u32) -> Result<(), String> {
-    let name = path.display();
-    let bytes = std::fs::read(path)
-        .map_err(|error| format!("{name}: the runtime cannot be read ({error})"))?;
+fn check_runtime(path: &Path, abi: u32) -> Result<(), Finding> {
+    let name = || path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| Finding::RuntimeUnread {
+        name: name(),
+        error,
+    })?;
     if bytes == corehop_runtime::LIBRARY && abi == corehop_runtime::ABI {
         return Ok(());
     }
-    let image = Image::new(bytes, path).map_err(|error| error.to_string())?;
+    let image = Image::new(bytes, path)?;
     let found = image.dynamic_symbol(corehop_runtime::ABI_SYMBOL);
     let found = found.and_then(|address| u32_at(image.bytes_at(address)?, 0));
     match found {
         Some(found) if found == abi => Ok(()),
-        Some(found) => Err(format!(
-            "{name}: speaks runtime interface {found}, but the program was patched for {abi}: \
-             patch the original again"
-        )),
-        None => Err(format!("{name}: not a corehop runtime")),
+        Some(found) => Err(Finding::RuntimeInterface {
+            name: name(),
+            found,
+            abi,
+        }),
+        None => Err(Finding::NoRuntime(name())),
     }
 }

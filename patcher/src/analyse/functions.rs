@@ -4,8 +4,9 @@
 //! a cold fragment of one: at a function's entry the canonical frame address is rsp + 8, just above
 //! the return address. A fragment is jumped to, not called, so its entry is no place for a hook.
 
-use crate::image::{Image, PT_GNU_EH_FRAME, SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE, text_at, u64_at};
-use crate::targets;
+use crate::elf::abi::{PT_GNU_EH_FRAME, SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE};
+use crate::elf::bytes::{text_at, u64_at};
+use crate::elf::{self, Image};
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, Pointer, UnwindContext,
     UnwindSection, X86_64,
@@ -25,7 +26,7 @@ pub struct Function {
 }
 
 /// Functions in order of offset, and every address where code is known to begin afresh.
-pub(crate) struct Layout {
+pub(super) struct Layout {
     pub functions: Vec<Function>,
     /// Entries of functions and of fragments, in order.
     pub starts: Vec<u64>,
@@ -85,7 +86,7 @@ struct Found {
 }
 
 /// Finds the functions of `image`.
-pub(crate) fn layout(image: &Image) -> Layout {
+pub(super) fn layout(image: &Image) -> Layout {
     let mut found = BTreeMap::<u64, Found>::new();
     let mut fragments = BTreeMap::new();
     let mut bare = Vec::new();
@@ -98,7 +99,7 @@ pub(crate) fn layout(image: &Image) -> Layout {
         bare.extend(bare_there);
     });
     bare.sort_unstable();
-    let mut resolvers = targets::resolvers(image);
+    let mut resolvers = elf::resolvers(image);
     for kind in [SHT_SYMTAB, SHT_DYNSYM] {
         read_symbols(image, kind, |start, size_bytes, name, is_resolver| {
             if is_resolver {

@@ -6,12 +6,13 @@
 //! distance to the module, and the runtime adjusts just these words. Nothing else needs to know
 //! which instructions refer to what. The layout is that of `runtime/core/in_memory.c`.
 
-use crate::choose::{Chosen, ChosenFile, choose};
-use crate::code::{Code, Table};
-use crate::image::{Image, PT_INTERP, PT_LOAD};
-use crate::note::Whole;
-use crate::patch::{privileges, refused};
-use crate::{Analysis, Error};
+use crate::Error;
+use crate::analyse::Analysis;
+use crate::apply::choose::{Chosen, ChosenFile, choose};
+use crate::apply::privileges::privileges;
+use crate::elf::abi::{PT_INTERP, PT_LOAD};
+use crate::elf::{Image, Whole};
+use crate::emit::{Code, Table, Unfit};
 use corehop_plans::Plan;
 use std::path::Path;
 
@@ -28,16 +29,13 @@ const HEADER_SIZE: usize = 8;
 /// # Errors
 /// [`Error::Refused`] with the reason when the plan is not for this program, or cannot be applied;
 /// [`Error::Read`] and [`Error::Input`] for the program and the libraries that the plan names.
-pub(crate) fn hand_over(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
-    let bytes = std::fs::read(program).map_err(|source| Error::Read {
-        path: program.into(),
-        source,
-    })?;
+pub(super) fn parts_of(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
+    let bytes = std::fs::read(program).map_err(Error::reading(program))?;
     let image = Image::new(bytes, program)?;
     privileges(program)?;
     if image.segment(PT_INTERP).is_none() {
         let reason = "statically linked: there is no loader to bring in the runtime";
-        return Err(refused(program, reason.into()));
+        return Err(Error::refused(program, reason));
     }
     let is_in_plan = |id: &String| plan.functions.iter().any(|f| f.build_id == *id);
     let own = image.build_id.as_ref().filter(|id| is_in_plan(id));
@@ -47,21 +45,21 @@ pub(crate) fn hand_over(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
     if let Some(other) = other.filter(|file| file.analysis.build_id() != own.map(String::as_str)) {
         let path = other.analysis.image.path.display();
         let reason = format!("the plan is for another program or build, {path}: start that");
-        return Err(refused(program, reason));
+        return Err(Error::refused(program, reason));
     }
     if chosen.files.is_empty() {
-        return Err(refused(program, "the plan names no function".into()));
+        return Err(Error::refused(program, "the plan names no function"));
     }
-    render(&chosen).map_err(|(path, reason)| refused(&path, reason))
+    render(&chosen).map_err(|(path, unfit)| Error::refused(&path, unfit))
 }
 
-type Failed = (std::path::PathBuf, String);
+type Failed = (std::path::PathBuf, Unfit);
 
 fn render(chosen: &Chosen) -> Result<Vec<u8>, Failed> {
     let mut parts = Vec::new();
     for (index, file) in chosen.files.iter().enumerate() {
         let part = Part::new(file, &chosen.whole(index));
-        parts.push(part.map_err(|reason| (file.analysis.image.path.clone(), reason))?);
+        parts.push(part.map_err(|unfit| (file.analysis.image.path.clone(), unfit))?);
     }
     let mut bytes = Vec::from(corehop_runtime::ABI.to_le_bytes());
     bytes.extend((parts.len() as u32).to_le_bytes());
@@ -100,7 +98,7 @@ struct Part {
 }
 
 impl Part {
-    fn new(file: &ChosenFile, whole: &Whole) -> Result<Part, String> {
+    fn new(file: &ChosenFile, whole: &Whole) -> Result<Part, Unfit> {
         let analysis = &file.analysis;
         let loaded = analysis.image.segments.iter().filter(|s| s.kind == PT_LOAD);
         let end = loaded.map(|s| s.address + s.memory_size.max(s.file_size));
@@ -152,10 +150,10 @@ impl Part {
 const JUMP_ENTRY_SIZE: usize = 8 + 4 + 1 + COMPARED;
 
 /// `struct jump`.
-fn jump(analysis: &Analysis, site: u64, to: u64) -> Result<Vec<u8>, String> {
+fn jump(analysis: &Analysis, site: u64, to: u64) -> Result<Vec<u8>, Unfit> {
     let there = analysis.image.bytes_at(site).unwrap_or_default();
     let before = &there[..there.len().min(COMPARED)];
-    let to = u32::try_from(to).map_err(|_| "its trampolines take more than 4 GiB")?;
+    let to = u32::try_from(to).map_err(|_| Unfit::TooMuchCode)?;
     let mut bytes = Vec::from(site.to_le_bytes());
     bytes.extend(to.to_le_bytes());
     bytes.push(before.len() as u8);
@@ -165,10 +163,9 @@ fn jump(analysis: &Analysis, site: u64, to: u64) -> Result<Vec<u8>, String> {
 }
 
 /// Places of the 32-bit words by which code laid out [`STEP`] further away differs.
-fn differences(near: &[u8], far: &[u8]) -> Result<Vec<u32>, String> {
-    let odd = |at: usize| format!("its code at {at:#x} depends on where it lies");
+fn differences(near: &[u8], far: &[u8]) -> Result<Vec<u32>, Unfit> {
     if near.len() != far.len() {
-        return Err(odd(near.len().min(far.len())));
+        return Err(Unfit::DependsOnPlace(near.len().min(far.len())));
     }
     let mut found = Vec::new();
     let mut at = 0;
@@ -183,7 +180,7 @@ fn differences(near: &[u8], far: &[u8]) -> Result<Vec<u32>, String> {
         };
         let moved = word(near).map(|distance| distance.wrapping_sub(STEP as u32));
         if moved.is_none() || moved != word(far) {
-            return Err(odd(at));
+            return Err(Unfit::DependsOnPlace(at));
         }
         found.push(at as u32);
         at += DISTANCE_SIZE;
@@ -194,7 +191,7 @@ fn differences(near: &[u8], far: &[u8]) -> Result<Vec<u32>, String> {
 #[cfg(test)]
 mod tests {
     use super::{PAGE, STEP, differences};
-    use crate::code::Code;
+    use crate::emit::Code;
     use crate::{Analysis, Hook};
     use corehop_plans::Mode;
     use proptest::prelude::*;
@@ -264,7 +261,7 @@ mod tests {
         let mut far = near;
         let distance = 0x1234_5678u32.wrapping_sub(STEP as u32);
         far[1..5].copy_from_slice(&distance.to_le_bytes());
-        assert_eq!(differences(&near, &far), Ok(vec![1]));
+        assert_eq!(differences(&near, &far).unwrap(), vec![1]);
         far[4] ^= 1;
         assert!(differences(&near, &far).is_err());
         assert!(differences(&near, &near[1..]).is_err());

@@ -1,11 +1,10 @@
 //! A program that is to start with hooks in memory: what its environment must name.
 //!
-//! Two files without names, which the program inherits: what `hand_over` made, and the runtime as
+//! Two files without names, which the program inherits: what `parts_of` made, and the runtime as
 //! the first library in LD_PRELOAD. The runtime closes both and takes the names out again.
 
+use super::parts::parts_of;
 use crate::Error;
-use crate::hand_over::hand_over;
-use crate::patch::refused;
 use corehop_plans::Plan;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -22,7 +21,7 @@ use std::ptr::null_mut;
 /// Hooks for a program that is not started yet; they must outlive its start.
 #[derive(Debug)]
 pub struct InMemory {
-    handed: OwnedFd,
+    parts: OwnedFd,
     runtime: OwnedFd,
 }
 
@@ -38,20 +37,20 @@ impl InMemory {
             let path = "/memfd:corehop".into();
             Error::Output(corehop_outputs::Error::Write { path, source })
         };
-        let handed = hand_over(program, plan)?;
+        let parts = parts_of(program, plan)?;
         let runtime = file("corehop-runtime", corehop_runtime::LIBRARY).map_err(failed)?;
         // The loader goes on without what it cannot preload, and the program without hooks.
         if has_capabilities(program) {
             let reason = "it has capabilities of its own, so the loader would preload nothing: \
                           patch a copy";
-            return Err(refused(program, reason.into()));
+            return Err(Error::refused(program, reason));
         }
         if let Err(error) = load(&runtime) {
             let reason = format!("this system runs no code from memory ({error}): patch the file");
-            return Err(refused(program, reason));
+            return Err(Error::refused(program, reason));
         }
         Ok(InMemory {
-            handed: file("corehop-hooks", &handed).map_err(failed)?,
+            parts: file("corehop-hooks", &parts).map_err(failed)?,
             runtime,
         })
     }
@@ -65,7 +64,7 @@ impl InMemory {
             preload.push(":");
             preload.push(users);
         }
-        let files = [self.handed.as_raw_fd(), self.runtime.as_raw_fd()];
+        let files = [self.parts.as_raw_fd(), self.runtime.as_raw_fd()];
         command
             .env("LD_PRELOAD", preload)
             .env("COREHOP_RUN", format!("{},{}", files[0], files[1]));

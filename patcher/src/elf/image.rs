@@ -2,44 +2,20 @@
 //!
 //! Read by hand rather than through a library's file object because stripped, sectionless and
 //! damaged files must all give what they still hold: every access is checked and yields `None`
-//! beyond the end. Constants are those of the System V gABI and its x86-64 supplement.
+//! beyond the end.
 
+use super::abi::{
+    DF_1_PIE, DT_FLAGS_1, DT_NULL, DT_SONAME, DT_STRTAB, DYN_SIZE, EHDR_SIZE, EM_X86_64, ET_DYN,
+    ET_EXEC, NT_GNU_BUILD_ID, PHDR_SIZE, PT_DYNAMIC, PT_INTERP, PT_LOAD, PT_NOTE, SHDR_SIZE,
+    SHT_DYNSYM, SHT_NOBITS, SYMBOL_SIZE,
+};
+use super::bytes::{slice, text_at, u16_at, u32_at, u64_at};
+use super::malformed::Malformed;
 use crate::Error;
 use std::path::{Path, PathBuf};
 
-pub(crate) const PT_LOAD: u32 = 1;
-pub(crate) const PT_DYNAMIC: u32 = 2;
-pub(crate) const PT_INTERP: u32 = 3;
-pub(crate) const PT_NOTE: u32 = 4;
-pub(crate) const PT_PHDR: u32 = 6;
-pub(crate) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
-pub(crate) const PF_X: u32 = 1;
-pub(crate) const PF_W: u32 = 2;
-pub(crate) const PF_R: u32 = 4;
-pub(crate) const SHT_SYMTAB: u32 = 2;
-pub(crate) const SHT_DYNSYM: u32 = 11;
-pub(crate) const SHT_NOBITS: u32 = 8;
-pub(crate) const DT_NULL: u64 = 0;
-pub(crate) const DT_NEEDED: u64 = 1;
-pub(crate) const DT_STRTAB: u64 = 5;
-pub(crate) const DT_STRSZ: u64 = 10;
-const DT_SONAME: u64 = 14;
-const DT_FLAGS_1: u64 = 0x6fff_fffb;
-const DF_1_PIE: u64 = 0x0800_0000;
-const ET_EXEC: u16 = 2;
-const ET_DYN: u16 = 3;
-const EM_X86_64: u16 = 62;
-const NT_GNU_BUILD_ID: u32 = 3;
-
 /// Far beyond any linker's number, and low enough that reading each is no work.
 const MOST_SEGMENTS: u16 = 256;
-
-/// Sizes of the file header, a program header, a section header, a dynamic entry and a symbol.
-pub(crate) const EHDR_SIZE: u64 = 64;
-pub(crate) const PHDR_SIZE: u64 = 56;
-pub(crate) const SHDR_SIZE: u64 = 64;
-pub(crate) const DYN_SIZE: u64 = 16;
-pub(crate) const SYMBOL_SIZE: u64 = 24;
 
 /// A program header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,43 +67,10 @@ pub(crate) struct Image {
     pub build_id: Option<String>,
 }
 
-/// The `N` bytes at `offset`, if they are there.
-pub(crate) fn array<const N: usize>(bytes: &[u8], offset: u64) -> Option<[u8; N]> {
-    let start = usize::try_from(offset).ok()?;
-    bytes.get(start..start.checked_add(N)?)?.try_into().ok()
-}
-
-pub(crate) fn u32_at(bytes: &[u8], offset: u64) -> Option<u32> {
-    array(bytes, offset).map(u32::from_le_bytes)
-}
-
-pub(crate) fn u64_at(bytes: &[u8], offset: u64) -> Option<u64> {
-    array(bytes, offset).map(u64::from_le_bytes)
-}
-
-fn u16_at(bytes: &[u8], offset: u64) -> Option<u16> {
-    array(bytes, offset).map(u16::from_le_bytes)
-}
-
-fn slice(bytes: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
-    let start = usize::try_from(offset).ok()?;
-    bytes.get(start..start.checked_add(usize::try_from(size).ok()?)?)
-}
-
-/// The zero-terminated text at `offset`.
-pub(crate) fn text_at(bytes: &[u8], offset: u64) -> Option<&str> {
-    let rest = bytes.get(usize::try_from(offset).ok()?..)?;
-    let end = rest.iter().position(|&b| b == 0)?;
-    std::str::from_utf8(&rest[..end]).ok()
-}
-
 impl Image {
     /// Reads `bytes`; `path` only names the file in errors.
     pub fn new(bytes: Vec<u8>, path: &Path) -> Result<Image, Error> {
-        let wrong = |problem: String| Error::Input {
-            path: path.into(),
-            problem,
-        };
+        let wrong = |problem| Error::malformed(path, &problem);
         check_header(&bytes).map_err(wrong)?;
         let field = |offset| u64_at(&bytes, offset).unwrap_or(0);
         let (entry, header_table) = (field(24), field(32));
@@ -245,39 +188,35 @@ impl Image {
     }
 }
 
-fn check_header(bytes: &[u8]) -> Result<(), String> {
+fn check_header(bytes: &[u8]) -> Result<(), Malformed> {
     if !bytes.starts_with(b"\x7fELF") {
-        return Err("not an ELF file".into());
+        return Err(Malformed::OtherFormat);
     }
     if (bytes.len() as u64) < EHDR_SIZE {
-        return Err("cut short within the ELF header: copy the file again".into());
+        return Err(Malformed::FileHeaderCut);
     }
     match (bytes[4], bytes[5]) {
         (2, 1) => {}
-        (1, _) => return Err("a 32-bit file: corehop patches 64-bit x86 only".into()),
-        _ => return Err("not little-endian 64-bit: corehop patches 64-bit x86 only".into()),
+        (1, _) => return Err(Malformed::Of32Bits),
+        _ => return Err(Malformed::OtherByteOrder),
     }
     let machine = u16_at(bytes, 18).unwrap_or(0);
     if machine != EM_X86_64 {
-        return Err(format!(
-            "built for another processor (ELF machine {machine}): corehop patches 64-bit x86 only"
-        ));
+        return Err(Malformed::OtherMachine(machine));
     }
     match u16_at(bytes, 16) {
         Some(ET_EXEC | ET_DYN) => Ok(()),
-        _ => Err("neither a program nor a shared library".into()),
+        _ => Err(Malformed::OtherKind),
     }
 }
 
-fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, String> {
+fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, Malformed> {
     let (size, count) = (
         u16_at(bytes, 54).unwrap_or(0),
         u16_at(bytes, 56).unwrap_or(0),
     );
     if !(1..=MOST_SEGMENTS).contains(&count) || u64::from(size) != PHDR_SIZE {
-        return Err(format!(
-            "{count} program headers of {size} bytes: not a loadable file"
-        ));
+        return Err(Malformed::ProgramHeaders { count, size });
     }
     let mut segments = Vec::new();
     let mut loaded_end = 0;
@@ -300,14 +239,13 @@ fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, String> {
                 alignment: read(48)?,
             })
         };
-        let segment = parse().ok_or("cut short within the program headers: copy the file again")?;
+        let segment = parse().ok_or(Malformed::ProgramHeadersCut)?;
         let end = segment.offset.checked_add(segment.file_size);
         if end.is_none_or(|end| end > bytes.len() as u64) {
-            return Err(format!(
-                "cut short: segment {index} reaches beyond the {} bytes there are: \
-                 copy the file again",
-                bytes.len()
-            ));
+            return Err(Malformed::SegmentCut {
+                index,
+                size_bytes: bytes.len(),
+            });
         }
         let memory = segment.memory_size.max(segment.file_size);
         if segment
@@ -315,15 +253,11 @@ fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, String> {
             .checked_add(memory)
             .is_none_or(|end| end > 1 << 56)
         {
-            return Err(format!(
-                "segment {index} lies beyond the address space: a damaged file"
-            ));
+            return Err(Malformed::SegmentBeyond(index));
         }
         if segment.kind == PT_LOAD {
             if segment.address < loaded_end {
-                return Err(format!(
-                    "segment {index} overlaps one before it: a damaged file"
-                ));
+                return Err(Malformed::SegmentOverlaps(index));
             }
             loaded_end = segment.address + memory;
         }
@@ -332,7 +266,7 @@ fn read_segments(bytes: &[u8], table: u64) -> Result<Vec<Segment>, String> {
     Ok(segments)
 }
 
-fn read_sections(bytes: &[u8]) -> Result<Vec<Section>, String> {
+fn read_sections(bytes: &[u8]) -> Result<Vec<Section>, Malformed> {
     let table = u64_at(bytes, 40).unwrap_or(0);
     let field = |offset| u64::from(u16_at(bytes, offset).unwrap_or(0));
     let (size, count, names) = (field(58), field(60), field(62));
@@ -341,9 +275,7 @@ fn read_sections(bytes: &[u8]) -> Result<Vec<Section>, String> {
     }
     let end = table.checked_add(count * SHDR_SIZE);
     if size != SHDR_SIZE || end.is_none_or(|end| end > bytes.len() as u64) {
-        return Err(
-            "cut short: the section headers lie beyond its end: copy the file again".into(),
-        );
+        return Err(Malformed::SectionHeadersCut);
     }
     let read = |index: u64, field| u64_at(bytes, table + index * SHDR_SIZE + field).unwrap_or(0);
     let names = slice(bytes, read(names, 24), read(names, 32)).unwrap_or_default();

@@ -4,15 +4,16 @@
 //! return, so hooks are not places. Both of a patched file's readers need the same answer: the
 //! writer, and whoever checks what it wrote.
 
-use crate::Analysis;
-use crate::compose::Hook;
-use crate::steal::{JUMP_SIZE, Stolen};
+use super::Analysis;
+use super::displaced::{Displaced, JUMP_SIZE};
+use super::obstacle::Obstacle;
+use crate::Hook;
 use corehop_plans::Mode;
 use std::collections::BTreeMap;
 
 /// A place to be changed into a jump.
 pub(crate) struct Site {
-    pub stolen: Stolen,
+    pub displaced: Displaced,
     /// The hook, by its place among all, whose function is entered here.
     pub hook: Option<usize>,
     /// Whether a return among the displaced instructions may end a call.
@@ -23,23 +24,27 @@ pub(crate) struct Site {
 ///
 /// # Errors
 /// The reason why one of them cannot be changed, with the function's name.
-pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, String> {
+pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, Obstacle> {
     let mut returns = BTreeMap::new();
     for hook in hooks.iter().filter(|hook| hook.mode == Mode::Call) {
         let ways_out = analysis.ways_out(hook.offset)?;
-        returns.extend(ways_out.into_iter().map(|stolen| (stolen.site, stolen)));
+        returns.extend(
+            ways_out
+                .into_iter()
+                .map(|displaced| (displaced.site, displaced)),
+        );
     }
     let mut sites = Vec::with_capacity(hooks.len() + returns.len());
     for (index, hook) in hooks.iter().enumerate() {
-        let stolen = analysis.stolen(hook.offset)?;
+        let displaced = analysis.displaced(hook.offset)?;
         sites.push(Site {
-            ends_calls: returns.remove(&stolen.site).is_some(),
+            ends_calls: returns.remove(&displaced.site).is_some(),
             hook: Some(index),
-            stolen,
+            displaced,
         });
     }
-    sites.extend(returns.into_values().map(|stolen| Site {
-        stolen,
+    sites.extend(returns.into_values().map(|displaced| Site {
+        displaced,
         hook: None,
         ends_calls: true,
     }));
@@ -47,18 +52,15 @@ pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, St
     Ok(sites)
 }
 
-fn check_apart(sites: &[Site]) -> Result<(), String> {
+fn check_apart(sites: &[Site]) -> Result<(), Obstacle> {
     let extent = |site: &Site| {
-        let size = (site.stolen.bytes.len() as u64).max(JUMP_SIZE);
-        (site.stolen.site, site.stolen.site + size)
+        let size = (site.displaced.bytes.len() as u64).max(JUMP_SIZE);
+        (site.displaced.site, site.displaced.site + size)
     };
     let mut extents: Vec<(u64, u64)> = sites.iter().map(extent).collect();
     extents.sort_unstable();
     match extents.windows(2).find(|pair| pair[0].1 > pair[1].0) {
-        Some(pair) => Err(format!(
-            "the hooks at {:#x} and {:#x} would lie on each other",
-            pair[0].0, pair[1].0
-        )),
+        Some(pair) => Err(Obstacle::Overlap(pair[0].0, pair[1].0)),
         None => Ok(()),
     }
 }

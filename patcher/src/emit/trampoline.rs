@@ -2,7 +2,7 @@
 //!
 //! A patched entry jumps to its trampoline, which steps over the red zone (an entry may also be
 //! jumped to, from a function that keeps data there), names the hook, calls one shared stub, runs
-//! the stolen instructions and jumps back. The stub jumps on to where the runtime's slot says
+//! the displaced instructions and jumps back. The stub jumps on to where the runtime's slot says
 //! (runtime/asm/enter.S), which gives all registers and flags back, because GCC's -fipa-ra lets a
 //! caller keep any register its callee was seen not to touch. While the slot is zero the stub
 //! returns at once: `jrcxz` tests it and leaves the flags alone.
@@ -12,16 +12,17 @@
 //! stack pointer is needed any more, and the return address is on top, which tells the runtime
 //! whose call ends; but the values returned may be in any register.
 //!
-//! A stolen call pushes the original return address and jumps. Were the callee to return into the
-//! trampoline, an exception passing through would find no unwind information and end the program.
-//! A shadow stack would object; the loader turns those off because the runtime is not marked for
-//! them.
+//! A displaced call pushes the original return address and jumps. Were the callee to return into
+//! the trampoline, an exception passing through would find no unwind information and end the
+//! program. A shadow stack would object; the loader turns those off because the runtime is not
+//! marked for them.
 
-use crate::sites::Site;
-use crate::steal::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
+use super::mismatch::Mismatch;
+use super::unfit::Unfit;
+use crate::analyse::{JUMP_SIZE, Site, as_jump, encode, is_call, is_return, is_same};
+use crate::elf::Stubs;
 use iced_x86::code_asm::{CodeAssembler, qword_ptr, rax, rcx, rsp};
 use iced_x86::{Code, Decoder, DecoderOptions, IcedError, Instruction, MemoryOperand, Register};
-use serde::{Deserialize, Serialize};
 
 /// `lea rsp, [rsp - 128]`: the red zone is below.
 const STEP_DOWN: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 0x80];
@@ -33,8 +34,8 @@ const JUMP: u8 = 0xe9;
 const STEP_UP: [u8; 8] = [0x48, 0x8d, 0xa4, 0x24, 0x88, 0, 0, 0];
 
 /// The stub at `address`, for the pointer slot at `slot`.
-pub(crate) fn stub(address: u64, slot: u64) -> Result<Vec<u8>, String> {
-    assemble_stub(address, slot).map_err(|error| format!("the hook stub: {error}"))
+pub(super) fn stub(address: u64, slot: u64) -> Result<Vec<u8>, Unfit> {
+    assemble_stub(address, slot).map_err(Unfit::Stub)
 }
 
 fn assemble_stub(address: u64, slot: u64) -> Result<Vec<u8>, IcedError> {
@@ -57,35 +58,25 @@ fn relative(code: Code, register: Register, address: u64) -> Result<Instruction,
 }
 
 /// A relative branch at `from` to `to`.
-pub(crate) fn branch(opcode: u8, from: u64, to: u64) -> Result<[u8; JUMP_SIZE as usize], String> {
+fn branch(opcode: u8, from: u64, to: u64) -> Result<[u8; JUMP_SIZE as usize], Unfit> {
     let distance = to.wrapping_sub(from + JUMP_SIZE) as i64;
-    let distance = i32::try_from(distance)
-        .map_err(|_| format!("{to:#x} is further than 2 GiB from {from:#x}"))?;
+    let distance = i32::try_from(distance).map_err(|_| Unfit::TooFar { from, to })?;
     let [a, b, c, d] = distance.to_le_bytes();
     Ok([opcode, a, b, c, d])
 }
 
 /// The jump from a patched entry to its trampoline.
-pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], String> {
+pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], Unfit> {
     branch(JUMP, site, trampoline)
 }
 
-/// The code that trampolines call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stubs {
-    /// Virtual address of what an entry calls.
-    pub enter: u64,
-    /// And of what a return calls.
-    pub leave: u64,
-}
-
 /// The trampoline of a site, to stand at `address`, if hooks are numbered from `first`.
-pub(crate) fn trampoline(
+pub(super) fn trampoline(
     address: u64,
     first: u32,
     stubs: Stubs,
     site: &Site,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, Unfit> {
     let mut code = Vec::new();
     if let Some(index) = site.hook {
         code.extend(STEP_DOWN);
@@ -94,7 +85,7 @@ pub(crate) fn trampoline(
         code.extend(branch(CALL, address + code.len() as u64, stubs.enter)?);
         code.extend(STEP_UP);
     }
-    for (instruction, original) in site.stolen.parts() {
+    for (instruction, original) in site.displaced.parts() {
         if site.ends_calls && is_return(instruction) {
             code.extend(branch(CALL, address + code.len() as u64, stubs.leave)?);
         }
@@ -107,14 +98,14 @@ pub(crate) fn trampoline(
             code.extend(encode(instruction, original, at)?);
         }
     }
-    if let Some(resume) = site.stolen.resume {
+    if let Some(resume) = site.displaced.resume {
         code.extend(branch(JUMP, address + code.len() as u64, resume)?);
     }
     Ok(code)
 }
 
 /// Pushes an address of the program wherever it was loaded; registers and flags stay.
-fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, String> {
+fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, Unfit> {
     let assemble = || {
         let mut a = CodeAssembler::new(64)?;
         a.push(rax)?;
@@ -124,18 +115,18 @@ fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, String> {
         a.pop(rax)?;
         a.assemble(at)
     };
-    assemble().map_err(|error: IcedError| format!("pushing {pushed:#x} at {at:#x}: {error}"))
+    assemble().map_err(|error| Unfit::Push { at, pushed, error })
 }
 
 /// Reads a trampoline back and says how it differs from what its site calls for. The prologue and
 /// calls are compared byte by byte, moved instructions by what they decode to.
-pub(crate) fn check(
+pub(crate) fn check_trampoline(
     code: &[u8],
     address: u64,
     first: u32,
     stubs: Stubs,
     site: &Site,
-) -> Result<(), String> {
+) -> Result<(), Mismatch> {
     let mut rest = Reader { code, address };
     if let Some(index) = site.hook {
         rest.bytes(&STEP_DOWN, "does not step over the red zone")?;
@@ -146,7 +137,7 @@ pub(crate) fn check(
         rest.bytes(&call, "does not call the stub")?;
         rest.bytes(&STEP_UP, "does not restore the stack")?;
     }
-    for (instruction, original) in site.stolen.parts() {
+    for (instruction, original) in site.displaced.parts() {
         if site.ends_calls && is_return(instruction) {
             let call = branch(CALL, rest.address, stubs.leave)?;
             rest.bytes(&call, "does not call the stub before it returns")?;
@@ -160,7 +151,7 @@ pub(crate) fn check(
             rest.instruction(instruction, Some(original), at)?;
         }
     }
-    if let Some(resume) = site.stolen.resume {
+    if let Some(resume) = site.displaced.resume {
         let jump = branch(JUMP, rest.address, resume)?;
         rest.bytes(&jump, "does not jump back behind the stolen instructions")?;
     }
@@ -168,16 +159,14 @@ pub(crate) fn check(
 }
 
 /// Reads the stub back: it must be the stub, and test the very slot the runtime will fill.
-pub(crate) fn check_stub(code: &[u8], address: u64, slot: u64) -> Result<(), String> {
+pub(crate) fn check_stub(code: &[u8], address: u64, slot: u64) -> Result<(), Mismatch> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let load = decoder.iter().nth(1).unwrap_or_default();
     if !load.is_ip_rel_memory_operand() || load.ip_rel_memory_address() != slot {
-        return Err(format!(
-            "the hook stub at {address:#x} does not test the slot {slot:#x}"
-        ));
+        return Err(Mismatch::Slot { at: address, slot });
     }
     if !code.starts_with(&stub(address, slot)?) {
-        return Err(format!("the hook stub is not at {address:#x}"));
+        return Err(Mismatch::NoStub(address));
     }
     Ok(())
 }
@@ -193,9 +182,12 @@ impl Reader<'_> {
         self.address += count as u64;
     }
 
-    fn bytes(&mut self, expected: &[u8], otherwise: &str) -> Result<(), String> {
+    fn bytes(&mut self, expected: &[u8], fault: &'static str) -> Result<(), Mismatch> {
         if !self.code.starts_with(expected) {
-            return Err(format!("at {:#x} it {otherwise}", self.address));
+            return Err(Mismatch::Bytes {
+                at: self.address,
+                fault,
+            });
         }
         self.skip(expected.len());
         Ok(())
@@ -206,7 +198,7 @@ impl Reader<'_> {
         expected: &Instruction,
         bytes: Option<&[u8]>,
         from: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), Mismatch> {
         let mut decoder = Decoder::with_ip(64, self.code, self.address, DecoderOptions::NONE);
         let found = decoder.decode();
         let same = match bytes {
@@ -214,10 +206,11 @@ impl Reader<'_> {
             _ => is_same(expected, &found),
         };
         if !same {
-            let address = self.address;
-            return Err(format!(
-                "at {address:#x} it has not what was at {from:#x}: {found}"
-            ));
+            return Err(Mismatch::Moved {
+                at: self.address,
+                from,
+                found,
+            });
         }
         self.skip(found.len());
         Ok(())

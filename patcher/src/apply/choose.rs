@@ -3,12 +3,10 @@
 //! The plan says by build id what it was made for. A path in it is a hint only, and a file that the
 //! user names comes before it.
 
-use crate::code::number;
-use crate::compose::Hook;
-use crate::note::{PlannedModule, Whole};
-use crate::patch::refused;
-use crate::sites::sites;
-use crate::{Analysis, Error, Unhookable};
+use crate::analyse::{Analysis, sites};
+use crate::elf::{PlannedModule, Whole};
+use crate::emit::number;
+use crate::{Error, Hook, Unhookable};
 use corehop_plans::{Mode, Plan, PlannedFunction, Request};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +14,7 @@ use std::path::{Path, PathBuf};
 const MOST_CORES: u32 = 1024;
 
 /// The files of a plan, in the order in which it names them.
-pub(crate) struct Chosen {
+pub(in crate::apply) struct Chosen {
     pub cores: u32,
     pub files: Vec<ChosenFile>,
     /// Number of the hook that counts requests, through all files, plus one; 0 where none does.
@@ -24,7 +22,7 @@ pub(crate) struct Chosen {
 }
 
 /// One of them, and its hooks in order of the plan.
-pub(crate) struct ChosenFile {
+pub(in crate::apply) struct ChosenFile {
     pub analysis: Analysis,
     pub hooks: Vec<Hook>,
 }
@@ -70,11 +68,11 @@ impl Chosen {
 /// # Errors
 /// [`Error::Read`] and [`Error::Input`] for a file, [`Error::Refused`] for what is not as the plan
 /// says, or not safe.
-pub(crate) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error> {
+pub(in crate::apply) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error> {
     let mut given = Vec::new();
     for path in binaries {
         let analysis = Analysis::of(path)?;
-        has_part(&analysis, plan).map_err(|reason| refused(path, reason))?;
+        has_part(&analysis, plan).map_err(|reason| Error::refused(path, reason))?;
         given.push(analysis);
     }
     let mut files = Vec::<ChosenFile>::new();
@@ -140,26 +138,44 @@ fn found(function: &PlannedFunction) -> Result<Analysis, Error> {
     let analysis = Analysis::of(path)?;
     match analysis.build_id() {
         Some(own) if same(own, &function.build_id) => Ok(analysis),
-        own => Err(refused(path, other_build(&function.build_id, own))),
+        own => Err(Error::refused(
+            path,
+            NotMeant::other_build(&function.build_id, own),
+        )),
     }
 }
 
-fn other_build(planned: &str, own: Option<&str>) -> String {
-    let own = own.unwrap_or("missing");
-    format!(
+/// Why the plan does not mean a file.
+#[derive(Debug, thiserror::Error)]
+enum NotMeant {
+    #[error("{0}")]
+    Refusal(String),
+    #[error("it has no build id, so no plan can be known to fit it")]
+    NoBuildId,
+    #[error(
         "the plan was made for build id {planned}, but this file's is {own}: record and search \
          this build"
-    )
+    )]
+    OtherBuild { planned: String, own: String },
+    #[error("the plan has no function of this file (build id {0})")]
+    NoFunction(String),
+}
+
+impl NotMeant {
+    fn other_build(planned: &str, own: Option<&str>) -> NotMeant {
+        NotMeant::OtherBuild {
+            planned: planned.into(),
+            own: own.unwrap_or("missing").into(),
+        }
+    }
 }
 
 /// Whether the plan has functions of a file that the user named.
-fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), String> {
+fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), NotMeant> {
     if let Some(reason) = analysis.refusal() {
-        return Err(reason.into());
+        return Err(NotMeant::Refusal(reason.into()));
     }
-    let own = analysis
-        .build_id()
-        .ok_or("it has no build id, so no plan can be known to fit it")?;
+    let own = analysis.build_id().ok_or(NotMeant::NoBuildId)?;
     let path = &analysis.image.path;
     let resolved = path.canonicalize().ok();
     let names_it = |f: &&PlannedFunction| {
@@ -170,10 +186,8 @@ fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), String> {
         return Ok(());
     }
     match plan.functions.iter().find(names_it) {
-        Some(other) => Err(other_build(&other.build_id, Some(own))),
-        None => Err(format!(
-            "the plan has no function of this file (build id {own})"
-        )),
+        Some(other) => Err(NotMeant::other_build(&other.build_id, Some(own))),
+        None => Err(NotMeant::NoFunction(own.into())),
     }
 }
 
@@ -181,12 +195,12 @@ fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), String> {
 fn hooks(analysis: &Analysis, plan: &Plan) -> Result<Vec<Hook>, Error> {
     let path = &analysis.image.path;
     if let Some(reason) = analysis.refusal() {
-        return Err(refused(path, reason.into()));
+        return Err(Error::refused(path, reason));
     }
     if plan.cores > MOST_CORES {
         let cores = plan.cores;
         let reason = format!("the plan has {cores} cores; {MOST_CORES} is the most");
-        return Err(refused(path, reason));
+        return Err(Error::refused(path, reason));
     }
     let own = analysis.build_id().unwrap_or_default();
     let is_own = |f: &&PlannedFunction| same(&f.build_id, own);

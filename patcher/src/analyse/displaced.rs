@@ -1,12 +1,14 @@
 //! Which instructions make room for a hook's jump, and whether they may be moved.
 //!
 //! A five-byte jump goes over the entry (behind an `endbr64`, which indirect calls need). The whole
-//! instructions it touches are stolen: the trampoline runs copies of them. A short function's
+//! instructions it touches are displaced: the trampoline runs copies of them. A short function's
 //! padding may be used too, if it is nothing but filler.
 
-use crate::functions::Layout;
-use crate::image::{Image, PF_X};
-use crate::targets::{Landings, Target};
+use super::functions::Layout;
+use super::obstacle::Obstacle;
+use super::targets::{Landings, Target};
+use crate::elf::Image;
+use crate::elf::abi::PF_X;
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction,
     InstructionBlock, Mnemonic, OpKind, Register,
@@ -19,7 +21,7 @@ const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
 
 /// The instructions a hook displaces.
 #[derive(Clone, Debug)]
-pub(crate) struct Stolen {
+pub(crate) struct Displaced {
     /// Where the jump goes: the entry, or behind its `endbr64`.
     pub site: u64,
     /// The displaced instructions, decoded at their original addresses; filler is left out.
@@ -35,7 +37,7 @@ pub(crate) fn is_return(instruction: &Instruction) -> bool {
     matches!(instruction.code(), Code::Retnq | Code::Retnq_imm16)
 }
 
-impl Stolen {
+impl Displaced {
     /// Each instruction with its original bytes.
     pub fn parts(&self) -> impl Iterator<Item = (&Instruction, &[u8])> {
         self.instructions.iter().map(|instruction| {
@@ -45,75 +47,71 @@ impl Stolen {
     }
 }
 
-/// Chooses the instructions to steal at `entry`, or says why that would not be safe.
-pub(crate) fn steal(
+/// Chooses the instructions that a jump at `entry` displaces, or says why that would not be safe.
+pub(super) fn displaced_at_entry(
     image: &Image,
     layout: &Layout,
     targets: &[Target],
     entry: u64,
-) -> Result<Stolen, String> {
+) -> Result<Displaced, Obstacle> {
     let functions = &layout.functions;
     let index = functions
         .binary_search_by_key(&entry, |f| f.offset)
-        .map_err(|_| "not the entry of a function in this file".to_string())?;
+        .map_err(|_| Obstacle::NoEntry)?;
     let segment = image.segment_at(entry);
     if !segment.is_some_and(|s| s.is_loaded(PF_X)) {
-        return Err("not in an executable segment".into());
+        return Err(Obstacle::NotExecutable);
     }
     let code = image.bytes_at(entry).unwrap_or_default();
     let skipped = if code.starts_with(&ENDBR64) { 4 } else { 0 };
     let site = entry + skipped;
     let end = entry.saturating_add(functions[index].size_bytes);
-    let stolen = read_stolen(&code[skipped as usize..], site, end)?;
+    let displaced = read_displaced(&code[skipped as usize..], site, end)?;
     let free = site + JUMP_SIZE;
     let following = layout.starts[layout.starts.partition_point(|&s| s <= entry)..].first();
     if let Some(next) = following.filter(|&&next| next < free) {
-        return Err(format!("too short: the next function begins at {next:#x}"));
+        return Err(Obstacle::NextFunction(*next));
     }
     let first = targets.partition_point(|t| t.address <= site);
     if let Some(target) = targets[first..].first().filter(|t| t.address < free) {
-        return Err(target.describe());
+        return Err(Obstacle::Entered(*target));
     }
-    for (instruction, original) in stolen.parts() {
+    for (instruction, original) in displaced.parts() {
         movable(instruction, original, free)?;
     }
-    Ok(stolen)
+    Ok(displaced)
 }
 
 /// Decodes whole instructions from `site` until they cover the jump. Beyond the function's `end`,
 /// or behind an instruction that never falls through, only filler may follow.
-pub(crate) fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, String> {
+fn read_displaced(code: &[u8], site: u64, end: u64) -> Result<Displaced, Obstacle> {
     let mut decoder = Decoder::with_ip(64, code, site, DecoderOptions::NONE);
     let mut instructions = Vec::<Instruction>::new();
     let mut falls_through = true;
     while decoder.ip() < site + JUMP_SIZE {
         let at = decoder.ip();
         if !decoder.can_decode() {
-            return Err(format!("too short: its segment ends at {at:#x}"));
+            return Err(Obstacle::SegmentEnds(at));
         }
         let instruction = decoder.decode();
         if instruction.code() == Code::INVALID {
-            return Err(format!("the bytes at {at:#x} are no instruction"));
+            return Err(Obstacle::NoInstruction(at));
         }
         if falls_through && at < end {
             if instruction.next_ip() > end {
-                return Err(format!(
-                    "the instruction at {at:#x} crosses the function's end"
-                ));
+                return Err(Obstacle::CrossesEnd(at));
             }
             falls_through = may_fall_through(&instruction);
             instructions.push(instruction);
         } else if falls_through {
-            return Err(format!(
-                "too short: it runs on into what follows it at {at:#x}"
-            ));
+            return Err(Obstacle::RunsOn(at));
         } else if !is_filler(&instruction) {
-            return Err(format!("too short: other code begins at {at:#x}"));
+            return Err(Obstacle::OtherCode(at));
         }
     }
     let last = instructions.last().map(|i| i.next_ip());
     let size = last.map_or(0, |end| (end - site) as usize);
-    Ok(Stolen {
+    Ok(Displaced {
         site,
         instructions,
         bytes: code[..size].into(),
@@ -121,14 +119,14 @@ pub(crate) fn read_stolen(code: &[u8], site: u64, end: u64) -> Result<Stolen, St
     })
 }
 
-/// Chooses the instructions to steal at a return, of the straight `line` that ends with it: as few
-/// as make room, and filler behind the return where the line is too short.
-pub(crate) fn steal_return(
+/// Chooses the instructions that a jump at a return displaces, of the straight `line` that ends
+/// with it: as few as make room, and filler behind the return where the line is too short.
+pub(super) fn displaced_at_return(
     image: &Image,
     layout: &Layout,
     landings: &Landings,
     line: &[Instruction],
-) -> Result<Stolen, String> {
+) -> Result<Displaced, Obstacle> {
     let end = line.last().map_or(0, Instruction::next_ip);
     let is_enough = |from: &Instruction| end - from.ip() >= JUMP_SIZE;
     let enough = line.iter().rposition(is_enough);
@@ -143,22 +141,22 @@ pub(crate) fn steal_return(
         let is_free =
             is_filler(&instruction) && !(at..free).any(|at| landings.has(at) || layout.begins(at));
         if at >= end && !is_free {
-            return Err(format!(
-                "no room at its return at {:#x}: other code begins at {at:#x}",
-                end - 1
-            ));
+            return Err(Obstacle::NoRoomAtReturn {
+                at: end - 1,
+                next: at,
+            });
         }
     }
-    let stolen = Stolen {
+    let displaced = Displaced {
         site,
         instructions: instructions.into(),
         bytes: code[..(end - site) as usize].into(),
         resume: None,
     };
-    for (instruction, original) in stolen.parts() {
+    for (instruction, original) in displaced.parts() {
         movable(instruction, original, free)?;
     }
-    Ok(stolen)
+    Ok(displaced)
 }
 
 fn may_fall_through(instruction: &Instruction) -> bool {
@@ -178,16 +176,14 @@ fn is_filler(instruction: &Instruction) -> bool {
 
 /// Whether a copy elsewhere does what the instruction does in its place. `free` is the first
 /// address behind the jump.
-fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), String> {
+fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), Obstacle> {
     let at = instruction.ip();
     let returns_early = is_call(instruction) && instruction.next_ip() < free;
     if returns_early {
-        return Err(format!("the call at {at:#x} returns into the jump"));
+        return Err(Obstacle::ReturnsIntoJump(at));
     }
     if is_call(instruction) && !is_plain_call(instruction) {
-        return Err(format!(
-            "the call at {at:#x} depends on the stack pointer or crosses segments"
-        ));
+        return Err(Obstacle::OddCall(at));
     }
     let depends_on_place = matches!(
         instruction.flow_control(),
@@ -199,7 +195,7 @@ fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), 
         || instruction.is_loop()
         || instruction.is_loopcc()
     {
-        return Err(format!("the instruction at {at:#x} cannot be moved"));
+        return Err(Obstacle::Immovable(at));
     }
     let moved = if is_call(instruction) {
         as_jump(instruction)
@@ -211,7 +207,7 @@ fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), 
     let code = encode(&moved, original, address)?;
     let copy = Decoder::with_ip(64, &code, address, DecoderOptions::NONE).decode();
     if code != original && !is_same(&moved, &copy) {
-        return Err(format!("the instruction at {at:#x} changes when moved"));
+        return Err(Obstacle::ChangesWhenMoved(at));
     }
     Ok(())
 }
@@ -248,7 +244,7 @@ pub(crate) fn encode(
     instruction: &Instruction,
     original: &[u8],
     address: u64,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, Obstacle> {
     let is_branch = instruction.op0_kind() == OpKind::NearBranch64;
     if !original.is_empty() && !is_branch && !instruction.is_ip_rel_memory_operand() {
         return Ok(original.into());
@@ -257,7 +253,10 @@ pub(crate) fn encode(
     let block = InstructionBlock::new(&alone, address);
     BlockEncoder::encode(64, block, BlockEncoderOptions::NONE)
         .map(|encoded| encoded.code_buffer)
-        .map_err(|error| format!("the instruction at {:#x}: {error}", instruction.ip()))
+        .map_err(|error| Obstacle::NotEncoded {
+            at: instruction.ip(),
+            error,
+        })
 }
 
 /// Whether a moved instruction does what the original did: equal but for the width of a branch.

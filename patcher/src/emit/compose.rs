@@ -9,15 +9,17 @@
 //! Rejected: extending the last segment, which zero-fills its tail; and a code cave in padding,
 //! which is rarely large enough.
 
-use crate::analysis::Analysis;
-use crate::code::{Code, Table};
-use crate::image::{
-    DT_NEEDED, DT_NULL, DT_STRSZ, DT_STRTAB, DYN_SIZE, Image, PF_R, PF_W, PF_X, PHDR_SIZE,
-    PT_DYNAMIC, PT_LOAD, PT_NOTE, PT_PHDR, Section, Segment,
+use super::code::Code;
+use super::table::Table;
+use super::trampoline::entry_jump;
+use super::unfit::Unfit;
+use crate::Hook;
+use crate::analyse::Analysis;
+use crate::elf::abi::{
+    DT_NEEDED, DT_NULL, DT_STRSZ, DT_STRTAB, DYN_SIZE, PF_R, PF_W, PF_X, PHDR_SIZE, PT_DYNAMIC,
+    PT_LOAD, PT_NOTE, PT_PHDR,
 };
-use crate::note::{self, Change, Manifest, Original, Whole};
-use crate::trampoline;
-use corehop_plans::Mode;
+use crate::elf::{self, Change, Image, Manifest, Original, Section, Segment, Whole};
 use std::collections::BTreeMap;
 
 /// What the manifest calls this corehop.
@@ -37,19 +39,6 @@ pub(crate) fn needed(analysis: &Analysis) -> Vec<String> {
     needed
 }
 
-/// A function to hook.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Hook {
-    /// Virtual address of its entry.
-    pub offset: u64,
-    /// Linker symbol, for statistics.
-    pub symbol: String,
-    /// Plan core it moves the thread to.
-    pub core: u32,
-    /// Whether the thread goes back when the call returns.
-    pub mode: Mode,
-}
-
 /// A file as pieces: the original's bytes with changes, a hole, and a tail.
 pub(crate) struct Composed {
     pub head: Vec<u8>,
@@ -58,6 +47,26 @@ pub(crate) struct Composed {
     pub tail: Vec<u8>,
     /// Places changed beside the hooks' own: returns that end calls.
     pub returns: usize,
+}
+
+impl Composed {
+    /// A file that is nothing but `bytes`.
+    pub(crate) fn whole(bytes: &[u8]) -> Composed {
+        Composed {
+            head: bytes.into(),
+            tail_offset: bytes.len() as u64,
+            tail: Vec::new(),
+            returns: 0,
+        }
+    }
+
+    /// The whole file.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.head.clone();
+        bytes.resize(self.tail_offset as usize, 0);
+        bytes.extend(&self.tail);
+        bytes
+    }
 }
 
 /// The file under construction.
@@ -76,12 +85,12 @@ struct Composer<'a> {
 /// Hooks `hooks`, each of which the analysis has found safe: this file's share of the whole plan.
 ///
 /// # Errors
-/// A sentence about what in the file leaves no room for the change.
+/// What in the file leaves no room for the change.
 pub(crate) fn compose(
     analysis: &Analysis,
     hooks: &[Hook],
     whole: &Whole,
-) -> Result<Composed, String> {
+) -> Result<Composed, Unfit> {
     let mut composer = Composer::new(analysis)?;
     let slot = composer.address();
     composer.tail.resize(SLOT_SIZE as usize, 0);
@@ -99,7 +108,7 @@ pub(crate) fn compose(
     composer.file_header(headers)?;
     let returns = code.returns.len();
     let manifest = Manifest {
-        version: note::VERSION,
+        version: elf::VERSION,
         tool: TOOL.into(),
         original: Original {
             build_id: analysis.build_id().unwrap_or_default().into(),
@@ -115,7 +124,7 @@ pub(crate) fn compose(
         returns: code.returns,
         changes: composer.changes(),
     };
-    let notes = note::render(&table.note(slot, whole), &manifest);
+    let notes = elf::render(&table.note(slot, whole), &manifest);
     let note = composer.append(&notes, 8);
     composer.finish_segment(PF_R);
     composer.program_headers(headers, note, moved_dynamic)?;
@@ -141,13 +150,13 @@ struct Strings {
 }
 
 impl<'a> Composer<'a> {
-    fn new(analysis: &'a Analysis) -> Result<Self, String> {
+    fn new(analysis: &'a Analysis) -> Result<Self, Unfit> {
         let image = &analysis.image;
         let mut loaded = image.segments.iter().filter(|s| s.kind == PT_LOAD);
-        let first = loaded.next().ok_or("it loads nothing")?;
+        let first = loaded.next().ok_or(Unfit::LoadsNothing)?;
         let base = first.address.checked_sub(first.offset);
         let base = base.filter(|base| base % PAGE == 0);
-        let base = base.ok_or("its first segment lies at an odd place")?;
+        let base = base.ok_or(Unfit::OddPlace)?;
         let last = loaded.next_back().unwrap_or(first);
         let end = (last.address + last.memory_size.max(last.file_size) - base)
             .max(image.bytes.len() as u64);
@@ -200,10 +209,10 @@ impl<'a> Composer<'a> {
     }
 
     /// Overwrites bytes of the original and remembers what they were.
-    fn change(&mut self, at: u64, bytes: &[u8]) -> Result<(), String> {
+    fn change(&mut self, at: u64, bytes: &[u8]) -> Result<(), Unfit> {
         let start = at as usize;
         let place = self.head.get_mut(start..start + bytes.len());
-        let place = place.ok_or_else(|| format!("offset {at:#x} lies beyond its end"))?;
+        let place = place.ok_or(Unfit::BeyondEnd(at))?;
         place.copy_from_slice(bytes);
         let was = &self.image.bytes[start..start + bytes.len()];
         self.changes.insert(at, was.into());
@@ -227,25 +236,23 @@ impl<'a> Composer<'a> {
     }
 
     /// Stubs and trampolines, and the jumps to them.
-    fn code(&mut self, hooks: &[Hook], first: u32, slot: u64) -> Result<Code, String> {
+    fn code(&mut self, hooks: &[Hook], first: u32, slot: u64) -> Result<Code, Unfit> {
         let code = Code::new(self.analysis, hooks, first, self.address(), slot)?;
         self.append(&code.bytes, 1);
         for (site, trampoline) in code.jumps() {
             let place = self.image.file_offset(site);
-            let place = place.ok_or_else(|| format!("{site:#x} is not in it"))?;
-            self.change(place, &trampoline::entry_jump(site, trampoline)?)?;
+            let place = place.ok_or(Unfit::NotInFile(site))?;
+            self.change(place, &entry_jump(site, trampoline)?)?;
         }
         Ok(code)
     }
 
-    fn strings(&mut self) -> Result<Strings, String> {
+    fn strings(&mut self) -> Result<Strings, Unfit> {
         let value = |tag| self.image.dynamic_value(tag);
         let found = value(DT_STRTAB)
             .zip(value(DT_STRSZ))
             .and_then(|(at, size)| self.image.bytes_at(at)?.get(..usize::try_from(size).ok()?));
-        let mut strings = found
-            .ok_or("its dynamic string table lies outside it")?
-            .to_vec();
+        let mut strings = found.ok_or(Unfit::StringsOutside)?.to_vec();
         let mut places = Vec::new();
         for name in needed(self.analysis) {
             places.push(strings.len() as u64);
@@ -260,8 +267,8 @@ impl<'a> Composer<'a> {
 
     /// The dynamic section with the runtime as the first library needed: the first one loaded is
     /// the first one asked for a symbol, so the runtime may stand before libc's functions.
-    fn dynamic(&mut self, moved: Option<Piece>, strings: &Strings) -> Result<(), String> {
-        let segment = self.image.segment(PT_DYNAMIC).ok_or("it is static")?;
+    fn dynamic(&mut self, moved: Option<Piece>, strings: &Strings) -> Result<(), Unfit> {
+        let segment = self.image.segment(PT_DYNAMIC).ok_or(Unfit::Static)?;
         let needed = strings.needed.iter().map(|&place| (DT_NEEDED, place));
         let mut entries: Vec<_> = needed.collect();
         entries.extend(self.image.dynamic.iter().map(|&(tag, value)| match tag {
@@ -290,7 +297,7 @@ impl<'a> Composer<'a> {
 
     /// Tells the section header, if there is one, where its contents are now: the loader does not
     /// care, but readelf and gdb do.
-    fn describe_section(&mut self, name: &str, piece: Piece) -> Result<(), String> {
+    fn describe_section(&mut self, name: &str, piece: Piece) -> Result<(), Unfit> {
         let Some(Section { header_offset, .. }) = self.image.section(name) else {
             return Ok(());
         };
@@ -299,7 +306,7 @@ impl<'a> Composer<'a> {
         self.change(header_offset + 16, &bytes)
     }
 
-    fn file_header(&mut self, headers: Piece) -> Result<(), String> {
+    fn file_header(&mut self, headers: Piece) -> Result<(), Unfit> {
         let offset = headers.address - self.base;
         self.change(32, &offset.to_le_bytes())?;
         let count = headers.size / PHDR_SIZE;
@@ -313,7 +320,7 @@ impl<'a> Composer<'a> {
         headers: Piece,
         note: Piece,
         dynamic: Option<Piece>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unfit> {
         let (base, tail_offset) = (self.base, self.tail_offset);
         let place = |segment: &mut Segment, piece: Piece| {
             segment.address = piece.address;
@@ -349,7 +356,7 @@ impl<'a> Composer<'a> {
         let start = (headers.address - base - tail_offset) as usize;
         let bytes: Vec<u8> = segments.iter().flat_map(header_bytes).collect();
         let room = self.tail.get_mut(start..start + bytes.len());
-        room.ok_or("its program headers outgrew their place")?
+        room.ok_or(Unfit::HeadersOutgrewPlace)?
             .copy_from_slice(&bytes);
         Ok(())
     }

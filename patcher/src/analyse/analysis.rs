@@ -3,13 +3,14 @@
 //! The search asks first: a function that cannot be hooked must not be in a plan. So the analysis
 //! stands alone, is made once per file, and answers per entry with a reason a person can read.
 
-use crate::exits::{Asked, ways_out};
-use crate::functions::{Function, Layout, layout};
-use crate::image::{Image, PF_X, PT_DYNAMIC, PT_INTERP};
-use crate::note;
-use crate::steal::{Stolen, steal};
-use crate::targets::{self, Landings, Target, collect, pointers};
-use crate::{Error, JUMP_SIZE};
+use super::displaced::{Displaced, JUMP_SIZE, displaced_at_entry};
+use super::exits::{Asked, ways_out};
+use super::functions::{Function, Layout, layout};
+use super::obstacle::Obstacle;
+use super::targets::{self, Landings, Target, collect};
+use crate::Error;
+use crate::elf::abi::{PF_X, PT_DYNAMIC, PT_INTERP};
+use crate::elf::{self, Image, pointers};
 use std::path::Path;
 
 /// A binary's functions, and which of their entries may be patched.
@@ -40,10 +41,7 @@ impl Analysis {
     /// [`Error::Read`] when it cannot be read, [`Error::Input`] when it is not a whole x86-64 ELF
     /// program or library.
     pub fn of(path: &Path) -> Result<Analysis, Error> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read {
-            path: path.into(),
-            source,
-        })?;
+        let bytes = std::fs::read(path).map_err(Error::reading(path))?;
         Analysis::from_bytes(bytes, path)
     }
 
@@ -108,49 +106,55 @@ impl Analysis {
     /// Why the entry at virtual address `offset` cannot be patched, leaving aside what stands
     /// against the whole file: of a library, which functions a program that holds them could hook.
     pub fn entry_reason(&self, offset: u64) -> Option<String> {
-        self.stolen(offset).err()
+        self.displaced(offset)
+            .err()
+            .map(|obstacle| obstacle.to_string())
     }
 
     /// Why a thread cannot go back when a call of the function at virtual address `offset` ends;
     /// `None` when it can, provided that the entry can be patched.
     pub fn return_reason(&self, offset: u64) -> Option<String> {
-        self.ways_out(offset).err()
+        self.ways_out(offset)
+            .err()
+            .map(|obstacle| obstacle.to_string())
     }
 
     /// What hooks of all returns that end a call of the function at `offset` displace, or why there
     /// can be none.
-    pub(crate) fn ways_out(&self, offset: u64) -> Result<Vec<Stolen>, String> {
+    pub(crate) fn ways_out(&self, offset: u64) -> Result<Vec<Displaced>, Obstacle> {
         let asked = Asked {
             image: &self.image,
             layout: &self.layout,
             landings: &self.landings,
-            entry: &|entry| self.stolen(entry),
+            entry: &|entry| self.displaced(entry),
         };
         let found = ways_out(&asked, offset)?;
-        let changed = found.iter().find_map(|stolen| self.relocation_in(stolen));
+        let changed = found
+            .iter()
+            .find_map(|displaced| self.relocation_in(displaced));
         changed.map_or(Ok(found), Err)
     }
 
     /// The instructions that a hook at `offset` displaces, or why there can be none.
-    pub(crate) fn stolen(&self, offset: u64) -> Result<Stolen, String> {
+    pub(crate) fn displaced(&self, offset: u64) -> Result<Displaced, Obstacle> {
         if self.layout.resolvers.contains(&offset) {
-            return Err("only the loader calls it, to choose an implementation".into());
+            return Err(Obstacle::Resolver);
         }
-        let stolen = steal(&self.image, &self.layout, &self.targets, offset)?;
-        match self.relocation_in(&stolen) {
+        let displaced = displaced_at_entry(&self.image, &self.layout, &self.targets, offset)?;
+        match self.relocation_in(&displaced) {
             Some(reason) => Err(reason),
-            None => Ok(stolen),
+            None => Ok(displaced),
         }
     }
 
     /// Why a hook would meet what the loader changes, if it would.
-    fn relocation_in(&self, stolen: &Stolen) -> Option<String> {
+    fn relocation_in(&self, displaced: &Displaced) -> Option<Obstacle> {
         // A relocated word may begin up to seven bytes before what it changes.
-        let first = stolen.site.saturating_sub(7);
-        let end = stolen.site + JUMP_SIZE + 14;
+        let first = displaced.site.saturating_sub(7);
+        let end = displaced.site + JUMP_SIZE + 14;
         let next = self.relocated.partition_point(|&place| place < first);
         let place = self.relocated.get(next).filter(|&&place| place < end)?;
-        Some(format!("the loader changes its code at {place:#x}"))
+        Some(Obstacle::Relocated(*place))
     }
 }
 
@@ -165,7 +169,7 @@ const RUNTIME_NEEDS: [&str; 4] = [
 /// Why the file as a whole cannot be patched.
 fn refusal(image: &Image, layout: &Layout) -> Option<String> {
     let head = &image.bytes[..image.bytes.len().min(4096)];
-    let reason = if note::is_patched(image) {
+    let reason = if elf::is_patched(image) {
         "already patched by corehop: patch the original instead"
     } else if head.windows(4).any(|w| w == b"UPX!") {
         "packed with UPX: unpack it first (upx -d)"

@@ -6,12 +6,14 @@
 //! words give the pointers. Data between functions decodes to nonsense, which can only add
 //! targets: a function is then refused without need, never patched wrongly.
 
-use crate::functions::Layout;
-use crate::image::{Image, PF_W, PF_X, PT_LOAD, u32_at, u64_at};
+use super::functions::Layout;
+use crate::elf::abi::{DT_FINI, DT_INIT, PF_W, PF_X, PT_LOAD};
+use crate::elf::bytes::u32_at;
+use crate::elf::{Image, pointers};
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
-use std::collections::BTreeSet;
+use std::fmt::{Display, Formatter};
 
-/// Furthest byte of a function that stealing can reach: endbr64, four bytes, a long instruction.
+/// Furthest byte of a function that a jump can displace: endbr64, four bytes, a long instruction.
 const WINDOW: u64 = 4 + 4 + 15;
 
 /// How a target came to be known.
@@ -34,25 +36,43 @@ pub(crate) struct Target {
     pub how: How,
 }
 
-impl Target {
-    pub fn describe(&self) -> String {
+impl Display for Target {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         let (address, from) = (self.address, self.from);
         match self.how {
-            How::Branch => format!("the instruction at {from:#x} branches to {address:#x}"),
-            How::Table => format!("the jump table entry at {from:#x} leads to {address:#x}"),
-            How::Reference => format!("the instruction at {from:#x} takes address {address:#x}"),
-            How::Relocation => format!("the relocation of {from:#x} points to {address:#x}"),
-            How::Loader => format!("the loader starts the program's code at {address:#x}"),
-            How::Word => format!("the data word at {from:#x} may point to {address:#x}"),
+            How::Branch => write!(
+                formatter,
+                "the instruction at {from:#x} branches to {address:#x}"
+            ),
+            How::Table => write!(
+                formatter,
+                "the jump table entry at {from:#x} leads to {address:#x}"
+            ),
+            How::Reference => write!(
+                formatter,
+                "the instruction at {from:#x} takes address {address:#x}"
+            ),
+            How::Relocation => write!(
+                formatter,
+                "the relocation of {from:#x} points to {address:#x}"
+            ),
+            How::Loader => write!(
+                formatter,
+                "the loader starts the program's code at {address:#x}"
+            ),
+            How::Word => write!(
+                formatter,
+                "the data word at {from:#x} may point to {address:#x}"
+            ),
         }
     }
 }
 
 /// A file whose code spans more bytes than this is not analysed, and not patched.
-pub(crate) const SPAN_LIMIT: u64 = 1 << 31;
+pub(super) const SPAN_LIMIT: u64 = 1 << 31;
 
 /// The first executable address and the distance to the last.
-pub(crate) fn code_span(image: &Image) -> (u64, u64) {
+pub(super) fn code_span(image: &Image) -> (u64, u64) {
     let code = || image.segments.iter().filter(|s| s.is_loaded(PF_X));
     let base = code().map(|s| s.address).min().unwrap_or(0);
     let end = code().map(|s| s.address + s.file_size).max();
@@ -60,7 +80,7 @@ pub(crate) fn code_span(image: &Image) -> (u64, u64) {
 }
 
 /// Every address in code that something refers to, one bit each.
-pub(crate) struct Landings(Watched);
+pub(super) struct Landings(Watched);
 
 impl Landings {
     /// Whether something may lead to `address`.
@@ -127,7 +147,7 @@ struct Sweep<'a> {
 }
 
 /// All targets in the watched windows, in order of address, and the addresses of all there are.
-pub(crate) fn collect(image: &Image, layout: &Layout) -> (Vec<Target>, Landings) {
+pub(super) fn collect(image: &Image, layout: &Layout) -> (Vec<Target>, Landings) {
     let mut sweep = Sweep {
         image,
         watched: Watched::new(image, layout),
@@ -262,71 +282,4 @@ impl Sweep<'_> {
             }
         }
     }
-}
-
-const DT_INIT: u64 = 12;
-const DT_FINI: u64 = 13;
-const DT_RELA: u64 = 7;
-const DT_RELASZ: u64 = 8;
-const DT_JMPREL: u64 = 23;
-const DT_PLTRELSZ: u64 = 2;
-const DT_RELR: u64 = 36;
-const DT_RELRSZ: u64 = 35;
-const DT_SYMTAB: u64 = 6;
-const RELA_SIZE: u64 = 24;
-const R_X86_64_IRELATIVE: u32 = 37;
-
-/// Every dynamic relocation, as the word it changes and the address it puts there. Where the value
-/// depends on a symbol it is the symbol's, plus the addend.
-pub(crate) fn pointers(image: &Image) -> Vec<(u64, u64)> {
-    let mut found = Vec::new();
-    let symbols = image
-        .dynamic_value(DT_SYMTAB)
-        .and_then(|a| image.bytes_at(a));
-    for (table, size) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
-        for entry in table_of(image, table, size).chunks_exact(RELA_SIZE as usize) {
-            let field = |at| u64_at(entry, at).unwrap_or(0);
-            let symbol = field(8) >> 32;
-            let value = symbols
-                .filter(|_| symbol != 0)
-                .and_then(|symbols| u64_at(symbols, symbol * 24 + 8))
-                .unwrap_or(0);
-            found.push((field(0), value.wrapping_add(field(16))));
-        }
-    }
-    let mut next = 0u64;
-    for word in table_of(image, DT_RELR, DT_RELRSZ).chunks_exact(8) {
-        let word = u64_at(word, 0).unwrap_or(0);
-        let mut put = |place: u64| {
-            let held = image.bytes_at(place).and_then(|b| u64_at(b, 0));
-            found.extend(held.map(|held| (place, held)));
-        };
-        if word & 1 == 0 {
-            put(word);
-            next = word.wrapping_add(8);
-        } else {
-            for bit in (0..63).filter(|bit| word >> (bit + 1) & 1 == 1) {
-                put(next.wrapping_add(bit * 8));
-            }
-            next = next.wrapping_add(63 * 8);
-        }
-    }
-    found
-}
-
-/// What the loader calls to learn where a function is (`R_X86_64_IRELATIVE`).
-pub(crate) fn resolvers(image: &Image) -> BTreeSet<u64> {
-    let tables = [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)];
-    let entries = tables
-        .into_iter()
-        .flat_map(|(table, size)| table_of(image, table, size).chunks_exact(RELA_SIZE as usize));
-    let indirect = entries.filter(|entry| u32_at(entry, 8) == Some(R_X86_64_IRELATIVE));
-    indirect.filter_map(|entry| u64_at(entry, 16)).collect()
-}
-
-fn table_of(image: &Image, table: u64, size: u64) -> &[u8] {
-    let start = image.dynamic_value(table).and_then(|a| image.bytes_at(a));
-    let size = image.dynamic_value(size).unwrap_or(0);
-    let start = start.unwrap_or_default();
-    &start[..start.len().min(usize::try_from(size).unwrap_or(usize::MAX))]
 }

@@ -4,7 +4,7 @@
 //! fails before any has its name; then all are renamed. Whoever looks meets whole files only.
 
 use crate::Error;
-use crate::compose::Composed;
+use crate::emit::Composed;
 use corehop_outputs::{Output, PRIVATE, Unfinished};
 use std::fs::Permissions;
 use std::io::{Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// A file to be written.
-pub(crate) struct Wanted {
+pub(super) struct Wanted {
     pub output: Output,
     pub contents: Composed,
     pub mode: Permissions,
@@ -42,7 +42,7 @@ impl Wanted {
 ///
 /// # Errors
 /// [`Error::Output`]; then there is none that was not there before.
-pub(crate) fn write(wanted: &[Wanted]) -> Result<(), Error> {
+pub(super) fn write(wanted: &[Wanted]) -> Result<(), Error> {
     let mut staged = Vec::new();
     for file in wanted {
         staged.push(stage(file)?);

@@ -4,15 +4,17 @@
 //! takes threads to a core and not back. Everything that could make a copy unsafe is looked at
 //! before a byte is written; the originals are only read.
 
-use crate::choose::{Chosen, choose};
-use crate::compose::{Composed, Hook, compose};
-use crate::write::{Wanted, write};
-use crate::{Analysis, Error, verify};
+use super::choose::{Chosen, choose};
+use super::privileges::privileges;
+use super::verify::check;
+use super::write::{Wanted, write};
+use crate::analyse::Analysis;
+use crate::emit::{Composed, compose};
+use crate::{Error, Hook};
 use corehop_outputs::Output;
 use corehop_plans::Plan;
 use std::collections::BTreeSet;
-use std::fs::Permissions;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// A file that was written.
@@ -48,7 +50,7 @@ pub fn patch(binary: &Path, plan: &Plan, output: &Path, force: bool) -> Result<P
     let chosen = choose(&[binary.into()], plan)?;
     let files = chosen.files.len();
     if files != 1 {
-        return Err(refused(
+        return Err(Error::refused(
             binary,
             format!("the plan names functions of {files} files: patch them into one folder"),
         ));
@@ -99,16 +101,16 @@ fn patch_chosen(
         let output = place(analysis);
         if output.canonicalize().ok() == path.canonicalize().ok() {
             let reason = "the output is the original, which must stay";
-            return Err(refused(path, reason.into()));
+            return Err(Error::refused(path, reason));
         }
         if !names.insert(output.clone()) {
             let reason = "another file of the plan has the same name";
-            return Err(refused(path, reason.into()));
+            return Err(Error::refused(path, reason));
         }
         let place = Output::file_at(&output, force)?;
         let mode = privileges(path)?;
         let contents = compose(analysis, &file.hooks, &chosen.whole(index))
-            .map_err(|reason| refused(path, reason))?;
+            .map_err(|unfit| Error::refused(path, unfit))?;
         check_own_work(&contents, analysis, &output)?;
         let folder = corehop_outputs::folder_of(&output);
         let runtime = folder.join(corehop_runtime::NAME);
@@ -142,60 +144,15 @@ fn patch_chosen(
     Ok(patched)
 }
 
-pub(crate) fn refused(path: &Path, reason: String) -> Error {
-    Error::Refused {
-        path: path.into(),
-        reason,
-    }
-}
-
-/// The mode to give the copy; a file that runs with more rights than its user's is refused.
-pub(crate) fn privileges(binary: &Path) -> Result<Permissions, Error> {
-    let metadata = std::fs::metadata(binary).map_err(|source| Error::Read {
-        path: binary.into(),
-        source,
-    })?;
-    let mode = metadata.permissions().mode() & 0o7777;
-    if mode & 0o6000 != 0 {
-        return Err(refused(
-            binary,
-            "set-user-id or set-group-id: the loader would not bring in the runtime, and the copy \
-             would give its rights away; patch a copy without that bit"
-                .into(),
-        ));
-    }
-    Ok(Permissions::from_mode(mode))
-}
-
 /// Reads the composed file back before anyone can run it. A finding here is our mistake, which
 /// must not reach a server.
 fn check_own_work(composed: &Composed, analysis: &Analysis, output: &Path) -> Result<(), Error> {
-    let findings = verify::check(composed.to_bytes(), output, Some(&analysis.image.bytes))?;
+    let findings = check(composed.to_bytes(), output, Some(&analysis.image.bytes))?;
     match findings.first() {
         None => Ok(()),
         Some(finding) => Err(Error::Refused {
             path: analysis.image.path.clone(),
             reason: format!("its patched copy would break a promise: {finding}"),
         }),
-    }
-}
-
-impl Composed {
-    /// A file that is nothing but `bytes`.
-    pub(crate) fn whole(bytes: &[u8]) -> Composed {
-        Composed {
-            head: bytes.into(),
-            tail_offset: bytes.len() as u64,
-            tail: Vec::new(),
-            returns: 0,
-        }
-    }
-
-    /// The whole file.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = self.head.clone();
-        bytes.resize(self.tail_offset as usize, 0);
-        bytes.extend(&self.tail);
-        bytes
     }
 }

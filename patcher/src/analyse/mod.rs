@@ -1,0 +1,18 @@
+//! A file is judged here before a byte of it is touched: where its functions begin, what leads into
+//! them, which instructions a jump displaces, and whether these may be moved.
+//!
+//! What stands against a hook is an [`Obstacle`].
+
+mod analysis;
+mod displaced;
+mod exits;
+mod functions;
+mod obstacle;
+mod sites;
+mod targets;
+
+pub use analysis::Analysis;
+pub(crate) use displaced::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
+pub use functions::Function;
+pub(crate) use obstacle::Obstacle;
+pub(crate) use sites::{Site, sites};

@@ -1,0 +1,63 @@
+//! Something may stand against a hook of a function, or against knowing where its calls end.
+
+use super::targets::Target;
+use iced_x86::IcedError;
+
+/// Why a place cannot be changed into a jump. Addresses are virtual ones of the file.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Obstacle {
+    #[error("only the loader calls it, to choose an implementation")]
+    Resolver,
+    #[error("the loader changes its code at {0:#x}")]
+    Relocated(u64),
+    #[error("not the entry of a function in this file")]
+    NoEntry,
+    #[error("not in an executable segment")]
+    NotExecutable,
+    #[error("too short: the next function begins at {0:#x}")]
+    NextFunction(u64),
+    #[error("too short: its segment ends at {0:#x}")]
+    SegmentEnds(u64),
+    #[error("too short: it runs on into what follows it at {0:#x}")]
+    RunsOn(u64),
+    #[error("too short: other code begins at {0:#x}")]
+    OtherCode(u64),
+    #[error("no room at its return at {at:#x}: other code begins at {next:#x}")]
+    NoRoomAtReturn { at: u64, next: u64 },
+    #[error("{0}")]
+    Entered(Target),
+    #[error("the bytes at {0:#x} are no instruction")]
+    NoInstruction(u64),
+    #[error("the instruction at {0:#x} crosses the function's end")]
+    CrossesEnd(u64),
+    #[error("the call at {0:#x} returns into the jump")]
+    ReturnsIntoJump(u64),
+    #[error("the call at {0:#x} depends on the stack pointer or crosses segments")]
+    OddCall(u64),
+    #[error("the instruction at {0:#x} cannot be moved")]
+    Immovable(u64),
+    #[error("the instruction at {0:#x} changes when moved")]
+    ChangesWhenMoved(u64),
+    #[error("the instruction at {at:#x}: {error}")]
+    NotEncoded { at: u64, error: IcedError },
+    #[error("it can end in more than {0} functions")]
+    EndsAnywhere(usize),
+    #[error("the instruction at {0:#x} returns to another segment")]
+    FarReturn(u64),
+    #[error("no unwind information says that the return at {0:#x} ends a call")]
+    NoUnwindInformation(u64),
+    #[error("the jump at {0:#x} leaves its segment")]
+    FarJump(u64),
+    #[error("the jump at {0:#x} ends it in a function of another file")]
+    EndsInOtherFile(u64),
+    #[error("the jump at {at:#x} leads to no function known, {to:#x}")]
+    LeadsToUnknown { at: u64, to: u64 },
+    #[error("the jump at {at:#x} leads into the midst of another function, {to:#x}")]
+    LeadsIntoMidst { at: u64, to: u64 },
+    #[error("the jump at {0:#x} leads to another function, but not to end a call")]
+    LeadsToOther(u64),
+    #[error("the jump at {0:#x} ends it wherever a pointer says")]
+    EndsByPointer(u64),
+    #[error("the hooks at {0:#x} and {1:#x} would lie on each other")]
+    Overlap(u64, u64),
+}

@@ -1,0 +1,15 @@
+//! What a plan asks for is done here: files are chosen, patched and verified, or a program is
+//! started with hooks in memory.
+
+mod choose;
+mod finding;
+mod in_memory;
+mod patch;
+mod privileges;
+mod undo;
+mod verify;
+mod write;
+
+pub use in_memory::InMemory;
+pub use patch::{Patched, patch, patch_all};
+pub use verify::{Verification, verify};

@@ -1,0 +1,21 @@
+//! A program that runs with more rights than its user's gets no hooks: the loader would not bring
+//! in the runtime.
+
+use crate::Error;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// The mode to give the copy; a file that runs with more rights than its user's is refused.
+pub(in crate::apply) fn privileges(binary: &Path) -> Result<Permissions, Error> {
+    let metadata = std::fs::metadata(binary).map_err(Error::reading(binary))?;
+    let mode = metadata.permissions().mode() & 0o7777;
+    if mode & 0o6000 != 0 {
+        return Err(Error::refused(
+            binary,
+            "set-user-id or set-group-id: the loader would not bring in the runtime, and the copy \
+             would give its rights away; patch a copy without that bit",
+        ));
+    }
+    Ok(Permissions::from_mode(mode))
+}

@@ -1,0 +1,18 @@
+//! An ELF file is read here, and the notes that a patched one carries are read and written.
+//!
+//! No other room is used by this one: it knows what a file says, not what may be done to it.
+
+pub(crate) mod abi;
+pub(crate) mod bytes;
+mod image;
+mod malformed;
+mod manifest;
+mod note;
+mod relocations;
+
+pub(crate) use image::{Image, Section, Segment};
+pub(crate) use manifest::{
+    Change, Manifest, Original, PatchedHook, PatchedReturn, PlannedModule, Stubs, VERSION, Whole,
+};
+pub(crate) use note::{RuntimeNote, is_patched, manifest, render};
+pub(crate) use relocations::{pointers, resolvers};

@@ -1,0 +1,23 @@
+//! The code of hooks is read back, and may differ from what it should be.
+
+use super::unfit::Unfit;
+use iced_x86::Instruction;
+
+/// How a stub or a trampoline differs from what its hooks call for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Mismatch {
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    #[error("at {at:#x} it {fault}")]
+    Bytes { at: u64, fault: &'static str },
+    #[error("at {at:#x} it has not what was at {from:#x}: {found}")]
+    Moved {
+        at: u64,
+        from: u64,
+        found: Instruction,
+    },
+    #[error("the hook stub at {at:#x} does not test the slot {slot:#x}")]
+    Slot { at: u64, slot: u64 },
+    #[error("the hook stub is not at {0:#x}")]
+    NoStub(u64),
+}

@@ -1,0 +1,18 @@
+//! Hooks are turned into bytes here: trampolines, the tables that the runtime reads, and the file
+//! that holds both.
+//!
+//! Nothing is read from disk and nothing written to it; whether the hooks are safe is settled.
+
+mod code;
+mod compose;
+mod mismatch;
+mod table;
+mod trampoline;
+mod unfit;
+
+pub(crate) use code::Code;
+pub(crate) use compose::{Composed, TOOL, compose, needed};
+pub(crate) use mismatch::Mismatch;
+pub(crate) use table::{Table, number};
+pub(crate) use trampoline::{check_stub, check_trampoline, entry_jump};
+pub(crate) use unfit::Unfit;

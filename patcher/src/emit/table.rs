@@ -1,0 +1,87 @@
+//! The runtime reads these tables: the hooks of a file, and the plan that they are a part of.
+//!
+//! Offsets in the tables are those of `runtime/core/runtime.h`.
+
+use crate::Hook;
+use crate::elf::{RuntimeNote, Whole};
+use corehop_plans::Mode;
+
+/// In the core's place: where no thread ever is.
+const NO_CORE: u16 = u16::MAX;
+
+/// As `runtime/core/runtime.h` numbers modes.
+pub(crate) fn number(mode: Mode) -> u16 {
+    match mode {
+        Mode::Enter => 0,
+        Mode::Call => 1,
+        Mode::Count => 2,
+    }
+}
+
+/// What the runtime reads of the hooks, and of the plan they are a part of.
+pub(crate) struct Table {
+    /// `struct hook` for each hook, `struct planned` for each module, names.
+    pub bytes: Vec<u8>,
+    address: u64,
+    hooks: u32,
+    modules: u64,
+    names: u64,
+}
+
+impl Table {
+    /// The tables of `hooks` and of the whole plan, to stand at `address`.
+    pub fn new(hooks: &[Hook], whole: &Whole, address: u64) -> Table {
+        let (mut bytes, mut names) = (Vec::new(), Vec::new());
+        let mut place_of = |name: &str| {
+            let place = names.len() as u32;
+            names.extend(name.bytes().filter(|&byte| byte != 0));
+            names.push(0);
+            place
+        };
+        for hook in hooks {
+            bytes.extend(hook.offset.to_le_bytes());
+            let core = match hook.mode {
+                Mode::Count => NO_CORE,
+                Mode::Enter | Mode::Call => hook.core as u16,
+            };
+            bytes.extend(core.to_le_bytes());
+            bytes.extend(number(hook.mode).to_le_bytes());
+            bytes.extend(place_of(&hook.symbol).to_le_bytes());
+        }
+        let modules = address + bytes.len() as u64;
+        for (index, module) in whole.modules.iter().enumerate() {
+            bytes.extend(whole.before(index).to_le_bytes());
+            bytes.extend(module.hooks.to_le_bytes());
+            bytes.extend(place_of(&module.name).to_le_bytes());
+            bytes.extend(place_of(&module.build_id).to_le_bytes());
+        }
+        let names_at = address + bytes.len() as u64;
+        bytes.extend(names);
+        Table {
+            bytes,
+            address,
+            hooks: hooks.len() as u32,
+            modules,
+            names: names_at,
+        }
+    }
+
+    /// The note by which the runtime finds the tables and the pointer at `slot`.
+    pub fn note(&self, slot: u64, whole: &Whole) -> RuntimeNote {
+        RuntimeNote {
+            abi: corehop_runtime::ABI,
+            cores: whole.cores,
+            hooks: self.hooks,
+            slot,
+            table: self.address,
+            names: self.names,
+            modules: self.modules,
+            names_size: (self.address + self.bytes.len() as u64 - self.names) as u32,
+            plan: whole.plan,
+            count: whole.modules.len() as u32,
+            own: whole.own,
+            calls: whole.calls,
+            request: whole.request,
+        }
+    }
+}
