@@ -153,7 +153,10 @@ pub(crate) fn check_trampoline(
     }
     if let Some(resume) = site.displaced.resume {
         let jump = branch(JUMP, rest.address, resume)?;
-        rest.bytes(&jump, "does not jump back behind the displaced instructions")?;
+        rest.bytes(
+            &jump,
+            "does not jump back behind the displaced instructions",
+        )?;
     }
     Ok(())
 }
