@@ -1,10 +1,10 @@
-//! How fast worlds are: `cargo run --release -p corehop-simulator --example measure -- TRACE`.
+//! How fast hierarchies are: `cargo run --release -p corehop-simulator --example measure -- TRACE`.
 //!
-//! Divides a trace's touches into worlds of one residue each, leaves out repeated ones as a replay
-//! does, and times one host core driving the worlds; the simulated core changes every so often, so
-//! that stores find copies elsewhere to remove.
+//! Divides a trace's touches into hierarchies of one residue each, leaves out repeated ones as a
+//! replay does, and times one host core driving the hierarchies; the simulated core changes every
+//! so often, so that stores find copies elsewhere to remove.
 
-use corehop_simulator::{CacheLevel, Geometry, Machine, World};
+use corehop_simulator::{CacheLevel, Geometry, Hierarchy, Machine};
 use corehop_traces::{Kind, Trace};
 use std::collections::HashMap;
 use std::path::Path;
@@ -60,14 +60,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let begun = Instant::now();
         let mut misses = 0;
         for shard in &shards {
-            let mut world = World::new(&geometry);
+            let mut hierarchy = Hierarchy::new(&geometry);
             shard.lines.iter().for_each(|&line| {
-                world.line(line);
+                hierarchy.line(line);
             });
             for &(line, core, kind) in &shard.touches {
-                world.access(core.into(), kind, line, &mut ());
+                hierarchy.access(core.into(), kind, line, &mut ());
             }
-            for (tally, kind) in world
+            for (tally, kind) in hierarchy
                 .tally()
                 .iter()
                 .flat_map(|tally| KINDS.map(|k| (tally, k)))

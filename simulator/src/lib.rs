@@ -12,8 +12,8 @@
 //! what one core misses by itself, and what it misses at least.
 //!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
-//! caches, [`Replayer`] an execution at a time, which a [`Watch`] can follow. Both stand on
-//! [`World`], the caches themselves.
+//! caches, [`Replayer`] an execution at a time, which a [`Observer`] can follow. Both stand on
+//! [`Hierarchy`], the caches themselves.
 //!
 //! # Example
 //!
@@ -85,7 +85,7 @@ mod threads;
 pub use bounds::lower_bound::{LANES, Unavoidable};
 pub use bounds::private_replay::{Alone, Occurrence};
 pub use error::Error;
-pub use hierarchy::World;
+pub use hierarchy::Hierarchy;
 pub use hierarchy::geometry::Geometry;
 pub use machine::host;
 pub use machine::{Inclusion, Level, Machine, Policy};
@@ -93,7 +93,7 @@ pub use options::ReplayOptions;
 pub use parallel::prepared::Prepared;
 pub use parallel::replay::{Setting, replay, replay_all};
 pub use report::counters::{Counters, KindCounters, LevelCounters, MissCauses};
-pub use report::observer::{CacheLevel, Cause, Watch};
+pub use report::observer::{CacheLevel, Cause, Observer};
 pub use report::replay::Replay;
 pub use report::tally::Tally;
 pub use sequential::Replayer;

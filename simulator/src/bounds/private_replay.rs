@@ -12,9 +12,9 @@
 //! and read off one was rejected: it costs as many times more as there are cores.
 
 use crate::filters::entry::{self, Entry, kind};
-use crate::hierarchy::World;
+use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
-use crate::hierarchy::state::Contents;
+use crate::hierarchy::state::HierarchyState;
 use crate::machine::{Inclusion, Level, Machine};
 use crate::parallel::prepared::Prepared;
 use crate::parallel::set_partition::Shard;
@@ -42,7 +42,7 @@ pub struct Alone {
 /// The lines of one residue.
 struct Residue {
     /// One core's empty private caches, which know the lines.
-    core: World,
+    core: Hierarchy,
     /// By line, its set in the L2, of those that the residue has.
     l2_sets: Vec<u32>,
     entries: Vec<Entry>,
@@ -81,7 +81,7 @@ impl Alone {
         let geometry = Geometry::new(&private, 1, prepared.residues);
         let last_set = machine.l2.sets() / prepared.residues - 1;
         let residue = |(shard, entries): &(Shard, Vec<Entry>)| {
-            let mut core = World::new(&geometry);
+            let mut core = Hierarchy::new(&geometry);
             let lines = shard.lines.numbers();
             core.register(lines);
             let l2_sets = lines.iter().map(|quotient| (quotient & last_set) as u32);
@@ -172,7 +172,7 @@ impl Alone {
 impl Residue {
     /// `of_pieces` says, round after round, which of the `occurrences` each piece belongs to.
     fn new(
-        (core, l2_sets): (World, Vec<u32>),
+        (core, l2_sets): (Hierarchy, Vec<u32>),
         entries: &[Entry],
         of_pieces: &[Vec<u32>],
         occurrences: usize,
@@ -234,23 +234,23 @@ impl Residue {
     }
 
     fn tally(&self, runs: &[bool]) -> Tally {
-        let mut world = self.core.clone();
-        let (geometry, core) = world.parts();
+        let mut hierarchy = self.core.clone();
+        let (geometry, core) = hierarchy.parts();
         self.play(runs, geometry, core);
-        world.tally()[0].clone()
+        hierarchy.tally()[0].clone()
     }
 
     /// A function of its own, so that a compiler sees that nothing changes the geometry meanwhile.
     #[inline(never)]
-    fn play(&self, runs: &[bool], geometry: &Geometry, core: &mut Contents) {
-        let seat = &geometry.seats[0];
+    fn play(&self, runs: &[bool], geometry: &Geometry, core: &mut HierarchyState) {
+        let view = &geometry.core_views[0];
         let mut stores = 0;
         for stretch in &self.stretches {
             let stores_end = stretch.stores_end as usize;
             if runs[stretch.occurrence as usize] {
                 let entries = stretch.entries.start as usize..stretch.entries.end as usize;
                 for &entry in &self.entries[entries] {
-                    core.access((geometry, seat), kind(entry), entry >> 2, &mut ());
+                    core.access((geometry, view), kind(entry), entry >> 2, &mut ());
                 }
             } else {
                 for &line in &self.stores[stores..stores_end] {

@@ -216,7 +216,7 @@ impl FirstLevel {
 mod tests {
     use super::random::{cases, machines};
     use super::*;
-    use crate::hierarchy::World;
+    use crate::hierarchy::Hierarchy;
     use crate::hierarchy::geometry::Geometry;
     use crate::report::tally::Tally;
     use proptest::collection::vec;
@@ -246,13 +246,13 @@ mod tests {
 
     /// What is counted by core when these touches are made one after the other.
     fn tally(machine: &Machine, touches: &Touches) -> Vec<Tally> {
-        let mut world = World::new(&Geometry::new(machine, machine.cores.min(2), 1));
-        world.register(&(0..LINES.into()).collect::<Vec<u64>>());
+        let mut hierarchy = Hierarchy::new(&Geometry::new(machine, machine.cores.min(2), 1));
+        hierarchy.register(&(0..LINES.into()).collect::<Vec<u64>>());
         for &(entry, other) in touches {
             let core = usize::from(other && machine.cores > 1);
-            world.access(core, kind(entry), entry >> 2, &mut ());
+            hierarchy.access(core, kind(entry), entry >> 2, &mut ());
         }
-        world.tally().to_vec()
+        hierarchy.tally().to_vec()
     }
 
     proptest! {

@@ -1,8 +1,8 @@
 //! One block of a trace as short streams of line touches, one for each residue.
 //!
-//! Each residue of lines is a small world of its own ([`Thinner`] says why), and its touches in
-//! order are all that it must be told, but those that change nothing. A *piece* is what a thread
-//! did without interruption: in it no core changes, whatever the plan.
+//! Each residue of lines is simulated by itself ([`Thinner`] says why), and its touches in order
+//! are all that it must be told, but those that change nothing. A *piece* is what a thread did
+//! without interruption: in it no core changes, whatever the plan.
 
 use super::entry::NEW_PIECE;
 use super::stream::Stream;

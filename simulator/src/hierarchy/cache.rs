@@ -1,24 +1,24 @@
-//! One cache: where its ways are among those of all caches of a world.
+//! One cache: where its ways are among those of all caches of a hierarchy.
 //!
-//! A cache is never searched. Where a line lies is kept with the line, in [`crate::World`], which
-//! asks about it before it comes here. So what is left of a cache is which line lies in each of its
-//! ways, to say what a new line replaced, and what its policy remembers; both are kept in one row
-//! for all caches, where a hit finds them without asking whose they are.
+//! A cache is never searched. Where a line lies is kept with the line, in [`crate::Hierarchy`],
+//! which asks about it before it comes here. So what is left of a cache is which line lies in each
+//! of its ways, to say what a new line replaced, and what its policy remembers; both are kept in
+//! one row for all caches, where a hit finds them without asking whose they are.
 
 use super::policy::{EMPTY, Memory, Set};
 use crate::machine::{Level, Policy};
 use crate::report::observer::CacheLevel;
 
-/// One instance of one level, restricted to the lines of a world.
+/// One instance of one level, restricted to the lines of a hierarchy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cache {
-    /// Which cache of the world.
+    /// Which cache of the hierarchy.
     pub index: u32,
     pub level: CacheLevel,
     /// Which instance of its level.
     pub instance: u32,
     /// Number of sets less one. In an L3 whose sets are no power of two it is no mask, and the
-    /// world keeps each line's set instead.
+    /// hierarchy keeps each line's set instead.
     pub last_set: u32,
     ways: u32,
     /// Its first way, among those of all caches.

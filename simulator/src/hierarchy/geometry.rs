@@ -1,24 +1,24 @@
 //! Which caches a machine has, and which of them each core uses.
 //!
-//! Derived once and shared by all worlds. A world of `residues` R holds only lines with one line
+//! Derived once and shared by all hierarchies. One of `residues` R holds only lines with one line
 //! number modulo R; as R divides every number of sets, such lines meet in every R-th set of each
-//! level and nowhere else, and worlds of different residues can be simulated apart.
+//! level and nowhere else, and those of different residues can be simulated apart.
 
 use super::cache::Cache;
 use crate::machine::{Inclusion, Level, Machine};
 use crate::report::observer::CacheLevel;
 use corehop_traces::Kind;
 
-/// The caches that some cores of a machine use, in a world of one residue.
+/// The caches that some cores of a machine use, for lines of one residue.
 #[derive(Clone, Debug)]
 pub struct Geometry {
-    pub(crate) seats: Vec<Seat>,
+    pub(crate) core_views: Vec<CoreView>,
     pub(crate) clusters: Vec<Cluster>,
     /// The L3, which comes after all others.
     pub(crate) l3: Option<Cache>,
     pub(crate) l2_inclusion: Inclusion,
     pub(crate) l3_inclusion: Inclusion,
-    /// Sets of the L3 in one world; 1 without an L3.
+    /// Sets of the L3 for one residue; 1 without an L3.
     pub(crate) l3_sets: u64,
     /// Bytes kept of each line: one a cache, one for its owner, and some to round up.
     pub(crate) row_bytes: usize,
@@ -28,9 +28,9 @@ pub struct Geometry {
     pub(crate) caches: Vec<Cache>,
 }
 
-/// Where one core sits: its caches.
+/// What one core sees: its caches.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seat {
+pub(crate) struct CoreView {
     pub(crate) core: usize,
     /// The L1I, then the L1D.
     pub(crate) l1: [Cache; 2],
@@ -38,7 +38,7 @@ pub(crate) struct Seat {
     pub(crate) cluster: usize,
 }
 
-impl Seat {
+impl CoreView {
     /// The L1 for accesses of this kind.
     #[inline(always)]
     pub(crate) fn l1(&self, kind: Kind) -> &Cache {
@@ -90,9 +90,9 @@ impl Geometry {
         let first_l1d = first_index(CacheLevel::L1D, l1d, count(l1d));
         let first_l2 = first_index(CacheLevel::L2, l2, count(l2));
         let l3_index = l3.as_ref().map(|l3| first_index(CacheLevel::L3, l3, 1));
-        let seat = |core: u32| {
+        let view = |core: u32| {
             let of_core = |level: &Level| (core / level.shared_by) as usize;
-            Seat {
+            CoreView {
                 core: core as usize,
                 l1: [
                     caches[first_l1i + of_core(l1i)],
@@ -102,10 +102,10 @@ impl Geometry {
                 cluster: of_core(l2),
             }
         };
-        let seats: Vec<Seat> = (0..cores_used).map(seat).collect();
+        let core_views: Vec<CoreView> = (0..cores_used).map(view).collect();
         Geometry {
-            clusters: clusters(&seats),
-            seats,
+            clusters: clusters(&core_views),
+            core_views,
             l3: l3_index.map(|index| caches[index]),
             l2_inclusion: l2.inclusion,
             l3_inclusion: l3.map_or(Inclusion::NonInclusive, |l3| l3.inclusion),
@@ -141,18 +141,18 @@ pub(crate) fn levels(machine: &Machine) -> Vec<Level> {
     private.into_iter().chain(machine.l3).collect()
 }
 
-fn clusters(seats: &[Seat]) -> Vec<Cluster> {
+fn clusters(core_views: &[CoreView]) -> Vec<Cluster> {
     let mut clusters: Vec<Cluster> = Vec::new();
-    for (core, seat) in seats.iter().enumerate() {
-        if seat.cluster == clusters.len() {
+    for (core, view) in core_views.iter().enumerate() {
+        if view.cluster == clusters.len() {
             clusters.push(Cluster {
                 first_core: core,
-                l2: seat.l2,
+                l2: view.l2,
                 l1s: Vec::new(),
             });
         }
-        let l1s = &mut clusters[seat.cluster].l1s;
-        for l1 in seat.l1 {
+        let l1s = &mut clusters[view.cluster].l1s;
+        for l1 in view.l1 {
             if !l1s.iter().any(|known| known.index == l1.index) {
                 l1s.push(l1);
             }

@@ -1,4 +1,4 @@
-//! Numbers lines densely, in the order in which they are first touched, as a world wants them.
+//! Numbers lines densely, in the order in which they are first touched, as a hierarchy wants them.
 //!
 //! Programs touch few lines again and again, so a small table in front of the hash map, indexed by
 //! the line number's low bits, answers nearly always.

@@ -1,4 +1,4 @@
-//! What the caches of a world hold, and what an access changes.
+//! The hierarchy state: what the caches hold, and what an access changes.
 //!
 //! The usual simulator searches a set at every level. Here each line has a row with one byte a
 //! cache, which says in which way of that cache the line lies or else why it does not: one load
@@ -11,16 +11,16 @@
 //! the owner's L1D knows it by a bit of that byte, so that such a store costs no more than a load.
 
 use super::cache::{Cache, Ways};
-use super::geometry::{Geometry, Seat};
+use super::geometry::{CoreView, Geometry};
 use super::policy::EMPTY;
 use crate::machine::Inclusion;
-use crate::report::observer::{Cause, Watch};
+use crate::report::observer::{Cause, Observer};
 use crate::report::tally::Tally;
 use corehop_traces::Kind;
 
 /// What the caches of a geometry hold, and what was counted. Methods are given that geometry.
 #[derive(Clone)]
-pub(crate) struct Contents {
+pub(crate) struct HierarchyState {
     ways: Ways,
     lines: Vec<Line>,
     /// By line and cache: [`HELD`] plus the way the line lies in, in the L1D of its owner perhaps
@@ -42,7 +42,7 @@ struct Line {
 #[derive(Clone, Copy)]
 struct Access<'g> {
     geometry: &'g Geometry,
-    seat: &'g Seat,
+    view: &'g CoreView,
     kind: Kind,
     line: u32,
 }
@@ -56,14 +56,14 @@ const OWNED: u8 = 1 << 7;
 /// The owner of a line that any store must look for.
 const NOBODY: u8 = u8::MAX;
 
-impl Contents {
+impl HierarchyState {
     /// Empty caches, no lines.
-    pub fn new(geometry: &Geometry) -> Contents {
-        Contents {
+    pub fn new(geometry: &Geometry) -> HierarchyState {
+        HierarchyState {
             ways: Ways::new(&geometry.caches),
             lines: Vec::new(),
             rows: Vec::new(),
-            tallies: vec![Tally::default(); geometry.seats.len()],
+            tallies: vec![Tally::default(); geometry.core_views.len()],
         }
     }
 
@@ -90,17 +90,17 @@ impl Contents {
         self.rows[row + geometry.owner(0)] = NOBODY;
     }
 
-    /// As [`crate::World::access`], of the core in `seat`.
+    /// As [`crate::Hierarchy::access`], by the core of `view`.
     #[inline(always)]
-    pub fn access<W: Watch>(
+    pub fn access<O: Observer>(
         &mut self,
-        (geometry, seat): (&Geometry, &Seat),
+        (geometry, view): (&Geometry, &CoreView),
         kind: Kind,
         line: u32,
-        watch: &mut W,
+        observer: &mut O,
     ) {
-        watch.accessed(seat.core, kind, line);
-        let l1 = seat.l1(kind);
+        observer.accessed(view.core, kind, line);
+        let l1 = view.l1(kind);
         let byte = self.rows[geometry.place(line, l1)];
         // One branch for hit or miss, owned or not, where one of them after the other are two.
         let enough = match kind {
@@ -108,10 +108,10 @@ impl Contents {
             Kind::Store => OWNED,
         };
         if byte < enough {
-            return self.access_further((geometry, seat), kind, line, watch);
+            return self.access_further((geometry, view), kind, line, observer);
         }
         let way = usize::from((byte & !OWNED) - HELD);
-        // A world often has one set of each L1, and need not ask which.
+        // A hierarchy often has one set of each L1, and need not ask which.
         match l1.last_set {
             0 => self.ways.hit(l1, 0, way),
             _ => self.ways.hit(l1, self.set(line, l1), way),
@@ -120,27 +120,27 @@ impl Contents {
 
     /// The L1 does not hold the line, or perhaps does not own it.
     #[inline(never)]
-    fn access_further<W: Watch>(
+    fn access_further<O: Observer>(
         &mut self,
-        (geometry, seat): (&Geometry, &Seat),
+        (geometry, view): (&Geometry, &CoreView),
         kind: Kind,
         line: u32,
-        watch: &mut W,
+        observer: &mut O,
     ) {
         let access = Access {
             geometry,
-            seat,
+            view,
             kind,
             line,
         };
-        let l1 = seat.l1(kind);
+        let l1 = view.l1(kind);
         match self.way(geometry, line, l1) {
             Some(way) => self.ways.hit(l1, self.set(line, l1), way),
-            None => self.miss(access, watch),
+            None => self.miss(access, observer),
         }
         if kind == Kind::Store {
-            if self.rows[geometry.owner(line)] != seat.core as u8 {
-                self.take(access, watch);
+            if self.rows[geometry.owner(line)] != view.core as u8 {
+                self.take(access, observer);
             }
             if geometry.owners_know {
                 self.rows[geometry.place(line, l1)] |= OWNED;
@@ -148,7 +148,7 @@ impl Contents {
         }
     }
 
-    /// As [`crate::World::store_elsewhere`].
+    /// As [`crate::Hierarchy::store_elsewhere`].
     pub fn store_elsewhere(&mut self, geometry: &Geometry, line: u32) {
         let holders = self.lines[line as usize].holders;
         for cluster in ones(holders) {
@@ -192,57 +192,57 @@ impl Contents {
     fn disown(&mut self, geometry: &Geometry, line: u32) {
         let owner = std::mem::replace(&mut self.rows[geometry.owner(line)], NOBODY);
         if owner != NOBODY {
-            let [_, l1d] = &geometry.seats[usize::from(owner)].l1;
+            let [_, l1d] = &geometry.core_views[usize::from(owner)].l1;
             self.rows[geometry.place(line, l1d)] &= !OWNED;
         }
     }
 
     /// The L1 does not hold the line: brings it there.
     #[inline(always)]
-    fn miss<W: Watch>(&mut self, access: Access<'_>, watch: &mut W) {
+    fn miss<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
         let Access {
             geometry,
-            seat,
+            view,
             kind,
             line,
         } = access;
-        let l1 = seat.l1(kind);
-        self.count_miss(access, l1, watch);
-        if self.rows[geometry.owner(line)] != seat.core as u8 {
+        let l1 = view.l1(kind);
+        self.count_miss(access, l1, observer);
+        if self.rows[geometry.owner(line)] != view.core as u8 {
             self.disown(geometry, line);
         }
-        match self.way(geometry, line, &seat.l2) {
-            Some(way) => self.ways.hit(&seat.l2, self.set(line, &seat.l2), way),
-            None => self.miss_l2(access, watch),
+        match self.way(geometry, line, &view.l2) {
+            Some(way) => self.ways.hit(&view.l2, self.set(line, &view.l2), way),
+            None => self.miss_l2(access, observer),
         }
-        let victim = self.fill(access, l1, self.set(line, l1), line, watch);
+        let victim = self.fill(access, l1, self.set(line, l1), line, observer);
         if victim != EMPTY && geometry.l2_inclusion != Inclusion::Inclusive {
-            self.forget_holder(geometry, seat.cluster, victim);
+            self.forget_holder(geometry, view.cluster, victim);
         }
-        self.lines[line as usize].holders |= 1 << seat.cluster;
+        self.lines[line as usize].holders |= 1 << view.cluster;
     }
 
     /// The L2 does not hold the line either: brings it there.
     #[inline(always)]
-    fn miss_l2<W: Watch>(&mut self, access: Access<'_>, watch: &mut W) {
+    fn miss_l2<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
         let Access {
             geometry,
-            seat,
+            view,
             kind,
             line,
         } = access;
-        let Seat {
+        let CoreView {
             core, l2, cluster, ..
-        } = seat;
-        self.count_miss(access, l2, watch);
-        if !self.look_up_l3(access, watch) {
+        } = view;
+        self.count_miss(access, l2, observer);
+        if !self.look_up_l3(access, observer) {
             let others = self.lines[line as usize].holders & !(1 << cluster);
             if others != 0 {
                 self.tallies[*core].transfers[kind as usize] += 1;
-                watch.transferred(*core, kind, line);
+                observer.transferred(*core, kind, line);
             }
         }
-        let victim = self.fill(access, l2, self.set(line, l2), line, watch);
+        let victim = self.fill(access, l2, self.set(line, l2), line, observer);
         if victim == EMPTY {
             return;
         }
@@ -258,7 +258,7 @@ impl Contents {
             match self.way(geometry, victim, l3) {
                 Some(way) => self.ways.hit(l3, set, way),
                 None => {
-                    self.fill(access, l3, set, victim, watch);
+                    self.fill(access, l3, set, victim, observer);
                 }
             }
         }
@@ -266,7 +266,7 @@ impl Contents {
 
     /// Whether the L3 serves the line; if not, it is brought there unless it is exclusive.
     #[inline(always)]
-    fn look_up_l3<W: Watch>(&mut self, access: Access<'_>, watch: &mut W) -> bool {
+    fn look_up_l3<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) -> bool {
         let Access { geometry, line, .. } = access;
         let Some(l3) = &geometry.l3 else {
             return false;
@@ -280,9 +280,9 @@ impl Contents {
             }
             return true;
         }
-        self.count_miss(access, l3, watch);
+        self.count_miss(access, l3, observer);
         if !exclusive {
-            let victim = self.fill(access, l3, set, line, watch);
+            let victim = self.fill(access, l3, set, line, observer);
             if victim != EMPTY && geometry.l3_inclusion == Inclusion::Inclusive {
                 for cluster in ones(self.lines[victim as usize].holders) {
                     self.take_from_cluster(geometry, cluster, victim, Cause::Inclusion);
@@ -294,25 +294,25 @@ impl Contents {
 
     /// The core stored to the line, which is in its L1D, and makes it its own.
     #[inline(never)]
-    fn take<W: Watch>(&mut self, access: Access<'_>, watch: &mut W) {
+    fn take<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
         let Access {
             geometry,
-            seat,
+            view,
             line,
             ..
         } = access;
-        for cluster in ones(self.lines[line as usize].holders & !(1 << seat.cluster)) {
+        for cluster in ones(self.lines[line as usize].holders & !(1 << view.cluster)) {
             self.take_from_cluster(geometry, cluster, line, Cause::Coherence);
             self.tallies[geometry.clusters[cluster].first_core].invalidated_lines += 1;
-            watch.invalidated(cluster, seat.core, line);
+            observer.invalidated(cluster, view.core, line);
         }
-        for l1 in &geometry.clusters[seat.cluster].l1s {
-            if seat.l1.iter().all(|own| own.index != l1.index) {
+        for l1 in &geometry.clusters[view.cluster].l1s {
+            if view.l1.iter().all(|own| own.index != l1.index) {
                 self.remove(geometry, l1, self.set(line, l1), line, Cause::Coherence);
             }
         }
         self.take_from_exclusive_l3(geometry, line);
-        self.rows[geometry.owner(line)] = seat.core as u8;
+        self.rows[geometry.owner(line)] = view.core as u8;
     }
 
     fn take_from_exclusive_l3(&mut self, geometry: &Geometry, line: u32) {
@@ -358,35 +358,35 @@ impl Contents {
     /// Puts `line` into its `set` of `cache` because of an access; gives the line replaced, or
     /// [`EMPTY`].
     #[inline(always)]
-    fn fill<W: Watch>(
+    fn fill<O: Observer>(
         &mut self,
         access: Access<'_>,
         cache: &Cache,
         set: usize,
         line: u32,
-        watch: &mut W,
+        observer: &mut O,
     ) -> u32 {
-        let Access { geometry, seat, .. } = access;
+        let Access { geometry, view, .. } = access;
         let (way, victim) = self.ways.fill(cache, set, line);
         self.rows[geometry.place(line, cache)] = HELD + way as u8;
         if victim != EMPTY {
             self.rows[geometry.place(victim, cache)] = Cause::Capacity as u8;
-            watch.replaced(cache.level, cache.instance as usize, seat.core, victim);
+            observer.replaced(cache.level, cache.instance as usize, view.core, victim);
         }
         victim
     }
 
     #[inline(always)]
-    fn count_miss<W: Watch>(&mut self, access: Access<'_>, cache: &Cache, watch: &mut W) {
+    fn count_miss<O: Observer>(&mut self, access: Access<'_>, cache: &Cache, observer: &mut O) {
         let Access {
             geometry,
-            seat,
+            view,
             kind,
             line,
         } = access;
         let cause = Cause::of(self.rows[geometry.place(line, cache)]);
-        self.tallies[seat.core].count(cache.level, kind, cause);
-        watch.missed(cache.level, seat.core, kind, cause, line);
+        self.tallies[view.core].count(cache.level, kind, cause);
+        observer.missed(cache.level, view.core, kind, cause, line);
     }
 }
 

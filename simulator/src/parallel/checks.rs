@@ -36,7 +36,7 @@ pub(crate) fn breaks(functions: usize, chosen: impl IntoIterator<Item = u32>) ->
     breaks
 }
 
-/// The number of worlds that lines fall into on all these machines: the smallest that any has,
+/// The number of residues that lines fall into on all these machines: the smallest that any has,
 /// since each has a power of two.
 pub(crate) fn residues_of<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> u64 {
     let residues = machines.into_iter().map(Geometry::residues_of);

@@ -5,12 +5,12 @@
 
 use crate::filters::trace_reduction::Piece;
 use crate::threads::split::Split;
-use crate::threads::thread_placement::Whereabouts;
+use crate::threads::thread_placement::ThreadPlacement;
 use corehop_traces::Calls;
 
 /// The threads' places under one split, piece after piece.
-pub(crate) struct Placement<'a> {
-    whereabouts: Whereabouts<'a>,
+pub(crate) struct PiecePlacement<'a> {
+    thread_placement: ThreadPlacement<'a>,
     /// The first request that counts; `None` once counting has begun.
     waits_for: Option<u32>,
     /// Hops that ended on each core.
@@ -28,17 +28,17 @@ pub(crate) struct Cores {
     pub first_counted: Option<usize>,
 }
 
-impl<'a> Placement<'a> {
+impl<'a> PiecePlacement<'a> {
     /// Every thread where `split` starts it; `calls` are those that it delegates. Counting begins
     /// with the request `first_counted`, at once when that is `None`.
     pub fn new(
         split: &'a Split,
         calls: Option<&'a Calls>,
         first_counted: Option<u32>,
-    ) -> Placement<'a> {
+    ) -> PiecePlacement<'a> {
         let cores = split.cores() as usize;
-        Placement {
-            whereabouts: Whereabouts::new(split, calls),
+        PiecePlacement {
+            thread_placement: ThreadPlacement::new(split, calls),
             waits_for: first_counted,
             hops: vec![0; cores],
             touches: vec![[0; 3]; cores],
@@ -56,9 +56,9 @@ impl<'a> Placement<'a> {
                 self.start_counting();
                 placed.first_counted = Some(index);
             }
-            let (left, core) = self
-                .whereabouts
-                .come(piece.thread, piece.number, piece.entered);
+            let (left, core) =
+                self.thread_placement
+                    .come(piece.thread, piece.number, piece.entered);
             self.hops[core as usize] += u64::from(left != core);
             for (sum, touches) in self.touches[core as usize].iter_mut().zip(piece.touches) {
                 *sum += touches;
@@ -70,7 +70,7 @@ impl<'a> Placement<'a> {
 
     /// The same pieces will be placed once more, without a thread moving in between.
     pub fn begin_again(&mut self) {
-        self.whereabouts.begin_again();
+        self.thread_placement.begin_again();
     }
 
     /// Counts afresh from here on.

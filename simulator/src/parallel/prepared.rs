@@ -7,15 +7,15 @@
 
 use super::checks;
 use super::pass::{self, Batch, Reading};
-use super::piece_placement::{Cores, Placement};
+use super::piece_placement::{Cores, PiecePlacement};
 use super::set_partition::Shard;
 use super::simulate::{self, Simulation};
-use super::totals::Report;
+use super::totals::Totals;
 use crate::error::Error;
 use crate::filters::entry::{self, Entry};
 use crate::filters::guaranteed_hit::Certain;
 use crate::filters::trace_reduction::Piece;
-use crate::hierarchy::World;
+use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::{self, Geometry};
 use crate::machine::{Level, Machine};
 use crate::options::{ReplayOptions, chosen_requests};
@@ -181,7 +181,7 @@ impl Prepared {
             self.calls.is_some() || split.delegated().next().is_none(),
             "prepared without calls"
         );
-        let mut placement = Placement::new(split, self.calls.as_ref(), self.first_counted);
+        let mut placement = PiecePlacement::new(split, self.calls.as_ref(), self.first_counted);
         let place = |_| {
             placement.begin_again();
             placement.place(self.pieces.iter())
@@ -189,7 +189,7 @@ impl Prepared {
         let cores: Vec<Cores> = (0..rounds).map(place).collect();
         let geometry = Geometry::new(machine, split.cores(), self.residues);
         let run = |(shard, entries): &(Shard, Vec<Entry>)| {
-            let mut simulation = Simulation::new(World::new(&geometry));
+            let mut simulation = Simulation::new(Hierarchy::new(&geometry));
             for cores in &cores {
                 simulation.run(&shard.lines, entries, 0, cores);
             }
@@ -197,7 +197,7 @@ impl Prepared {
         };
         let tallies: Vec<Vec<Tally>> = self.shards.par_iter().with_max_len(1).map(run).collect();
         let tallies = simulate::sum(split.cores(), tallies.iter().map(Vec::as_slice));
-        let report = Report {
+        let report = Totals {
             machine,
             placement: &placement,
             requests: self.requests,

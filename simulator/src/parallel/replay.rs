@@ -5,12 +5,12 @@
 
 use super::checks;
 use super::pass::{self, Reading};
-use super::piece_placement::Placement;
+use super::piece_placement::PiecePlacement;
 use super::simulate::{self, Simulation};
-use super::totals::Report;
+use super::totals::Totals;
 use crate::error::Error;
 use crate::filters::entry::Entry;
-use crate::hierarchy::World;
+use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
 use crate::machine::Machine;
 use crate::options::{ReplayOptions, chosen_requests};
@@ -76,19 +76,20 @@ pub fn replay_all(
     let first_counted = checks::first_counted(options, &chosen);
     let placements = settings
         .iter()
-        .map(|setting| Placement::new(setting.split, calls.as_ref(), first_counted));
-    let mut placements: Vec<Placement<'_>> = placements.collect();
+        .map(|setting| PiecePlacement::new(setting.split, calls.as_ref(), first_counted));
+    let mut placements: Vec<PiecePlacement<'_>> = placements.collect();
     let tallies = simulate(&reading, settings, &mut placements)?;
     let requests = (chosen.len() - options.warm_up_requests) as u64;
-    let report = |(setting, (placement, tallies)): (&Setting<'_>, (&Placement<'_>, Vec<Tally>))| {
-        let machine = setting.machine;
-        let report = Report {
-            machine,
-            placement,
-            requests,
+    let report =
+        |(setting, (placement, tallies)): (&Setting<'_>, (&PiecePlacement<'_>, Vec<Tally>))| {
+            let machine = setting.machine;
+            let report = Totals {
+                machine,
+                placement,
+                requests,
+            };
+            report.replay(&tallies)
         };
-        report.replay(&tallies)
-    };
     let counted = placements.iter().zip(tallies);
     Ok(settings.iter().zip(counted).map(report).collect())
 }
@@ -97,7 +98,7 @@ pub fn replay_all(
 fn simulate(
     reading: &Reading<'_>,
     settings: &[Setting<'_>],
-    placements: &mut [Placement<'_>],
+    placements: &mut [PiecePlacement<'_>],
 ) -> Result<Vec<Vec<Tally>>, Error> {
     let geometry = |setting: &Setting<'_>| {
         Geometry::new(setting.machine, setting.split.cores(), reading.residues)
@@ -106,7 +107,7 @@ fn simulate(
     let simulations = || {
         geometries
             .iter()
-            .map(|geometry| Simulation::new(World::new(geometry)))
+            .map(|geometry| Simulation::new(Hierarchy::new(geometry)))
     };
     let mut shards = checks::shards(reading.residues, || {
         (simulations().collect::<Vec<_>>(), Vec::<Entry>::new())
@@ -116,7 +117,7 @@ fn simulate(
         &mut shards,
         |batch| {
             let pieces = || batch.placed.iter().map(|&placed| batch.order.piece(placed));
-            let place = |placement: &mut Placement<'_>| placement.place(pieces());
+            let place = |placement: &mut PiecePlacement<'_>| placement.place(pieces());
             placements.iter_mut().map(place).collect::<Vec<_>>()
         },
         |cores, batch, shard, (simulations, entries)| {

@@ -1,24 +1,24 @@
-//! The loop in which a replay spends its time: one world's touches through its caches.
+//! The loop in which a replay spends its time: one hierarchy's touches through its caches.
 
 use super::piece_placement::Cores;
 use crate::filters::entry::{Entry, PIECE, kind};
-use crate::hierarchy::World;
+use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::lines::Lines;
-use crate::hierarchy::state::Contents;
+use crate::hierarchy::state::HierarchyState;
 use crate::report::tally::Tally;
 
-/// A world, and where in its stream it is.
+/// A hierarchy, and where in its stream it is.
 pub(crate) struct Simulation {
-    world: World,
+    hierarchy: Hierarchy,
     lines: usize,
     core: usize,
 }
 
 impl Simulation {
-    pub fn new(world: World) -> Simulation {
+    pub fn new(hierarchy: Hierarchy) -> Simulation {
         Simulation {
-            world,
+            hierarchy,
             lines: 0,
             core: 0,
         }
@@ -27,7 +27,7 @@ impl Simulation {
     /// Simulates the entries of some consecutive pieces, the first of which has index
     /// `first_piece`; they run on `cores`. The lines are those of all entries so far.
     pub fn run(&mut self, lines: &Lines, entries: &[Entry], first_piece: usize, cores: &Cores) {
-        self.world.register(&lines.numbers()[self.lines..]);
+        self.hierarchy.register(&lines.numbers()[self.lines..]);
         self.lines = lines.numbers().len();
         // The last touch before counting begins is that before the first mark of a counted piece.
         let first_counted = cores.first_counted.map(|index| first_piece + index);
@@ -39,20 +39,20 @@ impl Simulation {
         };
         self.run_some(&entries[..uncounted], first_piece, &cores.cores);
         if first_counted.is_some() {
-            self.world.start_counting();
+            self.hierarchy.start_counting();
         }
         self.run_some(&entries[uncounted..], first_piece, &cores.cores);
     }
 
     /// What each core missed.
     pub fn tally(&self) -> &[Tally] {
-        self.world.tally()
+        self.hierarchy.tally()
     }
 
     fn run_some(&mut self, entries: &[Entry], first_piece: usize, cores: &[u32]) {
-        let (geometry, contents) = self.world.parts();
+        let (geometry, state) = self.hierarchy.parts();
         let core = |entry: Entry| cores[(entry >> 2) as usize - first_piece] as usize;
-        self.core = run(geometry, contents, self.core, entries, core);
+        self.core = run(geometry, state, self.core, entries, core);
     }
 }
 
@@ -63,19 +63,19 @@ impl Simulation {
 #[inline(never)]
 fn run(
     geometry: &Geometry,
-    contents: &mut Contents,
+    state: &mut HierarchyState,
     mut core: usize,
     entries: &[Entry],
     core_of: impl Fn(Entry) -> usize,
 ) -> usize {
-    let mut seat = &geometry.seats[core];
+    let mut view = &geometry.core_views[core];
     for &entry in entries {
         if entry & 3 == PIECE {
             core = core_of(entry);
-            seat = &geometry.seats[core];
+            view = &geometry.core_views[core];
             continue;
         }
-        contents.access((geometry, seat), kind(entry), entry >> 2, &mut ());
+        state.access((geometry, view), kind(entry), entry >> 2, &mut ());
     }
     core
 }

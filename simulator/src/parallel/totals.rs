@@ -1,23 +1,23 @@
 //! From tallies of misses to what a replay says.
 
-use super::piece_placement::Placement;
+use super::piece_placement::PiecePlacement;
 use crate::machine::Machine;
 use crate::report::counters::Counters;
 use crate::report::replay::Replay;
 use crate::report::tally::Tally;
 
 /// What was simulated; the tallies say what it missed.
-pub(crate) struct Report<'a> {
+pub(crate) struct Totals<'a> {
     pub machine: &'a Machine,
-    pub placement: &'a Placement<'a>,
+    pub placement: &'a PiecePlacement<'a>,
     /// Requests counted.
     pub requests: u64,
 }
 
-impl Report<'_> {
+impl Totals<'_> {
     /// The replay, from the sum over all residues of each core's tally.
     pub fn replay(&self, tallies: &[Tally]) -> Replay {
-        let Placement { hops, touches, .. } = self.placement;
+        let PiecePlacement { hops, touches, .. } = self.placement;
         let of_core = |(core, tally): (usize, &Tally)| {
             if self.placement.is_counting() {
                 tally.counters(touches[core], hops[core], self.machine)

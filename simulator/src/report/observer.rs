@@ -1,7 +1,8 @@
-//! What happens in a world, for those who want more than sums.
+//! What happens in a hierarchy, for those who want more than sums.
 //!
-//! [`Watch`] is called at every access, miss, transfer, replacement and invalidation. It is a type
-//! parameter of [`crate::World::access`], so that a replay that watches nothing pays nothing.
+//! [`Observer`] is called at every access, miss, transfer, replacement and invalidation. It is a
+//! type parameter of [`crate::Hierarchy::access`], so that a replay that observes nothing pays
+//! nothing.
 
 use corehop_traces::Kind;
 
@@ -44,9 +45,9 @@ impl Cause {
     }
 }
 
-/// Told of what happens in a [`crate::World`]; each method does nothing unless implemented. Lines
-/// are the ids that the world gave them.
-pub trait Watch {
+/// Told of what happens in a [`crate::Hierarchy`]; each method does nothing unless implemented.
+/// Lines are the ids that the hierarchy gave them.
+pub trait Observer {
     /// `core` is about to touch `line`: comes before whatever this access makes happen.
     fn accessed(&mut self, core: usize, kind: Kind, line: u32) {
         let _ = (core, kind, line);
@@ -74,5 +75,5 @@ pub trait Watch {
     }
 }
 
-/// Watches nothing.
-impl Watch for () {}
+/// Observes nothing.
+impl Observer for () {}

@@ -1,7 +1,7 @@
-//! What a world counts while it runs: misses, transfers, invalidations.
+//! What a hierarchy counts while it runs: misses, transfers, invalidations.
 //!
 //! Only what cannot be derived. Accesses are the caller's to count, who often knows them without
-//! replaying; [`Tally::counters`] puts both together. Tallies of several worlds add up.
+//! replaying; [`Tally::counters`] puts both together. Tallies of several hierarchies add up.
 
 use super::counters::{Counters, KindCounters, LevelCounters, MissCauses};
 use super::observer::{CacheLevel, Cause};

@@ -6,28 +6,28 @@
 //! does. One loop over the executions is all of it.
 
 use crate::error::Error;
-use crate::hierarchy::World;
+use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::lines::Lines;
 use crate::machine::Machine;
 use crate::report::counters::Counters;
-use crate::report::observer::Watch;
+use crate::report::observer::Observer;
 use crate::report::replay::Replay;
 use crate::threads::split::Split;
-use crate::threads::thread_placement::Whereabouts;
+use crate::threads::thread_placement::ThreadPlacement;
 use corehop_traces::{Calls, Execution};
 
 /// Lines whose ids are found without hashing.
 const RECENT_LINES: usize = 1 << 12;
 
 /// A replay under way, fed one execution after the other. [`crate::replay()`] counts the same for a
-/// whole trace, and faster; this one can be watched.
+/// whole trace, and faster; this one can be observed.
 pub struct Replayer<'a> {
     machine: &'a Machine,
-    world: World,
+    hierarchy: Hierarchy,
     lines: Lines,
     split: &'a Split,
-    whereabouts: Whereabouts<'a>,
+    thread_placement: ThreadPlacement<'a>,
     /// By core.
     moves: Vec<Moves>,
 }
@@ -57,10 +57,10 @@ impl<'a> Replayer<'a> {
         }
         Ok(Replayer {
             machine,
-            world: World::new(&Geometry::new(machine, cores, 1)),
+            hierarchy: Hierarchy::new(&Geometry::new(machine, cores, 1)),
             lines: Lines::new(RECENT_LINES),
             split,
-            whereabouts: Whereabouts::new(split, None),
+            thread_placement: ThreadPlacement::new(split, None),
             moves: vec![Moves::default(); cores as usize],
         })
     }
@@ -69,35 +69,35 @@ impl<'a> Replayer<'a> {
     /// do. Call it before the first execution.
     #[must_use]
     pub fn with_calls(mut self, calls: Option<&'a Calls>) -> Self {
-        self.whereabouts = Whereabouts::new(self.split, calls);
+        self.thread_placement = ThreadPlacement::new(self.split, calls);
         self
     }
 
     /// Replays one execution; returns the core it ran on.
     pub fn execute(&mut self, execution: &Execution) -> u32 {
-        self.execute_watched(execution, &mut ())
+        self.execute_observed(execution, &mut ())
     }
 
-    /// Replays one execution and tells `watch` what happens in the caches; returns the core it ran
-    /// on.
-    pub fn execute_watched(&mut self, execution: &Execution, watch: &mut impl Watch) -> u32 {
+    /// Replays one execution and tells `observer` what happens in the caches; returns the core it
+    /// ran on.
+    pub fn execute_observed(&mut self, execution: &Execution, observer: &mut impl Observer) -> u32 {
         let Execution {
             thread,
             number,
             entry,
             ..
         } = *execution;
-        let (left, core) = self.whereabouts.come(thread, number, entry);
+        let (left, core) = self.thread_placement.come(thread, number, entry);
         self.moves[core as usize].hops += u64::from(left != core);
-        let (world, lines) = (&mut self.world, &mut self.lines);
+        let (hierarchy, lines) = (&mut self.hierarchy, &mut self.lines);
         let accesses = &mut self.moves[core as usize].accesses;
         for access in execution.accesses {
             for line in access.lines() {
                 let id = lines.id(line, |line| {
-                    world.line(line);
+                    hierarchy.line(line);
                 });
                 accesses[access.kind as usize] += 1;
-                world.access(core as usize, access.kind, id, watch);
+                hierarchy.access(core as usize, access.kind, id, observer);
             }
         }
         core
@@ -105,10 +105,10 @@ impl<'a> Replayer<'a> {
 
     /// The core that `thread` is on.
     pub fn core_of(&self, thread: u32) -> u32 {
-        self.whereabouts.core_of(thread)
+        self.thread_placement.core_of(thread)
     }
 
-    /// The line number (an address divided by 64) of a line that a [`Watch`] was told of.
+    /// The line number (an address divided by 64) of a line that a [`Observer`] was told of.
     ///
     /// # Panics
     /// When no line has that id.
@@ -118,13 +118,13 @@ impl<'a> Replayer<'a> {
 
     /// Starts counting afresh; caches and threads stay as they are.
     pub fn start_counting(&mut self) {
-        self.world.start_counting();
+        self.hierarchy.start_counting();
         self.moves.fill(Moves::default());
     }
 
     /// What was counted. The number of requests is zero: only the caller knows which there were.
     pub fn finish(self) -> Replay {
-        let of_core = self.world.tally().iter().zip(&self.moves);
+        let of_core = self.hierarchy.tally().iter().zip(&self.moves);
         let per_core: Vec<Counters> = of_core
             .map(|(tally, moves)| tally.counters(moves.accesses, moves.hops, self.machine))
             .collect();

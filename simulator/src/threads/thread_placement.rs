@@ -37,7 +37,7 @@ pub(crate) fn delegated_calls<'s>(
 }
 
 /// Where the threads of a replay are.
-pub(crate) struct Whereabouts<'a> {
+pub(crate) struct ThreadPlacement<'a> {
     split: &'a Split,
     calls: Option<&'a Calls>,
     /// By thread; those beyond its end are where the split starts them.
@@ -56,10 +56,10 @@ struct Open {
     came_from: u32,
 }
 
-impl<'a> Whereabouts<'a> {
+impl<'a> ThreadPlacement<'a> {
     /// Every thread where `split` starts it. `calls` must hold those that the split delegates.
-    pub fn new(split: &'a Split, calls: Option<&'a Calls>) -> Whereabouts<'a> {
-        Whereabouts {
+    pub fn new(split: &'a Split, calls: Option<&'a Calls>) -> ThreadPlacement<'a> {
+        ThreadPlacement {
             split,
             calls,
             threads: Vec::new(),

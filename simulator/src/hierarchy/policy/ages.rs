@@ -6,7 +6,7 @@
 //! operations that the next touch of the set must wait for: replays took half as long again.
 //!
 //! A way's word is the time of its last touch, above its number; an empty way's time is 0. All
-//! caches of a world read one clock, since only the order within a set matters.
+//! caches of a hierarchy read one clock, since only the order within a set matters.
 
 use super::memory::{Memory, Set};
 
