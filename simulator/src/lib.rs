@@ -12,7 +12,7 @@
 //! what one core misses by itself, and what it misses at least.
 //!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
-//! caches, [`Replayer`] an execution at a time, which a [`Observer`] can follow. Both stand on
+//! caches, [`Replayer`] an execution at a time, which an [`Observer`] can follow. Both stand on
 //! [`Hierarchy`], the caches themselves.
 //!
 //! # Example
@@ -82,8 +82,8 @@ mod report;
 mod sequential;
 mod threads;
 
-pub use bounds::lower_bound::{LANES, Unavoidable};
-pub use bounds::private_replay::{Alone, Occurrence};
+pub use bounds::lower_bound::{LANES, LowerBound};
+pub use bounds::private_replay::{Occurrence, PrivateReplay};
 pub use error::Error;
 pub use hierarchy::Hierarchy;
 pub use hierarchy::geometry::Geometry;

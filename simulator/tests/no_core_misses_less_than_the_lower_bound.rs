@@ -1,7 +1,7 @@
 //! What is counted without caches against what caches miss.
 //!
 //! Random programs on random machines, where every kind of eviction is frequent: of every set of
-//! occurrences the unavoidable misses must not exceed those of the simulated core. A machine whose
+//! occurrences the lower bound must not exceed those of the simulated core. A machine whose
 //! caches hold everything misses just those of lines that it had not.
 
 #[path = "../../traces/tests/definitions/mod.rs"]
@@ -10,7 +10,8 @@ mod entered;
 mod random;
 
 use corehop_simulator::{
-    Alone, CacheLevel, Inclusion, LANES, Machine, Prepared, ReplayOptions, Tally, Unavoidable,
+    CacheLevel, Inclusion, LANES, LowerBound, Machine, Prepared, PrivateReplay, ReplayOptions,
+    Tally,
 };
 use corehop_traces::{Kind, Trace};
 use entered::{Step, record};
@@ -32,8 +33,8 @@ fn l2_misses(tally: &Tally, kinds: &[Kind]) -> u64 {
     misses.map(|misses| misses.total()).sum()
 }
 
-/// Tells `test` for every residue, and for as many sets as are counted together, what is
-/// unavoidable by those of fetches, by those of data, and by both, and what a core misses.
+/// Tells `test` for every set partition, and for as many sets as are counted together, what is
+/// the lower bound by those of fetches, by those of data, and by both, and what a core misses.
 fn compare(
     steps: &[Step],
     machine: &Machine,
@@ -47,13 +48,16 @@ fn compare(
     let functions: Vec<u32> = (0..FUNCTIONS).collect();
     let options = ReplayOptions::default();
     let prepared = Prepared::new(&trace, &[machine], &functions, &options).unwrap();
-    let alone = Alone::new(&prepared, machine, 2).unwrap();
-    let unavoidable = Unavoidable::new(&alone);
-    let words = drawn.iter().cycle().take(alone.occurrences().len());
+    let private_replay = PrivateReplay::new(&prepared, machine, 2).unwrap();
+    let lower_bound = LowerBound::new(&private_replay);
+    let words = drawn
+        .iter()
+        .cycle()
+        .take(private_replay.occurrences().len());
     let runs: Vec<u64> = words.copied().collect();
-    for residue in 0..alone.residues() {
+    for set_partition in 0..private_replay.set_partitions() {
         let [fetches, data, both] = [[true, false], [false, true], [true, true]]
-            .map(|counted| unavoidable.misses(residue, &runs, counted));
+            .map(|counted| lower_bound.misses(set_partition, &runs, counted));
         for lane in 0..LANES {
             let runs: Vec<bool> = runs.iter().map(|lanes| lanes >> lane & 1 == 1).collect();
             let met = [both[0][lane], both[1][lane], both[2][lane]];
@@ -62,7 +66,7 @@ fn compare(
                 data[1][lane] + data[2][lane],
             ];
             let bounds = [bounds[0], bounds[1], met.iter().sum()];
-            test(bounds, met, &alone.tally(residue, &runs))?;
+            test(bounds, met, &private_replay.tally(set_partition, &runs))?;
         }
     }
     Ok(())
@@ -88,7 +92,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn no_core_misses_less_than_is_unavoidable(
+    fn no_core_misses_less_than_the_lower_bound(
         steps in programs(), machine in machines(), drawn in vec(any::<u64>(), 100),
     ) {
         compare(&steps, &private(machine), &drawn, |[fetches, data, both], _, tally| {

@@ -1,5 +1,5 @@
 //! Random programs on random tiny machines: the simulator and the naive oracle agree on every
-//! counter of every core, on every event, and however the lines are divided into residues.
+//! counter of every core, on every event, and however the lines are divided into set partitions.
 
 mod oracle;
 mod random;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use random::{Step, equal, holds, machines, programs};
 use std::collections::HashMap;
 
-/// As many hierarchies as residues, each with the names it gave to lines.
+/// As many hierarchies as set partitions, each with the names it gave to lines.
 struct Hierarchies {
     machine: Machine,
     hierarchies: Vec<Hierarchy>,
@@ -22,23 +22,25 @@ struct Hierarchies {
 }
 
 impl Hierarchies {
-    fn new(machine: &Machine, cores: u32, residues: u64) -> Hierarchies {
-        let geometry = Geometry::new(machine, cores, residues);
+    fn new(machine: &Machine, cores: u32, set_partition_count: u64) -> Hierarchies {
+        let geometry = Geometry::new(machine, cores, set_partition_count);
         Hierarchies {
             machine: machine.clone(),
-            hierarchies: (0..residues).map(|_| Hierarchy::new(&geometry)).collect(),
+            hierarchies: (0..set_partition_count)
+                .map(|_| Hierarchy::new(&geometry))
+                .collect(),
             ids: HashMap::new(),
             accesses: vec![[0; 3]; cores as usize],
         }
     }
 
     fn find(&mut self, line: u64) -> (&mut Hierarchy, u32) {
-        let residues = self.hierarchies.len() as u64;
-        let hierarchy = &mut self.hierarchies[(line % residues) as usize];
+        let set_partition_count = self.hierarchies.len() as u64;
+        let hierarchy = &mut self.hierarchies[(line % set_partition_count) as usize];
         let id = self
             .ids
             .entry(line)
-            .or_insert_with(|| hierarchy.line(line / residues));
+            .or_insert_with(|| hierarchy.line(line / set_partition_count));
         (hierarchy, *id)
     }
 
@@ -107,9 +109,9 @@ fn every_counter_of_every_core_is_equal_however_the_lines_are_divided() {
         values,
         |((machine, cores, program), warm_up)| {
             equal(machine.check(), Ok(()))?;
-            let residues = Geometry::residues_of(&machine);
+            let set_partition_count = Geometry::set_partition_count_of(&machine);
             let mut fast = Hierarchies::new(&machine, cores, 1);
-            let mut divided = Hierarchies::new(&machine, cores, residues);
+            let mut divided = Hierarchies::new(&machine, cores, set_partition_count);
             let mut naive = Oracle::new(&machine, cores);
             for (number, &step) in program.iter().enumerate() {
                 let step = on(cores, step);
@@ -249,7 +251,7 @@ fn while_the_l3_never_evicts_each_cluster_can_be_simulated_alone() {
 
 #[test]
 fn touching_a_line_twice_in_a_row_is_touching_it_once() {
-    holds("touches condense", cases(), |(machine, cores, program)| {
+    holds("touches reduce", cases(), |(machine, cores, program)| {
         let mut once = Hierarchies::new(&machine, cores, 1);
         let mut twice = Hierarchies::new(&machine, cores, 1);
         for step in program {

@@ -1,11 +1,10 @@
-//! Misses that no private cache of its size avoids, whatever it replaces: the least that a core can
-//! miss.
+//! A lower bound on misses: those that no private cache of its size avoids, whatever it replaces.
 //!
 //! A core that runs an occurrence misses its first touch of a line when the core never touched the
 //! line before, or when another core stored to it since. And of the lines of one L2 set that it
 //! touches again during any *window* of time, no more than the caches held when the window began
 //! can be there: all others are missed as well. That holds for every policy, so these misses are a
-//! bound from below of what [`Alone::tally`] counts, and to count them takes no caches: of each
+//! lower bound on what [`PrivateReplay::tally`] counts, and to count them takes no caches: of each
 //! line whether the core has touched it, and in this window. One bit says that, so [`LANES`] sets
 //! of occurrences are counted in one go, each in its own bit of a word, a hundred times as fast as
 //! one simulation after the other.
@@ -16,7 +15,7 @@
 //! many more are touched again and again, which only counts once. How many is best depends on the
 //! share that runs on the core, so several lengths are tried, and the largest count is as true.
 
-use super::private_replay::Alone;
+use super::private_replay::PrivateReplay;
 use crate::filters::entry::kind;
 use corehop_traces::Kind;
 use rayon::prelude::*;
@@ -27,13 +26,13 @@ pub const LANES: usize = u64::BITS as usize;
 /// How many times as many lines a window has as the caches hold.
 const LENGTHS: [u32; 2] = [2, 4];
 
-/// By residue, how occurrences meet its lines.
-pub struct Unavoidable {
-    residues: Vec<Residue>,
+/// By set partition, how occurrences meet its lines.
+pub struct LowerBound {
+    set_partitions: Vec<PartitionMeetings>,
     held_lines: u32,
 }
 
-struct Residue {
+struct PartitionMeetings {
     l2_sets: Vec<u32>,
     meetings: Vec<Meeting>,
 }
@@ -60,23 +59,25 @@ pub type Counted = [bool; 2];
 /// of those that count for want of room.
 pub type OfLanes = [[u64; LANES]; 3];
 
-impl Unavoidable {
+impl LowerBound {
     /// Of what cores of a machine replay.
-    pub fn new(alone: &Alone) -> Unavoidable {
-        let residues = (0..alone.residues()).into_par_iter();
-        Unavoidable {
-            residues: residues.map(|index| Residue::new(alone, index)).collect(),
-            held_lines: alone.held_lines,
+    pub fn new(private_replay: &PrivateReplay) -> LowerBound {
+        let set_partitions = (0..private_replay.set_partitions()).into_par_iter();
+        LowerBound {
+            set_partitions: set_partitions
+                .map(|index| PartitionMeetings::new(private_replay, index))
+                .collect(),
+            held_lines: private_replay.held_lines,
         }
     }
 
-    /// What cores miss at least on lines of `residue`; core `i` runs the occurrences in whose entry
-    /// of `runs` bit `i` is set.
+    /// What cores miss at least on lines of `set_partition`; core `i` runs the occurrences in whose
+    /// entry of `runs` bit `i` is set.
     ///
     /// # Panics
-    /// When there are not so many residues, or `runs` is too short.
-    pub fn misses(&self, residue: usize, runs: &[u64], counted: Counted) -> OfLanes {
-        let mut count = Count::new(&self.residues[residue], self.held_lines);
+    /// When there are not so many set partitions, or `runs` is too short.
+    pub fn misses(&self, set_partition: usize, runs: &[u64], counted: Counted) -> OfLanes {
+        let mut count = Count::new(&self.set_partitions[set_partition], self.held_lines);
         count.count(runs, counted);
         let windows = count.windows.map(|windows| windows.misses.sums());
         let mut largest = [0; LANES];
@@ -89,12 +90,12 @@ impl Unavoidable {
     }
 }
 
-impl Residue {
-    fn new(alone: &Alone, index: usize) -> Residue {
-        let l2_sets = alone.l2_sets(index).to_vec();
+impl PartitionMeetings {
+    fn new(private_replay: &PrivateReplay, index: usize) -> PartitionMeetings {
+        let l2_sets = private_replay.l2_sets(index).to_vec();
         let mut last: Vec<Option<usize>> = vec![None; l2_sets.len()];
         let mut meetings: Vec<Meeting> = Vec::new();
-        alone.each_touch(index, |occurrence, entry| {
+        private_replay.each_touch(index, |occurrence, entry| {
             let (line, kind) = (entry >> 2, kind(entry));
             let last = &mut last[line as usize];
             match last.map(|index| &mut meetings[index]) {
@@ -114,11 +115,11 @@ impl Residue {
                 }
             }
         });
-        let mut residue = Residue { l2_sets, meetings };
+        let mut set_partition = PartitionMeetings { l2_sets, meetings };
         for (index, length) in LENGTHS.into_iter().enumerate() {
-            residue.cut(index, length * alone.held_lines);
+            set_partition.cut(index, length * private_replay.held_lines);
         }
-        residue
+        set_partition
     }
 
     /// Marks where windows of the `index`th length begin, which have so many lines.
@@ -153,7 +154,7 @@ impl Residue {
 
 /// A count under way.
 struct Count<'a> {
-    residue: &'a Residue,
+    set_partition: &'a PartitionMeetings,
     /// By line, the cores that have touched it since another stored to it.
     has: Vec<u64>,
     /// Misses of lines that the core had not, of fetches and of loads and stores.
@@ -174,15 +175,15 @@ struct Windows {
 }
 
 impl<'a> Count<'a> {
-    fn new(residue: &'a Residue, room: u32) -> Count<'a> {
-        let lines = residue.l2_sets.len();
+    fn new(set_partition: &'a PartitionMeetings, room: u32) -> Count<'a> {
+        let lines = set_partition.l2_sets.len();
         let windows = || Windows {
             touched: vec![0; lines],
-            again: vec![Columns::default(); residue.sets()],
+            again: vec![Columns::default(); set_partition.sets()],
             misses: Columns::default(),
         };
         Count {
-            residue,
+            set_partition,
             has: vec![0; lines],
             cold: Default::default(),
             windows: std::array::from_fn(|_| windows()),
@@ -191,11 +192,11 @@ impl<'a> Count<'a> {
     }
 
     fn count(&mut self, runs: &[u64], counted: Counted) {
-        for meeting in &self.residue.meetings {
+        for meeting in &self.set_partition.meetings {
             let line = meeting.line as usize;
             let runs = runs[meeting.occurrence as usize];
             let has = &mut self.has[line];
-            let set = self.residue.l2_sets[line] as usize;
+            let set = self.set_partition.l2_sets[line] as usize;
             let kind = usize::from(!meeting.is_fetch);
             self.cold[kind].add(runs & !*has);
             for (length, windows) in self.windows.iter_mut().enumerate() {

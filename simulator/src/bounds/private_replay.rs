@@ -1,12 +1,12 @@
-//! One core of a split, simulated without the others: the term that a search adds up.
+//! Private-cache replay: one core of a split is simulated without the others.
 //!
 //! What a core's private caches miss depends only on *which occurrences run on it*: its own touches
 //! come in replay order, and every store elsewhere removes the line, whichever other core makes it.
 //! An *occurrence* is what a thread did between two functions at which it may move. So the private
 //! misses of a split are the sum, over its cores, of those of each core alone, as long as no core
-//! shares an L2 and no inclusive L3 evicts. And a core's misses are a sum over residues, each of
-//! which depends only on the occurrences that touch lines of that residue: whoever asks about many
-//! sets of occurrences can ask residue by residue and remember the answers.
+//! shares an L2 and no inclusive L3 evicts. And a core's misses are a sum over set partitions, each
+//! of which depends only on the occurrences that touch lines of that set partition: whoever asks
+//! about many sets of occurrences can ask set partition by set partition and remember the answers.
 //!
 //! Of an occurrence that runs elsewhere only its stores are seen, once each. To replay all cores
 //! and read off one was rejected: it costs as many times more as there are cores.
@@ -17,7 +17,7 @@ use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::state::HierarchyState;
 use crate::machine::{Inclusion, Level, Machine};
 use crate::parallel::prepared::Prepared;
-use crate::parallel::set_partition::Shard;
+use crate::parallel::set_partition::SetPartition;
 use crate::report::tally::Tally;
 use corehop_traces::Kind;
 use rayon::prelude::*;
@@ -32,18 +32,18 @@ pub struct Occurrence {
 }
 
 /// A prepared trace, some rounds of it, as seen by one core of a machine.
-pub struct Alone {
+pub struct PrivateReplay {
     occurrences: Vec<Occurrence>,
-    residues: Vec<Residue>,
+    set_partitions: Vec<PartitionReplay>,
     /// Most lines of one set of the L2 that the private caches hold at a time.
     pub(super) held_lines: u32,
 }
 
-/// The lines of one residue.
-struct Residue {
+/// The lines of one set partition.
+struct PartitionReplay {
     /// One core's empty private caches, which know the lines.
     core: Hierarchy,
-    /// By line, its set in the L2, of those that the residue has.
+    /// By line, its set in the L2, of those that the set partition has.
     l2_sets: Vec<u32>,
     entries: Vec<Entry>,
     /// Lines stored to, distinct within a stretch.
@@ -62,13 +62,13 @@ struct Stretch {
     stores_end: u32,
 }
 
-impl Alone {
+impl PrivateReplay {
     /// For cores of `machine` that replay `prepared` `rounds` times over. `None` when cores share
     /// an L2: then no core can be simulated without its neighbours.
     ///
     /// # Panics
     /// As [`Prepared::replay`], when it was prepared for other machines.
-    pub fn new(prepared: &Prepared, machine: &Machine, rounds: usize) -> Option<Alone> {
+    pub fn new(prepared: &Prepared, machine: &Machine, rounds: usize) -> Option<PrivateReplay> {
         if machine.l2.shared_by > 1 {
             return None;
         }
@@ -78,25 +78,25 @@ impl Alone {
             l3: None,
             ..machine.clone()
         };
-        let geometry = Geometry::new(&private, 1, prepared.residues);
-        let last_set = machine.l2.sets() / prepared.residues - 1;
-        let residue = |(shard, entries): &(Shard, Vec<Entry>)| {
+        let geometry = Geometry::new(&private, 1, prepared.set_partition_count);
+        let last_set = machine.l2.sets() / prepared.set_partition_count - 1;
+        let replay_of = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
             let mut core = Hierarchy::new(&geometry);
-            let lines = shard.lines.numbers();
+            let lines = set_partition.lines.numbers();
             core.register(lines);
             let l2_sets = lines.iter().map(|quotient| (quotient & last_set) as u32);
-            Residue::new(
+            PartitionReplay::new(
                 (core, l2_sets.collect()),
                 entries,
                 &of_pieces,
                 occurrences.len(),
             )
         };
-        let residues = prepared.shards.par_iter().map(residue).collect();
-        Some(Alone {
+        let set_partitions = prepared.set_partitions.par_iter().map(replay_of).collect();
+        Some(PrivateReplay {
             occurrences,
-            residues,
-            held_lines: held_lines(machine, prepared.residues),
+            set_partitions,
+            held_lines: held_lines(machine, prepared.set_partition_count),
         })
     }
 
@@ -105,79 +105,84 @@ impl Alone {
         &self.occurrences
     }
 
-    /// Number of lines of `residue` touched: whatever runs where, each misses at least once in some
-    /// L2.
+    /// Number of lines of `set_partition` touched: whatever runs where, each misses at least once
+    /// in some L2.
     ///
     /// # Panics
-    /// When there are not so many residues.
-    pub fn lines(&self, residue: usize) -> u64 {
-        self.l2_sets(residue).len() as u64
+    /// When there are not so many set partitions.
+    pub fn lines(&self, set_partition: usize) -> u64 {
+        self.l2_sets(set_partition).len() as u64
     }
 
     /// Number of touches that a core goes through on which everything runs.
     pub fn touches(&self) -> usize {
-        let stretches = self.residues.iter().flat_map(|residue| &residue.stretches);
+        let stretches = self
+            .set_partitions
+            .iter()
+            .flat_map(|set_partition| &set_partition.stretches);
         stretches.map(|stretch| stretch.entries.len()).sum()
     }
 
-    /// Number of residues.
-    pub fn residues(&self) -> usize {
-        self.residues.len()
+    /// Number of set partitions.
+    pub fn set_partitions(&self) -> usize {
+        self.set_partitions.len()
     }
 
-    /// By occurrence, whether it touches lines of `residue`; no other occurrence matters there.
+    /// By occurrence, whether it touches lines of `set_partition`; no other occurrence matters
+    /// there.
     ///
     /// # Panics
-    /// When there are not so many residues.
-    pub fn touched(&self, residue: usize) -> &[bool] {
-        &self.residues[residue].touched
+    /// When there are not so many set partitions.
+    pub fn touched(&self, set_partition: usize) -> &[bool] {
+        &self.set_partitions[set_partition].touched
     }
 
-    /// What a core misses on lines of `residue` when exactly the occurrences run on it that `runs`
-    /// says; `runs` has one entry an occurrence.
+    /// What a core misses on lines of `set_partition` when exactly the occurrences run on it that
+    /// `runs` says; `runs` has one entry an occurrence.
     ///
     /// # Panics
-    /// When there are not so many residues, or `runs` is too short.
-    pub fn tally(&self, residue: usize, runs: &[bool]) -> Tally {
-        self.residues[residue].tally(runs)
+    /// When there are not so many set partitions, or `runs` is too short.
+    pub fn tally(&self, set_partition: usize, runs: &[bool]) -> Tally {
+        self.set_partitions[set_partition].tally(runs)
     }
 
-    /// By line of `residue`, its set in the L2.
-    pub(super) fn l2_sets(&self, residue: usize) -> &[u32] {
-        &self.residues[residue].l2_sets
+    /// By line of `set_partition`, its set in the L2.
+    pub(super) fn l2_sets(&self, set_partition: usize) -> &[u32] {
+        &self.set_partitions[set_partition].l2_sets
     }
 
-    /// Tells every touch of `residue` in replay order, with the occurrence that it belongs to.
-    pub(super) fn each_touch(&self, residue: usize, mut tell: impl FnMut(u32, Entry)) {
-        let residue = &self.residues[residue];
-        for stretch in &residue.stretches {
+    /// Tells every touch of `set_partition` in replay order, with the occurrence that it belongs
+    /// to.
+    pub(super) fn each_touch(&self, set_partition: usize, mut tell: impl FnMut(u32, Entry)) {
+        let set_partition = &self.set_partitions[set_partition];
+        for stretch in &set_partition.stretches {
             let entries = stretch.entries.start as usize..stretch.entries.end as usize;
-            let entries = residue.entries[entries].iter();
+            let entries = set_partition.entries[entries].iter();
             entries.for_each(|&entry| tell(stretch.occurrence, entry));
         }
     }
 
     /// Bytes of memory it takes, without the caches.
     pub fn size_bytes(&self) -> usize {
-        let of_residue = |residue: &Residue| {
-            let touches = residue.entries.capacity() + residue.stores.capacity();
+        let of_set_partition = |set_partition: &PartitionReplay| {
+            let touches = set_partition.entries.capacity() + set_partition.stores.capacity();
             touches * size_of::<u32>()
-                + residue.stretches.capacity() * size_of::<Stretch>()
-                + residue.touched.capacity()
+                + set_partition.stretches.capacity() * size_of::<Stretch>()
+                + set_partition.touched.capacity()
         };
-        self.residues.iter().map(of_residue).sum()
+        self.set_partitions.iter().map(of_set_partition).sum()
     }
 }
 
-impl Residue {
+impl PartitionReplay {
     /// `of_pieces` says, round after round, which of the `occurrences` each piece belongs to.
     fn new(
         (core, l2_sets): (Hierarchy, Vec<u32>),
         entries: &[Entry],
         of_pieces: &[Vec<u32>],
         occurrences: usize,
-    ) -> Residue {
-        let mut residue = Residue {
+    ) -> PartitionReplay {
+        let mut set_partition = PartitionReplay {
             core,
             l2_sets,
             entries: Vec::new(),
@@ -187,19 +192,19 @@ impl Residue {
         };
         let mut pieces: Vec<(usize, u32)> = Vec::new();
         for (mark, touches) in entry::pieces(entries) {
-            pieces.push(((mark >> 2) as usize, residue.entries.len() as u32));
-            residue.entries.extend(touches);
+            pieces.push(((mark >> 2) as usize, set_partition.entries.len() as u32));
+            set_partition.entries.extend(touches);
         }
-        residue.entries.shrink_to_fit();
+        set_partition.entries.shrink_to_fit();
         let ends = pieces.iter().skip(1).map(|&(_, start)| start);
-        let ends: Vec<u32> = ends.chain([residue.entries.len() as u32]).collect();
+        let ends: Vec<u32> = ends.chain([set_partition.entries.len() as u32]).collect();
         for of_pieces in of_pieces {
             for (&(piece, start), &end) in pieces.iter().zip(&ends) {
-                residue.append(of_pieces[piece], start..end);
+                set_partition.append(of_pieces[piece], start..end);
             }
         }
-        residue.gather_stores();
-        residue
+        set_partition.gather_stores();
+        set_partition
     }
 
     fn append(&mut self, occurrence: u32, entries: std::ops::Range<u32>) {
@@ -263,13 +268,13 @@ impl Residue {
 }
 
 /// Most lines of one set of the L2 that a core's private caches hold at a time: the ways of the L2,
-/// and where it need not include the L1s also all of theirs in a residue.
-fn held_lines(machine: &Machine, residues: u64) -> u32 {
-    let of_residue = |level: &Level| level.ways * (level.sets() / residues) as u32;
+/// and where it need not include the L1s also all of theirs in a set partition.
+fn held_lines(machine: &Machine, set_partition_count: u64) -> u32 {
+    let of_set_partition = |level: &Level| level.ways * (level.sets() / set_partition_count) as u32;
     let l2 = machine.l2.ways;
     match machine.l2.inclusion {
         Inclusion::Inclusive => l2,
-        _ => l2 + of_residue(&machine.l1i) + of_residue(&machine.l1d),
+        _ => l2 + of_set_partition(&machine.l1i) + of_set_partition(&machine.l1d),
     }
 }
 

@@ -1,6 +1,6 @@
 //! One sequential replay that feeds every part of the detail, access by access.
 //!
-//! The engine tells each access, miss and lost line to a [`Observer`]; all parts hang on that one,
+//! The engine tells each access, miss and lost line to an [`Observer`]; all parts hang on that one,
 //! so that they speak of the same replay and add up to its totals. Lines are the engine's own ids.
 //! Sharing the work between host cores would not do: a stack distance needs every access in order.
 

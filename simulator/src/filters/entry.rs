@@ -5,7 +5,7 @@ use corehop_traces::Kind;
 /// Marks, among the entries of a stream, that those after it are of another piece.
 pub(crate) const NEW_PIECE: u64 = 3;
 
-/// An entry of a shard's stream: `line id << 2 | kind`, or `index of the piece << 2 | 3`.
+/// An entry of a set partition's stream: `line id << 2 | kind`, or `index of the piece << 2 | 3`.
 pub(crate) type Entry = u32;
 
 /// The kind bits of an entry that is no touch.

@@ -1,17 +1,17 @@
-//! Touches of a piece that need not be simulated, because nothing depends on them.
+//! Guaranteed hits: touches of a piece that hit whatever ran before (Puzak 1985; Wang, Baer 1991).
 //!
 //! In a piece nobody but its thread touches any cache. So a line that an LRU cache of W ways has
 //! stays there while fewer than W others of its set are touched, and is not the oldest in that
 //! time: of three touches of it, first and last so close, the one between hits, and no line makes
 //! room otherwise, nor is the order after the last another, if it is left out. A larger cache that
 //! includes the L1s may take a line from them, and one that hands its victims to an exclusive L3
-//! lets others find it there, but only when it is filled, which touches certain to hit never do; so
+//! lets others find it there, but only when it is filled, which guaranteed hits never do; so
 //! between first and last every other touch in the line's set of such a cache must be one of those.
 //! A line's first store in a piece stays, for it may take the line from other cores; and so does
 //! the first after it may have made room, for it takes the line from where it went.
 //!
-//! More than a third of what condensing leaves goes, mostly of loops. To simulate the L1s once for
-//! all plans was rejected: what a piece finds there depends on what ran before on its core.
+//! More than a third of what trace reduction leaves goes, mostly of loops. To simulate the L1s once
+//! for all plans was rejected: what a piece finds there depends on what ran before on its core.
 
 use super::entry::{Entry, kind};
 use crate::machine::{Inclusion, Level, Machine, Policy};
@@ -22,13 +22,13 @@ use corehop_traces::Kind;
 mod random;
 
 /// Leaves out such touches, piece by piece, for some machines.
-pub(crate) struct Certain {
+pub(crate) struct GuaranteedHits {
     machines: Vec<Caches>,
-    /// By touch, on how many machines it is certain to hit.
-    certain: Vec<usize>,
+    /// By touch, on how many machines it is guaranteed to hit.
+    guaranteed: Vec<usize>,
 }
 
-/// A machine's, in one residue, as far as they matter.
+/// A machine's, in one set partition, as far as they matter.
 struct Caches {
     l1s: [FirstLevel; 2],
     larger: Vec<Larger>,
@@ -36,7 +36,7 @@ struct Caches {
 
 /// The L1I or the L1D.
 struct FirstLevel {
-    /// None where the policy is another than LRU: then nothing is certain.
+    /// None where the policy is another than LRU: then nothing is guaranteed.
     ways: usize,
     last_set: u64,
     /// By set, the lines touched last, the last one first.
@@ -62,40 +62,39 @@ struct Recent {
     is_stored: bool,
 }
 
-impl Certain {
-    /// On all of `machines`, for lines of one of so many residues.
-    pub fn new(machines: &[&Machine], residues: u64) -> Certain {
+impl GuaranteedHits {
+    /// On all of `machines`, for lines of one of so many set partitions.
+    pub fn new(machines: &[&Machine], set_partition_count: u64) -> GuaranteedHits {
         let caches = machines
             .iter()
-            .map(|machine| Caches::new(machine, residues));
-        Certain {
+            .map(|machine| Caches::new(machine, set_partition_count));
+        GuaranteedHits {
             machines: caches.collect(),
-            certain: Vec::new(),
+            guaranteed: Vec::new(),
         }
     }
 
     /// Appends the touches of `piece` to `kept` that something depends on. `quotients` are those of
     /// the lines' numbers, by line.
-    pub fn thin(&mut self, piece: &[Entry], quotients: &[u64], kept: &mut Vec<Entry>) {
-        self.certain.clear();
-        self.certain.resize(piece.len(), 0);
+    pub fn strip(&mut self, piece: &[Entry], quotients: &[u64], kept: &mut Vec<Entry>) {
+        self.guaranteed.clear();
+        self.guaranteed.resize(piece.len(), 0);
         for caches in &mut self.machines {
             caches.begin_piece();
             for (touch, &entry) in (1..).zip(piece) {
-                if let Some(certain) = caches.touch(touch, entry, quotients[(entry >> 2) as usize])
-                {
-                    self.certain[certain as usize - 1] += 1;
+                if let Some(hit) = caches.touch(touch, entry, quotients[(entry >> 2) as usize]) {
+                    self.guaranteed[hit as usize - 1] += 1;
                 }
             }
         }
-        let touches = piece.iter().zip(&self.certain);
+        let touches = piece.iter().zip(&self.guaranteed);
         let machines = self.machines.len();
-        kept.extend(touches.filter_map(|(&entry, &certain)| (certain < machines).then_some(entry)));
+        kept.extend(touches.filter_map(|(&entry, &hits)| (hits < machines).then_some(entry)));
     }
 }
 
 impl Caches {
-    fn new(machine: &Machine, residues: u64) -> Caches {
+    fn new(machine: &Machine, set_partition_count: u64) -> Caches {
         let l3_is = |inclusion| machine.l3.is_some_and(|l3| l3.inclusion == inclusion);
         let l2_matters =
             machine.l2.inclusion == Inclusion::Inclusive || l3_is(Inclusion::Exclusive);
@@ -105,9 +104,12 @@ impl Caches {
         let with_l2 = |l3: u64| l2.is_some_and(|l2| l3.is_multiple_of(l2));
         let l3 = l3.filter(|&l3| l3_is(Inclusion::Inclusive) && !with_l2(l3));
         let larger = [l2, l3].into_iter().flatten();
-        let larger = larger.map(|sets| Larger::new(sets / residues)).collect();
+        let larger = larger
+            .map(|sets| Larger::new(sets / set_partition_count))
+            .collect();
         Caches {
-            l1s: [&machine.l1i, &machine.l1d].map(|level| FirstLevel::new(level, residues)),
+            l1s: [&machine.l1i, &machine.l1d]
+                .map(|level| FirstLevel::new(level, set_partition_count)),
             larger,
         }
     }
@@ -198,8 +200,8 @@ impl Larger {
 }
 
 impl FirstLevel {
-    fn new(level: &Level, residues: u64) -> FirstLevel {
-        let sets = level.sets() / residues;
+    fn new(level: &Level, set_partition_count: u64) -> FirstLevel {
+        let sets = level.sets() / set_partition_count;
         let ways = match level.policy {
             Policy::Lru => level.ways as usize,
             Policy::Fifo | Policy::Plru => 0,
@@ -237,10 +239,10 @@ mod tests {
     /// A touch, and whether another core makes it.
     type Touches = Vec<(Entry, bool)>;
 
-    fn thinned(machines: &[&Machine], piece: &[Entry]) -> Vec<Entry> {
+    fn stripped(machines: &[&Machine], piece: &[Entry]) -> Vec<Entry> {
         let quotients: Vec<u64> = (0..LINES.into()).collect();
         let mut kept = Vec::new();
-        Certain::new(machines, 1).thin(piece, &quotients, &mut kept);
+        GuaranteedHits::new(machines, 1).strip(piece, &quotients, &mut kept);
         kept
     }
 
@@ -275,9 +277,9 @@ mod tests {
                 before.chain(piece).chain(after.zip(last.iter().copied())).collect()
             };
             let whole = tally(&machine, &with(&piece));
-            let kept = thinned(&[&machine], &piece);
+            let kept = stripped(&[&machine], &piece);
             prop_assert_eq!(&tally(&machine, &with(&kept)), &whole);
-            let for_both = thinned(&[&machine, &another], &piece);
+            let for_both = stripped(&[&machine, &another], &piece);
             prop_assert_eq!(&tally(&machine, &with(&for_both)), &whole);
         }
     }
@@ -315,15 +317,15 @@ mod tests {
         for inclusion in [Inclusion::Inclusive, Inclusion::NonInclusive] {
             let machine = small(inclusion, Policy::Lru);
             assert_eq!(
-                thinned(&[&machine], &rounds(10, &[0, 1, 2, 3])),
+                stripped(&[&machine], &rounds(10, &[0, 1, 2, 3])),
                 rounds(2, &[0, 1, 2, 3])
             );
             let too_large = rounds(10, &[0, 1, 2, 3, 4]);
-            assert_eq!(thinned(&[&machine], &too_large), too_large);
+            assert_eq!(stripped(&[&machine], &too_large), too_large);
         }
         let machine = small(Inclusion::NonInclusive, Policy::Fifo);
         assert_eq!(
-            thinned(&[&machine], &rounds(3, &[0, 1])),
+            stripped(&[&machine], &rounds(3, &[0, 1])),
             rounds(3, &[0, 1])
         );
     }
@@ -332,7 +334,7 @@ mod tests {
     fn where_the_l2_may_be_filled_meanwhile_a_line_may_have_gone() {
         // Line 4 shares its set of the L2 with line 0.
         let piece = [rounds(2, &[0, 1]), rounds(1, &[4]), rounds(2, &[0, 1])].concat();
-        let kept = |inclusion| thinned(&[&small(inclusion, Policy::Lru)], &piece);
+        let kept = |inclusion| stripped(&[&small(inclusion, Policy::Lru)], &piece);
         let doubtful = rounds(1, &[0, 1, 0, 4, 0, 0, 1]);
         assert_eq!(kept(Inclusion::Inclusive), doubtful);
         assert_eq!(kept(Inclusion::NonInclusive), rounds(1, &[0, 1, 4, 0, 1]));
@@ -362,7 +364,7 @@ mod tests {
             of(0, store),
             of(0, load),
         ];
-        assert_eq!(thinned(&[&machine], &piece), piece);
+        assert_eq!(stripped(&[&machine], &piece), piece);
         let fetched = |piece: &[Entry]| {
             let touches = [piece, &[of(0, fetch)]].concat();
             let alone = touches.into_iter().map(|entry| (entry, false));
@@ -379,7 +381,7 @@ mod tests {
             l3: Some(l3),
             ..small(Inclusion::NonInclusive, Policy::Lru)
         };
-        let kept = |other| thinned(&[&machine], &rounds(1, &[13, other, 13, 0, 13]));
+        let kept = |other| stripped(&[&machine], &rounds(1, &[13, other, 13, 0, 13]));
         assert_eq!(kept(1), rounds(1, &[13, 1, 13, 0, 13]));
         assert_eq!(kept(9), rounds(1, &[13, 9, 0, 13]));
     }
@@ -389,7 +391,7 @@ mod tests {
         let of = |kinds: [Kind; 6]| kinds.map(|kind| kind as u32).to_vec();
         let machine = small(Inclusion::Inclusive, Policy::Lru);
         let (load, store) = (Kind::Load, Kind::Store);
-        let kept = thinned(&[&machine], &of([load, load, store, load, store, load]));
+        let kept = stripped(&[&machine], &of([load, load, store, load, store, load]));
         assert_eq!(kept, [load, store, load].map(|kind| kind as u32));
     }
 }

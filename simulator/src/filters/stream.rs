@@ -1,4 +1,5 @@
-//! One residue's entries of a block, in chunks of memory that are used again for other blocks.
+//! One set partition's entries of a block, in chunks of memory that are used again for other
+//! blocks.
 //!
 //! How long a stream gets is not known before, and those of one block are very unlike. One buffer a
 //! stream, kept from block to block, grows to what the longest of all blocks took, and is copied

@@ -1,8 +1,11 @@
-//! One block of a trace as short streams of line touches, one for each residue.
+//! Trace reduction: one block of a trace as short streams of line touches, one for each set
+//! partition.
 //!
-//! Each residue of lines is simulated by itself ([`Thinner`] says why), and its touches in order
-//! are all that it must be told, but those that change nothing. A *piece* is what a thread did
-//! without interruption: in it no core changes, whatever the plan.
+//! Touches that change nothing in any cache are left out, as by the filters of Puzak ("Analysis of
+//! cache replacement-algorithms", 1985) and of Wang and Baer ("Efficient trace-driven simulation
+//! methods for cache performance analysis", 1991). Each set partition is simulated by itself
+//! ([`Thinner`] says why), so the touches left of it, in order, are all that it must be told. A
+//! *piece* is what a thread did without interruption: in it no core changes, whatever the plan.
 
 use super::entry::NEW_PIECE;
 use super::stream::Stream;
@@ -23,45 +26,45 @@ pub(crate) struct Piece {
     pub touches: [u64; 3],
 }
 
-/// A block, condensed. Buffers are kept from one block to the next.
+/// A block, reduced. Buffers are kept from one block to the next.
 #[derive(Default)]
-pub(crate) struct Condensed {
+pub(crate) struct ReducedBlock {
     /// Its pieces in the thread's order, each with the stamp of its run.
     pub pieces: Vec<(u64, Piece)>,
     /// Number of executions.
     pub executions: u64,
-    /// By residue, [`Touch::bits`] of its touches, and before those of each piece
+    /// By set partition, [`Touch::bits`] of its touches, and before those of each piece
     /// `index of the piece << 2 | NEW_PIECE`.
     pub streams: Vec<Stream>,
 }
 
-/// Condenses the block it listens to.
-pub(crate) struct Condenser {
-    condensed: Condensed,
+/// Reduces the block it listens to.
+pub(crate) struct Reducer {
+    reduced: ReducedBlock,
     thread: u32,
     stamp: u64,
     /// Whether the touches to come may belong to the last piece.
     open: bool,
-    /// `residues - 1`; residues are a power of two.
+    /// `set_partition_count - 1`; their number is a power of two.
     mask: usize,
     /// Has heard of the open piece.
     thinner: Thinner,
     /// Touches of the open piece that are not in the room yet, and then unused room.
     kept: Box<[Touch; ENOUGH + Thinner::AT_ONCE]>,
     kept_count: usize,
-    tails: [Tail; RESIDUES],
-    /// Room for the next entries of each residue, side by side.
+    tails: [Tail; SET_PARTITIONS_MAXIMUM],
+    /// Room for the next entries of each set partition, side by side.
     room: Vec<u64>,
     /// Memory of no stream.
     spare: Vec<Vec<u64>>,
 }
 
-/// The most residues.
-pub(crate) const RESIDUES: usize = Thinner::MOST_RESIDUES;
+/// The most set partitions.
+pub(crate) const SET_PARTITIONS_MAXIMUM: usize = Thinner::MOST_RESIDUES;
 
-/// Entries of a residue that there is room for: what goes to its stream at once, and one or two
-/// that may come before it is seen to be full. Not a power of two, which would put all residues'
-/// rooms into the same few sets of the host's first-level cache.
+/// Entries of a set partition that there is room for: what goes to its stream at once, and one or
+/// two that may come before it is seen to be full. Not a power of two, which would put all set
+/// partitions' rooms into the same few sets of the host's first-level cache.
 const STRIDE: usize = Stream::AT_ONCE + 8;
 
 /// So many touches kept are put into the room at once: a loop over few ends at an unforeseen place.
@@ -70,7 +73,7 @@ const ENOUGH: usize = 512;
 /// No place in the room.
 const NOWHERE: u32 = u32::MAX;
 
-/// Where a residue's stream ends at present.
+/// Where a set partition's stream ends at present.
 #[derive(Clone, Copy)]
 struct Tail {
     /// Where its next touch goes.
@@ -81,60 +84,60 @@ struct Tail {
     last: u32,
 }
 
-impl Condenser {
-    /// A condenser of lines of so many `residues`.
+impl Reducer {
+    /// A reducer of lines of so many set partitions.
     ///
     /// # Panics
-    /// When `residues` is no power of two, or more than 64.
-    pub fn new(residues: u64) -> Condenser {
-        let thinner = Thinner::new(residues);
-        let residues = residues as usize;
-        let tail = |residue| Tail {
-            next: (residue * STRIDE) as u32,
+    /// When `set_partition_count` is no power of two, or more than 64.
+    pub fn new(set_partition_count: u64) -> Reducer {
+        let thinner = Thinner::new(set_partition_count);
+        let set_partition_count = set_partition_count as usize;
+        let tail = |set_partition| Tail {
+            next: (set_partition * STRIDE) as u32,
             unless_kept: NOWHERE,
-            last: (residue * STRIDE + Stream::AT_ONCE) as u32 - 1,
+            last: (set_partition * STRIDE + Stream::AT_ONCE) as u32 - 1,
         };
-        Condenser {
-            condensed: Condensed::default(),
+        Reducer {
+            reduced: ReducedBlock::default(),
             thread: 0,
             stamp: 0,
             open: false,
-            mask: residues - 1,
+            mask: set_partition_count - 1,
             thinner,
             kept: Box::new([Touch::new(0, Kind::Fetch); ENOUGH + Thinner::AT_ONCE]),
             kept_count: 0,
             tails: std::array::from_fn(tail),
-            room: vec![0; residues * STRIDE],
+            room: vec![0; set_partition_count * STRIDE],
             spare: Vec::new(),
         }
     }
 
-    /// Begins to listen to a block of `thread`. Of `condensed`, only the room is used.
-    pub fn begin(&mut self, thread: u32, mut condensed: Condensed) {
-        condensed.pieces.clear();
-        condensed.executions = 0;
-        let streams = &mut condensed.streams;
+    /// Begins to listen to a block of `thread`. Of `reduced`, only the room is used.
+    pub fn begin(&mut self, thread: u32, mut reduced: ReducedBlock) {
+        reduced.pieces.clear();
+        reduced.executions = 0;
+        let streams = &mut reduced.streams;
         streams.resize_with(self.mask + 1, Stream::default);
         streams
             .iter_mut()
             .for_each(|stream| stream.empty(&mut self.spare));
-        self.condensed = condensed;
+        self.reduced = reduced;
         self.thread = thread;
         self.open = false;
     }
 
     /// What was heard since it began.
-    pub fn finish(&mut self) -> Condensed {
+    pub fn finish(&mut self) -> ReducedBlock {
         self.end_piece();
-        for residue in 0..=self.mask {
-            let first = residue * STRIDE;
-            let entries = &self.room[first..self.tails[residue].next as usize];
+        for set_partition in 0..=self.mask {
+            let first = set_partition * STRIDE;
+            let entries = &self.room[first..self.tails[set_partition].next as usize];
             if !entries.is_empty() {
-                self.condensed.streams[residue].append(entries, &mut self.spare);
+                self.reduced.streams[set_partition].append(entries, &mut self.spare);
             }
-            self.tails[residue].next = first as u32;
+            self.tails[set_partition].next = first as u32;
         }
-        std::mem::take(&mut self.condensed)
+        std::mem::take(&mut self.reduced)
     }
 
     fn begin_piece(&mut self, played: &Played<'_>) {
@@ -146,8 +149,8 @@ impl Condenser {
             request: played.request,
             touches: [0; 3],
         };
-        self.condensed.pieces.push((self.stamp, piece));
-        let mark = (self.condensed.pieces.len() as u64 - 1) << 2 | NEW_PIECE;
+        self.reduced.pieces.push((self.stamp, piece));
+        let mark = (self.reduced.pieces.len() as u64 - 1) << 2 | NEW_PIECE;
         for tail in &mut self.tails[..=self.mask] {
             self.room[tail.next as usize] = mark;
             tail.next += 1;
@@ -166,28 +169,28 @@ impl Condenser {
         }
     }
 
-    /// Appends the touches kept to the streams of their residues.
+    /// Appends the touches kept to the streams of their set partitions.
     fn distribute(&mut self) {
-        let mask = self.mask & (RESIDUES - 1);
+        let mask = self.mask & (SET_PARTITIONS_MAXIMUM - 1);
         let (room, tails) = (&mut self.room[..], &mut self.tails);
         let kept = &self.kept[..std::mem::take(&mut self.kept_count)];
         for touch in kept {
             let bits = touch.bits();
-            let residue = (bits >> 2) as usize & mask;
-            let tail = &mut tails[residue];
+            let set_partition = (bits >> 2) as usize & mask;
+            let tail = &mut tails[set_partition];
             let next = tail.next;
             room[next as usize] = bits;
             tail.next = next + 1;
             if next >= tail.last {
-                let stream = &mut self.condensed.streams[residue];
-                let room = &mut room[residue * STRIDE..][..STRIDE];
+                let stream = &mut self.reduced.streams[set_partition];
+                let room = &mut room[set_partition * STRIDE..][..STRIDE];
                 empty_room(tail, room, stream, &mut self.spare);
             }
         }
     }
 }
 
-/// Moves what has gathered in the room of a residue to its stream.
+/// Moves what has gathered in the room of a set partition to its stream.
 #[cold]
 #[inline(never)]
 fn empty_room(tail: &mut Tail, room: &mut [u64], stream: &mut Stream, spare: &mut Vec<Vec<u64>>) {
@@ -198,7 +201,7 @@ fn empty_room(tail: &mut Tail, room: &mut [u64], stream: &mut Stream, spare: &mu
     tail.unless_kept = NOWHERE;
 }
 
-impl Listener for Condenser {
+impl Listener for Reducer {
     fn run(&mut self, stamp: u64) {
         self.stamp = stamp;
         self.open = false;
@@ -207,11 +210,11 @@ impl Listener for Condenser {
     fn played(&mut self, played: Played<'_>) {
         let same = |(_, piece): &(u64, Piece)| piece.request == played.request;
         let goes_on = self.open && played.entered.is_none() && !played.returned;
-        if !goes_on || !self.condensed.pieces.last().is_some_and(same) {
+        if !goes_on || !self.reduced.pieces.last().is_some_and(same) {
             self.begin_piece(&played);
         }
-        self.condensed.executions += u64::from(played.executions);
-        if let Some((_, piece)) = self.condensed.pieces.last_mut() {
+        self.reduced.executions += u64::from(played.executions);
+        if let Some((_, piece)) = self.reduced.pieces.last_mut() {
             for (sum, count) in piece.touches.iter_mut().zip(played.counts) {
                 *sum += count;
             }
@@ -230,7 +233,7 @@ impl Listener for Condenser {
 mod tests {
     use super::*;
 
-    const RESIDUES: usize = 4;
+    const SET_PARTITIONS: usize = 4;
     const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
     /// Pieces of most lengths between no touches and more than a room holds.
@@ -250,17 +253,17 @@ mod tests {
     }
 
     #[test]
-    fn every_piece_is_found_again_in_the_streams_of_its_residues() {
-        let mut condenser = Condenser::new(RESIDUES as u64);
-        let mut expected = vec![Vec::new(); RESIDUES];
+    fn every_piece_is_found_again_in_the_streams_of_its_set_partitions() {
+        let mut reducer = Reducer::new(SET_PARTITIONS as u64);
+        let mut expected = vec![Vec::new(); SET_PARTITIONS];
         // Twice, since rooms are used again.
-        let mut condensed = Condensed::default();
+        let mut reduced = ReducedBlock::default();
         for _ in 0..2 {
-            condenser.begin(0, std::mem::take(&mut condensed));
-            condenser.run(0);
+            reducer.begin(0, std::mem::take(&mut reduced));
+            reducer.run(0);
             expected.iter_mut().for_each(Vec::clear);
             for (index, touches) in pieces().iter().enumerate() {
-                condenser.played(Played {
+                reducer.played(Played {
                     request: None,
                     number: index as u64,
                     returned: false,
@@ -269,10 +272,10 @@ mod tests {
                     touches,
                     counts: [0; 3],
                 });
-                let mut last = [None; RESIDUES];
+                let mut last = [None; SET_PARTITIONS];
                 for &touch in touches {
-                    let residue = touch.line() as usize % RESIDUES;
-                    let (stream, last) = (&mut expected[residue], &mut last[residue]);
+                    let set_partition = touch.line() as usize % SET_PARTITIONS;
+                    let (stream, last) = (&mut expected[set_partition], &mut last[set_partition]);
                     if last.is_none() {
                         stream.push((index as u64) << 2 | NEW_PIECE);
                     }
@@ -284,9 +287,9 @@ mod tests {
                     }
                 }
             }
-            condensed = condenser.finish();
+            reduced = reducer.finish();
         }
-        for (stream, expected) in condensed.streams.iter().zip(&expected) {
+        for (stream, expected) in reduced.streams.iter().zip(&expected) {
             let mut entries = Vec::new();
             while !stream.from(entries.len()).is_empty() {
                 entries.extend_from_slice(stream.from(entries.len()));

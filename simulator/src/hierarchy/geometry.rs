@@ -1,15 +1,15 @@
 //! Which caches a machine has, and which of them each core uses.
 //!
-//! Derived once and shared by all hierarchies. One of `residues` R holds only lines with one line
-//! number modulo R; as R divides every number of sets, such lines meet in every R-th set of each
-//! level and nowhere else, and those of different residues can be simulated apart.
+//! Derived once and shared by all hierarchies. A *set partition* is all lines with the same line
+//! number modulo some R that divides every number of sets. Its lines meet in every R-th set of each
+//! level and nowhere else, so set partitions are simulated apart, each in a hierarchy of its own.
 
 use super::cache::Cache;
 use crate::machine::{Inclusion, Level, Machine};
 use crate::report::observer::CacheLevel;
 use corehop_traces::Kind;
 
-/// The caches that some cores of a machine use, for lines of one residue.
+/// The caches that some cores of a machine use, for lines of one set partition.
 #[derive(Clone, Debug)]
 pub struct Geometry {
     pub(crate) core_views: Vec<CoreView>,
@@ -18,7 +18,7 @@ pub struct Geometry {
     pub(crate) l3: Option<Cache>,
     pub(crate) l2_inclusion: Inclusion,
     pub(crate) l3_inclusion: Inclusion,
-    /// Sets of the L3 for one residue; 1 without an L3.
+    /// Sets of the L3 for one set partition; 1 without an L3.
     pub(crate) l3_sets: u64,
     /// Bytes kept of each line: one a cache, one for its owner, and some to round up.
     pub(crate) row_bytes: usize,
@@ -55,12 +55,14 @@ pub(crate) struct Cluster {
 }
 
 impl Geometry {
-    /// The caches of the first `cores_used` cores of `machine`, for lines of one of `residues`.
+    /// The caches of the first `cores_used` cores of `machine`, for lines of one set
+    /// partition of `set_partition_count`.
     ///
     /// # Panics
     /// On a machine that [`Machine::check`] refuses, when `cores_used` is zero or more than the
-    /// machine has, and when `residues` does not divide the number of sets of every level.
-    pub fn new(machine: &Machine, cores_used: u32, residues: u64) -> Geometry {
+    /// machine has, and when `set_partition_count` does not divide the number of sets of every
+    /// level.
+    pub fn new(machine: &Machine, cores_used: u32, set_partition_count: u64) -> Geometry {
         if let Err(problem) = machine.check() {
             panic!("a machine that breaks its own rules: {problem}");
         }
@@ -69,14 +71,16 @@ impl Geometry {
             (1..=cores).contains(&cores_used),
             "{cores_used} cores of {cores}"
         );
-        let divides = |level: &Level| residues > 0 && level.sets().is_multiple_of(residues);
+        let divides = |level: &Level| {
+            set_partition_count > 0 && level.sets().is_multiple_of(set_partition_count)
+        };
         assert!(
             levels(machine).iter().all(divides),
-            "{residues} residues do not divide the sets of every level"
+            "{set_partition_count} set partitions do not divide the sets of every level"
         );
         let mut caches: Vec<Cache> = Vec::new();
         let mut first_index = |kind: CacheLevel, level: &Level, count: u32| {
-            let (first, sets) = (caches.len(), level.sets() / residues);
+            let (first, sets) = (caches.len(), level.sets() / set_partition_count);
             for instance in 0..count {
                 caches.push(Cache::new(kind, instance, level, sets, caches.last()));
             }
@@ -109,15 +113,15 @@ impl Geometry {
             l3: l3_index.map(|index| caches[index]),
             l2_inclusion: l2.inclusion,
             l3_inclusion: l3.map_or(Inclusion::NonInclusive, |l3| l3.inclusion),
-            l3_sets: l3.map_or(1, |l3| l3.sets() / residues),
+            l3_sets: l3.map_or(1, |l3| l3.sets() / set_partition_count),
             owners_know: l1d.shared_by == 1,
             row_bytes: (caches.len() + 1).next_multiple_of(8),
             caches,
         }
     }
 
-    /// The largest number of residues, at most 64, that divides every level's sets.
-    pub fn residues_of(machine: &Machine) -> u64 {
+    /// The largest number of set partitions, at most 64, that divides every level's sets.
+    pub fn set_partition_count_of(machine: &Machine) -> u64 {
         let sets = levels(machine).into_iter().map(|level| level.sets());
         sets.fold(64, greatest_common_divisor)
     }

@@ -38,7 +38,7 @@ impl Lines {
         if recent.0 != line {
             let numbers = &mut self.numbers;
             let id = *self.ids.entry(line).or_insert_with(|| {
-                assert!(numbers.len() < 1 << 30, "2^30 lines of one residue");
+                assert!(numbers.len() < 1 << 30, "2^30 lines of one set partition");
                 numbers.push(line);
                 register(line);
                 numbers.len() as u32 - 1

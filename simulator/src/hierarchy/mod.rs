@@ -1,4 +1,4 @@
-//! The cache hierarchy: all caches of a machine, for the lines of one residue.
+//! The cache hierarchy: all caches of a machine, for the lines of one set partition.
 //!
 //! Who simulates a stream of touches numbers its lines densely, registers them here and then says
 //! which core touches which; what happens is in [`HierarchyState`]. What the caches are never
@@ -36,8 +36,8 @@ impl Hierarchy {
         }
     }
 
-    /// Registers the line whose number divided by the number of residues is `quotient`; gives its
-    /// id, which counts from 0. Registering a line twice makes two lines of it.
+    /// Registers the line whose number divided by the number of set partitions is `quotient`; gives
+    /// its id, which counts from 0. Registering a line twice makes two lines of it.
     ///
     /// # Panics
     /// On the 2^32nd line.

@@ -31,7 +31,7 @@ pub(crate) struct HierarchyState {
 
 #[derive(Clone, Copy)]
 struct Line {
-    /// Low bits of line number / residues, enough for the sets of L1s and L2s.
+    /// Low bits of line number / number of set partitions, enough for the sets of L1s and L2s.
     quotient: u32,
     l3_set: u32,
     /// One bit for each cluster that holds the line in its L2 or an L1; exact.

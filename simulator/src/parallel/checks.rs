@@ -1,6 +1,6 @@
-//! What every sharded replay checks before it begins: do the requests, machines and splits fit?
+//! What every parallel replay checks before it begins: do the requests, machines and splits fit?
 
-use super::set_partition::Shard;
+use super::set_partition::SetPartition;
 use crate::error::Error;
 use crate::hierarchy::geometry::Geometry;
 use crate::machine::Machine;
@@ -36,15 +36,18 @@ pub(crate) fn breaks(functions: usize, chosen: impl IntoIterator<Item = u32>) ->
     breaks
 }
 
-/// The number of residues that lines fall into on all these machines: the smallest that any has,
-/// since each has a power of two.
-pub(crate) fn residues_of<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> u64 {
-    let residues = machines.into_iter().map(Geometry::residues_of);
-    residues.min().unwrap_or(1)
+/// The number of set partitions that lines fall into on all these machines: the smallest that any
+/// has, since each has a power of two.
+pub(crate) fn set_partition_count_of<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> u64 {
+    let set_partition_count = machines.into_iter().map(Geometry::set_partition_count_of);
+    set_partition_count.min().unwrap_or(1)
 }
 
-/// A shard a residue, each with a state.
-pub(crate) fn shards<S>(residues: u64, state: impl Fn() -> S) -> Vec<(Shard, S)> {
-    let shard = |residue| (Shard::new(residue, residues), state());
-    (0..residues).map(shard).collect()
+/// All set partitions, each with a state.
+pub(crate) fn set_partitions<S>(
+    set_partition_count: u64,
+    state: impl Fn() -> S,
+) -> Vec<(SetPartition, S)> {
+    let with_state = |index| (SetPartition::new(index, set_partition_count), state());
+    (0..set_partition_count).map(with_state).collect()
 }

@@ -1,10 +1,10 @@
 //! Puts the pieces of all threads into the one order of a replay.
 //!
-//! Blocks are condensed in any order on any host thread, by ascending first stamp and some at a
+//! Blocks are reduced in any order on any host thread, by ascending first stamp and some at a
 //! time. A piece can take its place as soon as no block still to come can hold an earlier one, so
 //! at most about a block a thread waits, however long the trace is.
 
-use crate::filters::trace_reduction::{Condensed, Piece};
+use crate::filters::trace_reduction::{Piece, ReducedBlock};
 use corehop_traces::BlockRef;
 
 /// A piece that has its place: which of the waiting blocks holds it, and where in that block.
@@ -24,17 +24,17 @@ pub(crate) struct Order {
 
 struct Waiting {
     thread: u32,
-    condensed: Condensed,
+    reduced: ReducedBlock,
     /// Pieces that have their place.
     placed: usize,
 }
 
 impl Order {
     /// Adds blocks, by ascending first stamp and thread; a thread's blocks in its own order.
-    pub fn add(&mut self, blocks: impl IntoIterator<Item = (BlockRef, Condensed)>) {
-        let waiting = blocks.into_iter().map(|(block, condensed)| Waiting {
+    pub fn add(&mut self, blocks: impl IntoIterator<Item = (BlockRef, ReducedBlock)>) {
+        let waiting = blocks.into_iter().map(|(block, reduced)| Waiting {
             thread: block.thread,
-            condensed,
+            reduced,
             placed: 0,
         });
         self.waiting.extend(waiting);
@@ -45,7 +45,7 @@ impl Order {
         let horizon = next.map(|block| (block.first_stamp, block.thread));
         let mut ready = Vec::new();
         for (block, waiting) in self.waiting.iter_mut().enumerate() {
-            let rest = &waiting.condensed.pieces[waiting.placed..];
+            let rest = &waiting.reduced.pieces[waiting.placed..];
             // A run that goes on in the thread's next block has that block's stamp.
             let is_ready = |stamp| horizon.is_none_or(|horizon| (stamp, waiting.thread) <= horizon);
             let count = rest.partition_point(|&(stamp, _)| is_ready(stamp));
@@ -64,8 +64,8 @@ impl Order {
     }
 
     /// The block of a place.
-    pub fn block(&self, block: u32) -> &Condensed {
-        &self.waiting[block as usize].condensed
+    pub fn block(&self, block: u32) -> &ReducedBlock {
+        &self.waiting[block as usize].reduced
     }
 
     /// The piece at a place.
@@ -80,15 +80,15 @@ impl Order {
 
     /// Lets go of the blocks all of whose pieces have their place; gives their room back, and says
     /// of each block that waited whether it stays.
-    pub fn release(&mut self, room: &mut Vec<Condensed>) -> Vec<bool> {
-        let stays = |waiting: &Waiting| waiting.placed < waiting.condensed.pieces.len();
+    pub fn release(&mut self, room: &mut Vec<ReducedBlock>) -> Vec<bool> {
+        let stays = |waiting: &Waiting| waiting.placed < waiting.reduced.pieces.len();
         let staying = self.waiting.iter().map(stays).collect();
         let (kept, done) = std::mem::take(&mut self.waiting)
             .into_iter()
             .partition(stays);
         self.waiting = kept;
         let done: Vec<Waiting> = done;
-        room.extend(done.into_iter().map(|waiting| waiting.condensed));
+        room.extend(done.into_iter().map(|waiting| waiting.reduced));
         staying
     }
 }

@@ -1,15 +1,15 @@
-//! One pass over a trace: blocks in, every shard's touches in replay order out.
+//! One pass over a trace: blocks in, every set partition's touches in replay order out.
 //!
-//! Some blocks at a time are decoded and condensed, each by whichever host thread is free. Then
-//! their pieces are put in order, and every shard reads on by itself, again on whichever host
-//! thread is free, while the next blocks are condensed. What a shard does never depends on another,
-//! so neither does the result on the number of host threads. No more than these few blocks are in
-//! memory.
+//! Some blocks at a time are decoded and reduced, each by whichever host thread is free. Then their
+//! pieces are put in order, and every set partition reads on by itself, again on whichever host
+//! thread is free, while the next blocks are reduced. What a set partition does never depends on
+//! another, so neither does the result on the number of host threads. No more than these few blocks
+//! are in memory.
 
 use super::order::{Order, Placed};
-use super::set_partition::Shard;
+use super::set_partition::SetPartition;
 use crate::error::Error;
-use crate::filters::trace_reduction::{Condensed, Condenser};
+use crate::filters::trace_reduction::{ReducedBlock, Reducer};
 use corehop_traces::{BlockRef, Calls, Player, Trace};
 use std::sync::Mutex;
 
@@ -23,12 +23,12 @@ pub(crate) struct Reading<'a> {
     /// At whose ends threads may be moved as well.
     pub calls: Option<&'a Calls>,
     /// A power of two that divides the set count of every cache.
-    pub residues: u64,
+    pub set_partition_count: u64,
     /// Told how many executions were read since it was last told.
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
 }
 
-/// Executions condensed at a time, for each host thread: a block of the largest size. More would
+/// Executions reduced at a time, for each host thread: a block of the largest size. More would
 /// only take memory.
 const EXECUTIONS_AT_A_TIME: usize = 1 << 20;
 
@@ -40,59 +40,61 @@ pub(crate) struct Batch<'a> {
 }
 
 /// Reads a trace batch by batch: `sequential` hears of each batch first, then `parallel` for every
-/// shard, with what `sequential` gave. `shards` has one shard a residue.
+/// set partition, with what `sequential` gave. `set_partitions` are all of them, in order.
 pub(crate) fn read<S: Send, T: Sync>(
     reading: &Reading<'_>,
-    shards: &mut [(Shard, S)],
+    set_partitions: &mut [(SetPartition, S)],
     mut sequential: impl FnMut(Batch<'_>) -> T,
-    parallel: impl Fn(&T, Batch<'_>, &mut Shard, &mut S) + Sync,
+    parallel: impl Fn(&T, Batch<'_>, &mut SetPartition, &mut S) + Sync,
 ) -> Result<(), Error> {
     let blocks = reading.trace.blocks(reading.requests);
     let workshop = Workshop::new(reading);
     let mut order = Order::default();
     let (mut now, mut rest) = split(&blocks);
-    let mut condensed = work::<S>(&workshop, now, &mut [], |_| ())?;
+    let mut reduced = work::<S>(&workshop, now, &mut [], |_| ())?;
     while !now.is_empty() {
-        order.add(now.iter().copied().zip(condensed));
+        order.add(now.iter().copied().zip(reduced));
         let placed = order.place(rest.first());
         let batch = Batch {
             order: &order,
             placed: &placed,
         };
         let common = sequential(batch);
-        let read_on = |(shard, state): &mut (Shard, S)| parallel(&common, batch, shard, state);
+        let read_on = |(set_partition, state): &mut (SetPartition, S)| {
+            parallel(&common, batch, set_partition, state)
+        };
         (now, rest) = split(rest);
-        let next = work(&workshop, now, shards, read_on);
+        let next = work(&workshop, now, set_partitions, read_on);
         let staying = order.release(&mut workshop.rooms.lock().expect(UNPOISONED));
-        shards
+        set_partitions
             .iter_mut()
-            .for_each(|(shard, _)| shard.release(&staying));
-        condensed = next?;
+            .for_each(|(set_partition, _)| set_partition.release(&staying));
+        reduced = next?;
     }
     Ok(())
 }
 
-/// Condenses some blocks, and lets shards read on. The blocks, which take longest, are begun first,
-/// so that host threads are done at about the same time (Graham, 1969).
+/// Reduces some blocks, and lets set partitions read on. The blocks, which take longest, are begun
+/// first, so that host threads are done at about the same time (Graham, 1969).
 fn work<S: Send>(
     workshop: &Workshop<'_>,
     blocks: &[BlockRef],
-    shards: &mut [(Shard, S)],
-    read_on: impl Fn(&mut (Shard, S)) + Sync,
-) -> Result<Vec<Condensed>, Error> {
-    let mut condensed: Vec<_> = blocks.iter().map(|_| Ok(Condensed::default())).collect();
+    set_partitions: &mut [(SetPartition, S)],
+    read_on: impl Fn(&mut (SetPartition, S)) + Sync,
+) -> Result<Vec<ReducedBlock>, Error> {
+    let mut reduced: Vec<_> = blocks.iter().map(|_| Ok(ReducedBlock::default())).collect();
     rayon::scope_fifo(|scope| {
-        for (block, condensed) in blocks.iter().zip(&mut condensed) {
-            scope.spawn_fifo(|_| *condensed = workshop.condense(*block));
+        for (block, reduced) in blocks.iter().zip(&mut reduced) {
+            scope.spawn_fifo(|_| *reduced = workshop.reduce(*block));
         }
-        for shard in shards {
-            scope.spawn_fifo(|_| read_on(shard));
+        for set_partition in set_partitions {
+            scope.spawn_fifo(|_| read_on(set_partition));
         }
     });
-    condensed.into_iter().collect()
+    reduced.into_iter().collect()
 }
 
-/// The blocks to condense next, and the rest.
+/// The blocks to reduce next, and the rest.
 fn split(blocks: &[BlockRef]) -> (&[BlockRef], &[BlockRef]) {
     let enough = EXECUTIONS_AT_A_TIME * rayon::current_num_threads();
     let mut executions = 0;
@@ -110,8 +112,8 @@ const UNPOISONED: &str = "no thread panics while it holds this lock";
 /// Tools and rooms, each used by one host thread at a time.
 struct Workshop<'a> {
     reading: &'a Reading<'a>,
-    tools: Mutex<Vec<(Player<'a>, Condenser)>>,
-    rooms: Mutex<Vec<Condensed>>,
+    tools: Mutex<Vec<(Player<'a>, Reducer)>>,
+    rooms: Mutex<Vec<ReducedBlock>>,
 }
 
 impl<'a> Workshop<'a> {
@@ -123,29 +125,26 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    fn condense(&self, block: BlockRef) -> Result<Condensed, Error> {
+    fn reduce(&self, block: BlockRef) -> Result<ReducedBlock, Error> {
         let reading = self.reading;
         let tools = self.tools.lock().expect(UNPOISONED).pop();
-        let (mut player, mut condenser) = match tools {
+        let (mut player, mut reducer) = match tools {
             Some(tools) => tools,
             None => (
                 Player::new(reading.trace, reading.requests, &reading.breaks)?
                     .following(reading.calls)
-                    .thinned(reading.residues),
-                Condenser::new(reading.residues),
+                    .thinned(reading.set_partition_count),
+                Reducer::new(reading.set_partition_count),
             ),
         };
         let room = self.rooms.lock().expect(UNPOISONED).pop();
-        condenser.begin(block.thread, room.unwrap_or_default());
-        player.play(block, &mut condenser)?;
-        let condensed = condenser.finish();
-        self.tools
-            .lock()
-            .expect(UNPOISONED)
-            .push((player, condenser));
+        reducer.begin(block.thread, room.unwrap_or_default());
+        player.play(block, &mut reducer)?;
+        let reduced = reducer.finish();
+        self.tools.lock().expect(UNPOISONED).push((player, reducer));
         if let Some(tell) = reading.progress {
-            tell(condensed.executions);
+            tell(reduced.executions);
         }
-        Ok(condensed)
+        Ok(reduced)
     }
 }

@@ -1,19 +1,20 @@
-//! A trace made ready to be replayed many times: condensed, sharded, and in memory.
+//! A trace made ready to be replayed many times: reduced, divided into set partitions, and in
+//! memory.
 //!
 //! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
-//! plans or machines reads it once. Of what condensing leaves, nothing depends on the touches that
-//! are certain to hit in these machines' L1s ([`Certain`]), and they are left out too. A sixth of
-//! the accesses of a recorded mariadbd are left, at four bytes each.
+//! plans or machines reads it once. Of what reducing leaves, nothing depends on the touches that
+//! are guaranteed to hit in these machines' L1s ([`GuaranteedHits`]), and they are left out too. A
+//! sixth of the accesses of a recorded mariadbd are left, at four bytes each.
 
 use super::checks;
 use super::pass::{self, Batch, Reading};
 use super::piece_placement::{Cores, PiecePlacement};
-use super::set_partition::Shard;
+use super::set_partition::SetPartition;
 use super::simulate::{self, Simulation};
 use super::totals::Totals;
 use crate::error::Error;
 use crate::filters::entry::{self, Entry};
-use crate::filters::guaranteed_hit::Certain;
+use crate::filters::guaranteed_hit::GuaranteedHits;
 use crate::filters::trace_reduction::Piece;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::{self, Geometry};
@@ -41,7 +42,7 @@ use rayon::prelude::*;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Prepared {
-    pub(crate) residues: u64,
+    pub(crate) set_partition_count: u64,
     /// Those of each machine.
     caches: Vec<Vec<Level>>,
     /// By function: whether a split may move threads at its entries.
@@ -49,7 +50,7 @@ pub struct Prepared {
     /// Those of all these functions, if a split may delegate them.
     calls: Option<Calls>,
     pub(crate) pieces: Vec<Piece>,
-    pub(crate) shards: Vec<(Shard, Vec<Entry>)>,
+    pub(crate) set_partitions: Vec<(SetPartition, Vec<Entry>)>,
     first_counted: Option<u32>,
     requests: u64,
 }
@@ -93,48 +94,50 @@ impl Prepared {
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
         let chosen = chosen_requests(options, trace.requests().len())?;
-        let residues = checks::residues_of(machines.iter().copied());
-        let thinning = || Thinning {
-            certain: Certain::new(machines, residues),
+        let set_partition_count = checks::set_partition_count_of(machines.iter().copied());
+        let stripping = || Stripping {
+            guaranteed: GuaranteedHits::new(machines, set_partition_count),
             gathered: Vec::new(),
             entries: Vec::new(),
         };
-        let mut shards = checks::shards(residues, thinning);
+        let mut set_partitions = checks::set_partitions(set_partition_count, stripping);
         let reading = Reading {
             trace,
             requests: options.requests.as_ref().map(|_| &chosen[..]),
             breaks,
             calls: calls.as_ref(),
-            residues,
+            set_partition_count,
             progress: options.progress,
         };
         let mut pieces: Vec<Piece> = Vec::new();
         pass::read(
             &reading,
-            &mut shards,
+            &mut set_partitions,
             |batch| {
                 let first_piece = pieces.len();
                 let placed = batch.placed.iter();
                 pieces.extend(placed.map(|&placed| *batch.order.piece(placed)));
                 first_piece
             },
-            |&first_piece, batch, shard, thinning| thinning.read_on(shard, batch, first_piece),
+            |&first_piece, batch, set_partition, stripping| {
+                stripping.read_on(set_partition, batch, first_piece)
+            },
         )?;
         pieces.shrink_to_fit();
-        let entries_alone = |(shard, thinning): (Shard, Thinning)| {
-            let mut entries = thinning.entries;
+        let entries_only = |(set_partition, stripping): (SetPartition, Stripping)| {
+            let mut entries = stripping.entries;
             entries.shrink_to_fit();
-            (shard, entries)
+            (set_partition, entries)
         };
-        let shards = shards.into_iter().map(entries_alone).collect();
+        let set_partitions = set_partitions.into_iter().map(entries_only).collect();
         let caches = machines.iter().map(|machine| geometry::levels(machine));
         Ok(Prepared {
-            residues,
+            set_partition_count,
             caches: caches.collect(),
             breaks: reading.breaks,
             calls,
             pieces,
-            shards,
+            set_partitions,
             first_counted: checks::first_counted(options, &chosen),
             requests: (chosen.len() - options.warm_up_requests) as u64,
         })
@@ -187,15 +190,20 @@ impl Prepared {
             placement.place(self.pieces.iter())
         };
         let cores: Vec<Cores> = (0..rounds).map(place).collect();
-        let geometry = Geometry::new(machine, split.cores(), self.residues);
-        let run = |(shard, entries): &(Shard, Vec<Entry>)| {
+        let geometry = Geometry::new(machine, split.cores(), self.set_partition_count);
+        let run = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
             let mut simulation = Simulation::new(Hierarchy::new(&geometry));
             for cores in &cores {
-                simulation.run(&shard.lines, entries, 0, cores);
+                simulation.run(&set_partition.lines, entries, 0, cores);
             }
             simulation.tally().to_vec()
         };
-        let tallies: Vec<Vec<Tally>> = self.shards.par_iter().with_max_len(1).map(run).collect();
+        let tallies: Vec<Vec<Tally>> = self
+            .set_partitions
+            .par_iter()
+            .with_max_len(1)
+            .map(run)
+            .collect();
         let tallies = simulate::sum(split.cores(), tallies.iter().map(Vec::as_slice));
         let report = Totals {
             machine,
@@ -208,7 +216,7 @@ impl Prepared {
     /// # Panics
     /// When it was prepared for other machines.
     pub(crate) fn check_machine(&self, machine: &Machine) {
-        // Without the L3 it is another machine, but one on which no less is certain.
+        // Without the L3 it is another machine, but one on which no less is guaranteed.
         let levels = geometry::levels(machine);
         assert!(
             self.caches.iter().any(|of| of.starts_with(&levels)),
@@ -219,31 +227,31 @@ impl Prepared {
 
     /// Bytes of memory it takes.
     pub fn size_bytes(&self) -> usize {
-        let of_shard = |(shard, entries): &(Shard, Vec<Entry>)| {
-            entries.capacity() * size_of::<Entry>() + shard.lines.size_bytes()
+        let of_shard = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
+            entries.capacity() * size_of::<Entry>() + set_partition.lines.size_bytes()
         };
-        let shards: usize = self.shards.iter().map(of_shard).sum();
-        shards + self.pieces.capacity() * size_of::<Piece>()
+        let set_partitions: usize = self.set_partitions.iter().map(of_shard).sum();
+        set_partitions + self.pieces.capacity() * size_of::<Piece>()
     }
 }
 
-/// What is left of a residue's touches, while they are read.
-struct Thinning {
-    certain: Certain,
+/// What is left of a set partition's touches, while they are read.
+struct Stripping {
+    guaranteed: GuaranteedHits,
     /// Room for what comes next.
     gathered: Vec<Entry>,
     entries: Vec<Entry>,
 }
 
-impl Thinning {
+impl Stripping {
     /// Takes in the touches of the placed pieces; the first piece has the index `first_piece`.
-    fn read_on(&mut self, shard: &mut Shard, batch: Batch<'_>, first_piece: usize) {
+    fn read_on(&mut self, set_partition: &mut SetPartition, batch: Batch<'_>, first_piece: usize) {
         self.gathered.clear();
-        shard.gather(batch.order, batch.placed, first_piece, &mut self.gathered);
-        let quotients = shard.lines.numbers();
+        set_partition.gather(batch.order, batch.placed, first_piece, &mut self.gathered);
+        let quotients = set_partition.lines.numbers();
         for (mark, touches) in entry::pieces(&self.gathered) {
             self.entries.push(mark);
-            self.certain.thin(touches, quotients, &mut self.entries);
+            self.guaranteed.strip(touches, quotients, &mut self.entries);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Replays a trace straight from its file: any number of machines and splits in one pass.
 //!
-//! Decoding, condensing and sharding are done once for all of them, and nothing is kept, so a trace
+//! Decoding, reducing and dividing are done once for all of them, and nothing is kept, so a trace
 //! may be larger than memory.
 
 use super::checks;
@@ -60,7 +60,8 @@ pub fn replay_all(
     for setting in settings {
         checks::check_cores(setting.machine, setting.split)?;
     }
-    let residues = checks::residues_of(settings.iter().map(|setting| setting.machine));
+    let set_partition_count =
+        checks::set_partition_count_of(settings.iter().map(|setting| setting.machine));
     let planned = settings
         .iter()
         .flat_map(|setting| setting.split.functions());
@@ -70,7 +71,7 @@ pub fn replay_all(
         requests: options.requests.as_ref().map(|_| &chosen[..]),
         breaks: checks::breaks(trace.functions().len(), planned),
         calls: calls.as_ref(),
-        residues,
+        set_partition_count,
         progress: options.progress,
     };
     let first_counted = checks::first_counted(options, &chosen);
@@ -101,7 +102,11 @@ fn simulate(
     placements: &mut [PiecePlacement<'_>],
 ) -> Result<Vec<Vec<Tally>>, Error> {
     let geometry = |setting: &Setting<'_>| {
-        Geometry::new(setting.machine, setting.split.cores(), reading.residues)
+        Geometry::new(
+            setting.machine,
+            setting.split.cores(),
+            reading.set_partition_count,
+        )
     };
     let geometries: Vec<Geometry> = settings.iter().map(geometry).collect();
     let simulations = || {
@@ -109,27 +114,27 @@ fn simulate(
             .iter()
             .map(|geometry| Simulation::new(Hierarchy::new(geometry)))
     };
-    let mut shards = checks::shards(reading.residues, || {
+    let mut set_partitions = checks::set_partitions(reading.set_partition_count, || {
         (simulations().collect::<Vec<_>>(), Vec::<Entry>::new())
     });
     pass::read(
         reading,
-        &mut shards,
+        &mut set_partitions,
         |batch| {
             let pieces = || batch.placed.iter().map(|&placed| batch.order.piece(placed));
             let place = |placement: &mut PiecePlacement<'_>| placement.place(pieces());
             placements.iter_mut().map(place).collect::<Vec<_>>()
         },
-        |cores, batch, shard, (simulations, entries)| {
+        |cores, batch, set_partition, (simulations, entries)| {
             entries.clear();
-            shard.gather(batch.order, batch.placed, 0, entries);
+            set_partition.gather(batch.order, batch.placed, 0, entries);
             for (simulation, cores) in simulations.iter_mut().zip(cores) {
-                simulation.run(&shard.lines, entries, 0, cores);
+                simulation.run(&set_partition.lines, entries, 0, cores);
             }
         },
     )?;
     let tally = |(index, setting): (usize, &Setting<'_>)| {
-        let simulations = shards
+        let simulations = set_partitions
             .iter()
             .map(|(_, (simulations, _))| &simulations[index]);
         simulate::sum(setting.split.cores(), simulations.map(Simulation::tally))

@@ -1,15 +1,15 @@
-//! One residue's lines, numbered densely, and how its touches come in replay order.
+//! One set partition: its lines, numbered densely, and how its touches come in replay order.
 
 use super::order::{Order, Placed};
 use crate::filters::entry::{Entry, NEW_PIECE, PIECE};
 use crate::hierarchy::lines::Lines;
 
-/// Lines whose ids are found without hashing: of 64 shards, 64 KiB a host thread at a time.
+/// Lines whose ids are found without hashing: of 64 set partitions, 64 KiB a host thread at a time.
 const RECENT_LINES: usize = 1 << 10;
 
-/// The lines of one residue, and how far each waiting block's stream of it has been read.
-pub(crate) struct Shard {
-    residue: usize,
+/// The lines of one set partition, and how far each waiting block's stream of it has been read.
+pub(crate) struct SetPartition {
+    index: usize,
     /// Bits of a touch below its line's quotient.
     shift: u32,
     /// Quotients of line numbers, by line id.
@@ -18,12 +18,12 @@ pub(crate) struct Shard {
     read: Vec<usize>,
 }
 
-impl Shard {
-    /// No lines of `residue` yet, of so many `residues`, a power of two.
-    pub fn new(residue: u64, residues: u64) -> Shard {
-        Shard {
-            residue: residue as usize,
-            shift: 2 + residues.trailing_zeros(),
+impl SetPartition {
+    /// No lines yet of that set partition, of `count`, a power of two.
+    pub fn new(index: u64, count: u64) -> SetPartition {
+        SetPartition {
+            index: index as usize,
+            shift: 2 + count.trailing_zeros(),
             lines: Lines::new(RECENT_LINES),
             read: Vec::new(),
         }
@@ -40,8 +40,8 @@ impl Shard {
         self.read.resize(order.blocks(), 0);
         for (index, place) in (first_piece..).zip(placed) {
             let read = &mut self.read[place.block as usize];
-            let stream = &order.block(place.block).streams[self.residue];
-            // A piece that touches nothing of this residue has no mark.
+            let stream = &order.block(place.block).streams[self.index];
+            // A piece that touches nothing of this set partition has no mark.
             if stream.from(*read).first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
                 continue;
             }
@@ -72,5 +72,5 @@ impl Shard {
 
 fn packed(index: usize, kind: u32) -> Entry {
     let index = u32::try_from(index).ok().filter(|&index| index < 1 << 30);
-    index.expect("fewer than 2^30 pieces and lines of a residue") << 2 | kind
+    index.expect("fewer than 2^30 pieces and lines of a set partition") << 2 | kind
 }

@@ -80,10 +80,10 @@ fn run(
     core
 }
 
-/// Each core's tally, from those of all shards.
-pub(crate) fn sum<'t>(cores: u32, shards: impl Iterator<Item = &'t [Tally]>) -> Vec<Tally> {
+/// Each core's tally, from those of all set partitions.
+pub(crate) fn sum<'t>(cores: u32, set_partitions: impl Iterator<Item = &'t [Tally]>) -> Vec<Tally> {
     let mut sums = vec![Tally::default(); cores as usize];
-    for tallies in shards {
+    for tallies in set_partitions {
         sums.iter_mut()
             .zip(tallies)
             .for_each(|(sum, tally)| *sum += tally);

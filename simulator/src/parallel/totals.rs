@@ -15,7 +15,7 @@ pub(crate) struct Totals<'a> {
 }
 
 impl Totals<'_> {
-    /// The replay, from the sum over all residues of each core's tally.
+    /// The replay, from the sum over all set partitions of each core's tally.
     pub fn replay(&self, tallies: &[Tally]) -> Replay {
         let PiecePlacement { hops, touches, .. } = self.placement;
         let of_core = |(core, tally): (usize, &Tally)| {

@@ -1,7 +1,7 @@
 //! What a simulation counts.
 //!
-//! [`Counters`] is plain sums, so those of cores, of requests or of shards add up; the keys it
-//! serialises to are part of `corehop`'s interface, and hold sums that the fields imply, for
+//! [`Counters`] is plain sums, so those of cores, of requests or of set partitions add up; the keys
+//! it serialises to are part of `corehop`'s interface, and hold sums that the fields imply, for
 //! readers who cannot call a method.
 
 use crate::machine::Machine;

@@ -108,7 +108,7 @@ impl<'a> Replayer<'a> {
         self.thread_placement.core_of(thread)
     }
 
-    /// The line number (an address divided by 64) of a line that a [`Observer`] was told of.
+    /// The line number (an address divided by 64) of a line that an [`Observer`] was told of.
     ///
     /// # Panics
     /// When no line has that id.

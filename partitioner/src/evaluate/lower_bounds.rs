@@ -1,6 +1,6 @@
-//! What sets of occurrences cost at least, without simulating them.
+//! Lower bounds on what sets of occurrences cost, known without simulating them.
 //!
-//! Some misses no cache of its size avoids ([`Unavoidable`]). Counting them takes a hundredth of a
+//! Some misses no cache of its size avoids ([`LowerBound`]). Counting them takes a hundredth of a
 //! simulation, so a search can ask for far more sets than it can simulate, and simulate only those
 //! worth it. A fetch that no private cache serves costs a miss of the L1 and one of the L2, and
 //! such a load or store. Of those missed for want of room nobody knows which they are: they cost
@@ -9,19 +9,19 @@
 use super::keys::{ByKey, Key};
 use super::{GROUPS, Placed, Term};
 use crate::evaluate::calls::Intervals;
-use corehop_simulator::{Alone, LANES, Unavoidable};
+use corehop_simulator::{LANES, LowerBound, PrivateReplay};
 use rayon::prelude::*;
 use std::collections::HashSet;
 
 /// What is known of that.
 #[derive(Default)]
-pub(super) struct Least {
+pub(super) struct LowerBounds {
     /// Of each term, once it was asked for.
-    unavoidable: Vec<Unavoidable>,
+    bounds: Vec<LowerBound>,
     known: ByKey<[u64; GROUPS]>,
 }
 
-impl Least {
+impl LowerBounds {
     /// By group, what a set misses at least; nothing where nothing was learnt.
     pub fn of(&self, set: Key) -> [u64; GROUPS] {
         self.known.get(&set).copied().unwrap_or_default()
@@ -37,24 +37,24 @@ impl Least {
 
     /// Counts what `sets` cost, which run so.
     pub fn learn(&mut self, terms: &[Term], sets: &[Placed<'_>], intervals: &[Intervals]) {
-        if self.unavoidable.is_empty() {
-            let of_term = |term: &Term| Unavoidable::new(&term.alone);
-            self.unavoidable = terms.iter().map(of_term).collect();
+        if self.bounds.is_empty() {
+            let of_term = |term: &Term| LowerBound::new(&term.private_replay);
+            self.bounds = terms.iter().map(of_term).collect();
         }
         let count = |intervals: &[Intervals]| {
-            let runs = runs(&terms[0].alone, intervals);
+            let runs = runs(&terms[0].private_replay, intervals);
             let mut sums = vec![[0; GROUPS]; intervals.len()];
             for (sums, of) in sums.iter_mut().zip(intervals) {
                 sums[0] += Term::cost_of_hops(terms, of.hops);
             }
-            for (term, unavoidable) in terms.iter().zip(&self.unavoidable) {
+            for (term, bounds) in terms.iter().zip(&self.bounds) {
                 let [fetch, data] = term.cost.of_missed().map(|cost| cost * term.factor);
                 let room = [fetch, data].into_iter().filter(|&cost| cost > 0).min();
-                for residue in 0..term.alone.residues() {
+                for set_partition in 0..term.private_replay.set_partitions() {
                     let counted = [fetch > 0, data > 0];
-                    let misses = unavoidable.misses(residue, &runs, counted);
+                    let misses = bounds.misses(set_partition, &runs, counted);
                     for (lane, sums) in sums.iter_mut().enumerate() {
-                        sums[residue % GROUPS] += fetch * misses[0][lane]
+                        sums[set_partition % GROUPS] += fetch * misses[0][lane]
                             + data * misses[1][lane]
                             + room.unwrap_or(0) * misses[2][lane];
                     }
@@ -70,8 +70,8 @@ impl Least {
 }
 
 /// By occurrence, on which of these cores it runs.
-fn runs(alone: &Alone, cores: &[Intervals]) -> Vec<u64> {
-    let mut runs = vec![0; alone.occurrences().len()];
+fn runs(private_replay: &PrivateReplay, cores: &[Intervals]) -> Vec<u64> {
+    let mut runs = vec![0; private_replay.occurrences().len()];
     for (core, intervals) in cores.iter().enumerate() {
         for &(begin, end) in &intervals.runs {
             let runs = &mut runs[begin as usize..end as usize];
