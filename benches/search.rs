@@ -11,7 +11,7 @@ use corehop_partitioner::evaluate::{Choice, Evaluator, Term, rounds};
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::{Parts, Searched};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
-use corehop_simulator::{Alone, Machine, Prepared, ReplayOptions, Replayer, Split};
+use corehop_simulator::{Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
 use corehop_traces::Trace;
 use rayon::prelude::*;
 use serde_json::json;
@@ -176,8 +176,9 @@ impl Subject {
     ) -> Outcome<Timed> {
         let begun = Instant::now();
         let prepared = self.prepare()?;
-        let alone = Alone::new(&prepared, &self.machine, self.rounds()).ok_or("a shared L2")?;
-        let terms = [Term::l2(alone)];
+        let private_replay =
+            PrivateReplay::new(&prepared, &self.machine, self.rounds()).ok_or("a shared L2")?;
+        let terms = [Term::l2(private_replay)];
         let mut evaluator = Evaluator::new(&terms, &self.functions);
         let wanted = Search {
             cores,
@@ -240,8 +241,9 @@ impl Subject {
 
     fn evaluated(&self, choices: &[Choice]) -> Outcome<Vec<u64>> {
         let prepared = self.prepare()?;
-        let alone = Alone::new(&prepared, &self.machine, self.rounds()).ok_or("a shared L2")?;
-        let terms = [Term::l2(alone)];
+        let private_replay =
+            PrivateReplay::new(&prepared, &self.machine, self.rounds()).ok_or("a shared L2")?;
+        let terms = [Term::l2(private_replay)];
         Ok(Evaluator::new(&terms, &self.functions).evaluate(choices))
     }
 

@@ -1,7 +1,7 @@
 //! Any text is either a machine that can be simulated, or refused.
 #![no_main]
 
-use corehop_simulator::{Geometry, Machine, World};
+use corehop_simulator::{Geometry, Machine, Hierarchy};
 use corehop_traces::Kind;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
@@ -14,9 +14,9 @@ fuzz_target!(|text: &str| {
         let levels = [machine.l1i, machine.l1d, machine.l2];
         let mut levels = levels.into_iter().chain(machine.l3);
         if levels.all(|level| level.size_bytes <= LARGEST_BYTES / u64::from(machine.cores)) {
-            let mut world = World::new(&Geometry::new(&machine, machine.cores, 1));
-            let line = world.line(1);
-            world.access(0, Kind::Store, line, &mut ());
+            let mut hierarchy = Hierarchy::new(&Geometry::new(&machine, machine.cores, 1));
+            let line = hierarchy.line(1);
+            hierarchy.access(0, Kind::Store, line, &mut ());
         }
     }
 });

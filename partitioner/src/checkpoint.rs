@@ -1,8 +1,8 @@
 //! What a search has learnt, kept in a file: a search that is stopped goes on where it was.
 //!
-//! What takes a search its time is simulating sets of occurrences; what it does with their costs
-//! is repeated in a moment. So the costs are kept, of whole sets and of each residue, not where the
-//! search stood: the same strategy on the same requests comes by there again, and others (more
+//! What takes a search its time is simulating sets of occurrences; what it does with their costs is
+//! repeated in a moment. So the costs are kept, of whole sets and of each set partition, not where
+//! the search stood: the same strategy on the same requests comes by there again, and others (more
 //! cores, another strategy) find most of what they need. Costs are of a [`Subject`], all that they
 //! depend on; one file holds several, because a search may be of several draws or machines.
 //!
@@ -44,13 +44,13 @@ pub struct Subject {
     pub rounds: usize,
 }
 
-/// Costs by key, of sets and of what each residue has of them.
+/// Costs by key, of sets and of what each set partition has of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Costs {
-    /// Of whole sets, by group of residues.
+    /// Of whole sets, by group of set partitions.
     pub sets: Vec<(u128, [u64; GROUPS])>,
-    /// By residue, those of its lines.
-    pub residues: Vec<Vec<(u128, u64)>>,
+    /// By set partition, those of its lines.
+    pub set_partitions: Vec<Vec<(u128, u64)>>,
 }
 
 /// What a search is of: names and values, as a refusal says them.

@@ -2,25 +2,25 @@
 //!
 //! A cost is so much for every private miss and every hop ([`crate::objective::Cost`]), on one
 //! machine or on several weighed against each other ([`crate::weights`]). The private misses of a
-//! split are a sum over cores of what each misses alone, and that is a sum over residues of a
-//! function of the occurrences that run on the core and touch lines of the residue
-//! ([`corehop_simulator::Alone`] says why). Splits share most of their cores' sets, and sets that
-//! differ share most residues: with candidates called in a fixed order a set is an interval between
-//! two of them, and two functions called close together differ in few lines. So both are
-//! remembered, and only what was never asked before is simulated.
+//! split are a sum over cores of what each misses alone, and that is a sum over set partitions of a
+//! function of the occurrences that run on the core and touch lines of the set partition
+//! ([`corehop_simulator::PrivateReplay`] says why). Splits share most of their cores' sets, and
+//! sets that differ share most set partitions: with candidates called in a fixed order a set is an
+//! interval between two of them, and two functions called close together differ in few lines. So
+//! both are remembered, and only what was never asked before is simulated.
 //!
 //! Where cores share an L2 no core is alone, and every split is replayed in full.
 //!
-//! A batch of splits is evaluated in passes: find the sets not yet known, simulate them residue by
-//! residue, each on one host thread, add up. Threads never wait for each other, and the result
-//! cannot depend on their number. Sets are simulated some at a time, as many as take a tenth of a
-//! second, so that whoever wants the search to end does not wait, and what is known can be kept in
-//! a [`Checkpoint`].
+//! A batch of splits is evaluated in passes: find the sets not yet known, simulate them set
+//! partition by set partition, each on one host thread, add up. Threads never wait for each other,
+//! and the result cannot depend on their number. Sets are simulated some at a time, as many as take
+//! a tenth of a second, so that whoever wants the search to end does not wait, and what is known
+//! can be kept in a [`Checkpoint`].
 
 mod calls;
 mod keys;
-mod least;
-mod residues;
+mod lower_bounds;
+mod set_partitions;
 mod term;
 
 use crate::checkpoint::{Checkpoint, Costs, Subject};
@@ -28,9 +28,9 @@ use crate::weights::Factors;
 use calls::{Calls, Intervals};
 use corehop_simulator::{Prepared, Split};
 use keys::{ByKey, Key, random};
-use least::Least;
+use lower_bounds::LowerBounds;
 use rayon::prelude::*;
-use residues::Residues;
+use set_partitions::SetPartitions;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -68,19 +68,19 @@ pub struct Evaluator<'a> {
     source: Source<'a>,
     functions: Vec<u32>,
     calls: Option<Calls>,
-    residues: Residues,
-    /// By group of residues, what one core costs on which a set runs, hops in the first group, or
-    /// [`UNKNOWN`]; of a split, in the first group, where each is replayed in full.
+    set_partitions: SetPartitions,
+    /// By group of set partitions, what one core costs on which a set runs, hops in the first
+    /// group, or [`UNKNOWN`]; of a split, in the first group, where each is replayed in full.
     known: ByKey<[u64; GROUPS]>,
     /// The same of sets in the checkpoint that nobody asked about so far.
     recalled: ByKey<[u64; GROUPS]>,
-    least: Least,
+    lower_bounds: LowerBounds,
     kept: Option<(&'a Checkpoint, Subject)>,
     sets_at_a_time: usize,
 }
 
-/// Number of groups that residues fall into: every so manyth belongs to one. Misses of each can be
-/// asked for by themselves.
+/// Number of groups that set partitions fall into: every so manyth belongs to one. Misses of each
+/// can be asked for by themselves.
 pub const GROUPS: usize = 8;
 
 /// Stands for misses that were not simulated.
@@ -90,7 +90,7 @@ const UNKNOWN: u64 = u64::MAX;
 #[derive(Clone, Copy)]
 enum Source<'a> {
     /// At least one.
-    Alone(&'a [Term]),
+    PrivateReplay(&'a [Term]),
     /// And how many rounds.
     InFull(&'a Prepared, &'a Factors<'a>, usize),
 }
@@ -114,11 +114,14 @@ impl<'a> Evaluator<'a> {
     /// # Panics
     /// When there is no term.
     pub fn new(terms: &'a [Term], functions: &[u32]) -> Self {
-        let alone = &terms.first().expect("a machine at least").alone;
+        let private_replay = &terms
+            .first()
+            .expect("a machine at lower_bounds")
+            .private_replay;
         Evaluator {
-            calls: Some(Calls::of(alone, functions)),
-            residues: Residues::of(alone),
-            ..Evaluator::of(Source::Alone(terms), functions)
+            calls: Some(Calls::of(private_replay, functions)),
+            set_partitions: SetPartitions::of(private_replay),
+            ..Evaluator::of(Source::PrivateReplay(terms), functions)
         }
     }
 
@@ -133,16 +136,16 @@ impl<'a> Evaluator<'a> {
         Evaluator::of(Source::InFull(prepared, factors, rounds), functions)
     }
 
-    /// Of which nothing is known, neither calls nor residues.
+    /// Of which nothing is known, neither calls nor set partitions.
     fn of(source: Source<'a>, functions: &[u32]) -> Self {
         Evaluator {
             source,
             functions: functions.to_vec(),
             calls: None,
-            residues: Residues::default(),
+            set_partitions: SetPartitions::default(),
             known: HashMap::from_iter([(0, [0; GROUPS])]),
             recalled: HashMap::default(),
-            least: Least::default(),
+            lower_bounds: LowerBounds::default(),
             kept: None,
             sets_at_a_time: 1,
         }
@@ -154,12 +157,17 @@ impl<'a> Evaluator<'a> {
     }
 
     /// No split costs less: every line must come to some core once.
-    pub fn floor(&self) -> u64 {
+    pub fn lower_bound(&self) -> u64 {
         match self.source {
-            Source::Alone(terms) => {
-                let residues = 0..terms[0].alone.residues();
-                let of = |residue| terms.iter().map(|term| term.floor(residue)).sum::<u64>();
-                residues.map(of).sum()
+            Source::PrivateReplay(terms) => {
+                let set_partitions = 0..terms[0].private_replay.set_partitions();
+                let of = |set_partition| {
+                    terms
+                        .iter()
+                        .map(|term| term.lower_bound(set_partition))
+                        .sum::<u64>()
+                };
+                set_partitions.map(of).sum()
             }
             Source::InFull(..) => 0,
         }
@@ -184,9 +192,9 @@ impl<'a> Evaluator<'a> {
         self.known.len() - 1
     }
 
-    /// Number of simulations so far of one core and one residue.
+    /// Number of simulations so far of one core and one set partition.
     pub fn simulations(&self) -> usize {
-        self.residues.simulations()
+        self.set_partitions.simulations()
     }
 
     /// Keeps what it learns in `checkpoint`, and knows what was kept there of the same `subject`.
@@ -195,7 +203,7 @@ impl<'a> Evaluator<'a> {
             let sets = costs.sets.into_iter();
             let is_news = |(set, _): &(Key, _)| !self.known.contains_key(set);
             self.recalled.extend(sets.filter(is_news));
-            self.residues.learn(costs.residues);
+            self.set_partitions.learn(costs.set_partitions);
         }
         self.kept = Some((checkpoint, subject));
     }
@@ -206,7 +214,7 @@ impl<'a> Evaluator<'a> {
             let sets = self.known.iter().chain(&self.recalled);
             let costs = Costs {
                 sets: sets.map(|(&key, &misses)| (key, misses)).collect(),
-                residues: self.residues.known(),
+                set_partitions: self.set_partitions.known(),
             };
             checkpoint.keep(subject, costs);
         }
@@ -248,13 +256,15 @@ impl<'a> Evaluator<'a> {
     }
 
     /// By group, what each of these costs at least.
-    pub(crate) fn least_of_sets(&mut self, sets: &[Placed<'_>]) -> Vec<[u64; GROUPS]> {
-        if let Source::Alone(terms) = self.source {
-            let unknown = self.least.unknown(sets.iter());
+    pub(crate) fn lower_bounds_of_sets(&mut self, sets: &[Placed<'_>]) -> Vec<[u64; GROUPS]> {
+        if let Source::PrivateReplay(terms) = self.source {
+            let unknown = self.lower_bounds.unknown(sets.iter());
             let intervals = self.intervals(&unknown);
-            self.least.learn(terms, &unknown, &intervals);
+            self.lower_bounds.learn(terms, &unknown, &intervals);
         }
-        sets.iter().map(|(set, ..)| self.least.of(set.0)).collect()
+        sets.iter()
+            .map(|(set, ..)| self.lower_bounds.of(set.0))
+            .collect()
     }
 
     /// What each of these costs on the lines of a group; `None` when it is over before all are
@@ -301,9 +311,9 @@ impl<'a> Evaluator<'a> {
             let begun = Instant::now();
             let (sets, others) = unknown.split_at(self.sets_at_a_time.min(unknown.len()));
             let learnt = match self.source {
-                Source::Alone(terms) => {
+                Source::PrivateReplay(terms) => {
                     let sets = self.intervals(sets);
-                    let mut learnt = self.residues.simulate(terms, &sets, groups);
+                    let mut learnt = self.set_partitions.simulate(terms, &sets, groups);
                     if groups.contains(&0) {
                         for (learnt, set) in learnt.iter_mut().zip(&sets) {
                             learnt[0] += Term::cost_of_hops(terms, set.hops);

@@ -16,7 +16,7 @@
 use crate::Error;
 use crate::evaluate::Term;
 use crate::objective::Objective;
-use corehop_simulator::{Alone, Machine, Prepared, Replay, Split};
+use corehop_simulator::{Machine, Prepared, PrivateReplay, Replay, Split};
 
 /// A machine, and how much it counts beside others.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl<'a> Factors<'a> {
     pub fn terms(&self, prepared: &Prepared, rounds: usize) -> Option<Vec<Term>> {
         let term = |&(machine, factor): &(&Machine, u64)| {
             Some(Term {
-                alone: Alone::new(prepared, machine, rounds)?,
+                private_replay: PrivateReplay::new(prepared, machine, rounds)?,
                 cost: self.objective.cost(machine),
                 factor,
             })

@@ -23,8 +23,11 @@ fn open(path: &Path, requests: &str) -> Result<Checkpoint, Error> {
 
 fn costs() -> impl Strategy<Value = Costs> {
     let sets = vec((any::<u128>(), any::<[u64; GROUPS]>()), 0..20);
-    let residue = vec((any::<u128>(), any::<u64>()), 0..20);
-    (sets, vec(residue, 0..5)).prop_map(|(sets, residues)| Costs { sets, residues })
+    let set_partition = vec((any::<u128>(), any::<u64>()), 0..20);
+    (sets, vec(set_partition, 0..5)).prop_map(|(sets, set_partitions)| Costs {
+        sets,
+        set_partitions,
+    })
 }
 
 fn cases(count: u32) -> ProptestConfig {

@@ -153,11 +153,11 @@ proptest! {
             for strategy in [None, Some(How::Exhaustive), Some(How::Bound)] {
                 let ranking = ranking(evaluator, (cores, cores), strategy);
                 equal(&ranking.best, &brute)?;
-                equal((ranking.floor, ranking.is_optimal()), (brute[0].0, true))?;
+                equal((ranking.lower_bound, ranking.is_optimal()), (brute[0].0, true))?;
             }
             for strategy in [How::Local, How::Random] {
                 let ranking = ranking(evaluator, (cores, cores), Some(strategy));
-                prop_assert!(ranking.floor <= brute[0].0 && brute[0].0 <= ranking.best[0].0);
+                prop_assert!(ranking.lower_bound <= brute[0].0 && brute[0].0 <= ranking.best[0].0);
             }
             Ok(())
         })?;
@@ -182,11 +182,11 @@ proptest! {
             for strategy in [None, Some(How::Exhaustive)] {
                 let ranking = ranking(evaluator, (functions, cores), strategy);
                 equal(&ranking.best, &brute)?;
-                equal((ranking.floor, ranking.is_optimal()), (brute[0].0, true))?;
+                equal((ranking.lower_bound, ranking.is_optimal()), (brute[0].0, true))?;
             }
             for strategy in [How::Bound, How::Local, How::Random] {
                 let ranking = ranking(evaluator, (functions, cores), Some(strategy));
-                prop_assert!(ranking.floor <= brute[0].0 && brute[0].0 <= ranking.best[0].0);
+                prop_assert!(ranking.lower_bound <= brute[0].0 && brute[0].0 <= ranking.best[0].0);
                 prop_assert!(all_splits(functions, cores).contains(&ranking.best[0].1));
                 prop_assert!(ranking.strategy != How::Bound, "{}", ranking.why);
             }
@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn a_search_without_time_has_a_floor_below_every_split(
+    fn a_search_without_time_has_a_lower_bound_below_every_split(
         steps in programs(), machines in some_machines(), objective in objectives(),
         cores in 1u32..5, microseconds in 0u64..20_000,
     ) {
@@ -213,7 +213,7 @@ proptest! {
                 progress: &Silent,
             };
             let ranking = search(evaluator, &wanted);
-            prop_assert!(ranking.floor <= least && least <= ranking.best[0].0);
+            prop_assert!(ranking.lower_bound <= least && least <= ranking.best[0].0);
             prop_assert!(ranking.stopped || ranking.is_optimal());
             Ok(())
         })?;
@@ -250,7 +250,7 @@ proptest! {
             evaluator.keep_in(checkpoint(), subject());
             let patience = Patience(patience.into());
             let stopped = watched(evaluator, (cores, cores), Some(strategy), &patience);
-            prop_assert!(!stopped.best.is_empty() && stopped.floor <= whole.best[0].0);
+            prop_assert!(!stopped.best.is_empty() && stopped.lower_bound <= whole.best[0].0);
             evaluator.keep();
             Ok(())
         })?;

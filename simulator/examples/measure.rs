@@ -1,10 +1,10 @@
-//! How fast worlds are: `cargo run --release -p corehop-simulator --example measure -- TRACE`.
+//! How fast hierarchies are: `cargo run --release -p corehop-simulator --example measure -- TRACE`.
 //!
-//! Divides a trace's touches into worlds of one residue each, leaves out repeated ones as a replay
-//! does, and times one host core driving the worlds; the simulated core changes every so often, so
-//! that stores find copies elsewhere to remove.
+//! Divides a trace's touches into hierarchies of one set partition each, leaves out repeated ones
+//! as a replay does, and times one host core driving the hierarchies; the simulated core changes
+//! every so often, so that stores find copies elsewhere to remove.
 
-use corehop_simulator::{CacheLevel, Geometry, Machine, World};
+use corehop_simulator::{CacheLevel, Geometry, Hierarchy, Machine};
 use corehop_traces::{Kind, Trace};
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,15 +15,15 @@ const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 /// Touches between two changes of core.
 const STRETCH: u64 = 20_000;
 
-/// The touches of one residue.
+/// The touches of one set partition.
 #[derive(Default)]
-struct Shard {
+struct SetPartition {
     ids: HashMap<u64, u32>,
     lines: Vec<u64>,
     touches: Vec<(u32, u8, Kind)>,
 }
 
-impl Shard {
+impl SetPartition {
     fn touch(&mut self, quotient: u64, core: u8, kind: Kind) {
         let id = *self.ids.entry(quotient).or_insert_with(|| {
             self.lines.push(quotient);
@@ -42,32 +42,34 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let machine = Machine::named_or_path(&machine)?;
     let trace = Trace::open(Path::new(&path))?;
     for cores in [1, 4] {
-        let residues = Geometry::residues_of(&machine);
-        let mut shards: Vec<Shard> = (0..residues).map(|_| Shard::default()).collect();
+        let set_partition_count = Geometry::set_partition_count_of(&machine);
+        let mut set_partitions: Vec<SetPartition> = (0..set_partition_count)
+            .map(|_| SetPartition::default())
+            .collect();
         let mut all = 0;
         let mut executions = trace.executions();
         while let Some(execution) = executions.next()? {
             for access in execution.accesses {
                 for line in access.lines() {
                     let core = (all / STRETCH % cores) as u8;
-                    let shard = &mut shards[(line % residues) as usize];
-                    shard.touch(line / residues, core, access.kind);
+                    let set_partition = &mut set_partitions[(line % set_partition_count) as usize];
+                    set_partition.touch(line / set_partition_count, core, access.kind);
                     all += 1;
                 }
             }
         }
-        let geometry = Geometry::new(&machine, cores as u32, residues);
+        let geometry = Geometry::new(&machine, cores as u32, set_partition_count);
         let begun = Instant::now();
         let mut misses = 0;
-        for shard in &shards {
-            let mut world = World::new(&geometry);
-            shard.lines.iter().for_each(|&line| {
-                world.line(line);
+        for set_partition in &set_partitions {
+            let mut hierarchy = Hierarchy::new(&geometry);
+            set_partition.lines.iter().for_each(|&line| {
+                hierarchy.line(line);
             });
-            for &(line, core, kind) in &shard.touches {
-                world.access(core.into(), kind, line, &mut ());
+            for &(line, core, kind) in &set_partition.touches {
+                hierarchy.access(core.into(), kind, line, &mut ());
             }
-            for (tally, kind) in world
+            for (tally, kind) in hierarchy
                 .tally()
                 .iter()
                 .flat_map(|tally| KINDS.map(|k| (tally, k)))
@@ -76,7 +78,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
         let seconds = begun.elapsed().as_secs_f64();
-        let driven: usize = shards.iter().map(|shard| shard.touches.len()).sum();
+        let driven: usize = set_partitions
+            .iter()
+            .map(|set_partition| set_partition.touches.len())
+            .sum();
         println!(
             "{cores} cores: {all} touches, {driven} driven in {seconds:.3} s: {:.1} M/s \
              ({:.1} M/s of all), {misses} L2 misses",

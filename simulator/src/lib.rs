@@ -5,9 +5,15 @@
 //! of the machine would miss, and why, by the rules of `docs/reference/model.md`. The tests hold it
 //! against a second and naive implementation of the same words.
 //!
+//! Each folder uses only folders that come before it: [`machine`] says what a machine is; `report`,
+//! what a replay tells; `hierarchy` holds the caches; `threads` says where threads run;
+//! `sequential` replays a trace access by access, and [`detail`] stands on it; `filters` leaves out
+//! what need not be simulated, `parallel` replays the rest on all host threads, and `bounds` tells
+//! what one core misses by itself, and what it misses at least.
+//!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
-//! caches, [`Replayer`] an execution at a time, which a [`Watch`] can follow. Both stand on
-//! [`World`], the caches themselves.
+//! caches, [`Replayer`] an execution at a time, which an [`Observer`] can follow. Both stand on
+//! [`Hierarchy`], the caches themselves.
 //!
 //! # Example
 //!
@@ -64,34 +70,31 @@
 #[cfg(test)]
 extern crate self as corehop_simulator;
 
-mod cache;
-mod contents;
-mod counters;
+mod bounds;
 pub mod detail;
 mod error;
-mod geometry;
-pub mod host;
-mod lines;
+mod filters;
+mod hierarchy;
 pub mod machine;
-mod policy;
-mod replay;
-mod sharded;
-mod split;
-mod tally;
-mod watch;
-mod whereabouts;
-mod world;
+mod options;
+mod parallel;
+mod report;
+mod sequential;
+mod threads;
 
-pub use counters::{Counters, KindCounters, LevelCounters, MissCauses};
+pub use bounds::lower_bound::{LANES, LowerBound};
+pub use bounds::private_replay::{Occurrence, PrivateReplay};
 pub use error::Error;
-pub use geometry::Geometry;
+pub use hierarchy::Hierarchy;
+pub use hierarchy::geometry::Geometry;
+pub use machine::host;
 pub use machine::{Inclusion, Level, Machine, Policy};
-pub use replay::{Replay, ReplayOptions, Replayer};
-pub use sharded::alone::{Alone, Occurrence};
-pub use sharded::prepared::Prepared;
-pub use sharded::replay::{Setting, replay, replay_all};
-pub use sharded::unavoidable::{LANES, Unavoidable};
-pub use split::Split;
-pub use tally::Tally;
-pub use watch::{CacheLevel, Cause, Watch};
-pub use world::World;
+pub use options::ReplayOptions;
+pub use parallel::prepared::Prepared;
+pub use parallel::replay::{Setting, replay, replay_all};
+pub use report::counters::{Counters, KindCounters, LevelCounters, MissCauses};
+pub use report::observer::{CacheLevel, Cause, Observer};
+pub use report::replay::Replay;
+pub use report::tally::Tally;
+pub use sequential::Replayer;
+pub use threads::split::Split;

@@ -11,7 +11,7 @@
 mod valgrind;
 
 use corehop_simulator::{
-    CacheLevel, Cause, Counters, KindCounters, Machine, Replayer, Split, Watch,
+    CacheLevel, Cause, Counters, KindCounters, Machine, Observer, Replayer, Split,
 };
 use corehop_traces::{Kind, Trace};
 use std::path::Path;
@@ -61,7 +61,7 @@ struct SecondMisses {
     pairs: Vec<(Kind, u32, u32)>,
 }
 
-impl Watch for SecondMisses {
+impl Observer for SecondMisses {
     fn missed(&mut self, level: CacheLevel, _: usize, kind: Kind, _: Cause, line: u32) {
         if !matches!(level, CacheLevel::L1I | CacheLevel::L1D) {
             return;
@@ -103,7 +103,7 @@ fn replay(trace: &Trace, machine: &Machine) -> (Counters, SecondMisses) {
     let mut seconds = SecondMisses::default();
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
-        replayer.execute_watched(&execution, &mut seconds);
+        replayer.execute_observed(&execution, &mut seconds);
         seconds.end(&replayer);
     }
     (replayer.finish().counters, seconds)

@@ -152,12 +152,12 @@ fn a_line_stays_above_an_outer_level_that_does_not_include_it() {
 #[test]
 fn counting_afresh_keeps_the_caches_warm() {
     let geometry = corehop_simulator::Geometry::new(&machine(), 2, 1);
-    let mut world = corehop_simulator::World::new(&geometry);
-    let line = world.line(7);
-    world.access(0, Load, line, &mut ());
-    world.start_counting();
-    world.access(0, Load, line, &mut ());
-    let counters = world.tally()[0].counters([0, 1, 0], 0, &machine());
+    let mut hierarchy = corehop_simulator::Hierarchy::new(&geometry);
+    let line = hierarchy.line(7);
+    hierarchy.access(0, Load, line, &mut ());
+    hierarchy.start_counting();
+    hierarchy.access(0, Load, line, &mut ());
+    let counters = hierarchy.tally()[0].counters([0, 1, 0], 0, &machine());
     assert_eq!((counters.l1d.accesses(), counters.l1d.misses()), (1, 0));
     assert_eq!(counters.cycles, 2);
 }

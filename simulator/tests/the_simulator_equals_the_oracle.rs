@@ -1,11 +1,11 @@
 //! Random programs on random tiny machines: the simulator and the naive oracle agree on every
-//! counter of every core, on every event, and however the lines are divided into worlds.
+//! counter of every core, on every event, and however the lines are divided into set partitions.
 
 mod oracle;
 mod random;
 
 use corehop_simulator::{
-    CacheLevel, Cause, Counters, Geometry, Level, Machine, Tally, Watch, World,
+    CacheLevel, Cause, Counters, Geometry, Hierarchy, Level, Machine, Observer, Tally,
 };
 use corehop_traces::Kind;
 use oracle::{Event, Oracle};
@@ -13,59 +13,63 @@ use proptest::prelude::*;
 use random::{Step, equal, holds, machines, programs};
 use std::collections::HashMap;
 
-/// As many worlds as residues, each with the names it gave to lines.
-struct Worlds {
+/// As many hierarchies as set partitions, each with the names it gave to lines.
+struct Hierarchies {
     machine: Machine,
-    worlds: Vec<World>,
+    hierarchies: Vec<Hierarchy>,
     ids: HashMap<u64, u32>,
     accesses: Vec<[u64; 3]>,
 }
 
-impl Worlds {
-    fn new(machine: &Machine, cores: u32, residues: u64) -> Worlds {
-        let geometry = Geometry::new(machine, cores, residues);
-        Worlds {
+impl Hierarchies {
+    fn new(machine: &Machine, cores: u32, set_partition_count: u64) -> Hierarchies {
+        let geometry = Geometry::new(machine, cores, set_partition_count);
+        Hierarchies {
             machine: machine.clone(),
-            worlds: (0..residues).map(|_| World::new(&geometry)).collect(),
+            hierarchies: (0..set_partition_count)
+                .map(|_| Hierarchy::new(&geometry))
+                .collect(),
             ids: HashMap::new(),
             accesses: vec![[0; 3]; cores as usize],
         }
     }
 
-    fn find(&mut self, line: u64) -> (&mut World, u32) {
-        let residues = self.worlds.len() as u64;
-        let world = &mut self.worlds[(line % residues) as usize];
+    fn find(&mut self, line: u64) -> (&mut Hierarchy, u32) {
+        let set_partition_count = self.hierarchies.len() as u64;
+        let hierarchy = &mut self.hierarchies[(line % set_partition_count) as usize];
         let id = self
             .ids
             .entry(line)
-            .or_insert_with(|| world.line(line / residues));
-        (world, *id)
+            .or_insert_with(|| hierarchy.line(line / set_partition_count));
+        (hierarchy, *id)
     }
 
-    fn step(&mut self, step: Step, watch: &mut impl Watch) {
+    fn step(&mut self, step: Step, observer: &mut impl Observer) {
         match step {
             Step::Access(core, kind, line) => {
                 self.accesses[core][kind as usize] += 1;
-                let (world, id) = self.find(line);
-                world.access(core, kind, id, watch);
+                let (hierarchy, id) = self.find(line);
+                hierarchy.access(core, kind, id, observer);
             }
             Step::StoreElsewhere(line) => {
-                let (world, id) = self.find(line);
-                world.store_elsewhere(id);
+                let (hierarchy, id) = self.find(line);
+                hierarchy.store_elsewhere(id);
             }
         }
     }
 
     fn start_counting(&mut self) {
-        self.worlds.iter_mut().for_each(World::start_counting);
+        self.hierarchies
+            .iter_mut()
+            .for_each(Hierarchy::start_counting);
         self.accesses.fill([0; 3]);
     }
 
     fn counters(&self) -> Vec<Counters> {
         let of_core = |(core, &accesses): (usize, &[u64; 3])| {
             let mut sum = Tally::default();
-            for world in &self.worlds {
-                sum += &world.tally()[core];
+            for hierarchy in &self.hierarchies {
+                sum += &hierarchy.tally()[core];
             }
             sum.counters(accesses, 0, &self.machine)
         };
@@ -105,9 +109,9 @@ fn every_counter_of_every_core_is_equal_however_the_lines_are_divided() {
         values,
         |((machine, cores, program), warm_up)| {
             equal(machine.check(), Ok(()))?;
-            let residues = Geometry::residues_of(&machine);
-            let mut fast = Worlds::new(&machine, cores, 1);
-            let mut divided = Worlds::new(&machine, cores, residues);
+            let set_partition_count = Geometry::set_partition_count_of(&machine);
+            let mut fast = Hierarchies::new(&machine, cores, 1);
+            let mut divided = Hierarchies::new(&machine, cores, set_partition_count);
             let mut naive = Oracle::new(&machine, cores);
             for (number, &step) in program.iter().enumerate() {
                 let step = on(cores, step);
@@ -134,7 +138,7 @@ struct Diary {
     causes: HashMap<(usize, CacheLevel, u8, Cause), u64>,
 }
 
-impl Watch for Diary {
+impl Observer for Diary {
     fn missed(&mut self, level: CacheLevel, core: usize, kind: Kind, cause: Cause, line: u32) {
         let line = self.numbers[line as usize];
         self.events.push(Event::Missed(level, core, kind, line));
@@ -162,21 +166,21 @@ fn a_watch_is_told_of_every_event_in_order_and_of_every_miss_that_is_counted() {
         "events equal the oracle's",
         cases(),
         |(machine, cores, program)| {
-            let mut world = World::new(&Geometry::new(&machine, cores, 1));
+            let mut hierarchy = Hierarchy::new(&Geometry::new(&machine, cores, 1));
             let mut naive = Oracle::new(&machine, cores);
             let mut diary = Diary::default();
             for line in 0..90 {
-                world.line(line);
+                hierarchy.line(line);
                 diary.numbers.push(line);
             }
             for step in program {
                 if let Step::Access(core, kind, line) = on(cores, step) {
-                    world.access(core, kind, line as u32, &mut diary);
+                    hierarchy.access(core, kind, line as u32, &mut diary);
                     naive.access(core, kind, line);
                 }
             }
             equal(&diary.events, &naive.events)?;
-            for (core, tally) in world.tally().iter().enumerate() {
+            for (core, tally) in hierarchy.tally().iter().enumerate() {
                 for level in [
                     CacheLevel::L1I,
                     CacheLevel::L1D,
@@ -210,25 +214,25 @@ fn while_the_l3_never_evicts_each_cluster_can_be_simulated_alone() {
             machine.l3 = Some(Level::new(16 * 64 * 64, 64, 41));
             let cores = machine.cores;
             let per_cluster = machine.l2.shared_by;
-            let mut together = Worlds::new(&machine, cores, 1);
+            let mut together = Hierarchies::new(&machine, cores, 1);
             let clusters = cores / per_cluster;
             let without_l3 = Machine {
                 l3: None,
                 ..machine
             };
-            let alone = |_| Worlds::new(&without_l3, per_cluster, 1);
-            let mut alone: Vec<Worlds> = (0..clusters).map(alone).collect();
+            let alone = |_| Hierarchies::new(&without_l3, per_cluster, 1);
+            let mut alone: Vec<Hierarchies> = (0..clusters).map(alone).collect();
             for step in program {
                 let Step::Access(core, kind, line) = on(cores, step) else {
                     continue;
                 };
                 together.step(Step::Access(core, kind, line), &mut ());
-                let (cluster, seat) = (core / per_cluster as usize, core % per_cluster as usize);
-                for (other, worlds) in alone.iter_mut().enumerate() {
+                let (cluster, view) = (core / per_cluster as usize, core % per_cluster as usize);
+                for (other, hierarchies) in alone.iter_mut().enumerate() {
                     if other == cluster {
-                        worlds.step(Step::Access(seat, kind, line), &mut ());
+                        hierarchies.step(Step::Access(view, kind, line), &mut ());
                     } else if kind == Kind::Store {
-                        worlds.step(Step::StoreElsewhere(line), &mut ());
+                        hierarchies.step(Step::StoreElsewhere(line), &mut ());
                     }
                 }
             }
@@ -239,7 +243,7 @@ fn while_the_l3_never_evicts_each_cluster_can_be_simulated_alone() {
                 ..counters
             };
             let together: Vec<_> = together.counters().into_iter().map(private).collect();
-            let alone = alone.iter().flat_map(Worlds::counters);
+            let alone = alone.iter().flat_map(Hierarchies::counters);
             equal(together, alone.map(private).collect())
         },
     );
@@ -247,9 +251,9 @@ fn while_the_l3_never_evicts_each_cluster_can_be_simulated_alone() {
 
 #[test]
 fn touching_a_line_twice_in_a_row_is_touching_it_once() {
-    holds("touches condense", cases(), |(machine, cores, program)| {
-        let mut once = Worlds::new(&machine, cores, 1);
-        let mut twice = Worlds::new(&machine, cores, 1);
+    holds("touches reduce", cases(), |(machine, cores, program)| {
+        let mut once = Hierarchies::new(&machine, cores, 1);
+        let mut twice = Hierarchies::new(&machine, cores, 1);
         for step in program {
             let step = on(cores, step);
             once.step(step, &mut ());
@@ -259,9 +263,13 @@ fn touching_a_line_twice_in_a_row_is_touching_it_once() {
                 twice.step(Step::Access(core, Kind::Load, line), &mut ());
             }
         }
-        let misses = |worlds: &Worlds| {
+        let misses = |hierarchies: &Hierarchies| {
             let levels = |c: &Counters| [c.l1i, c.l1d, c.l2, c.l3].map(|level| level.causes());
-            worlds.counters().iter().map(levels).collect::<Vec<_>>()
+            hierarchies
+                .counters()
+                .iter()
+                .map(levels)
+                .collect::<Vec<_>>()
         };
         equal(misses(&once), misses(&twice))
     });

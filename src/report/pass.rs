@@ -9,7 +9,7 @@ use crate::explain::Explanation;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use corehop_partitioner::progress::Progress;
-use corehop_simulator::{CacheLevel, Cause, Replayer, Split, Watch};
+use corehop_simulator::{CacheLevel, Cause, Observer, Replayer, Split};
 use corehop_traces::{Calls, Execution, Kind, Trace};
 
 /// One line touched by one access.
@@ -42,7 +42,7 @@ pub trait Listener {
 #[derive(Default)]
 struct Missed(Vec<bool>);
 
-impl Watch for Missed {
+impl Observer for Missed {
     fn accessed(&mut self, _core: usize, _kind: Kind, _line: u32) {
         self.0.push(false);
     }
@@ -89,8 +89,8 @@ pub fn run(
     bar.begin("going through the requests", None);
     while let Some(execution) = executions.next()? {
         missed.iter_mut().for_each(|missed| missed.0.clear());
-        before.execute_watched(&execution, &mut missed[0]);
-        let core = after.execute_watched(&execution, &mut missed[1]);
+        before.execute_observed(&execution, &mut missed[0]);
+        let core = after.execute_observed(&execution, &mut missed[1]);
         counted |= execution.request >= first_counted;
         touches.clear();
         let lines = execution.accesses.iter();

@@ -2,7 +2,7 @@
 
 use super::keys::{Key, Prefixes, random};
 use super::{Choice, cores_of};
-use corehop_simulator::Alone;
+use corehop_simulator::PrivateReplay;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -32,11 +32,11 @@ struct Thread {
 
 impl Calls {
     /// Of these functions, as the trace numbers them.
-    pub fn of(alone: &Alone, functions: &[u32]) -> Calls {
+    pub fn of(private_replay: &PrivateReplay, functions: &[u32]) -> Calls {
         let index_of: HashMap<u32, u32> = functions.iter().copied().zip(0..).collect();
         let mut threads: Vec<Thread> = Vec::new();
         let mut last = None;
-        for (index, occurrence) in (0..).zip(alone.occurrences()) {
+        for (index, occurrence) in (0..).zip(private_replay.occurrences()) {
             if last != Some(occurrence.thread) {
                 threads.push(Thread {
                     occurrences: index..index,
@@ -49,7 +49,7 @@ impl Calls {
             let entered = occurrence.entered.and_then(|f| index_of.get(&f));
             thread.calls.extend(entered.map(|&f| (f, index)));
         }
-        let count = alone.occurrences().len();
+        let count = private_replay.occurrences().len();
         Calls {
             threads,
             functions: functions.len(),

@@ -4,12 +4,12 @@
 //! are whole numbers, so that sums do not depend on their order.
 
 use crate::objective::Cost;
-use corehop_simulator::Alone;
+use corehop_simulator::PrivateReplay;
 
 /// What one core adds to a split's cost on one machine.
 pub struct Term {
     /// The core.
-    pub alone: Alone,
+    pub private_replay: PrivateReplay,
     /// What its misses and hops cost.
     pub cost: Cost,
     /// What that is multiplied by.
@@ -18,21 +18,24 @@ pub struct Term {
 
 impl Term {
     /// Of L2 misses alone.
-    pub fn l2(alone: Alone) -> Term {
+    pub fn l2(private_replay: PrivateReplay) -> Term {
         let cost = Cost {
             l2: [1, 1],
             ..Cost::default()
         };
         let factor = 1;
         Term {
-            alone,
+            private_replay,
             cost,
             factor,
         }
     }
 
-    pub(super) fn cost_of(&self, residue: usize, runs: &[bool]) -> u64 {
-        self.factor * self.cost.of(&self.alone.tally(residue, runs))
+    pub(super) fn cost_of(&self, set_partition: usize, runs: &[bool]) -> u64 {
+        self.factor
+            * self
+                .cost
+                .of(&self.private_replay.tally(set_partition, runs))
     }
 
     /// What hops to a core cost on all machines.
@@ -41,9 +44,9 @@ impl Term {
         of_hop.sum::<u64>() * hops
     }
 
-    /// Every line of a residue must come to some core once.
-    pub(super) fn floor(&self, residue: usize) -> u64 {
+    /// Every line of a set partition must come to some core once.
+    pub(super) fn lower_bound(&self, set_partition: usize) -> u64 {
         let cost = self.cost.of_missed().into_iter().min().unwrap_or(0);
-        self.factor * cost * self.alone.lines(residue)
+        self.factor * cost * self.private_replay.lines(set_partition)
     }
 }

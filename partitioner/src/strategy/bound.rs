@@ -4,19 +4,19 @@
 //! misses. Simulating every core that some way settles would take too long, and most ways are too
 //! long to matter. So each core first costs what it misses *at least*, whatever the caches are,
 //! which takes no simulation ([`crate::evaluate`]). Then, again and again: all cores on ways no
-//! longer than a limit are simulated, a group of residues at a time, and cost what they miss from
-//! then on (lazy shortest paths: Dellin and Srinivasa, "A unifying formalism for shortest path
+//! longer than a limit are simulated, a group of set partitions at a time, and cost what they miss
+//! from then on (lazy shortest paths: Dellin and Srinivasa, "A unifying formalism for shortest path
 //! problems with expensive edge evaluations", 2016). The limit rises in steps to what the worst of
 //! the splits to keep misses; when no way within it has a core that was not simulated, the shortest
 //! ways are the best splits.
 //!
-//! **The floor of a search that ends early.** No core costs more at any time than it misses. So no
-//! split is shorter than the shortest way at that time, with the costs known then:
+//! **The lower bound of a search that ends early.** No core costs more at any time than it misses.
+//! So no split is shorter than the shortest way at that time, with the costs known then:
 //!
 //! > misses(s) = sum over cores c of misses(s, c) >= sum over c of cost(s, c)
 //! >           >= min over t of sum over c of cost(t, c).
 //!
-//! That floor never falls, and each core simulated that is on a short way raises it.
+//! That lower bound never falls, and each core simulated that is on a short way raises it.
 //!
 //! When candidates come in one fixed order, the open lists begin with the last chosen function or
 //! run around to the first: at most n x n states a layer and number of cores, and all cores' sets
@@ -41,7 +41,7 @@ impl Explore for Bound {
         run.offer(vec![greedy.clone()]);
         descend(greedy, run);
         let outlook = Outlook::new(&run.evaluator.calls(), run.evaluator.functions());
-        let floor = run.evaluator.floor();
+        let lower_bound = run.evaluator.lower_bound();
         let most = match run.stopped {
             true => Some(best(run)),
             false => run.worst_kept(),
@@ -49,19 +49,21 @@ impl Explore for Bound {
         let most = most.unwrap_or(u64::MAX);
         match Graph::new(&outlook, most, run) {
             Ok(mut graph) => deepen(&mut graph, run),
-            Err(bound) if run.stopped => floor.max(bound).min(best(run)),
-            Err(_) if run.space.count() <= EXHAUSTIVE_INSTEAD => Exhaustive.explore(run).max(floor),
+            Err(bound) if run.stopped => lower_bound.max(bound).min(best(run)),
+            Err(_) if run.space.count() <= EXHAUSTIVE_INSTEAD => {
+                Exhaustive.explore(run).max(lower_bound)
+            }
             Err(bound) => {
                 Local.explore(run);
-                floor.max(bound).min(best(run))
+                lower_bound.max(bound).min(best(run))
             }
         }
     }
 }
 
-/// Simulates what is on short ways until the best splits are known; gives the floor.
+/// Simulates what is on short ways until the best splits are known; gives the lower bound.
 fn deepen(graph: &mut Graph, run: &mut Run<'_, '_>) -> u64 {
-    let mut limit = graph.floor().min(best(run));
+    let mut limit = graph.lower_bound().min(best(run));
     let step = (best(run) - limit) / STEPS + 1;
     loop {
         let worst = run.worst_kept().unwrap_or(u64::MAX);
@@ -71,8 +73,8 @@ fn deepen(graph: &mut Graph, run: &mut Run<'_, '_>) -> u64 {
         };
         while let Some(open) = graph.open(limit) {
             if !graph.simulate(&open, run) {
-                let floor = graph.floor().max(run.evaluator.floor());
-                return floor.min(best(run));
+                let lower_bound = graph.lower_bound().max(run.evaluator.lower_bound());
+                return lower_bound.min(best(run));
             }
         }
         run.remember(graph.shortest(limit, run.search.keep));

@@ -27,7 +27,7 @@ impl Explore for Exhaustive {
         }
         match run.stopped {
             false => run.best.first().map_or(0, |best| best.0),
-            true => run.evaluator.floor(),
+            true => run.evaluator.lower_bound(),
         }
     }
 }

@@ -3,8 +3,8 @@
 //! A layer has the partial splits with so many functions decided, those with the same future
 //! ([`super::partial`]) as one. A step decides one more function, in or out, and costs what the
 //! cores miss that this settles. So a split's misses are the length of its way, the best split is a
-//! shortest way, and with too small numbers for the costs it is a floor. The graph is built once;
-//! how often lengths are looked up then hardly matters.
+//! shortest way, and with too small numbers for the costs it is a lower bound. The graph is built
+//! once; how often lengths are looked up then hardly matters.
 
 use super::outlook::Outlook;
 use super::partial::{Child, State, expand, merge};
@@ -43,7 +43,7 @@ struct Settled {
     /// What it is known to miss.
     cost: u64,
     /// Of that, what it misses at least, by group; of the first groups it was simulated instead.
-    least: [u64; GROUPS],
+    lower_bound: [u64; GROUPS],
     simulated: usize,
 }
 
@@ -57,9 +57,9 @@ const NONE: u64 = u64::MAX;
 const CROWD: usize = 1 << 16;
 
 impl Graph {
-    /// Of splits that miss no more than `most`; `Err` with a floor when there are too many partial
-    /// splits. A search that is over goes on while they are few: that takes a moment, and without
-    /// it there is no floor to speak of.
+    /// Of splits that miss no more than `most`; `Err` with a lower bound when there are too many
+    /// partial splits. A search that is over goes on while they are few: that takes a moment, and
+    /// without it there is no lower bound to speak of.
     pub fn new(outlook: &Outlook, most: u64, run: &mut Run<'_, '_>) -> Result<Graph, u64> {
         let mut graph = Graph {
             states: vec![1],
@@ -67,7 +67,11 @@ impl Graph {
         };
         let mut states = vec![State::empty(outlook)];
         for function in 0..run.space.candidates {
-            let bound = states.iter().map(|state| state.least).min().unwrap_or(NONE);
+            let bound = states
+                .iter()
+                .map(|state| state.lower_bound)
+                .min()
+                .unwrap_or(NONE);
             let is_crowded = states.len() > CROWD;
             if states.len() > MOST_STATES || is_crowded && run.is_over() {
                 return Err(bound);
@@ -95,8 +99,8 @@ impl Graph {
                 settled: begin..begin + child.settled.len() as u32,
             };
             begin = step.settled.end;
-            child.state.least += self.cost(&step);
-            let is_kept = child.state.least <= most;
+            child.state.lower_bound += self.cost(&step);
+            let is_kept = child.state.lower_bound <= most;
             if is_kept {
                 steps.push(step);
             }
@@ -119,16 +123,16 @@ impl Graph {
         let placed: Vec<_> = placed
             .map(|(&set, &(split, core))| (set, split, core))
             .collect();
-        let leasts = run.evaluator.least_of_sets(&placed);
-        for ((set, split, core), least) in placed.into_iter().zip(leasts) {
+        let lower_bounds = run.evaluator.lower_bounds_of_sets(&placed);
+        for ((set, split, core), lower_bound) in placed.into_iter().zip(lower_bounds) {
             let sets = &mut self.sets;
             let index = *self.index_of.entry(set).or_insert_with(|| {
                 sets.push(Settled {
                     set,
                     split: split.clone(),
                     core,
-                    cost: least.iter().sum(),
-                    least,
+                    cost: lower_bound.iter().sum(),
+                    lower_bound,
                     simulated: 0,
                 });
                 sets.len() as u32 - 1
@@ -160,8 +164,8 @@ impl Graph {
         });
         let mut lengths = lengths.into_iter();
         states.retain_mut(|state| {
-            state.least = lengths.next().expect("one a state");
-            state.least <= most
+            state.lower_bound = lengths.next().expect("one a state");
+            state.lower_bound <= most
         });
         *self.states.last_mut().expect("a layer") = states.len();
         true
@@ -172,13 +176,13 @@ impl Graph {
     pub fn open(&self, limit: u64) -> Option<Vec<usize>> {
         let mut open = self.sets_within(limit);
         open.retain(|&set| self.sets[set].simulated < GROUPS);
-        let least = open.iter().map(|&set| self.sets[set].simulated).min()?;
-        open.retain(|&set| self.sets[set].simulated == least);
+        let fewest = open.iter().map(|&set| self.sets[set].simulated).min()?;
+        open.retain(|&set| self.sets[set].simulated == fewest);
         Some(open)
     }
 
-    /// Simulates the next group of residues of sets of which as many were; whether the search was
-    /// not over before.
+    /// Simulates the next group of set partitions of sets of which as many were; whether the search
+    /// was not over before.
     pub fn simulate(&mut self, open: &[usize], run: &mut Run<'_, '_>) -> bool {
         let search = *run.search;
         let group = self.sets[open[0]].simulated;
@@ -193,14 +197,14 @@ impl Graph {
         };
         for (&set, misses) in open.iter().zip(misses) {
             let set = &mut self.sets[set];
-            set.cost = set.cost + misses - set.least[group];
+            set.cost = set.cost + misses - set.lower_bound[group];
             set.simulated += 1;
         }
         true
     }
 
     /// The length of the shortest way.
-    pub fn floor(&self) -> u64 {
+    pub fn lower_bound(&self) -> u64 {
         self.to_end()[0][0]
     }
 

@@ -32,7 +32,7 @@ impl Explore for Local {
             }
             descend(start, run);
         }
-        run.evaluator.floor()
+        run.evaluator.lower_bound()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Which splits to evaluate, so that the best is found, and what can be said of it then.
 //!
-//! Every strategy offers splits to one list of the best and ends with a *floor*: a cost, as of L2
-//! misses, that no split, looked at or not, goes below. When the floor is the best split's own
-//! cost, that split is proven optimal (among splits that hop at these functions, one a core, ranked
-//! by what each core costs alone); else the two say how far from the best possible it can be. Ties
-//! go to the split that comes first in lexicographic order, so the result depends on the seed
-//! alone.
+//! Every strategy offers splits to one list of the best and ends with a *lower bound*: a cost, as
+//! of L2 misses, that no split, looked at or not, goes below. When the lower bound is the best
+//! split's own cost, that split is proven optimal (among splits that hop at these functions, one a
+//! core, ranked by what each core costs alone); else the two say how far from the best possible it
+//! can be. Ties go to the split that comes first in lexicographic order, so the result depends on
+//! the seed alone.
 
 mod bound;
 mod exhaustive;
@@ -83,7 +83,7 @@ pub struct Ranking {
     /// Why that strategy was taken.
     pub why: String,
     /// No split at all misses less.
-    pub floor: u64,
+    pub lower_bound: u64,
     /// Whether the search was stopped before its end.
     pub stopped: bool,
     /// Whether every split was replayed in full, as where cores share an L2: then it is ranked by
@@ -103,21 +103,23 @@ impl Search<'_> {
 impl Ranking {
     /// Whether no split is better than the first.
     pub fn is_optimal(&self) -> bool {
-        self.best.first().is_some_and(|best| best.0 <= self.floor)
+        self.best
+            .first()
+            .is_some_and(|best| best.0 <= self.lower_bound)
     }
 
     /// By what share of the best possible the first split can miss more than that, at most; `None`
     /// when nothing is known of the best possible.
     pub fn gap(&self) -> Option<f64> {
         let best = self.best.first()?.0;
-        let known = best <= self.floor || self.floor > 0;
-        known.then(|| best.saturating_sub(self.floor) as f64 / self.floor.max(1) as f64)
+        let known = best <= self.lower_bound || self.lower_bound > 0;
+        known.then(|| best.saturating_sub(self.lower_bound) as f64 / self.lower_bound.max(1) as f64)
     }
 }
 
 /// What every strategy does.
 trait Explore {
-    /// Offers splits to `run` until it knows enough or is stopped; gives the floor.
+    /// Offers splits to `run` until it knows enough or is stopped; gives the lower bound.
     fn explore(&self, run: &mut Run<'_, '_>) -> u64;
 }
 
@@ -164,7 +166,7 @@ pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
         Strategy::Local => &local::Local,
         Strategy::Random => &random::Random,
     };
-    let floor = explore.explore(&mut run);
+    let lower_bound = explore.explore(&mut run);
     search.progress.end();
     let better_share = (strategy == Strategy::Random).then(|| random::better_share(run.evaluated));
     Ranking {
@@ -173,7 +175,7 @@ pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
         evaluated: run.evaluated,
         strategy,
         why,
-        floor,
+        lower_bound,
         stopped: run.stopped,
         better_share,
     }

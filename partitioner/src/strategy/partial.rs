@@ -18,7 +18,7 @@ pub(super) struct State {
     /// One of them.
     pub split: Choice,
     /// What the settled cores of any of them miss at least.
-    pub least: u64,
+    pub lower_bound: u64,
     /// Chosen functions whose cores are not settled, ascending; the same for all.
     open: Vec<u32>,
     /// By list, where the first chosen function stands, as far as it still matters.
@@ -44,7 +44,7 @@ impl State {
     pub fn empty(outlook: &Outlook) -> State {
         State {
             split: Choice::new(),
-            least: 0,
+            lower_bound: 0,
             open: Vec::new(),
             firsts: vec![ABSENT; outlook.lists.len()],
         }
@@ -130,7 +130,7 @@ fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> (Sta
     unimportant.for_each(|(first, _)| *first = ABSENT);
     let state = State {
         split,
-        least: state.least,
+        lower_bound: state.lower_bound,
         open,
         firsts,
     };
@@ -145,8 +145,8 @@ pub(super) fn merge(states: impl Iterator<Item = State>) -> (Vec<State>, Vec<usi
         let future = (state.split.len(), state.open.clone(), state.firsts.clone());
         match index_of.entry(future) {
             Entry::Occupied(entry) => {
-                let least = &mut merged[*entry.get()].least;
-                *least = state.least.min(*least);
+                let lower_bound = &mut merged[*entry.get()].lower_bound;
+                *lower_bound = state.lower_bound.min(*lower_bound);
                 *entry.get()
             }
             Entry::Vacant(entry) => {

@@ -33,7 +33,7 @@ impl Explore for Random {
             let draws = (0..BATCH).map(|_| space.drawn(&mut random));
             run.offer(draws.collect());
         }
-        run.evaluator.floor()
+        run.evaluator.lower_bound()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Random programs as an evaluator sees them, and what a plain replay says of their splits.
 //!
 //! Programs of a few functions and lines, written as a trace; the plain replay goes through it
-//! access by access and knows nothing of terms, residues or sums over cores.
+//! access by access and knows nothing of terms, set partitions or sums over cores.
 
 use crate::entered::{Step, record};
 use corehop_partitioner::evaluate::{Choice, Evaluator};

@@ -1,7 +1,7 @@
 //! One sequential replay that feeds every part of the detail, access by access.
 //!
-//! The engine tells each access, miss and lost line to a [`Watch`]; all parts hang on that one, so
-//! that they speak of the same replay and add up to its totals. Lines are the engine's own ids.
+//! The engine tells each access, miss and lost line to an [`Observer`]; all parts hang on that one,
+//! so that they speak of the same replay and add up to its totals. Lines are the engine's own ids.
 //! Sharing the work between host cores would not do: a stack distance needs every access in order.
 
 use super::attribution::{Attribution, Owner};
@@ -10,10 +10,16 @@ use super::interference::{Interference, Interfering};
 use super::reuse_distance::{LruStack, ReuseDistances};
 use super::segments::Segments;
 use super::working_set::{WorkingSet, WorkingSets};
-use crate::replay::{EXECUTIONS_PER_REPORT, chosen_requests};
-use crate::watch::{CacheLevel, Cause, Watch};
-use crate::whereabouts::{Whereabouts, delegated_calls};
-use crate::{Counters, Error, Machine, Replay, ReplayOptions, Replayer, Split, Tally};
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::options::{EXECUTIONS_PER_REPORT, ReplayOptions, chosen_requests};
+use crate::report::counters::Counters;
+use crate::report::observer::{CacheLevel, Cause, Observer};
+use crate::report::replay::Replay;
+use crate::report::tally::Tally;
+use crate::sequential::Replayer;
+use crate::threads::split::Split;
+use crate::threads::thread_placement::{ThreadPlacement, delegated_calls};
 use corehop_traces::{Calls, Execution, Kind, Trace};
 use std::cmp::Reverse;
 
@@ -91,7 +97,7 @@ pub fn replay_in_detail(
         }
         collector.begin(&execution);
         let before = replayer.core_of(execution.thread);
-        let core = replayer.execute_watched(&execution, &mut collector);
+        let core = replayer.execute_observed(&execution, &mut collector);
         collector.end(core != before);
         untold += 1;
         if untold == EXECUTIONS_PER_REPORT {
@@ -133,7 +139,7 @@ impl Sums {
     }
 }
 
-/// The watch that all parts hang on.
+/// The observer that all parts hang on.
 struct Collector<'a> {
     attribution: &'a Attribution,
     segments: &'a Segments,
@@ -142,7 +148,7 @@ struct Collector<'a> {
     by_owner: Vec<Sums>,
     by_segment: Vec<Sums>,
     /// As cores.
-    segments_of_threads: Whereabouts<'a>,
+    segments_of_threads: ThreadPlacement<'a>,
     /// Whose code is executing, and in which segment.
     owner: usize,
     segment: u32,
@@ -167,7 +173,7 @@ impl<'a> Collector<'a> {
             cores_per_l2: machine.l2.shared_by as usize,
             by_owner: vec![Sums::default(); attribution.owners()],
             by_segment: vec![Sums::default(); segments.names().len()],
-            segments_of_threads: Whereabouts::new(segments.as_split(), calls),
+            segments_of_threads: ThreadPlacement::new(segments.as_split(), calls),
             owner: 0,
             segment: 0,
             stack: LruStack::default(),
@@ -242,7 +248,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-impl Watch for Collector<'_> {
+impl Observer for Collector<'_> {
     #[inline]
     fn accessed(&mut self, core: usize, kind: Kind, line: u32) {
         self.sums(|sums| sums.accesses[kind as usize] += 1);

@@ -4,7 +4,8 @@
 //! The same functions that move a thread can instead only name what it does; the replay then says
 //! what each part costs and takes from the others while all of them share one core.
 
-use crate::{Error, Split};
+use crate::error::Error;
+use crate::threads::split::Split;
 use corehop_plans::Plan;
 use corehop_traces::{Function, Module};
 

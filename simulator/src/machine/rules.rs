@@ -3,7 +3,7 @@
 //! Each rule names the level and says what to change. Sizes that real machines have are all
 //! accepted: the third level may have any number of sets, a level any number of ways.
 
-use super::{CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
+use super::description::{CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
 
 /// Largest cache that is simulated: its tags take a tenth of its size in the host's memory.
 const SIZE_BYTES_MAXIMUM: u64 = 8 << 30;
@@ -15,8 +15,19 @@ const WAYS_MAXIMUM: u32 = 124;
 /// Most ways that a tree of bits in one word can choose from.
 const PLRU_WAYS_MAXIMUM: u32 = 64;
 
+impl Machine {
+    /// The rules a machine keeps beyond its types. L1s and L2s have a power of two of sets, as
+    /// all that are built have; the L3 of real servers often has not, so any number will do there.
+    ///
+    /// # Errors
+    /// Which rule is broken, by which level, and what to do.
+    pub fn check(&self) -> Result<(), String> {
+        check(self)
+    }
+}
+
 /// Which rule `machine` breaks, if any.
-pub(super) fn check(machine: &Machine) -> Result<(), String> {
+fn check(machine: &Machine) -> Result<(), String> {
     if machine.cores == 0 || machine.cores > CORES_MAXIMUM {
         return Err(format!(
             "cores = {}: give the machine 1 to {CORES_MAXIMUM}",

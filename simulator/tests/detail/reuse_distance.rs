@@ -1,7 +1,7 @@
 //! Stack distances against a list that is searched from its front.
 
 use corehop_simulator::detail::{LruStack, ReuseDistances};
-use corehop_simulator::{CacheLevel, Geometry, Machine, World};
+use corehop_simulator::{CacheLevel, Geometry, Hierarchy, Machine};
 use corehop_traces::Kind;
 use proptest::prelude::*;
 
@@ -106,16 +106,16 @@ proptest! {
     #[test]
     fn a_fully_associative_l1d_misses_what_the_histogram_says(accesses in accesses()) {
         let machine = eight_lines();
-        let mut world = World::new(&Geometry::new(&machine, 1, 1));
+        let mut hierarchy = Hierarchy::new(&Geometry::new(&machine, 1, 1));
         let (mut stack, mut distances) = (LruStack::default(), ReuseDistances::default());
         for quotient in 0..400 {
-            world.line(quotient);
+            hierarchy.line(quotient);
         }
         for &line in &accesses {
             distances.count(Kind::Load, stack.touch(line));
-            world.access(0, Kind::Load, line, &mut ());
+            hierarchy.access(0, Kind::Load, line, &mut ());
         }
-        let misses = world.tally()[0].misses(CacheLevel::L1D, Kind::Load);
+        let misses = hierarchy.tally()[0].misses(CacheLevel::L1D, Kind::Load);
         prop_assert_eq!(misses.total(), distances.data.misses(3));
         prop_assert_eq!(misses.cold, distances.data.first_touches);
     }

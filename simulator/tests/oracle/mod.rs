@@ -12,7 +12,7 @@ use cache::{Cache, Lost};
 use corehop_simulator::{CacheLevel, Counters, Inclusion, KindCounters, LevelCounters, Machine};
 use corehop_traces::Kind;
 
-/// What happened, in words that [`corehop_simulator::Watch`] has too.
+/// What happened, in words that [`corehop_simulator::Observer`] has too.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     Missed(CacheLevel, usize, Kind, u64),
@@ -34,7 +34,7 @@ pub struct Oracle {
 }
 
 /// Which caches one core uses.
-struct Seat {
+struct CoreView {
     l1i: usize,
     l1d: usize,
     l2: usize,
@@ -57,8 +57,8 @@ impl Oracle {
         }
     }
 
-    fn seat(&self, core: usize) -> Seat {
-        Seat {
+    fn view(&self, core: usize) -> CoreView {
+        CoreView {
             l1i: core / self.machine.l1i.shared_by as usize,
             l1d: core / self.machine.l1d.shared_by as usize,
             l2: core / self.machine.l2.shared_by as usize,
@@ -81,13 +81,13 @@ impl Oracle {
     }
 
     fn serve(&mut self, core: usize, kind: Kind, line: u64) -> u32 {
-        let seat = self.seat(core);
+        let view = self.view(core);
         let fetch = kind == Kind::Fetch;
         let (l1, counted, name, latency_cycles) = if fetch {
             let latency_cycles = self.machine.l1i.latency_cycles;
             let counted = &mut self.counters[core].l1i;
             (
-                &mut self.l1i[seat.l1i],
+                &mut self.l1i[view.l1i],
                 counted,
                 CacheLevel::L1I,
                 latency_cycles,
@@ -96,7 +96,7 @@ impl Oracle {
             let latency_cycles = self.machine.l1d.latency_cycles;
             let counted = &mut self.counters[core].l1d;
             (
-                &mut self.l1d[seat.l1d],
+                &mut self.l1d[view.l1d],
                 counted,
                 CacheLevel::L1D,
                 latency_cycles,
@@ -110,8 +110,8 @@ impl Oracle {
         self.events.push(Event::Missed(name, core, kind, line));
         let latency_cycles = self.serve_beyond_l1(core, kind, line);
         let (l1, instance) = match fetch {
-            true => (&mut self.l1i[seat.l1i], seat.l1i),
-            false => (&mut self.l1d[seat.l1d], seat.l1d),
+            true => (&mut self.l1i[view.l1i], view.l1i),
+            false => (&mut self.l1d[view.l1d], view.l1d),
         };
         if let Some(victim) = l1.fill(line) {
             self.events
@@ -121,7 +121,7 @@ impl Oracle {
     }
 
     fn serve_beyond_l1(&mut self, core: usize, kind: Kind, line: u64) -> u32 {
-        let cluster = self.seat(core).l2;
+        let cluster = self.view(core).l2;
         of(&mut self.counters[core].l2, kind).accesses += 1;
         if self.l2[cluster].hit(line) {
             return self.machine.l2.latency_cycles;
@@ -150,7 +150,7 @@ impl Oracle {
     }
 
     fn serve_beyond_l2(&mut self, core: usize, kind: Kind, line: u64) -> u32 {
-        let cluster = self.seat(core).l2;
+        let cluster = self.view(core).l2;
         let elsewhere = (0..self.l2.len()).any(|other| other != cluster && self.held(other, line));
         let exclusive = self.l3_is(Inclusion::Exclusive);
         let inclusive = self.l3_is(Inclusion::Inclusive);
@@ -193,7 +193,7 @@ impl Oracle {
         let cores = self.cores_of(cluster);
         let mut held = self.l2[cluster].holds(line);
         for core in cores {
-            let Seat { l1i, l1d, .. } = self.seat(core);
+            let CoreView { l1i, l1d, .. } = self.view(core);
             held |= self.l1i[l1i].holds(line) || self.l1d[l1d].holds(line);
         }
         held
@@ -202,20 +202,20 @@ impl Oracle {
     fn cores_of(&self, cluster: usize) -> Vec<usize> {
         let cores = 0..self.counters.len();
         cores
-            .filter(|&core| self.seat(core).l2 == cluster)
+            .filter(|&core| self.view(core).l2 == cluster)
             .collect()
     }
 
     fn l1s_lose(&mut self, cluster: usize, line: u64, why: Lost) {
         for core in self.cores_of(cluster) {
-            let Seat { l1i, l1d, .. } = self.seat(core);
+            let CoreView { l1i, l1d, .. } = self.view(core);
             self.l1i[l1i].lose(line, why);
             self.l1d[l1d].lose(line, why);
         }
     }
 
     fn store(&mut self, core: usize, line: u64) {
-        let own = self.seat(core);
+        let own = self.view(core);
         for cluster in 0..self.l2.len() {
             if cluster != own.l2 && self.cluster_loses_to_store(cluster, line) {
                 let event = Event::Invalidated(cluster, core, line);
@@ -223,7 +223,7 @@ impl Oracle {
             }
         }
         for other in self.cores_of(own.l2) {
-            let Seat { l1i, l1d, .. } = self.seat(other);
+            let CoreView { l1i, l1d, .. } = self.view(other);
             if l1i != own.l1i {
                 self.l1i[l1i].lose(line, Lost::Store);
             }

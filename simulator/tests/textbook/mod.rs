@@ -1,6 +1,6 @@
 //! A machine small enough to follow by hand, and runs of single accesses on it.
 
-use corehop_simulator::{Counters, Geometry, Machine, World};
+use corehop_simulator::{Counters, Geometry, Hierarchy, Machine};
 use corehop_traces::Kind;
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,15 +24,15 @@ l3 = { size_bytes = 512, ways = 8, latency_cycles = 30 }
 
 /// The counters of each core after these accesses, which are (core, kind, line).
 pub fn run(machine: &Machine, cores: u32, accesses: &[(usize, Kind, u64)]) -> Vec<Counters> {
-    let mut world = World::new(&Geometry::new(machine, cores, 1));
+    let mut hierarchy = Hierarchy::new(&Geometry::new(machine, cores, 1));
     let mut ids = HashMap::new();
     let mut made = vec![[0; 3]; cores as usize];
     for &(core, kind, line) in accesses {
-        let id = *ids.entry(line).or_insert_with(|| world.line(line));
-        world.access(core, kind, id, &mut ());
+        let id = *ids.entry(line).or_insert_with(|| hierarchy.line(line));
+        hierarchy.access(core, kind, id, &mut ());
         made[core][kind as usize] += 1;
     }
-    let of_core = world.tally().iter().zip(made);
+    let of_core = hierarchy.tally().iter().zip(made);
     of_core
         .map(|(tally, made)| tally.counters(made, 0, machine))
         .collect()

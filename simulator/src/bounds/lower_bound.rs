@@ -1,0 +1,256 @@
+//! A lower bound on misses: those that no private cache of its size avoids, whatever it replaces.
+//!
+//! A core that runs an occurrence misses its first touch of a line when the core never touched the
+//! line before, or when another core stored to it since. And of the lines of one L2 set that it
+//! touches again during any *window* of time, no more than the caches held when the window began
+//! can be there: all others are missed as well. That holds for every policy, so these misses are a
+//! lower bound on what [`PrivateReplay::tally`] counts, and to count them takes no caches: of each
+//! line whether the core has touched it, and in this window. One bit says that, so [`LANES`] sets
+//! of occurrences are counted in one go, each in its own bit of a word, a hundred times as fast as
+//! one simulation after the other.
+//!
+//! What a core does while it has the line changes nothing, so of an occurrence's touches of a line,
+//! with none of another occurrence between, the first is kept. A window ends when a few times as
+//! many lines of its set were touched as the caches hold: much fewer leave nothing to miss, and
+//! many more are touched again and again, which only counts once. How many is best depends on the
+//! share that runs on the core, so several lengths are tried, and the largest count is as true.
+
+use super::private_replay::PrivateReplay;
+use crate::filters::entry::kind;
+use corehop_traces::Kind;
+use rayon::prelude::*;
+
+/// Sets of occurrences that are counted together.
+pub const LANES: usize = u64::BITS as usize;
+
+/// How many times as many lines a window has as the caches hold.
+const LENGTHS: [u32; 2] = [2, 4];
+
+/// By set partition, how occurrences meet its lines.
+pub struct LowerBound {
+    set_partitions: Vec<PartitionMeetings>,
+    held_lines: u32,
+}
+
+struct PartitionMeetings {
+    l2_sets: Vec<u32>,
+    meetings: Vec<Meeting>,
+}
+
+/// An occurrence's touches of a line, with no other's between.
+#[derive(Clone, Copy)]
+struct Meeting {
+    line: u32,
+    occurrence: u32,
+    /// Whether the first is a fetch.
+    is_fetch: bool,
+    /// Whether some are stores.
+    stores: bool,
+    /// For each length, whether it is the first of its line in a window.
+    is_first: [bool; LENGTHS.len()],
+    /// For each length, whether a window of its set begins.
+    begins: [bool; LENGTHS.len()],
+}
+
+/// Which misses count: those of fetches, and those of loads and stores.
+pub type Counted = [bool; 2];
+
+/// By lane: misses of lines that the core had not, of fetches and of loads and stores; and misses
+/// of those that count for want of room.
+pub type OfLanes = [[u64; LANES]; 3];
+
+impl LowerBound {
+    /// Of what cores of a machine replay.
+    pub fn new(private_replay: &PrivateReplay) -> LowerBound {
+        let set_partitions = (0..private_replay.set_partitions()).into_par_iter();
+        LowerBound {
+            set_partitions: set_partitions
+                .map(|index| PartitionMeetings::new(private_replay, index))
+                .collect(),
+            held_lines: private_replay.held_lines,
+        }
+    }
+
+    /// What cores miss at least on lines of `set_partition`; core `i` runs the occurrences in whose
+    /// entry of `runs` bit `i` is set.
+    ///
+    /// # Panics
+    /// When there are not so many set partitions, or `runs` is too short.
+    pub fn misses(&self, set_partition: usize, runs: &[u64], counted: Counted) -> OfLanes {
+        let mut count = Count::new(&self.set_partitions[set_partition], self.held_lines);
+        count.count(runs, counted);
+        let windows = count.windows.map(|windows| windows.misses.sums());
+        let mut largest = [0; LANES];
+        for misses in windows {
+            let lanes = largest.iter_mut().zip(misses);
+            lanes.for_each(|(largest, misses)| *largest = misses.max(*largest));
+        }
+        let [fetches, data] = count.cold.map(|columns| columns.sums());
+        [fetches, data, largest]
+    }
+}
+
+impl PartitionMeetings {
+    fn new(private_replay: &PrivateReplay, index: usize) -> PartitionMeetings {
+        let l2_sets = private_replay.l2_sets(index).to_vec();
+        let mut last: Vec<Option<usize>> = vec![None; l2_sets.len()];
+        let mut meetings: Vec<Meeting> = Vec::new();
+        private_replay.each_touch(index, |occurrence, entry| {
+            let (line, kind) = (entry >> 2, kind(entry));
+            let last = &mut last[line as usize];
+            match last.map(|index| &mut meetings[index]) {
+                Some(meeting) if meeting.occurrence == occurrence => {
+                    meeting.stores |= kind == Kind::Store;
+                }
+                _ => {
+                    *last = Some(meetings.len());
+                    meetings.push(Meeting {
+                        line,
+                        occurrence,
+                        is_fetch: kind == Kind::Fetch,
+                        stores: kind == Kind::Store,
+                        is_first: [false; LENGTHS.len()],
+                        begins: [false; LENGTHS.len()],
+                    });
+                }
+            }
+        });
+        let mut set_partition = PartitionMeetings { l2_sets, meetings };
+        for (index, length) in LENGTHS.into_iter().enumerate() {
+            set_partition.cut(index, length * private_replay.held_lines);
+        }
+        set_partition
+    }
+
+    /// Marks where windows of the `index`th length begin, which have so many lines.
+    fn cut(&mut self, index: usize, lines: u32) {
+        let sets = self.sets();
+        let (mut window, mut met) = (vec![0u32; sets], vec![0; sets]);
+        let mut last_window = vec![u32::MAX; self.l2_sets.len()];
+        for meeting in &mut self.meetings {
+            let set = self.l2_sets[meeting.line as usize] as usize;
+            let last = &mut last_window[meeting.line as usize];
+            if *last == window[set] {
+                continue;
+            }
+            if met[set] == lines {
+                met[set] = 0;
+                window[set] += 1;
+                meeting.begins[index] = true;
+            }
+            met[set] += 1;
+            *last = window[set];
+            meeting.is_first[index] = true;
+        }
+    }
+
+    fn sets(&self) -> usize {
+        self.l2_sets
+            .iter()
+            .max()
+            .map_or(0, |&last| last as usize + 1)
+    }
+}
+
+/// A count under way.
+struct Count<'a> {
+    set_partition: &'a PartitionMeetings,
+    /// By line, the cores that have touched it since another stored to it.
+    has: Vec<u64>,
+    /// Misses of lines that the core had not, of fetches and of loads and stores.
+    cold: [Columns; 2],
+    windows: [Windows; LENGTHS.len()],
+    room: u32,
+}
+
+/// The part of it that windows of one length tell.
+struct Windows {
+    /// By line, the cores that touched it in this window.
+    touched: Vec<u64>,
+    /// By set, lines touched again in this window that may have been there, up to as many as there
+    /// is room for.
+    again: Vec<Columns>,
+    /// Misses for want of room.
+    misses: Columns,
+}
+
+impl<'a> Count<'a> {
+    fn new(set_partition: &'a PartitionMeetings, room: u32) -> Count<'a> {
+        let lines = set_partition.l2_sets.len();
+        let windows = || Windows {
+            touched: vec![0; lines],
+            again: vec![Columns::default(); set_partition.sets()],
+            misses: Columns::default(),
+        };
+        Count {
+            set_partition,
+            has: vec![0; lines],
+            cold: Default::default(),
+            windows: std::array::from_fn(|_| windows()),
+            room,
+        }
+    }
+
+    fn count(&mut self, runs: &[u64], counted: Counted) {
+        for meeting in &self.set_partition.meetings {
+            let line = meeting.line as usize;
+            let runs = runs[meeting.occurrence as usize];
+            let has = &mut self.has[line];
+            let set = self.set_partition.l2_sets[line] as usize;
+            let kind = usize::from(!meeting.is_fetch);
+            self.cold[kind].add(runs & !*has);
+            for (length, windows) in self.windows.iter_mut().enumerate() {
+                let (touched, again) = (&mut windows.touched[line], &mut windows.again[set]);
+                if meeting.begins[length] {
+                    *again = Columns::default();
+                }
+                if meeting.is_first[length] {
+                    *touched = 0;
+                }
+                if counted[kind] {
+                    let back = runs & *has & !*touched;
+                    let full = again.are_at(self.room);
+                    windows.misses.add(back & full);
+                    again.add(back & !full);
+                }
+                *touched |= runs;
+            }
+            *has |= runs;
+            if meeting.stores {
+                *has &= runs;
+            }
+        }
+    }
+}
+
+/// A counter for each lane, bit by bit: the lowest bits of all in the first word, and so on.
+#[derive(Clone, Default)]
+struct Columns([u64; 24]);
+
+impl Columns {
+    #[inline]
+    fn add(&mut self, mut lanes: u64) {
+        for column in &mut self.0 {
+            if lanes == 0 {
+                break;
+            }
+            (*column, lanes) = (*column ^ lanes, *column & lanes);
+        }
+    }
+
+    /// The lanes that have counted to `most`, where none has counted further: no smaller number has
+    /// all its bits.
+    #[inline]
+    fn are_at(&self, most: u32) -> u64 {
+        let bits = (0..).zip(self.0).filter(|(bit, _)| most >> bit & 1 == 1);
+        bits.fold(u64::MAX, |are, (_, column)| are & column)
+    }
+
+    fn sums(&self) -> [u64; LANES] {
+        let sum = |lane: usize| {
+            let bits = (0..).zip(self.0);
+            bits.map(|(bit, column)| (column >> lane & 1) << bit).sum()
+        };
+        std::array::from_fn(sum)
+    }
+}

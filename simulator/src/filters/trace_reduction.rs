@@ -1,0 +1,301 @@
+//! Trace reduction: one block of a trace as short streams of line touches, one for each set
+//! partition.
+//!
+//! Touches that change nothing in any cache are left out, as by the filters of Puzak ("Analysis of
+//! cache replacement-algorithms", 1985) and of Wang and Baer ("Efficient trace-driven simulation
+//! methods for cache performance analysis", 1991). Each set partition is simulated by itself
+//! ([`Thinner`] says why), so the touches left of it, in order, are all that it must be told. A
+//! *piece* is what a thread did without interruption: in it no core changes, whatever the plan.
+
+use super::entry::NEW_PIECE;
+use super::stream::Stream;
+use corehop_traces::{Kind, Listener, Played, Thinner, Touch};
+
+/// What one thread did without interruption, between two places at which it may be moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Index of the thread.
+    pub thread: u32,
+    /// The function it entered first, if that is one at which threads may be moved.
+    pub entered: Option<u32>,
+    /// Executions of the thread before it.
+    pub number: u64,
+    /// The request it belongs to.
+    pub request: Option<u32>,
+    /// Lines touched, dropped ones included, by [`corehop_traces::Kind`].
+    pub touches: [u64; 3],
+}
+
+/// A block, reduced. Buffers are kept from one block to the next.
+#[derive(Default)]
+pub(crate) struct ReducedBlock {
+    /// Its pieces in the thread's order, each with the stamp of its run.
+    pub pieces: Vec<(u64, Piece)>,
+    /// Number of executions.
+    pub executions: u64,
+    /// By set partition, [`Touch::bits`] of its touches, and before those of each piece
+    /// `index of the piece << 2 | NEW_PIECE`.
+    pub streams: Vec<Stream>,
+}
+
+/// Reduces the block it listens to.
+pub(crate) struct Reducer {
+    reduced: ReducedBlock,
+    thread: u32,
+    stamp: u64,
+    /// Whether the touches to come may belong to the last piece.
+    open: bool,
+    /// `set_partition_count - 1`; their number is a power of two.
+    mask: usize,
+    /// Has heard of the open piece.
+    thinner: Thinner,
+    /// Touches of the open piece that are not in the room yet, and then unused room.
+    kept: Box<[Touch; ENOUGH + Thinner::AT_ONCE]>,
+    kept_count: usize,
+    tails: [Tail; SET_PARTITIONS_MAXIMUM],
+    /// Room for the next entries of each set partition, side by side.
+    room: Vec<u64>,
+    /// Memory of no stream.
+    spare: Vec<Vec<u64>>,
+}
+
+/// The most set partitions.
+pub(crate) const SET_PARTITIONS_MAXIMUM: usize = Thinner::MOST_RESIDUES;
+
+/// Entries of a set partition that there is room for: what goes to its stream at once, and one or
+/// two that may come before it is seen to be full. Not a power of two, which would put all set
+/// partitions' rooms into the same few sets of the host's first-level cache.
+const STRIDE: usize = Stream::AT_ONCE + 8;
+
+/// So many touches kept are put into the room at once: a loop over few ends at an unforeseen place.
+const ENOUGH: usize = 512;
+
+/// No place in the room.
+const NOWHERE: u32 = u32::MAX;
+
+/// Where a set partition's stream ends at present.
+#[derive(Clone, Copy)]
+struct Tail {
+    /// Where its next touch goes.
+    next: u32,
+    /// Where that is if nothing of the open piece is there yet, right after the piece's mark.
+    unless_kept: u32,
+    /// Where the last touch goes before its room is emptied, if no mark goes there.
+    last: u32,
+}
+
+impl Reducer {
+    /// A reducer of lines of so many set partitions.
+    ///
+    /// # Panics
+    /// When `set_partition_count` is no power of two, or more than 64.
+    pub fn new(set_partition_count: u64) -> Reducer {
+        let thinner = Thinner::new(set_partition_count);
+        let set_partition_count = set_partition_count as usize;
+        let tail = |set_partition| Tail {
+            next: (set_partition * STRIDE) as u32,
+            unless_kept: NOWHERE,
+            last: (set_partition * STRIDE + Stream::AT_ONCE) as u32 - 1,
+        };
+        Reducer {
+            reduced: ReducedBlock::default(),
+            thread: 0,
+            stamp: 0,
+            open: false,
+            mask: set_partition_count - 1,
+            thinner,
+            kept: Box::new([Touch::new(0, Kind::Fetch); ENOUGH + Thinner::AT_ONCE]),
+            kept_count: 0,
+            tails: std::array::from_fn(tail),
+            room: vec![0; set_partition_count * STRIDE],
+            spare: Vec::new(),
+        }
+    }
+
+    /// Begins to listen to a block of `thread`. Of `reduced`, only the room is used.
+    pub fn begin(&mut self, thread: u32, mut reduced: ReducedBlock) {
+        reduced.pieces.clear();
+        reduced.executions = 0;
+        let streams = &mut reduced.streams;
+        streams.resize_with(self.mask + 1, Stream::default);
+        streams
+            .iter_mut()
+            .for_each(|stream| stream.empty(&mut self.spare));
+        self.reduced = reduced;
+        self.thread = thread;
+        self.open = false;
+    }
+
+    /// What was heard since it began.
+    pub fn finish(&mut self) -> ReducedBlock {
+        self.end_piece();
+        for set_partition in 0..=self.mask {
+            let first = set_partition * STRIDE;
+            let entries = &self.room[first..self.tails[set_partition].next as usize];
+            if !entries.is_empty() {
+                self.reduced.streams[set_partition].append(entries, &mut self.spare);
+            }
+            self.tails[set_partition].next = first as u32;
+        }
+        std::mem::take(&mut self.reduced)
+    }
+
+    fn begin_piece(&mut self, played: &Played<'_>) {
+        self.end_piece();
+        let piece = Piece {
+            thread: self.thread,
+            entered: played.entered,
+            number: played.number,
+            request: played.request,
+            touches: [0; 3],
+        };
+        self.reduced.pieces.push((self.stamp, piece));
+        let mark = (self.reduced.pieces.len() as u64 - 1) << 2 | NEW_PIECE;
+        for tail in &mut self.tails[..=self.mask] {
+            self.room[tail.next as usize] = mark;
+            tail.next += 1;
+            tail.unless_kept = tail.next;
+        }
+        self.thinner.forget();
+        self.open = true;
+    }
+
+    /// Nothing more is of the last piece: takes back its mark where nothing was.
+    fn end_piece(&mut self) {
+        self.distribute();
+        for tail in &mut self.tails {
+            tail.next -= u32::from(tail.next == tail.unless_kept);
+            tail.unless_kept = NOWHERE;
+        }
+    }
+
+    /// Appends the touches kept to the streams of their set partitions.
+    fn distribute(&mut self) {
+        let mask = self.mask & (SET_PARTITIONS_MAXIMUM - 1);
+        let (room, tails) = (&mut self.room[..], &mut self.tails);
+        let kept = &self.kept[..std::mem::take(&mut self.kept_count)];
+        for touch in kept {
+            let bits = touch.bits();
+            let set_partition = (bits >> 2) as usize & mask;
+            let tail = &mut tails[set_partition];
+            let next = tail.next;
+            room[next as usize] = bits;
+            tail.next = next + 1;
+            if next >= tail.last {
+                let stream = &mut self.reduced.streams[set_partition];
+                let room = &mut room[set_partition * STRIDE..][..STRIDE];
+                empty_room(tail, room, stream, &mut self.spare);
+            }
+        }
+    }
+}
+
+/// Moves what has gathered in the room of a set partition to its stream.
+#[cold]
+#[inline(never)]
+fn empty_room(tail: &mut Tail, room: &mut [u64], stream: &mut Stream, spare: &mut Vec<Vec<u64>>) {
+    stream.append(&room[..Stream::AT_ONCE], spare);
+    // A touch may have come after a mark that filled it.
+    room[0] = room[Stream::AT_ONCE];
+    tail.next -= Stream::AT_ONCE as u32;
+    tail.unless_kept = NOWHERE;
+}
+
+impl Listener for Reducer {
+    fn run(&mut self, stamp: u64) {
+        self.stamp = stamp;
+        self.open = false;
+    }
+
+    fn played(&mut self, played: Played<'_>) {
+        let same = |(_, piece): &(u64, Piece)| piece.request == played.request;
+        let goes_on = self.open && played.entered.is_none() && !played.returned;
+        if !goes_on || !self.reduced.pieces.last().is_some_and(same) {
+            self.begin_piece(&played);
+        }
+        self.reduced.executions += u64::from(played.executions);
+        if let Some((_, piece)) = self.reduced.pieces.last_mut() {
+            for (sum, count) in piece.touches.iter_mut().zip(played.counts) {
+                *sum += count;
+            }
+        }
+        for touches in played.touches.chunks(Thinner::AT_ONCE) {
+            let kept = self.kept[self.kept_count..].first_chunk_mut();
+            self.kept_count += self.thinner.thin(touches, kept.expect("room for all"));
+            if self.kept_count >= ENOUGH {
+                self.distribute();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SET_PARTITIONS: usize = 4;
+    const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
+
+    /// Pieces of most lengths between no touches and more than a room holds.
+    fn pieces() -> Vec<Vec<Touch>> {
+        let mut state = 7u32;
+        let mut random = move |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % below
+        };
+        let lengths = (0..3000).map(|piece| [3, 40, 2500][piece % 3]);
+        let lengths: Vec<u32> = lengths.map(&mut random).collect();
+        let mut piece = |length: u32| {
+            let touch = |_| Touch::new(random(24).into(), KINDS[random(3) as usize]);
+            (0..length).map(touch).collect()
+        };
+        lengths.into_iter().map(&mut piece).collect()
+    }
+
+    #[test]
+    fn every_piece_is_found_again_in_the_streams_of_its_set_partitions() {
+        let mut reducer = Reducer::new(SET_PARTITIONS as u64);
+        let mut expected = vec![Vec::new(); SET_PARTITIONS];
+        // Twice, since rooms are used again.
+        let mut reduced = ReducedBlock::default();
+        for _ in 0..2 {
+            reducer.begin(0, std::mem::take(&mut reduced));
+            reducer.run(0);
+            expected.iter_mut().for_each(Vec::clear);
+            for (index, touches) in pieces().iter().enumerate() {
+                reducer.played(Played {
+                    request: None,
+                    number: index as u64,
+                    returned: false,
+                    entered: Some(0),
+                    executions: 1,
+                    touches,
+                    counts: [0; 3],
+                });
+                let mut last = [None; SET_PARTITIONS];
+                for &touch in touches {
+                    let set_partition = touch.line() as usize % SET_PARTITIONS;
+                    let (stream, last) = (&mut expected[set_partition], &mut last[set_partition]);
+                    if last.is_none() {
+                        stream.push((index as u64) << 2 | NEW_PIECE);
+                    }
+                    let stored = Touch::new(touch.line(), Kind::Store);
+                    let loads_stored = touch.kind() == Kind::Load && *last == Some(stored);
+                    if *last != Some(touch) && !loads_stored {
+                        stream.push(touch.bits());
+                        *last = Some(touch);
+                    }
+                }
+            }
+            reduced = reducer.finish();
+        }
+        for (stream, expected) in reduced.streams.iter().zip(&expected) {
+            let mut entries = Vec::new();
+            while !stream.from(entries.len()).is_empty() {
+                entries.extend_from_slice(stream.from(entries.len()));
+            }
+            assert!(entries.len() > 4096);
+            assert_eq!(&entries, expected);
+        }
+    }
+}

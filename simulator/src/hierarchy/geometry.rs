@@ -1,0 +1,174 @@
+//! Which caches a machine has, and which of them each core uses.
+//!
+//! Derived once and shared by all hierarchies. A *set partition* is all lines with the same line
+//! number modulo some R that divides every number of sets. Its lines meet in every R-th set of each
+//! level and nowhere else, so set partitions are simulated apart, each in a hierarchy of its own.
+
+use super::cache::Cache;
+use crate::machine::{Inclusion, Level, Machine};
+use crate::report::observer::CacheLevel;
+use corehop_traces::Kind;
+
+/// The caches that some cores of a machine use, for lines of one set partition.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    pub(crate) core_views: Vec<CoreView>,
+    pub(crate) clusters: Vec<Cluster>,
+    /// The L3, which comes after all others.
+    pub(crate) l3: Option<Cache>,
+    pub(crate) l2_inclusion: Inclusion,
+    pub(crate) l3_inclusion: Inclusion,
+    /// Sets of the L3 for one set partition; 1 without an L3.
+    pub(crate) l3_sets: u64,
+    /// Bytes kept of each line: one a cache, one for its owner, and some to round up.
+    pub(crate) row_bytes: usize,
+    /// Whether no L1D is shared, so that its core is known by it.
+    pub(crate) owners_know: bool,
+    /// In order of their indices.
+    pub(crate) caches: Vec<Cache>,
+}
+
+/// What one core sees: its caches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CoreView {
+    pub(crate) core: usize,
+    /// The L1I, then the L1D.
+    pub(crate) l1: [Cache; 2],
+    pub(crate) l2: Cache,
+    pub(crate) cluster: usize,
+}
+
+impl CoreView {
+    /// The L1 for accesses of this kind.
+    #[inline(always)]
+    pub(crate) fn l1(&self, kind: Kind) -> &Cache {
+        &self.l1[usize::from(kind != Kind::Fetch)]
+    }
+}
+
+/// The cores that share an L2, with everything above it.
+#[derive(Clone, Debug)]
+pub(crate) struct Cluster {
+    pub(crate) first_core: usize,
+    pub(crate) l2: Cache,
+    pub(crate) l1s: Vec<Cache>,
+}
+
+impl Geometry {
+    /// The caches of the first `cores_used` cores of `machine`, for lines of one set
+    /// partition of `set_partition_count`.
+    ///
+    /// # Panics
+    /// On a machine that [`Machine::check`] refuses, when `cores_used` is zero or more than the
+    /// machine has, and when `set_partition_count` does not divide the number of sets of every
+    /// level.
+    pub fn new(machine: &Machine, cores_used: u32, set_partition_count: u64) -> Geometry {
+        if let Err(problem) = machine.check() {
+            panic!("a machine that breaks its own rules: {problem}");
+        }
+        let cores = machine.cores;
+        assert!(
+            (1..=cores).contains(&cores_used),
+            "{cores_used} cores of {cores}"
+        );
+        let divides = |level: &Level| {
+            set_partition_count > 0 && level.sets().is_multiple_of(set_partition_count)
+        };
+        assert!(
+            levels(machine).iter().all(divides),
+            "{set_partition_count} set partitions do not divide the sets of every level"
+        );
+        let mut caches: Vec<Cache> = Vec::new();
+        let mut first_index = |kind: CacheLevel, level: &Level, count: u32| {
+            let (first, sets) = (caches.len(), level.sets() / set_partition_count);
+            for instance in 0..count {
+                caches.push(Cache::new(kind, instance, level, sets, caches.last()));
+            }
+            first
+        };
+        let Machine {
+            l1i, l1d, l2, l3, ..
+        } = machine;
+        let count = |level: &Level| cores_used.div_ceil(level.shared_by);
+        let first_l1i = first_index(CacheLevel::L1I, l1i, count(l1i));
+        let first_l1d = first_index(CacheLevel::L1D, l1d, count(l1d));
+        let first_l2 = first_index(CacheLevel::L2, l2, count(l2));
+        let l3_index = l3.as_ref().map(|l3| first_index(CacheLevel::L3, l3, 1));
+        let view = |core: u32| {
+            let of_core = |level: &Level| (core / level.shared_by) as usize;
+            CoreView {
+                core: core as usize,
+                l1: [
+                    caches[first_l1i + of_core(l1i)],
+                    caches[first_l1d + of_core(l1d)],
+                ],
+                l2: caches[first_l2 + of_core(l2)],
+                cluster: of_core(l2),
+            }
+        };
+        let core_views: Vec<CoreView> = (0..cores_used).map(view).collect();
+        Geometry {
+            clusters: clusters(&core_views),
+            core_views,
+            l3: l3_index.map(|index| caches[index]),
+            l2_inclusion: l2.inclusion,
+            l3_inclusion: l3.map_or(Inclusion::NonInclusive, |l3| l3.inclusion),
+            l3_sets: l3.map_or(1, |l3| l3.sets() / set_partition_count),
+            owners_know: l1d.shared_by == 1,
+            row_bytes: (caches.len() + 1).next_multiple_of(8),
+            caches,
+        }
+    }
+
+    /// The largest number of set partitions, at most 64, that divides every level's sets.
+    pub fn set_partition_count_of(machine: &Machine) -> u64 {
+        let sets = levels(machine).into_iter().map(|level| level.sets());
+        sets.fold(64, greatest_common_divisor)
+    }
+
+    /// Where among the rows of all lines that of `line` says what it is to `cache`.
+    #[inline(always)]
+    pub(crate) fn place(&self, line: u32, cache: &Cache) -> usize {
+        line as usize * self.row_bytes + cache.index as usize
+    }
+
+    /// Where among the rows of all lines the owner of `line` stands.
+    #[inline(always)]
+    pub(crate) fn owner(&self, line: u32) -> usize {
+        line as usize * self.row_bytes + self.row_bytes - 1
+    }
+}
+
+/// Its caches' levels, from the L1I on.
+pub(crate) fn levels(machine: &Machine) -> Vec<Level> {
+    let private = [machine.l1i, machine.l1d, machine.l2];
+    private.into_iter().chain(machine.l3).collect()
+}
+
+fn clusters(core_views: &[CoreView]) -> Vec<Cluster> {
+    let mut clusters: Vec<Cluster> = Vec::new();
+    for (core, view) in core_views.iter().enumerate() {
+        if view.cluster == clusters.len() {
+            clusters.push(Cluster {
+                first_core: core,
+                l2: view.l2,
+                l1s: Vec::new(),
+            });
+        }
+        let l1s = &mut clusters[view.cluster].l1s;
+        for l1 in view.l1 {
+            if !l1s.iter().any(|known| known.index == l1.index) {
+                l1s.push(l1);
+            }
+        }
+    }
+    clusters
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
+    }
+}

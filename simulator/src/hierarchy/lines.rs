@@ -1,0 +1,84 @@
+//! Numbers lines densely, in the order in which they are first touched, as a hierarchy wants them.
+//!
+//! Programs touch few lines again and again, so a small table in front of the hash map, indexed by
+//! the line number's low bits, answers nearly always.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The lines numbered so far.
+pub(crate) struct Lines {
+    ids: HashMap<u64, u32, BuildHasherDefault<LineHasher>>,
+    recent: Box<[(u64, u32)]>,
+    numbers: Vec<u64>,
+}
+
+/// No line: line numbers are addresses divided by 64.
+const NONE: u64 = u64::MAX;
+
+impl Lines {
+    /// No lines yet; up to `recent` of them are answered by the table, a power of two.
+    pub(crate) fn new(recent: usize) -> Self {
+        assert!(recent.is_power_of_two(), "{recent} recent lines");
+        Lines {
+            ids: HashMap::default(),
+            recent: vec![(NONE, 0); recent].into(),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// The id of `line`; a line that was not met before is also given to `register`.
+    ///
+    /// # Panics
+    /// On the 2^30th line, with whose like a program fills 64 GiB.
+    #[inline]
+    pub(crate) fn id(&mut self, line: u64, register: impl FnOnce(u64)) -> u32 {
+        let place = line as usize & (self.recent.len() - 1);
+        let recent = &mut self.recent[place];
+        if recent.0 != line {
+            let numbers = &mut self.numbers;
+            let id = *self.ids.entry(line).or_insert_with(|| {
+                assert!(numbers.len() < 1 << 30, "2^30 lines of one set partition");
+                numbers.push(line);
+                register(line);
+                numbers.len() as u32 - 1
+            });
+            *recent = (line, id);
+        }
+        recent.1
+    }
+
+    /// The lines numbered so far, by id.
+    pub(crate) fn numbers(&self) -> &[u64] {
+        &self.numbers
+    }
+
+    /// Bytes of memory they take, as far as the map says.
+    pub(crate) fn size_bytes(&self) -> usize {
+        let entries = self.ids.capacity() * size_of::<(u64, u32)>();
+        let recent = self.recent.len() * size_of::<(u64, u32)>();
+        entries + recent + self.numbers.capacity() * size_of::<u64>()
+    }
+}
+
+/// Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4): the
+/// lines are no attacker's, and the map's own hasher would be most of its cost.
+#[derive(Default)]
+struct LineHasher(u64);
+
+impl Hasher for LineHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, line: u64) {
+        let product = (self.0 ^ line).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ (product >> 32);
+    }
+}

@@ -1,0 +1,20 @@
+//! What policies remember: one word for each way of every cache.
+
+/// No line in this way.
+pub(crate) const EMPTY: u32 = u32::MAX;
+
+/// A set: where its ways are among those of all caches.
+#[derive(Clone, Copy)]
+pub(crate) struct Set {
+    pub first: usize,
+    pub ways: usize,
+}
+
+/// What policies remember of all ways of all caches.
+#[derive(Clone, Default)]
+pub(crate) struct Memory {
+    /// By way.
+    pub(super) words: Vec<u64>,
+    /// When the last touch was, see [`super::ages`].
+    pub(super) now: u64,
+}

@@ -1,0 +1,32 @@
+//! Tree-PLRU: a binary tree of bits over the ways, each bit pointing to the half to give up next.
+//!
+//! A touch turns every bit on the way's path to the other half. The word of a set's first way holds
+//! its tree, the root at bit 1 and the children of bit `n` at `2 n` and `2 n + 1`, so a path is the
+//! way's binary digits with a one in front. Removing a line turns no bit: hardware does not either.
+
+use super::memory::{EMPTY, Memory, Set};
+
+// Few machines have it, and it would take the registers of the loop that those with LRU run in.
+#[inline(never)]
+pub(super) fn hit(memory: &mut Memory, set: Set, way: usize) {
+    let tree = &mut memory.words[set.first];
+    let leaf = set.ways | way;
+    for level in 1..=set.ways.trailing_zeros() {
+        let (node, went) = (leaf >> level, leaf >> (level - 1) & 1);
+        *tree = *tree & !(1 << node) | (1 ^ went as u64) << node;
+    }
+}
+
+#[inline(never)]
+pub(super) fn place(memory: &mut Memory, set: Set, tags: &[u32]) -> usize {
+    let tags = &tags[set.first..][..set.ways];
+    let empty = tags.iter().position(|&tag| tag == EMPTY);
+    let way = empty.unwrap_or_else(|| pointed_to(memory.words[set.first], set.ways));
+    hit(memory, set, way);
+    way
+}
+
+fn pointed_to(tree: u64, ways: usize) -> usize {
+    let down = |node: usize, _| (node << 1) | (tree >> node & 1) as usize;
+    (0..ways.trailing_zeros()).fold(1, down) - ways
+}

@@ -1,0 +1,400 @@
+//! The hierarchy state: what the caches hold, and what an access changes.
+//!
+//! The usual simulator searches a set at every level. Here each line has a row with one byte a
+//! cache, which says in which way of that cache the line lies or else why it does not: one load
+//! answers whether an access hits, where, and what a miss was caused by, and a store finds whom to
+//! take the line from. The price is that lines are numbered densely, by the caller, who has often
+//! done so before: a stream that is replayed many times is numbered once.
+//!
+//! A line also has an *owner*, the core that stored last, while no other cache but an inclusive or
+//! non-inclusive L3 holds it: MESI's modified state. Most stores are by owners and ask no further;
+//! the owner's L1D knows it by a bit of that byte, so that such a store costs no more than a load.
+
+use super::cache::{Cache, Ways};
+use super::geometry::{CoreView, Geometry};
+use super::policy::EMPTY;
+use crate::machine::Inclusion;
+use crate::report::observer::{Cause, Observer};
+use crate::report::tally::Tally;
+use corehop_traces::Kind;
+
+/// What the caches of a geometry hold, and what was counted. Methods are given that geometry.
+#[derive(Clone)]
+pub(crate) struct HierarchyState {
+    ways: Ways,
+    lines: Vec<Line>,
+    /// By line and cache: [`HELD`] plus the way the line lies in, in the L1D of its owner perhaps
+    /// with [`OWNED`]; else the [`Cause`] it lacks for.
+    rows: Vec<u8>,
+    tallies: Vec<Tally>,
+}
+
+#[derive(Clone, Copy)]
+struct Line {
+    /// Low bits of line number / number of set partitions, enough for the sets of L1s and L2s.
+    quotient: u32,
+    l3_set: u32,
+    /// One bit for each cluster that holds the line in its L2 or an L1; exact.
+    holders: u64,
+}
+
+/// A core touches a line.
+#[derive(Clone, Copy)]
+struct Access<'g> {
+    geometry: &'g Geometry,
+    view: &'g CoreView,
+    kind: Kind,
+    line: u32,
+}
+
+/// First of the bytes that say a line is held.
+const HELD: u8 = 4;
+
+/// Bit of a byte of an L1D, not shared: its core is the line's owner.
+const OWNED: u8 = 1 << 7;
+
+/// The owner of a line that any store must look for.
+const NOBODY: u8 = u8::MAX;
+
+impl HierarchyState {
+    /// Empty caches, no lines.
+    pub fn new(geometry: &Geometry) -> HierarchyState {
+        HierarchyState {
+            ways: Ways::new(&geometry.caches),
+            lines: Vec::new(),
+            rows: Vec::new(),
+            tallies: vec![Tally::default(); geometry.core_views.len()],
+        }
+    }
+
+    /// Number of lines.
+    pub fn lines(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Makes room for so many more lines.
+    pub fn reserve(&mut self, geometry: &Geometry, lines: usize) {
+        self.lines.reserve(lines);
+        self.rows.reserve(lines * geometry.row_bytes);
+    }
+
+    /// Adds a line, which no cache holds.
+    pub fn add_line(&mut self, geometry: &Geometry, quotient: u64) {
+        self.lines.push(Line {
+            quotient: quotient as u32,
+            l3_set: (quotient % geometry.l3_sets) as u32,
+            holders: 0,
+        });
+        let row = self.rows.len();
+        self.rows.resize(row + geometry.row_bytes, 0);
+        self.rows[row + geometry.owner(0)] = NOBODY;
+    }
+
+    /// As [`crate::Hierarchy::access`], by the core of `view`.
+    #[inline(always)]
+    pub fn access<O: Observer>(
+        &mut self,
+        (geometry, view): (&Geometry, &CoreView),
+        kind: Kind,
+        line: u32,
+        observer: &mut O,
+    ) {
+        observer.accessed(view.core, kind, line);
+        let l1 = view.l1(kind);
+        let byte = self.rows[geometry.place(line, l1)];
+        // One branch for hit or miss, owned or not, where one of them after the other are two.
+        let enough = match kind {
+            Kind::Fetch | Kind::Load => HELD,
+            Kind::Store => OWNED,
+        };
+        if byte < enough {
+            return self.access_further((geometry, view), kind, line, observer);
+        }
+        let way = usize::from((byte & !OWNED) - HELD);
+        // A hierarchy often has one set of each L1, and need not ask which.
+        match l1.last_set {
+            0 => self.ways.hit(l1, 0, way),
+            _ => self.ways.hit(l1, self.set(line, l1), way),
+        }
+    }
+
+    /// The L1 does not hold the line, or perhaps does not own it.
+    #[inline(never)]
+    fn access_further<O: Observer>(
+        &mut self,
+        (geometry, view): (&Geometry, &CoreView),
+        kind: Kind,
+        line: u32,
+        observer: &mut O,
+    ) {
+        let access = Access {
+            geometry,
+            view,
+            kind,
+            line,
+        };
+        let l1 = view.l1(kind);
+        match self.way(geometry, line, l1) {
+            Some(way) => self.ways.hit(l1, self.set(line, l1), way),
+            None => self.miss(access, observer),
+        }
+        if kind == Kind::Store {
+            if self.rows[geometry.owner(line)] != view.core as u8 {
+                self.take(access, observer);
+            }
+            if geometry.owners_know {
+                self.rows[geometry.place(line, l1)] |= OWNED;
+            }
+        }
+    }
+
+    /// As [`crate::Hierarchy::store_elsewhere`].
+    pub fn store_elsewhere(&mut self, geometry: &Geometry, line: u32) {
+        let holders = self.lines[line as usize].holders;
+        for cluster in ones(holders) {
+            self.take_from_cluster(geometry, cluster, line, Cause::Coherence);
+            self.tallies[geometry.clusters[cluster].first_core].invalidated_lines += 1;
+        }
+        self.take_from_exclusive_l3(geometry, line);
+    }
+
+    /// Starts counting afresh; the caches stay as they are.
+    pub fn start_counting(&mut self) {
+        self.tallies.fill(Tally::default());
+    }
+
+    /// What was counted, by core.
+    pub fn tally(&self) -> &[Tally] {
+        &self.tallies
+    }
+
+    /// The way of `cache` that `line` lies in, if it is there.
+    #[inline(always)]
+    fn way(&self, geometry: &Geometry, line: u32, cache: &Cache) -> Option<usize> {
+        (self.rows[geometry.place(line, cache)] & !OWNED)
+            .checked_sub(HELD)
+            .map(usize::from)
+    }
+
+    /// The set of `cache`, no L3, that `line` belongs to.
+    #[inline(always)]
+    fn set(&self, line: u32, cache: &Cache) -> usize {
+        (self.lines[line as usize].quotient & cache.last_set) as usize
+    }
+
+    #[inline(always)]
+    fn l3_set(&self, line: u32) -> usize {
+        self.lines[line as usize].l3_set as usize
+    }
+
+    /// Whoever owns `line` must ask again before it stores.
+    #[inline(always)]
+    fn disown(&mut self, geometry: &Geometry, line: u32) {
+        let owner = std::mem::replace(&mut self.rows[geometry.owner(line)], NOBODY);
+        if owner != NOBODY {
+            let [_, l1d] = &geometry.core_views[usize::from(owner)].l1;
+            self.rows[geometry.place(line, l1d)] &= !OWNED;
+        }
+    }
+
+    /// The L1 does not hold the line: brings it there.
+    #[inline(always)]
+    fn miss<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
+        let Access {
+            geometry,
+            view,
+            kind,
+            line,
+        } = access;
+        let l1 = view.l1(kind);
+        self.count_miss(access, l1, observer);
+        if self.rows[geometry.owner(line)] != view.core as u8 {
+            self.disown(geometry, line);
+        }
+        match self.way(geometry, line, &view.l2) {
+            Some(way) => self.ways.hit(&view.l2, self.set(line, &view.l2), way),
+            None => self.miss_l2(access, observer),
+        }
+        let victim = self.fill(access, l1, self.set(line, l1), line, observer);
+        if victim != EMPTY && geometry.l2_inclusion != Inclusion::Inclusive {
+            self.forget_holder(geometry, view.cluster, victim);
+        }
+        self.lines[line as usize].holders |= 1 << view.cluster;
+    }
+
+    /// The L2 does not hold the line either: brings it there.
+    #[inline(always)]
+    fn miss_l2<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
+        let Access {
+            geometry,
+            view,
+            kind,
+            line,
+        } = access;
+        let CoreView {
+            core, l2, cluster, ..
+        } = view;
+        self.count_miss(access, l2, observer);
+        if !self.look_up_l3(access, observer) {
+            let others = self.lines[line as usize].holders & !(1 << cluster);
+            if others != 0 {
+                self.tallies[*core].transfers[kind as usize] += 1;
+                observer.transferred(*core, kind, line);
+            }
+        }
+        let victim = self.fill(access, l2, self.set(line, l2), line, observer);
+        if victim == EMPTY {
+            return;
+        }
+        if geometry.l2_inclusion == Inclusion::Inclusive {
+            self.lines[victim as usize].holders &= !(1 << cluster);
+            self.take_from_l1s(geometry, *cluster, victim, Cause::Inclusion);
+        } else {
+            self.forget_holder(geometry, *cluster, victim);
+        }
+        if let (Some(l3), Inclusion::Exclusive) = (&geometry.l3, geometry.l3_inclusion) {
+            self.disown(geometry, victim);
+            let set = self.l3_set(victim);
+            match self.way(geometry, victim, l3) {
+                Some(way) => self.ways.hit(l3, set, way),
+                None => {
+                    self.fill(access, l3, set, victim, observer);
+                }
+            }
+        }
+    }
+
+    /// Whether the L3 serves the line; if not, it is brought there unless it is exclusive.
+    #[inline(always)]
+    fn look_up_l3<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) -> bool {
+        let Access { geometry, line, .. } = access;
+        let Some(l3) = &geometry.l3 else {
+            return false;
+        };
+        let exclusive = geometry.l3_inclusion == Inclusion::Exclusive;
+        let set = self.l3_set(line);
+        if let Some(way) = self.way(geometry, line, l3) {
+            match exclusive {
+                true => self.remove(geometry, l3, set, line, Cause::Coherence),
+                false => self.ways.hit(l3, set, way),
+            }
+            return true;
+        }
+        self.count_miss(access, l3, observer);
+        if !exclusive {
+            let victim = self.fill(access, l3, set, line, observer);
+            if victim != EMPTY && geometry.l3_inclusion == Inclusion::Inclusive {
+                for cluster in ones(self.lines[victim as usize].holders) {
+                    self.take_from_cluster(geometry, cluster, victim, Cause::Inclusion);
+                }
+            }
+        }
+        false
+    }
+
+    /// The core stored to the line, which is in its L1D, and makes it its own.
+    #[inline(never)]
+    fn take<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
+        let Access {
+            geometry,
+            view,
+            line,
+            ..
+        } = access;
+        for cluster in ones(self.lines[line as usize].holders & !(1 << view.cluster)) {
+            self.take_from_cluster(geometry, cluster, line, Cause::Coherence);
+            self.tallies[geometry.clusters[cluster].first_core].invalidated_lines += 1;
+            observer.invalidated(cluster, view.core, line);
+        }
+        for l1 in &geometry.clusters[view.cluster].l1s {
+            if view.l1.iter().all(|own| own.index != l1.index) {
+                self.remove(geometry, l1, self.set(line, l1), line, Cause::Coherence);
+            }
+        }
+        self.take_from_exclusive_l3(geometry, line);
+        self.rows[geometry.owner(line)] = view.core as u8;
+    }
+
+    fn take_from_exclusive_l3(&mut self, geometry: &Geometry, line: u32) {
+        if let (Some(l3), Inclusion::Exclusive) = (&geometry.l3, geometry.l3_inclusion) {
+            self.remove(geometry, l3, self.l3_set(line), line, Cause::Coherence);
+        }
+    }
+
+    /// L2 and L1s of `cluster` lose `line`, those of them that hold it.
+    fn take_from_cluster(&mut self, geometry: &Geometry, cluster: usize, line: u32, cause: Cause) {
+        self.lines[line as usize].holders &= !(1 << cluster);
+        let l2 = &geometry.clusters[cluster].l2;
+        self.remove(geometry, l2, self.set(line, l2), line, cause);
+        self.take_from_l1s(geometry, cluster, line, cause);
+    }
+
+    /// L1s of `cluster` lose `line`, those of them that hold it.
+    #[inline(always)]
+    fn take_from_l1s(&mut self, geometry: &Geometry, cluster: usize, line: u32, cause: Cause) {
+        for l1 in &geometry.clusters[cluster].l1s {
+            self.remove(geometry, l1, self.set(line, l1), line, cause);
+        }
+    }
+
+    /// `line` left a cache of `cluster`: was it the last that held it there?
+    fn forget_holder(&mut self, geometry: &Geometry, cluster: usize, line: u32) {
+        let of_cluster = &geometry.clusters[cluster];
+        let mut caches = of_cluster.l1s.iter().chain([&of_cluster.l2]);
+        if caches.all(|cache| self.way(geometry, line, cache).is_none()) {
+            self.lines[line as usize].holders &= !(1 << cluster);
+        }
+    }
+
+    /// Takes `line` from its `set` of `cache`, if it is there.
+    #[inline(always)]
+    fn remove(&mut self, geometry: &Geometry, cache: &Cache, set: usize, line: u32, cause: Cause) {
+        if let Some(way) = self.way(geometry, line, cache) {
+            self.ways.remove(cache, set, way);
+            self.rows[geometry.place(line, cache)] = cause as u8;
+        }
+    }
+
+    /// Puts `line` into its `set` of `cache` because of an access; gives the line replaced, or
+    /// [`EMPTY`].
+    #[inline(always)]
+    fn fill<O: Observer>(
+        &mut self,
+        access: Access<'_>,
+        cache: &Cache,
+        set: usize,
+        line: u32,
+        observer: &mut O,
+    ) -> u32 {
+        let Access { geometry, view, .. } = access;
+        let (way, victim) = self.ways.fill(cache, set, line);
+        self.rows[geometry.place(line, cache)] = HELD + way as u8;
+        if victim != EMPTY {
+            self.rows[geometry.place(victim, cache)] = Cause::Capacity as u8;
+            observer.replaced(cache.level, cache.instance as usize, view.core, victim);
+        }
+        victim
+    }
+
+    #[inline(always)]
+    fn count_miss<O: Observer>(&mut self, access: Access<'_>, cache: &Cache, observer: &mut O) {
+        let Access {
+            geometry,
+            view,
+            kind,
+            line,
+        } = access;
+        let cause = Cause::of(self.rows[geometry.place(line, cache)]);
+        self.tallies[view.core].count(cache.level, kind, cause);
+        observer.missed(cache.level, view.core, kind, cause, line);
+    }
+}
+
+/// The places of the ones in `bits`.
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = bits.trailing_zeros() as usize;
+        bits &= bits.checked_sub(1)?;
+        Some(place)
+    })
+}

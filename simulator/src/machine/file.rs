@@ -1,0 +1,141 @@
+//! A machine file: TOML that says how large and slow each level is.
+//!
+//! What a machine file may say is shown by `configs/machines/`. A machine that was read is one that
+//! was checked.
+
+use super::description::{Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
+use crate::error::Error;
+use serde::Deserialize;
+use std::path::Path;
+
+/// A machine as its file says it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MachineFile {
+    name: String,
+    cores: u32,
+    line_size_bytes: u64,
+    memory_latency_cycles: u32,
+    transfer_latency_cycles: Option<u32>,
+    hop_cost_cycles: u32,
+    l1i: FirstLevelFile,
+    l1d: FirstLevelFile,
+    l2: SecondLevelFile,
+    l3: Option<ThirdLevelFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FirstLevelFile {
+    size_bytes: u64,
+    ways: u32,
+    latency_cycles: u32,
+    #[serde(default)]
+    policy: Policy,
+    #[serde(default = "one")]
+    shared_by: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SecondLevelFile {
+    size_bytes: u64,
+    ways: u32,
+    latency_cycles: u32,
+    #[serde(default)]
+    policy: Policy,
+    #[serde(default = "one")]
+    shared_by: u32,
+    #[serde(default)]
+    inclusion: Inclusion,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ThirdLevelFile {
+    size_bytes: u64,
+    ways: u32,
+    latency_cycles: u32,
+    #[serde(default)]
+    policy: Policy,
+    #[serde(default)]
+    inclusion: Inclusion,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl From<FirstLevelFile> for Level {
+    fn from(file: FirstLevelFile) -> Level {
+        Level {
+            policy: file.policy,
+            shared_by: file.shared_by,
+            ..Level::new(file.size_bytes, file.ways, file.latency_cycles)
+        }
+    }
+}
+
+impl From<SecondLevelFile> for Level {
+    fn from(file: SecondLevelFile) -> Level {
+        Level {
+            policy: file.policy,
+            shared_by: file.shared_by,
+            inclusion: file.inclusion,
+            ..Level::new(file.size_bytes, file.ways, file.latency_cycles)
+        }
+    }
+}
+
+impl From<ThirdLevelFile> for Level {
+    fn from(file: ThirdLevelFile) -> Level {
+        Level {
+            policy: file.policy,
+            inclusion: file.inclusion,
+            ..Level::new(file.size_bytes, file.ways, file.latency_cycles)
+        }
+    }
+}
+
+impl Machine {
+    /// Reads and checks the machine in `text`; `path` only names it in errors.
+    ///
+    /// # Errors
+    /// [`Error::MachineSyntax`] for text that is not a machine, [`Error::MachineGeometry`] for a
+    /// machine that [`Machine::check`] refuses.
+    pub fn from_toml(text: &str, path: &Path) -> Result<Machine, Error> {
+        let file: MachineFile = toml::from_str(text).map_err(|error| Error::MachineSyntax {
+            path: path.into(),
+            place: error.to_string(),
+        })?;
+        let line_size_bytes = file.line_size_bytes;
+        let l3 = file.l3.map(Level::from);
+        let transfer_default = l3.map_or(file.memory_latency_cycles, |l3| l3.latency_cycles);
+        let machine = Machine {
+            name: file.name,
+            cores: file.cores,
+            l1i: file.l1i.into(),
+            l1d: file.l1d.into(),
+            l2: file.l2.into(),
+            l3,
+            memory_latency_cycles: file.memory_latency_cycles,
+            transfer_latency_cycles: file.transfer_latency_cycles.unwrap_or(transfer_default),
+            hop_cost_cycles: file.hop_cost_cycles,
+        };
+        let checked = if line_size_bytes == LINE_SIZE_BYTES {
+            machine.check()
+        } else {
+            Err(format!(
+                "line_size_bytes = {line_size_bytes}: traces are recorded and counted in lines of \
+                 {LINE_SIZE_BYTES} bytes only"
+            ))
+        };
+        match checked {
+            Ok(()) => Ok(machine),
+            Err(problem) => Err(Error::MachineGeometry {
+                path: path.into(),
+                problem,
+            }),
+        }
+    }
+}

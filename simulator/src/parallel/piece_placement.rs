@@ -1,0 +1,87 @@
+//! Which core each piece of a replay runs on, and what follows from that alone.
+//!
+//! Hops, and the accesses of every core, need no cache: they are counted here, piece by piece, and
+//! the caches are told no more than the core of each piece.
+
+use crate::filters::trace_reduction::Piece;
+use crate::threads::split::Split;
+use crate::threads::thread_placement::ThreadPlacement;
+use corehop_traces::Calls;
+
+/// The threads' places under one split, piece after piece.
+pub(crate) struct PiecePlacement<'a> {
+    thread_placement: ThreadPlacement<'a>,
+    /// The first request that counts; `None` once counting has begun.
+    waits_for: Option<u32>,
+    /// Hops that ended on each core.
+    pub hops: Vec<u64>,
+    /// Lines touched on each core, by kind.
+    pub touches: Vec<[u64; 3]>,
+}
+
+/// Where some consecutive pieces run.
+#[derive(Debug)]
+pub(crate) struct Cores {
+    /// By piece.
+    pub cores: Vec<u32>,
+    /// The piece with which counting begins, if it is one of them.
+    pub first_counted: Option<usize>,
+}
+
+impl<'a> PiecePlacement<'a> {
+    /// Every thread where `split` starts it; `calls` are those that it delegates. Counting begins
+    /// with the request `first_counted`, at once when that is `None`.
+    pub fn new(
+        split: &'a Split,
+        calls: Option<&'a Calls>,
+        first_counted: Option<u32>,
+    ) -> PiecePlacement<'a> {
+        let cores = split.cores() as usize;
+        PiecePlacement {
+            thread_placement: ThreadPlacement::new(split, calls),
+            waits_for: first_counted,
+            hops: vec![0; cores],
+            touches: vec![[0; 3]; cores],
+        }
+    }
+
+    /// Places the next pieces.
+    pub fn place<'p>(&mut self, pieces: impl Iterator<Item = &'p Piece>) -> Cores {
+        let mut placed = Cores {
+            cores: Vec::with_capacity(pieces.size_hint().0),
+            first_counted: None,
+        };
+        for (index, piece) in pieces.enumerate() {
+            if self.waits_for.is_some() && piece.request >= self.waits_for {
+                self.start_counting();
+                placed.first_counted = Some(index);
+            }
+            let (left, core) =
+                self.thread_placement
+                    .come(piece.thread, piece.number, piece.entered);
+            self.hops[core as usize] += u64::from(left != core);
+            for (sum, touches) in self.touches[core as usize].iter_mut().zip(piece.touches) {
+                *sum += touches;
+            }
+            placed.cores.push(core);
+        }
+        placed
+    }
+
+    /// The same pieces will be placed once more, without a thread moving in between.
+    pub fn begin_again(&mut self) {
+        self.thread_placement.begin_again();
+    }
+
+    /// Counts afresh from here on.
+    pub fn start_counting(&mut self) {
+        self.waits_for = None;
+        self.hops.fill(0);
+        self.touches.fill([0; 3]);
+    }
+
+    /// Whether counting has begun.
+    pub fn is_counting(&self) -> bool {
+        self.waits_for.is_none()
+    }
+}

@@ -1,0 +1,257 @@
+//! A trace made ready to be replayed many times: reduced, divided into set partitions, and in
+//! memory.
+//!
+//! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
+//! plans or machines reads it once. Of what reducing leaves, nothing depends on the touches that
+//! are guaranteed to hit in these machines' L1s ([`GuaranteedHits`]), and they are left out too. A
+//! sixth of the accesses of a recorded mariadbd are left, at four bytes each.
+
+use super::checks;
+use super::pass::{self, Batch, Reading};
+use super::piece_placement::{Cores, PiecePlacement};
+use super::set_partition::SetPartition;
+use super::simulate::{self, Simulation};
+use super::totals::Totals;
+use crate::error::Error;
+use crate::filters::entry::{self, Entry};
+use crate::filters::guaranteed_hit::GuaranteedHits;
+use crate::filters::trace_reduction::Piece;
+use crate::hierarchy::Hierarchy;
+use crate::hierarchy::geometry::{self, Geometry};
+use crate::machine::{Level, Machine};
+use crate::options::{ReplayOptions, chosen_requests};
+use crate::report::replay::Replay;
+use crate::report::tally::Tally;
+use crate::threads::split::Split;
+use corehop_traces::{Calls, Trace};
+use rayon::prelude::*;
+
+/// A trace, or some requests of it, in memory and ready to be replayed.
+///
+/// ```no_run
+/// # use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
+/// # let trace = corehop_traces::Trace::open("bank.trace".as_ref())?;
+/// # let (first, second) = (3, 17);
+/// let machine = Machine::named_or_path("xeon-e5-2620-v4")?;
+/// let functions = [first, second];
+/// let prepared = Prepared::new(&trace, &[&machine], &functions, &ReplayOptions::default())?;
+/// for function in functions {
+///     let replay = prepared.replay(&machine, &Split::new([(function, 1)]))?;
+///     println!("{} L2 misses", replay.counters.l2.misses());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Prepared {
+    pub(crate) set_partition_count: u64,
+    /// Those of each machine.
+    caches: Vec<Vec<Level>>,
+    /// By function: whether a split may move threads at its entries.
+    breaks: Vec<bool>,
+    /// Those of all these functions, if a split may delegate them.
+    calls: Option<Calls>,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) set_partitions: Vec<(SetPartition, Vec<Entry>)>,
+    first_counted: Option<u32>,
+    requests: u64,
+}
+
+impl Prepared {
+    /// Reads what `options` name of `trace`, for replays on `machines` with splits at entries of
+    /// `functions`.
+    ///
+    /// # Errors
+    /// As [`crate::replay()`].
+    pub fn new(
+        trace: &Trace,
+        machines: &[&Machine],
+        functions: &[u32],
+        options: &ReplayOptions,
+    ) -> Result<Prepared, Error> {
+        let breaks = checks::breaks(trace.functions().len(), functions.iter().copied());
+        Prepared::prepare(trace, machines, (breaks, None), options)
+    }
+
+    /// The same for splits that may also delegate calls of these functions. It takes more memory,
+    /// and reads all of the trace once more to find where calls end.
+    ///
+    /// # Errors
+    /// As [`crate::replay()`].
+    pub fn with_calls(
+        trace: &Trace,
+        machines: &[&Machine],
+        functions: &[u32],
+        options: &ReplayOptions,
+    ) -> Result<Prepared, Error> {
+        let breaks = checks::breaks(trace.functions().len(), functions.iter().copied());
+        let calls = Calls::of(trace, &breaks)?;
+        Prepared::prepare(trace, machines, (breaks, Some(calls)), options)
+    }
+
+    fn prepare(
+        trace: &Trace,
+        machines: &[&Machine],
+        (breaks, calls): (Vec<bool>, Option<Calls>),
+        options: &ReplayOptions,
+    ) -> Result<Prepared, Error> {
+        let chosen = chosen_requests(options, trace.requests().len())?;
+        let set_partition_count = checks::set_partition_count_of(machines.iter().copied());
+        let stripping = || Stripping {
+            guaranteed: GuaranteedHits::new(machines, set_partition_count),
+            gathered: Vec::new(),
+            entries: Vec::new(),
+        };
+        let mut set_partitions = checks::set_partitions(set_partition_count, stripping);
+        let reading = Reading {
+            trace,
+            requests: options.requests.as_ref().map(|_| &chosen[..]),
+            breaks,
+            calls: calls.as_ref(),
+            set_partition_count,
+            progress: options.progress,
+        };
+        let mut pieces: Vec<Piece> = Vec::new();
+        pass::read(
+            &reading,
+            &mut set_partitions,
+            |batch| {
+                let first_piece = pieces.len();
+                let placed = batch.placed.iter();
+                pieces.extend(placed.map(|&placed| *batch.order.piece(placed)));
+                first_piece
+            },
+            |&first_piece, batch, set_partition, stripping| {
+                stripping.read_on(set_partition, batch, first_piece)
+            },
+        )?;
+        pieces.shrink_to_fit();
+        let entries_only = |(set_partition, stripping): (SetPartition, Stripping)| {
+            let mut entries = stripping.entries;
+            entries.shrink_to_fit();
+            (set_partition, entries)
+        };
+        let set_partitions = set_partitions.into_iter().map(entries_only).collect();
+        let caches = machines.iter().map(|machine| geometry::levels(machine));
+        Ok(Prepared {
+            set_partition_count,
+            caches: caches.collect(),
+            breaks: reading.breaks,
+            calls,
+            pieces,
+            set_partitions,
+            first_counted: checks::first_counted(options, &chosen),
+            requests: (chosen.len() - options.warm_up_requests) as u64,
+        })
+    }
+
+    /// Replays it. Equal, to the last count, to [`crate::replay()`] of the trace with the options
+    /// it was prepared with.
+    ///
+    /// # Errors
+    /// [`Error::TooManyCores`] for a split that the machine is too small for.
+    ///
+    /// # Panics
+    /// When the machine has other caches than those that it was prepared for, but for an L3 left
+    /// out, or the split moves threads at other functions, or delegates calls and it was not
+    /// prepared with them.
+    pub fn replay(&self, machine: &Machine, split: &Split) -> Result<Replay, Error> {
+        self.replay_rounds(machine, split, 1)
+    }
+
+    /// Replays it so many times over, without emptying a cache or moving a thread in between, and
+    /// counts all rounds. Calls that are open at the end of one end there. The requests it reports
+    /// are those of one.
+    ///
+    /// # Errors
+    /// As [`Prepared::replay`].
+    ///
+    /// # Panics
+    /// As [`Prepared::replay`].
+    pub fn replay_rounds(
+        &self,
+        machine: &Machine,
+        split: &Split,
+        rounds: usize,
+    ) -> Result<Replay, Error> {
+        checks::check_cores(machine, split)?;
+        self.check_machine(machine);
+        let planned = split.functions();
+        let is_break = |function: u32| self.breaks.get(function as usize) == Some(&true);
+        assert!(
+            planned.into_iter().all(is_break),
+            "prepared for splits at other functions"
+        );
+        assert!(
+            self.calls.is_some() || split.delegated().next().is_none(),
+            "prepared without calls"
+        );
+        let mut placement = PiecePlacement::new(split, self.calls.as_ref(), self.first_counted);
+        let place = |_| {
+            placement.begin_again();
+            placement.place(self.pieces.iter())
+        };
+        let cores: Vec<Cores> = (0..rounds).map(place).collect();
+        let geometry = Geometry::new(machine, split.cores(), self.set_partition_count);
+        let run = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
+            let mut simulation = Simulation::new(Hierarchy::new(&geometry));
+            for cores in &cores {
+                simulation.run(&set_partition.lines, entries, 0, cores);
+            }
+            simulation.tally().to_vec()
+        };
+        let tallies: Vec<Vec<Tally>> = self
+            .set_partitions
+            .par_iter()
+            .with_max_len(1)
+            .map(run)
+            .collect();
+        let tallies = simulate::sum(split.cores(), tallies.iter().map(Vec::as_slice));
+        let report = Totals {
+            machine,
+            placement: &placement,
+            requests: self.requests,
+        };
+        Ok(report.replay(&tallies))
+    }
+
+    /// # Panics
+    /// When it was prepared for other machines.
+    pub(crate) fn check_machine(&self, machine: &Machine) {
+        // Without the L3 it is another machine, but one on which no less is guaranteed.
+        let levels = geometry::levels(machine);
+        assert!(
+            self.caches.iter().any(|of| of.starts_with(&levels)),
+            "prepared for other machines than {}",
+            machine.name
+        );
+    }
+
+    /// Bytes of memory it takes.
+    pub fn size_bytes(&self) -> usize {
+        let of_shard = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
+            entries.capacity() * size_of::<Entry>() + set_partition.lines.size_bytes()
+        };
+        let set_partitions: usize = self.set_partitions.iter().map(of_shard).sum();
+        set_partitions + self.pieces.capacity() * size_of::<Piece>()
+    }
+}
+
+/// What is left of a set partition's touches, while they are read.
+struct Stripping {
+    guaranteed: GuaranteedHits,
+    /// Room for what comes next.
+    gathered: Vec<Entry>,
+    entries: Vec<Entry>,
+}
+
+impl Stripping {
+    /// Takes in the touches of the placed pieces; the first piece has the index `first_piece`.
+    fn read_on(&mut self, set_partition: &mut SetPartition, batch: Batch<'_>, first_piece: usize) {
+        self.gathered.clear();
+        set_partition.gather(batch.order, batch.placed, first_piece, &mut self.gathered);
+        let quotients = set_partition.lines.numbers();
+        for (mark, touches) in entry::pieces(&self.gathered) {
+            self.entries.push(mark);
+            self.guaranteed.strip(touches, quotients, &mut self.entries);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! One set partition: its lines, numbered densely, and how its touches come in replay order.
+
+use super::order::{Order, Placed};
+use crate::filters::entry::{Entry, NEW_PIECE, PIECE};
+use crate::hierarchy::lines::Lines;
+
+/// Lines whose ids are found without hashing: of 64 set partitions, 64 KiB a host thread at a time.
+const RECENT_LINES: usize = 1 << 10;
+
+/// The lines of one set partition, and how far each waiting block's stream of it has been read.
+pub(crate) struct SetPartition {
+    index: usize,
+    /// Bits of a touch below its line's quotient.
+    shift: u32,
+    /// Quotients of line numbers, by line id.
+    pub lines: Lines,
+    /// By waiting block.
+    read: Vec<usize>,
+}
+
+impl SetPartition {
+    /// No lines yet of that set partition, of `count`, a power of two.
+    pub fn new(index: u64, count: u64) -> SetPartition {
+        SetPartition {
+            index: index as usize,
+            shift: 2 + count.trailing_zeros(),
+            lines: Lines::new(RECENT_LINES),
+            read: Vec::new(),
+        }
+    }
+
+    /// Appends the touches of the placed pieces; the first piece has the index `first_piece`.
+    pub fn gather(
+        &mut self,
+        order: &Order,
+        placed: &[Placed],
+        first_piece: usize,
+        entries: &mut Vec<Entry>,
+    ) {
+        self.read.resize(order.blocks(), 0);
+        for (index, place) in (first_piece..).zip(placed) {
+            let read = &mut self.read[place.block as usize];
+            let stream = &order.block(place.block).streams[self.index];
+            // A piece that touches nothing of this set partition has no mark.
+            if stream.from(*read).first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
+                continue;
+            }
+            entries.push(packed(index, PIECE));
+            *read += 1;
+            loop {
+                let rest = stream.from(*read);
+                let end = rest.iter().position(|entry| entry & 3 == NEW_PIECE);
+                let touches = &rest[..end.unwrap_or(rest.len())];
+                entries.extend(touches.iter().map(|&touch| {
+                    let line = self.lines.id(touch >> self.shift, |_| ());
+                    line << 2 | (touch & 3) as u32
+                }));
+                *read += touches.len();
+                if end.is_some() || rest.is_empty() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Forgets the blocks that do not stay.
+    pub fn release(&mut self, staying: &[bool]) {
+        let mut stays = staying.iter();
+        self.read.retain(|_| *stays.next().unwrap_or(&false));
+    }
+}
+
+fn packed(index: usize, kind: u32) -> Entry {
+    let index = u32::try_from(index).ok().filter(|&index| index < 1 << 30);
+    index.expect("fewer than 2^30 pieces and lines of a set partition") << 2 | kind
+}

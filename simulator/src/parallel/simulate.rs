@@ -1,0 +1,92 @@
+//! The loop in which a replay spends its time: one hierarchy's touches through its caches.
+
+use super::piece_placement::Cores;
+use crate::filters::entry::{Entry, PIECE, kind};
+use crate::hierarchy::Hierarchy;
+use crate::hierarchy::geometry::Geometry;
+use crate::hierarchy::lines::Lines;
+use crate::hierarchy::state::HierarchyState;
+use crate::report::tally::Tally;
+
+/// A hierarchy, and where in its stream it is.
+pub(crate) struct Simulation {
+    hierarchy: Hierarchy,
+    lines: usize,
+    core: usize,
+}
+
+impl Simulation {
+    pub fn new(hierarchy: Hierarchy) -> Simulation {
+        Simulation {
+            hierarchy,
+            lines: 0,
+            core: 0,
+        }
+    }
+
+    /// Simulates the entries of some consecutive pieces, the first of which has index
+    /// `first_piece`; they run on `cores`. The lines are those of all entries so far.
+    pub fn run(&mut self, lines: &Lines, entries: &[Entry], first_piece: usize, cores: &Cores) {
+        self.hierarchy.register(&lines.numbers()[self.lines..]);
+        self.lines = lines.numbers().len();
+        // The last touch before counting begins is that before the first mark of a counted piece.
+        let first_counted = cores.first_counted.map(|index| first_piece + index);
+        let is_counted =
+            |entry: &Entry| entry & 3 == PIECE && Some((entry >> 2) as usize) >= first_counted;
+        let uncounted = match first_counted {
+            Some(_) => entries.iter().position(is_counted).unwrap_or(entries.len()),
+            None => 0,
+        };
+        self.run_some(&entries[..uncounted], first_piece, &cores.cores);
+        if first_counted.is_some() {
+            self.hierarchy.start_counting();
+        }
+        self.run_some(&entries[uncounted..], first_piece, &cores.cores);
+    }
+
+    /// What each core missed.
+    pub fn tally(&self) -> &[Tally] {
+        self.hierarchy.tally()
+    }
+
+    fn run_some(&mut self, entries: &[Entry], first_piece: usize, cores: &[u32]) {
+        let (geometry, state) = self.hierarchy.parts();
+        let core = |entry: Entry| cores[(entry >> 2) as usize - first_piece] as usize;
+        self.core = run(geometry, state, self.core, entries, core);
+    }
+}
+
+/// The touches among `entries`, of `core` at first; at a piece's mark, `core_of` says of which
+/// core. Gives the last.
+///
+/// A function of its own, so that a compiler sees that nothing changes the geometry meanwhile.
+#[inline(never)]
+fn run(
+    geometry: &Geometry,
+    state: &mut HierarchyState,
+    mut core: usize,
+    entries: &[Entry],
+    core_of: impl Fn(Entry) -> usize,
+) -> usize {
+    let mut view = &geometry.core_views[core];
+    for &entry in entries {
+        if entry & 3 == PIECE {
+            core = core_of(entry);
+            view = &geometry.core_views[core];
+            continue;
+        }
+        state.access((geometry, view), kind(entry), entry >> 2, &mut ());
+    }
+    core
+}
+
+/// Each core's tally, from those of all set partitions.
+pub(crate) fn sum<'t>(cores: u32, set_partitions: impl Iterator<Item = &'t [Tally]>) -> Vec<Tally> {
+    let mut sums = vec![Tally::default(); cores as usize];
+    for tallies in set_partitions {
+        sums.iter_mut()
+            .zip(tallies)
+            .for_each(|(sum, tally)| *sum += tally);
+    }
+    sums
+}

@@ -1,0 +1,43 @@
+//! From tallies of misses to what a replay says.
+
+use super::piece_placement::PiecePlacement;
+use crate::machine::Machine;
+use crate::report::counters::Counters;
+use crate::report::replay::Replay;
+use crate::report::tally::Tally;
+
+/// What was simulated; the tallies say what it missed.
+pub(crate) struct Totals<'a> {
+    pub machine: &'a Machine,
+    pub placement: &'a PiecePlacement<'a>,
+    /// Requests counted.
+    pub requests: u64,
+}
+
+impl Totals<'_> {
+    /// The replay, from the sum over all set partitions of each core's tally.
+    pub fn replay(&self, tallies: &[Tally]) -> Replay {
+        let PiecePlacement { hops, touches, .. } = self.placement;
+        let of_core = |(core, tally): (usize, &Tally)| {
+            if self.placement.is_counting() {
+                tally.counters(touches[core], hops[core], self.machine)
+            } else {
+                // The requests to count touched nothing.
+                Counters::default()
+            }
+        };
+        let per_core: Vec<Counters> = tallies.iter().enumerate().map(of_core).collect();
+        let counters: Counters = per_core.iter().copied().sum();
+        Replay {
+            counters,
+            accesses: counters.accesses(),
+            per_core,
+            hops: if self.placement.is_counting() {
+                hops.iter().sum()
+            } else {
+                0
+            },
+            requests: self.requests,
+        }
+    }
+}

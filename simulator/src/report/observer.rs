@@ -1,0 +1,79 @@
+//! What happens in a hierarchy, for those who want more than sums.
+//!
+//! [`Observer`] is called at every access, miss, transfer, replacement and invalidation. It is a
+//! type parameter of [`crate::Hierarchy::access`], so that a replay that observes nothing pays
+//! nothing.
+
+use corehop_traces::Kind;
+
+/// A level of caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CacheLevel {
+    /// Instruction caches.
+    L1I,
+    /// Data caches.
+    L1D,
+    /// Second level.
+    L2,
+    /// Third level.
+    L3,
+}
+
+/// Why a cache does not hold a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Cause {
+    /// It never did.
+    Cold = 0,
+    /// It last lost the line to make room for another: for want of room or of ways.
+    Capacity = 1,
+    /// A store elsewhere last removed it. In an exclusive L3 also: it went up when it was served.
+    Coherence = 2,
+    /// An inclusive outer level lost the line, and took it from this cache as well.
+    Inclusion = 3,
+}
+
+impl Cause {
+    /// The cause kept as `code`.
+    pub(crate) fn of(code: u8) -> Cause {
+        match code {
+            0 => Cause::Cold,
+            1 => Cause::Capacity,
+            2 => Cause::Coherence,
+            _ => Cause::Inclusion,
+        }
+    }
+}
+
+/// Told of what happens in a [`crate::Hierarchy`]; each method does nothing unless implemented.
+/// Lines are the ids that the hierarchy gave them.
+pub trait Observer {
+    /// `core` is about to touch `line`: comes before whatever this access makes happen.
+    fn accessed(&mut self, core: usize, kind: Kind, line: u32) {
+        let _ = (core, kind, line);
+    }
+
+    /// `core` did not find `line` at `level`, because of `cause`.
+    fn missed(&mut self, level: CacheLevel, core: usize, kind: Kind, cause: Cause, line: u32) {
+        let _ = (level, core, kind, cause, line);
+    }
+
+    /// What `core` missed everywhere was served by caches above another L2.
+    fn transferred(&mut self, core: usize, kind: Kind, line: u32) {
+        let _ = (core, kind, line);
+    }
+
+    /// An access of `core` made instance `instance` of `level` give up `line` for want of room.
+    fn replaced(&mut self, level: CacheLevel, instance: usize, core: usize, line: u32) {
+        let _ = (level, instance, core, line);
+    }
+
+    /// A store of `core` took `line` from another cluster: the L2 instance `cluster` and the L1s
+    /// above it, of which at least one held it.
+    fn invalidated(&mut self, cluster: usize, core: usize, line: u32) {
+        let _ = (cluster, core, line);
+    }
+}
+
+/// Observes nothing.
+impl Observer for () {}

@@ -1,0 +1,104 @@
+//! What a hierarchy counts while it runs: misses, transfers, invalidations.
+//!
+//! Only what cannot be derived. Accesses are the caller's to count, who often knows them without
+//! replaying; [`Tally::counters`] puts both together. Tallies of several hierarchies add up.
+
+use super::counters::{Counters, KindCounters, LevelCounters, MissCauses};
+use super::observer::{CacheLevel, Cause};
+use crate::machine::Machine;
+use corehop_traces::Kind;
+use std::ops::AddAssign;
+
+/// What one core's accesses counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// By level (both L1s together: the kind says which), kind and cause.
+    misses: [[[u64; 4]; 3]; 3],
+    /// Accesses that caches above another L2 served, by kind.
+    pub transfers: [u64; 3],
+    /// Times this core's cluster lost a line to another cluster's store; told to the first core of
+    /// the cluster.
+    pub invalidated_lines: u64,
+}
+
+impl Tally {
+    #[inline]
+    pub(crate) fn count(&mut self, level: CacheLevel, kind: Kind, cause: Cause) {
+        self.misses[row(level)][kind as usize][cause as usize] += 1;
+    }
+
+    /// Misses of one kind at one level; none of fetches in an L1D or of data in an L1I.
+    pub fn misses(&self, level: CacheLevel, kind: Kind) -> MissCauses {
+        let elsewhere = match level {
+            CacheLevel::L1I => kind != Kind::Fetch,
+            CacheLevel::L1D => kind == Kind::Fetch,
+            CacheLevel::L2 | CacheLevel::L3 => false,
+        };
+        if elsewhere {
+            return MissCauses::default();
+        }
+        let [cold, capacity, coherence, inclusion] = self.misses[row(level)][kind as usize];
+        MissCauses {
+            cold,
+            capacity,
+            coherence,
+            inclusion,
+        }
+    }
+
+    /// The counters of a core that made these `accesses`, by kind, and to which threads hopped
+    /// `hops` times. Each level's accesses are the misses of the level above.
+    pub fn counters(&self, accesses: [u64; 3], hops: u64, machine: &Machine) -> Counters {
+        let kinds = [Kind::Fetch, Kind::Load, Kind::Store];
+        let level = |accesses: [u64; 3], level: CacheLevel| {
+            let [fetch, load, store] = kinds.map(|kind| KindCounters {
+                accesses: accesses[kind as usize],
+                misses: self.misses(level, kind),
+            });
+            LevelCounters { fetch, load, store }
+        };
+        let missed = |of: LevelCounters| [of.fetch, of.load, of.store].map(|k| k.misses.total());
+        let [fetches, loads, stores] = accesses;
+        let l1i = level([fetches, 0, 0], CacheLevel::L1I);
+        let l1d = level([0, loads, stores], CacheLevel::L1D);
+        let [_, load_misses, store_misses] = missed(l1d);
+        let l2 = level([missed(l1i)[0], load_misses, store_misses], CacheLevel::L2);
+        let l3 = match machine.l3 {
+            Some(_) => level(missed(l2), CacheLevel::L3),
+            None => LevelCounters::default(),
+        };
+        let mut counters = Counters {
+            l1i,
+            l1d,
+            l2,
+            l3,
+            transfers: self.transfers.iter().sum(),
+            invalidated_lines: self.invalidated_lines,
+            cycles: 0,
+        };
+        counters.cycles = counters.cycles_on(machine, hops);
+        counters
+    }
+}
+
+fn row(level: CacheLevel) -> usize {
+    match level {
+        CacheLevel::L1I | CacheLevel::L1D => 0,
+        CacheLevel::L2 => 1,
+        CacheLevel::L3 => 2,
+    }
+}
+
+impl AddAssign<&Tally> for Tally {
+    fn add_assign(&mut self, other: &Tally) {
+        let theirs = other.misses.as_flattened().as_flattened();
+        let ours = self.misses.as_flattened_mut().as_flattened_mut();
+        for (count, more) in ours.iter_mut().zip(theirs) {
+            *count += more;
+        }
+        for (count, more) in self.transfers.iter_mut().zip(other.transfers) {
+            *count += more;
+        }
+        self.invalidated_lines += other.invalidated_lines;
+    }
+}

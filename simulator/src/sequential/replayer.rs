@@ -1,0 +1,140 @@
+//! The plain replay: every access in recorded order, each on the core its thread is then on.
+//!
+//! A thread starts on the core its split says and moves when it enters a function of the split,
+//! before that entry's own accesses, and back when a call ends that the split delegates. Where
+//! nothing moves a thread it stays, also from one request to the next, as a patched server's thread
+//! does. One loop over the executions is all of it.
+
+use crate::error::Error;
+use crate::hierarchy::Hierarchy;
+use crate::hierarchy::geometry::Geometry;
+use crate::hierarchy::lines::Lines;
+use crate::machine::Machine;
+use crate::report::counters::Counters;
+use crate::report::observer::Observer;
+use crate::report::replay::Replay;
+use crate::threads::split::Split;
+use crate::threads::thread_placement::ThreadPlacement;
+use corehop_traces::{Calls, Execution};
+
+/// Lines whose ids are found without hashing.
+const RECENT_LINES: usize = 1 << 12;
+
+/// A replay under way, fed one execution after the other. [`crate::replay()`] counts the same for a
+/// whole trace, and faster; this one can be observed.
+pub struct Replayer<'a> {
+    machine: &'a Machine,
+    hierarchy: Hierarchy,
+    lines: Lines,
+    split: &'a Split,
+    thread_placement: ThreadPlacement<'a>,
+    /// By core.
+    moves: Vec<Moves>,
+}
+
+/// What a core's caches do not count.
+#[derive(Clone, Default)]
+struct Moves {
+    /// Lines touched, by kind.
+    accesses: [u64; 3],
+    /// Hops that ended here.
+    hops: u64,
+}
+
+impl<'a> Replayer<'a> {
+    /// Empty caches, every thread on the core the split starts it on.
+    ///
+    /// # Errors
+    /// [`Error::TooManyCores`] for a split that the machine is too small for.
+    pub fn new(machine: &'a Machine, split: &'a Split) -> Result<Self, Error> {
+        let cores = split.cores();
+        if cores > machine.cores {
+            return Err(Error::TooManyCores {
+                cores,
+                machine: machine.name.clone(),
+                machine_cores: machine.cores,
+            });
+        }
+        Ok(Replayer {
+            machine,
+            hierarchy: Hierarchy::new(&Geometry::new(machine, cores, 1)),
+            lines: Lines::new(RECENT_LINES),
+            split,
+            thread_placement: ThreadPlacement::new(split, None),
+            moves: vec![Moves::default(); cores as usize],
+        })
+    }
+
+    /// Lets calls end where `calls` says, as far as the split delegates them: without, they never
+    /// do. Call it before the first execution.
+    #[must_use]
+    pub fn with_calls(mut self, calls: Option<&'a Calls>) -> Self {
+        self.thread_placement = ThreadPlacement::new(self.split, calls);
+        self
+    }
+
+    /// Replays one execution; returns the core it ran on.
+    pub fn execute(&mut self, execution: &Execution) -> u32 {
+        self.execute_observed(execution, &mut ())
+    }
+
+    /// Replays one execution and tells `observer` what happens in the caches; returns the core it
+    /// ran on.
+    pub fn execute_observed(&mut self, execution: &Execution, observer: &mut impl Observer) -> u32 {
+        let Execution {
+            thread,
+            number,
+            entry,
+            ..
+        } = *execution;
+        let (left, core) = self.thread_placement.come(thread, number, entry);
+        self.moves[core as usize].hops += u64::from(left != core);
+        let (hierarchy, lines) = (&mut self.hierarchy, &mut self.lines);
+        let accesses = &mut self.moves[core as usize].accesses;
+        for access in execution.accesses {
+            for line in access.lines() {
+                let id = lines.id(line, |line| {
+                    hierarchy.line(line);
+                });
+                accesses[access.kind as usize] += 1;
+                hierarchy.access(core as usize, access.kind, id, observer);
+            }
+        }
+        core
+    }
+
+    /// The core that `thread` is on.
+    pub fn core_of(&self, thread: u32) -> u32 {
+        self.thread_placement.core_of(thread)
+    }
+
+    /// The line number (an address divided by 64) of a line that an [`Observer`] was told of.
+    ///
+    /// # Panics
+    /// When no line has that id.
+    pub fn line_number(&self, id: u32) -> u64 {
+        self.lines.numbers()[id as usize]
+    }
+
+    /// Starts counting afresh; caches and threads stay as they are.
+    pub fn start_counting(&mut self) {
+        self.hierarchy.start_counting();
+        self.moves.fill(Moves::default());
+    }
+
+    /// What was counted. The number of requests is zero: only the caller knows which there were.
+    pub fn finish(self) -> Replay {
+        let of_core = self.hierarchy.tally().iter().zip(&self.moves);
+        let per_core: Vec<Counters> = of_core
+            .map(|(tally, moves)| tally.counters(moves.accesses, moves.hops, self.machine))
+            .collect();
+        let counters: Counters = per_core.iter().copied().sum();
+        Replay {
+            counters,
+            per_core,
+            hops: self.moves.iter().map(|moves| moves.hops).sum(),
+            accesses: counters.accesses(),
+            requests: 0,
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Where threads run: what a split says, and which core each thread is on.
+
+pub(crate) mod split;
+pub(crate) mod thread_placement;

@@ -1,0 +1,168 @@
+//! Which function entries of a trace move a thread, to which core, and for how long.
+//!
+//! A plan names functions by build id and offset, a trace by index. The match is made once, before
+//! a replay, and fails rather than leave out a function: counts for half a plan would mislead.
+
+use crate::error::Error;
+use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_traces::{Function, Module};
+
+/// A split of a traced program over cores; the default one leaves everything on core 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// By function index of the trace; functions beyond its end move nothing.
+    cores_of_functions: Vec<Option<u32>>,
+    /// Functions at the end of whose calls a thread goes back; ascending, each once.
+    delegated: Vec<u32>,
+    cores: u32,
+    /// Threads start on these many cores in turn, on core 0 if it is 1.
+    start_cores: u32,
+}
+
+impl Default for Split {
+    fn default() -> Self {
+        Split::new([])
+    }
+}
+
+impl Split {
+    /// The split of these functions (index into the trace's functions, and core). It uses the
+    /// cores up to the highest named.
+    pub fn new(functions: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let mut split = Split {
+            cores_of_functions: Vec::new(),
+            delegated: Vec::new(),
+            cores: 1,
+            start_cores: 1,
+        };
+        for (function, core) in functions {
+            split.cores = split.cores.max(core + 1);
+            split.place(function as usize, core);
+        }
+        split
+    }
+
+    /// Threads on `cores` cores in turn, as a server's scheduler would place them: thread `t`, as
+    /// the trace numbers it, stays on core `t` modulo `cores`. Zero cores count as one.
+    pub fn thread_per_core(cores: u32) -> Self {
+        let cores = cores.max(1);
+        Split {
+            cores_of_functions: Vec::new(),
+            delegated: Vec::new(),
+            cores,
+            start_cores: cores,
+        }
+    }
+
+    /// The same split, whose threads go back to where they came from when a call of these of its
+    /// functions ends; when calls of others end they stay.
+    #[must_use]
+    pub fn delegating(mut self, functions: impl IntoIterator<Item = u32>) -> Self {
+        let functions = functions.into_iter();
+        self.delegated = functions.filter(|&f| self.core_of(f).is_some()).collect();
+        self.delegated.sort_unstable();
+        self.delegated.dedup();
+        self
+    }
+
+    fn place(&mut self, function: usize, core: u32) {
+        if self.cores_of_functions.len() <= function {
+            self.cores_of_functions.resize(function + 1, None);
+        }
+        self.cores_of_functions[function] = Some(core);
+    }
+
+    /// The split that `plan` makes of a trace with these modules and functions. It uses all the
+    /// plan's cores.
+    ///
+    /// # Errors
+    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for a function the trace does not know.
+    pub fn from_plan(
+        plan: &Plan,
+        modules: &[Module],
+        functions: &[Function],
+    ) -> Result<Self, Error> {
+        let mut split = Split {
+            cores_of_functions: vec![None; functions.len()],
+            delegated: Vec::new(),
+            cores: plan.cores,
+            start_cores: 1,
+        };
+        let mut delegated = Vec::new();
+        for planned in &plan.functions {
+            let mut found = false;
+            for (index, function) in functions.iter().enumerate() {
+                let module = &modules[function.module as usize];
+                if function.offset == planned.offset && is_of_build(module, planned) {
+                    split.place(index, planned.core);
+                    if planned.mode == Mode::Call {
+                        delegated.push(index as u32);
+                    }
+                    found = true;
+                }
+            }
+            if !found {
+                return Err(unknown(planned, modules));
+            }
+        }
+        Ok(split.delegating(delegated))
+    }
+
+    /// The functions whose entries move threads, by ascending index.
+    pub fn functions(&self) -> impl Iterator<Item = u32> + '_ {
+        let indexed = (0..).zip(&self.cores_of_functions);
+        indexed.filter_map(|(function, core)| core.map(|_| function))
+    }
+
+    /// The core that entering `function` moves a thread to.
+    #[inline]
+    pub fn core_of(&self, function: u32) -> Option<u32> {
+        *self.cores_of_functions.get(function as usize)?
+    }
+
+    /// The functions at the end of whose calls threads go back, by ascending index.
+    pub fn delegated(&self) -> impl Iterator<Item = u32> + '_ {
+        self.delegated.iter().copied()
+    }
+
+    /// Whether a thread goes back to where it came from when a call of `function` ends.
+    #[inline]
+    pub fn delegates(&self, function: u32) -> bool {
+        self.delegated.binary_search(&function).is_ok()
+    }
+
+    /// The core that `thread` starts on.
+    pub fn start_core(&self, thread: u32) -> u32 {
+        thread % self.start_cores
+    }
+
+    /// Number of cores used, at least 1.
+    pub fn cores(&self) -> u32 {
+        self.cores
+    }
+}
+
+fn is_of_build(module: &Module, planned: &PlannedFunction) -> bool {
+    module.build_id.eq_ignore_ascii_case(&planned.build_id)
+}
+
+fn unknown(planned: &PlannedFunction, modules: &[Module]) -> Error {
+    let (symbol, module) = (planned.symbol.clone(), planned.module.clone());
+    if modules.iter().any(|module| is_of_build(module, planned)) {
+        return Error::NotInTrace {
+            symbol,
+            module,
+            offset: planned.offset,
+        };
+    }
+    let recorded = modules.iter().find(|recorded| recorded.path == module);
+    Error::OtherBuild {
+        symbol,
+        module,
+        planned: planned.build_id.clone(),
+        recorded: match recorded {
+            Some(recorded) => format!("holds build '{}' of it", recorded.build_id),
+            None => "does not hold that file".into(),
+        },
+    }
+}
