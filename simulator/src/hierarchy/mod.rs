@@ -59,7 +59,8 @@ impl Hierarchy {
         }
     }
 
-    /// `core` touches `line`. `docs/reference/model.md` says what happens; `observer` is told of it.
+    /// `core` touches `line`. `docs/reference/model.md` says what happens; `observer` is told of
+    /// it.
     ///
     /// # Panics
     /// When `core` is not one of the cores used, or `line` was not registered.
