@@ -11,7 +11,7 @@ use crate::number::grouped;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
-use crate::voice;
+use crate::console;
 use clap::Args;
 use corehop_partitioner::candidates::{Called, Candidates, Rule};
 use corehop_partitioner::progress::Progress;
@@ -62,8 +62,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         candidates: &candidates?,
     };
     match arguments.json {
-        true => voice::print(&Lines::of_json(&report.as_json())),
-        false => voice::print(&report.as_text()),
+        true => console::print(&Lines::of_json(&report.as_json())),
+        false => console::print(&report.as_text()),
     }
 }
 

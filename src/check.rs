@@ -4,7 +4,7 @@ use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::number::{counted, grouped};
 use crate::progress::during;
-use crate::voice;
+use crate::console;
 use clap::Args;
 use corehop_traces::{Finding, Intact, Order, Report, Rule, check};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub struct Arguments {
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let report = during("checking", || check(&arguments.trace))?;
-    voice::print(&match arguments.json {
+    console::print(&match arguments.json {
         true => Lines::of_json(&as_json(arguments, &report)),
         false => as_text(&report),
     })?;

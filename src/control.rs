@@ -6,7 +6,7 @@
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::record::control::{Order, ask};
-use crate::voice;
+use crate::console;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -66,5 +66,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => lines = Lines::of_json(&serde_json::json!(reading)),
         false => line!(lines, "{}", reading.line()),
     }
-    voice::print(&lines)
+    console::print(&lines)
 }

@@ -12,7 +12,7 @@ pub use processor::{can_carry, physical_cores};
 
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use crate::voice;
+use crate::console;
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -96,9 +96,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match arguments.json {
         true => {
             let object = json!({"ok": missing.is_empty(), "checks": findings});
-            voice::print(&Lines::of_json(&object))?;
+            console::print(&Lines::of_json(&object))?;
         }
-        false => voice::print(&render(&findings))?,
+        false => console::print(&render(&findings))?,
     }
     if missing.is_empty() {
         return Ok(());

@@ -14,7 +14,7 @@ use crate::line::Lines;
 use crate::partition::machines::first;
 use crate::progress::Bar;
 use crate::sample;
-use crate::voice;
+use crate::console;
 use clap::Args;
 use corehop_partitioner::alternatives::{Alternatives, Placed, alternatives};
 use corehop_partitioner::candidates::{Candidates, Rule};
@@ -108,8 +108,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let explanation = question.answer(&Bar::new())?;
     match arguments.json {
-        true => voice::print(&Lines::of_json(&json::render(&explanation, arguments.top)))?,
-        false => voice::print(&text::render(&explanation, arguments.top))?,
+        true => console::print(&Lines::of_json(&json::render(&explanation, arguments.top)))?,
+        false => console::print(&text::render(&explanation, arguments.top))?,
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! [`Unexplained`], which becomes a failure only by saying what to do.
 
 use crate::line::{Lines, line};
-use crate::voice;
+use crate::console;
 use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
@@ -142,7 +142,7 @@ impl Failure {
 
     /// Prints the failure to standard error and gives its exit code.
     pub fn report(&self) -> ExitCode {
-        voice::tell(&self.lines());
+        console::tell(&self.lines());
         ExitCode::from(self.exit as u8)
     }
 }

@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Bar;
 use crate::traced;
-use crate::voice;
+use crate::console;
 use clap::{Args, ValueEnum};
 use corehop_exchange::{Error, Imported, Options, drmemtrace, lackey};
 use corehop_partitioner::progress::Progress;
@@ -157,7 +157,7 @@ fn failure(error: Error) -> Failure {
 
 fn say(output: &Path, imported: &Imported) {
     let summary = &imported.summary;
-    voice::say(&format!(
+    console::say(&format!(
         "{}: {} requests, {} accesses, {}",
         output.display(),
         summary.requests,
@@ -165,7 +165,7 @@ fn say(output: &Path, imported: &Imported) {
         indicatif::HumanBytes(summary.size_bytes),
     ));
     for (what, count) in &imported.left_out {
-        voice::say(&format!("  left out: {count} {what}"));
+        console::say(&format!("  left out: {count} {what}"));
     }
 }
 

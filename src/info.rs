@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::line::{Lines, line};
 use crate::number::grouped;
 use crate::progress::Bar;
-use crate::voice;
+use crate::console;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_traces::{EndReason, Ending, Kind, Note, Trace};
@@ -36,14 +36,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let trace = Trace::open(&arguments.trace)?;
     let activity = Activity::of(&trace)?;
     if arguments.json {
-        return voice::print(&Lines::of_json(&as_json(arguments, &trace, &activity)));
+        return console::print(&Lines::of_json(&as_json(arguments, &trace, &activity)));
     }
     let mut lines = as_text(arguments, &trace, &activity);
     if arguments.columns {
         line!(lines);
         lines.append(&columns_as_text(&trace, &activity));
     }
-    voice::print(&lines)
+    console::print(&lines)
 }
 
 /// How often the progress bar moves: some tens of times a second.

@@ -1,12 +1,13 @@
 //! `corehop`: record what a server touches, find where its threads should change core, patch it.
 //!
 //! Each subcommand is one file of this folder and one stage of the pipeline. None prints by itself:
-//! `voice` does, and lets no text from a file act on a terminal.
+//! `console` does, and lets no text from a file act on a terminal.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod candidates;
 mod check;
+mod console;
 mod control;
 mod counters;
 mod doctor;
@@ -39,7 +40,6 @@ mod scope;
 mod symbols;
 mod traced;
 mod verify;
-mod voice;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -50,7 +50,7 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    voice: voice::Voice,
+    verbosity: console::Verbosity,
 }
 
 #[derive(Subcommand)]
@@ -96,8 +96,8 @@ fn end_with_the_reader() {
 }
 
 fn main() -> ExitCode {
-    let Cli { command, voice } = Cli::parse();
-    voice.keep_to();
+    let Cli { command, verbosity } = Cli::parse();
+    verbosity.keep_to();
     // A recording outlives whoever watches it, and the server a recording that has no room left.
     match command {
         Command::Record(_) | Command::Optimize(_) => process::fail_writes_beyond_file_limit(),

@@ -1,7 +1,7 @@
 //! Opening a trace to compute on it, with a word of warning where it is not all there.
 
 use crate::failure::Failure;
-use crate::voice;
+use crate::console;
 use corehop_traces::{Ending, Trace};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
     let trace = Trace::open(path)?;
     if let Ending::Cut { offset, .. } = trace.ending() {
         let path = path.display();
-        voice::warn(&format!(
+        console::warn(&format!(
             "warning: {path}: the recording was cut off; what follows is of the {} requests \
              before byte {offset}; `corehop check {path}` says what is missing",
             trace.requests().len()
@@ -24,7 +24,7 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
             true => "an import cannot tell, unless its addresses do, as those of `corehop export`",
             false => "record it again",
         };
-        voice::warn(&format!(
+        console::warn(&format!(
             "warning: {path}: of {processes} processes, and without a word of which memory they \
              share; equal addresses count as the same memory, so misses and coherence between \
              processes may be wrong; {remedy}"

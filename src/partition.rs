@@ -19,7 +19,7 @@ use crate::line::Lines;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
-use crate::voice;
+use crate::console;
 use choices::{Aim, How, Returns};
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
@@ -268,11 +268,11 @@ fn deliver(
         false => text::render(report, &plan, output.map(Output::path)),
     };
     match to_stdout(asked) {
-        true => voice::tell(&said),
-        false => voice::print(&said)?,
+        true => console::tell(&said),
+        false => console::print(&said)?,
     }
     if to_stdout(output) {
-        voice::print(&Lines::of_text(&corehop_plans::render(&plan)))?;
+        console::print(&Lines::of_text(&corehop_plans::render(&plan)))?;
     }
     match against {
         None => Ok(()),

@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::number::counted;
 use crate::progress::during;
-use crate::voice;
+use crate::console;
 use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Unhookable, Verification};
 use corehop_plans::Mode;
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     if let (Err(Error::Unhookable { path, functions }), true) = (&files, arguments.json) {
         let functions: Vec<_> = functions.iter().map(unhookable_as_json).collect();
-        voice::print(&Lines::of_json(
+        console::print(&Lines::of_json(
             &json!({"file": path, "unhookable": functions}),
         ))?;
     }
@@ -93,9 +93,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let (cores, runtime) = (first.cores, &first.runtime);
         let object =
             json!({"cores": cores, "runtime": runtime, "files": files, "command": command});
-        voice::print(&Lines::of_json(&object))
+        console::print(&Lines::of_json(&object))
     } else {
-        voice::print(&patched(&files, &command))
+        console::print(&patched(&files, &command))
     }
 }
 
@@ -190,7 +190,7 @@ fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         let is_sound = findings.is_empty();
         let object = json!({"file": path, "sound": is_sound, "hooks": hooks, "findings": findings});
-        voice::print(&Lines::of_json(&object))?;
+        console::print(&Lines::of_json(&object))?;
     } else {
         let mut text = Lines::new();
         for finding in findings {
@@ -200,7 +200,7 @@ fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
             let hooks = counted(*hooks as u64, "hook", "hooks");
             line!(text, "{}: every promise holds ({hooks})", path.display());
         }
-        voice::print(&text)?;
+        console::print(&text)?;
     }
     if findings.is_empty() {
         return Ok(());
@@ -233,7 +233,7 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
                 .map(|(f, why)| json!({"offset": f.offset, "symbol": f.symbol, "reason": why}))
                 .collect()
         };
-        return voice::print(&Lines::of_json(&json!({
+        return console::print(&Lines::of_json(&json!({
             "file": path, "build_id": analysis.build_id(), "functions": all,
             "safe": safe, "safe_share": share(safe), "unsafe": listed(&unsafe_ones),
             "call_safe": two_way, "call_safe_share": share(two_way),
@@ -258,7 +258,7 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
     if let Some(refusal) = analysis.refusal() {
         line!(text, "{name}: but none in this file: {refusal}");
     }
-    voice::print(&text)
+    console::print(&text)
 }
 
 fn unhookable_as_json(function: &Unhookable) -> Value {

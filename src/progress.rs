@@ -2,7 +2,7 @@
 //!
 //! With --verbose every stage also leaves a line that says how long it took.
 
-use crate::voice;
+use crate::console;
 use corehop_partitioner::progress::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,11 +60,11 @@ impl Progress for Bar {
     fn begin(&self, stage: &str, total: Option<u64>) {
         let (bar, template) = match total {
             Some(total) => (
-                ProgressBar::with_draw_target(Some(total), voice::target()),
+                ProgressBar::with_draw_target(Some(total), console::target()),
                 "{msg} {wide_bar} {pos}/{len} {per_sec} {eta} left",
             ),
             None => (
-                ProgressBar::with_draw_target(None, voice::target()),
+                ProgressBar::with_draw_target(None, console::target()),
                 "{spinner} {msg} {human_pos}",
             ),
         };
@@ -82,7 +82,7 @@ impl Progress for Bar {
         let bar = self.current();
         bar.finish_and_clear();
         let seconds = bar.elapsed().as_secs_f64();
-        voice::detail(&format!("{}: {seconds:.1} s", bar.message()));
+        console::detail(&format!("{}: {seconds:.1} s", bar.message()));
     }
 
     fn is_stopped(&self) -> bool {

@@ -6,7 +6,7 @@
 
 mod beside;
 mod binary;
-mod books;
+mod accounting;
 mod choice;
 mod command;
 pub mod control;
@@ -30,9 +30,9 @@ use crate::process::Process;
 use crate::progress::during;
 use crate::traced;
 use crate::verify::load::{create, unwritable};
-use crate::voice;
+use crate::console;
 use clap::Args;
-use control::Ear;
+use control::ControlSocket;
 use corehop_ring::{Memory, RequestMarker, Settings};
 use corehop_traces::{Header, Writer, WriterOptions};
 use gauge::Gauge;
@@ -180,7 +180,7 @@ fn record(arguments: &Arguments, driver: Option<Driver<'_>>) -> Result<(), Failu
     check_output(arguments)?;
     let tools = tools::find()?;
     let program = command::find(&arguments.command[0])?;
-    voice::detail(&format!(
+    console::detail(&format!(
         "QEMU {}, {}",
         tools.qemu.version,
         tools.qemu.path.display()
@@ -189,7 +189,7 @@ fn record(arguments: &Arguments, driver: Option<Driver<'_>>) -> Result<(), Failu
         marker::resolve(&arguments.request_at, &program.resolved)
     })?;
     if let RequestMarker::At { path, file_offset } = &marker {
-        voice::detail(&format!("requests begin at {path}+{file_offset:#x}"));
+        console::detail(&format!("requests begin at {path}+{file_offset:#x}"));
     }
     let preload = preload(arguments)?;
     let listed = choice::numbers(arguments.requests, arguments.of, arguments.seed)?;
@@ -199,7 +199,7 @@ fn record(arguments: &Arguments, driver: Option<Driver<'_>>) -> Result<(), Failu
     }
     // From here on what fails removes the trace that was begun: the next recording refuses to.
     let writer = create_trace(arguments, &tools)?;
-    let ear = Ear::open(&arguments.output, arguments.force);
+    let control_socket = ControlSocket::open(&arguments.output, arguments.force);
     let mut transcript = Transcript::new(writer, Modules::new(&program.resolved));
 
     let mut command = under_qemu(arguments, &tools, &program, &file, preload);
@@ -216,14 +216,14 @@ fn record(arguments: &Arguments, driver: Option<Driver<'_>>) -> Result<(), Failu
         server: &mut server,
         memory_limit_bytes: arguments.memory_limit.saturating_mul(MIB),
         gauge: &mut gauge,
-        ear: ear.as_ref(),
+        control_socket: control_socket.as_ref(),
         must_end: &|| interrupt::is_asked() || recorded.is_given_up(),
     };
     let (over, driven) = beside::run(&recorded, driver, session, &mut transcript);
     let finished = finish_trace(arguments, &memory, transcript, &over);
-    drop(ear);
+    drop(control_socket);
     if let (Err(failure), Over::Failed(_)) = (&finished, &over) {
-        voice::warn(&format!(
+        console::warn(&format!(
             "recording has stopped, and the server goes on: {failure}"
         ));
     }

@@ -14,7 +14,7 @@ use crate::line::Lines;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use crate::voice;
+use crate::console;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;
@@ -154,16 +154,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let told = arguments.detail.detail.then(in_detail).transpose()?;
     if arguments.json {
-        voice::print(&Lines::of_json(&json::render(
+        console::print(&Lines::of_json(&json::render(
             &report,
             &trace,
             told.as_ref(),
         )))?;
         return Ok(());
     }
-    voice::print(&table::render(&report))?;
+    console::print(&table::render(&report))?;
     if let Some(told) = told {
-        voice::print(&detail::render(&trace, &told, arguments.detail.top))?;
+        console::print(&detail::render(&trace, &told, arguments.detail.top))?;
     }
     Ok(())
 }

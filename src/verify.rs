@@ -24,7 +24,7 @@ use crate::interrupt;
 use crate::line::Lines;
 use crate::process::Process;
 use crate::progress::Bar;
-use crate::voice;
+use crate::console;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;
@@ -172,13 +172,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         counters,
     };
     match arguments.json {
-        true => voice::print(&Lines::of_json(&json::render(&report)))?,
-        false => voice::print(&text::render(&report))?,
+        true => console::print(&Lines::of_json(&json::render(&report)))?,
+        false => console::print(&text::render(&report))?,
     }
     report
         .doubt()
         .into_iter()
-        .for_each(|doubt| voice::warn(&doubt));
+        .for_each(|doubt| console::warn(&doubt));
     match arguments.require_gain {
         Some(percent) if !report.comparison.gains(percent) => {
             let low = (report.comparison.low - 1.0) * 100.0;
@@ -242,7 +242,7 @@ fn take_turns(
             }
         };
         let (original, patched) = (pair.0.throughput, pair.1.throughput);
-        voice::detail(&format!(
+        console::detail(&format!(
             "round {}: {original:.6} and {patched:.6}",
             round + 1
         ));

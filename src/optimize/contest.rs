@@ -15,7 +15,7 @@ use crate::progress::Bar;
 use crate::verify::interval::Comparison;
 use crate::verify::orders::Hops;
 use crate::verify::trial::{Sample, Setup, Side, Trials};
-use crate::voice;
+use crate::console;
 use corehop_partitioner::progress::Progress;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -108,7 +108,7 @@ impl<'a> Contest<'a> {
                 continue;
             }
             let comparison = Comparison::of(&rounds);
-            voice::detail(&format!(
+            console::detail(&format!(
                 "{} rounds: {:.3} ({:.3} to {:.3})",
                 rounds.len(),
                 comparison.ratio,

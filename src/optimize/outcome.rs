@@ -14,7 +14,7 @@ use crate::line::{Lines, line};
 use crate::number::{change, counted};
 use crate::verify::environment::tunables_here;
 use crate::verify::interval::{CONFIDENCE, Comparison, Verdict};
-use crate::voice;
+use crate::console;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -47,7 +47,7 @@ impl Outcome<'_> {
     pub fn keep(&self) -> Result<(), Failure> {
         if let Some(measured) = &self.measured {
             let speed = shown(&measured.comparison);
-            voice::say(&format!("{speed} times as fast; writing the report"));
+            console::say(&format!("{speed} times as fast; writing the report"));
         }
         if let Some(measured) = self.gain() {
             self.folder
@@ -67,9 +67,9 @@ impl Outcome<'_> {
     pub fn tell(&self) -> Result<(), Failure> {
         let object = Lines::of_json(&self.json());
         if self.arguments.json {
-            voice::print(&object)?;
+            console::print(&object)?;
         } else if let Some(measured) = self.gain() {
-            voice::print(&self.text(measured))?;
+            console::print(&self.text(measured))?;
         }
         let Some(why) = self.why_not() else {
             return Ok(());

@@ -11,7 +11,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::record::{self, Recorded};
 use crate::verify::load::{self, Role, read};
-use crate::voice;
+use crate::console;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub fn record(arguments: &Arguments, folder: &Folder) -> Result<PathBuf, Failure
             .remedy("set TMPDIR to a folder that can be written to")
     })?;
     arguments.under.ready.check()?;
-    voice::say(&format!(
+    console::say(&format!(
         "recording {} requests; the server is 10 to 70 times slower meanwhile",
         arguments.requests
     ));

@@ -7,7 +7,7 @@ use super::Arguments;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
 use crate::number::{change, grouped};
-use crate::voice;
+use crate::console;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::weights::Weighted;
@@ -74,8 +74,8 @@ impl Sweep<'_> {
         }
         let (name, objective) = (self.trace_name, self.settings.objective);
         match arguments.json {
-            true => voice::print(&Lines::of_json(&as_json(&rows, name, objective))),
-            false => voice::print(&as_text(&rows, name, objective)),
+            true => console::print(&Lines::of_json(&as_json(&rows, name, objective))),
+            false => console::print(&as_text(&rows, name, objective)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The recorder's ear: a socket beside the trace, for `corehop control` from another terminal.
+//! The control socket: it lies beside the trace, for `corehop control` from another terminal.
 //!
 //! One connection is one question of one line, answered by one line of JSON. The recorder looks for
 //! questions between two rounds of its own work and never waits long for one: a client that says
@@ -6,7 +6,7 @@
 
 use super::gauge::Reading;
 use crate::failure::{Exit, Failure};
-use crate::voice;
+use crate::console;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub enum Order {
 }
 
 /// The socket, which goes when this is dropped.
-pub struct Ear {
+pub struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
 }
@@ -121,10 +121,10 @@ fn listen(path: &Path) -> std::io::Result<UnixListener> {
     Ok(socket.into())
 }
 
-impl Ear {
+impl ControlSocket {
     /// Listens beside `trace`; with `force` in place of what has the socket's name. Where no socket
     /// can be made a recording does without, and says so.
-    pub fn open(trace: &Path, force: bool) -> Option<Ear> {
+    pub fn open(trace: &Path, force: bool) -> Option<ControlSocket> {
         let path = path_of(trace);
         if refuse_second(trace)
             .and_then(|()| check(trace, force))
@@ -133,11 +133,11 @@ impl Ear {
             let _ = std::fs::remove_file(&path);
         }
         match listen(&path) {
-            Ok(listener) => Some(Ear { listener, path }),
+            Ok(listener) => Some(ControlSocket { listener, path }),
             Err(error) => {
                 let path = path.display();
                 let text = format!("`corehop control` will not work: {path}: {error}");
-                voice::warn(&text);
+                console::warn(&text);
                 None
             }
         }
@@ -157,7 +157,7 @@ impl Ear {
     }
 }
 
-impl Drop for Ear {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }

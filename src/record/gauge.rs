@@ -1,11 +1,11 @@
-//! How far a recording has come and what it takes, for whoever watches it.
+//! The progress of a recording and its cost, for those who watch it.
 //!
-//! Everything is read from where it is kept anyway: the counters that server and recorder share,
-//! the file's size, and the system's own books of both. Two things slow a server down: that it is
-//! instrumented, which `cost` finds out where some requests are not, and that its threads wait when
-//! the recorder falls behind.
+//! The gauge reads what is kept anyway: the counters that server and recorder share, the size of
+//! the file, and the process accounting of both. Two things slow a server down: its
+//! instrumentation, which `cost` measures where some requests have none, and the time for which its
+//! threads wait when the recorder falls behind.
 
-use super::books;
+use super::accounting;
 use super::cost::{Costs, Moment};
 use super::transcript::Progress;
 use corehop_ring::{Memory, Requests};
@@ -88,7 +88,7 @@ impl Gauge {
             (false, 0) => "waiting",
             (false, _) => "recording",
         };
-        let taken = books::of(self.server);
+        let taken = accounting::of(self.server);
         let elapsed = self.started.elapsed();
         self.costs.add(Moment {
             at: elapsed,
@@ -112,7 +112,7 @@ impl Gauge {
             trace_bytes: std::fs::metadata(&self.partial).map_or(0, |file| file.len()),
             disk_free_bytes: disk.map_or(0, |disk| disk.f_bavail * disk.f_frsize),
             server_bytes: taken.resident_bytes,
-            recorder_bytes: books::resident_bytes(std::process::id()),
+            recorder_bytes: accounting::resident_bytes(std::process::id()),
             instrumented_request_seconds: instrumented,
             bare_request_seconds: bare,
             slowdown: instrumented.zip(bare).map(|(one, other)| one / other),

@@ -7,7 +7,7 @@
 use super::binary::Binary;
 use super::linked;
 use crate::symbols;
-use crate::voice;
+use crate::console;
 use corehop_patcher::Analysis;
 use corehop_traces::{Error, Function, Module, Writer};
 use std::collections::HashMap;
@@ -234,7 +234,7 @@ impl Modules {
 /// Without its symbols a library is recorded all the same; the user is told.
 fn symbols_of(path: &Path) -> HashMap<u64, (symbols::Symbol, Option<u32>)> {
     let symbols = symbols::of(path).unwrap_or_else(|failure| {
-        voice::warn(&format!(
+        console::warn(&format!(
             "{failure}; its functions will be missing in the trace"
         ));
         Vec::new()

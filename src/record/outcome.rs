@@ -6,7 +6,7 @@ use super::{Arguments, MIB, Over, RAISE_FILE_LIMIT, Transcript, progress};
 use crate::failure::{Exit, Failure};
 use crate::traced;
 use crate::verify::load::{last_lines, read};
-use crate::voice;
+use crate::console;
 use corehop_ring::Memory;
 use corehop_traces::{EndReason, Summary, partial_path};
 use std::fmt::Write;
@@ -83,7 +83,7 @@ fn say(arguments: &Arguments, summary: &Summary, over: &Over) {
     if let Some(of) = arguments.of {
         let _ = write!(why, " of {of}, chosen with seed {}", arguments.seed);
     }
-    voice::say(&format!(
+    console::say(&format!(
         "{}: {} requests {why}, {} accesses, {}",
         arguments.output.display(),
         summary.requests,

@@ -1,7 +1,7 @@
 //! What the user sees while recording: one line on a terminal, and once what it will all cost.
 
 use super::gauge::Reading;
-use crate::voice;
+use crate::console;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Recording for so long shows what the rest will cost.
@@ -18,7 +18,7 @@ pub struct Line {
 impl Line {
     /// Shows the line when standard error is a terminal.
     pub fn start() -> Line {
-        let bar = ProgressBar::with_draw_target(None, voice::target());
+        let bar = ProgressBar::with_draw_target(None, console::target());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
@@ -40,7 +40,7 @@ impl Line {
         if reading.seconds - first.seconds >= PREVIEW_AFTER_SECONDS
             && let Some(preview) = reading.preview(first)
         {
-            self.bar.suspend(|| voice::say(&preview));
+            self.bar.suspend(|| console::say(&preview));
             self.previewed = true;
         }
     }

@@ -3,7 +3,7 @@
 //! A recording ends when enough requests have, when the server does, or when the user, the memory
 //! limit or a full disk say so. In each case what was published is written and the trace is whole.
 
-use super::control::{self, Ear, Order};
+use super::control::{self, ControlSocket, Order};
 use super::gauge::Gauge;
 use super::progress::Line;
 use super::transcript::Transcript;
@@ -54,7 +54,7 @@ pub struct Session<'a> {
     /// How far the recording has come.
     pub gauge: &'a mut Gauge,
     /// Where `corehop control` asks.
-    pub ear: Option<&'a Ear>,
+    pub control_socket: Option<&'a ControlSocket>,
     /// Whether the user, or whoever drives the server, wants no more.
     pub must_end: &'a dyn Fn() -> bool,
 }
@@ -139,7 +139,7 @@ impl Session<'_> {
 
     /// Does what other terminals ask.
     fn obey(&mut self, transcript: &mut Transcript) -> Result<(), Error> {
-        while let Some((order, client)) = self.ear.and_then(Ear::next) {
+        while let Some((order, client)) = self.control_socket.and_then(ControlSocket::next) {
             match order {
                 Order::Start => self.memory.set_paused(false),
                 Order::Stop => self.memory.set_paused(true),

@@ -1,7 +1,7 @@
 //! What the processes of a server share, as the plugin tells it and the trace numbers it.
 
 use super::forked_pages::{self, Common};
-use crate::voice;
+use crate::console;
 use corehop_ring::Object;
 use corehop_traces::{Error, MAX_OBJECTS, Mapping, Writer};
 use std::collections::HashMap;
@@ -84,7 +84,7 @@ impl Sharing {
         }
         if self.objects.len() == MAX_OBJECTS as usize {
             if !std::mem::replace(&mut self.overflown, true) {
-                voice::warn(&format!(
+                console::warn(&format!(
                     "recording: the server maps more than {MAX_OBJECTS} files; each process is \
                      taken to have its own pages of the rest"
                 ));

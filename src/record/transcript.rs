@@ -17,7 +17,7 @@ mod tests;
 use super::latest::{Doing, Latest, Source};
 use super::modules::{Mapping, Modules};
 use super::sharing::Sharing;
-use crate::voice;
+use crate::console;
 use corehop_elision::{Access, Form, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
@@ -344,7 +344,7 @@ impl Sink for Transcript {
             }
             Message::Handler(address) => self.writer.signal_handler(address),
             Message::Trouble(text) => {
-                voice::warn(&format!("recording: {text}"));
+                console::warn(&format!("recording: {text}"));
                 Ok(())
             }
         }

@@ -9,7 +9,7 @@ use super::{FUNCTIONS, Report, Sections, encode, page, repeat};
 use crate::explain;
 use crate::failure::Failure;
 use crate::line::Lines;
-use crate::voice;
+use crate::console;
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
 use serde_json::Value;
@@ -108,7 +108,7 @@ impl OutputArguments {
             self.files(folder, "csv", sections, |of| of.table.csv())?;
         }
         if self.json {
-            voice::print(&Lines::of_json(&json(report)))?;
+            console::print(&Lines::of_json(&json(report)))?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::in_path::find;
 use crate::interrupt;
 use crate::process::Process;
 use crate::progress::during;
-use crate::voice;
+use crate::console;
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -123,7 +123,7 @@ impl<'a> Trials<'a> {
         if side == Side::Patched {
             let said = read(&self.said());
             said.lines()
-                .for_each(|line| voice::detail(&format!("the patched server: {line}")));
+                .for_each(|line| console::detail(&format!("the patched server: {line}")));
         }
         sample
     }

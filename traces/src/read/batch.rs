@@ -1,9 +1,9 @@
 //! Plays a block as touches, some executions at a time.
 //!
-//! What is spelled out is laid out, and its addresses are found; what repeats is handed out from
-//! where it stands in the memory of what is repeated. Three executions in four repeat, most of them
-//! in sequences of thousands, so the memory leaves out of them what no cache can tell from nothing:
-//! then a repeat costs a third of what its touches would.
+//! Literals are decoded and their addresses found; a match is copied from where its source stands
+//! in the memory of what is repeated. Three executions in four are matches, most of them in
+//! sequences of thousands. So the memory drops the references that cannot change any cache, and a
+//! match costs a third of what its references would.
 
 pub(super) mod hand_out;
 mod literals;

@@ -1,4 +1,4 @@
-//! How much there is up to the end of an execution.
+//! Prefix sums of words, accesses and fetches, up to the end of each execution.
 
 use crate::codec::shape::Size;
 use std::ops::{Add, Sub};

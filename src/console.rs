@@ -17,7 +17,7 @@ static VERBOSE: AtomicBool = AtomicBool::new(false);
 
 /// The options that say so, the same for every subcommand.
 #[derive(Args)]
-pub struct Voice {
+pub struct Verbosity {
     /// Say nothing on standard error but failures: no progress, no warnings, no summaries
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
@@ -26,7 +26,7 @@ pub struct Voice {
     verbose: bool,
 }
 
-impl Voice {
+impl Verbosity {
     /// Keeps to that level from here on.
     pub fn keep_to(&self) {
         QUIET.store(self.quiet, Ordering::Relaxed);

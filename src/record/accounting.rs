@@ -1,7 +1,8 @@
-//! What the system's own books say that a server takes: memory and processor time.
+//! The memory and processor time of a server, from /proc.
 //!
-//! A server may fork, and its workers be in sessions of their own, so its processes are found as
-//! the children of its threads, and so on. One that has ended is in the books of who waited for it.
+//! A server may fork, and its workers may be in sessions of their own. So its processes are found
+//! as the children of its threads, and so on. The kernel counts one that has ended with the process
+//! that waited for it.
 
 use procfs::process::{Process, Status};
 use std::time::Duration;
