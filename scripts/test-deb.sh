@@ -39,7 +39,7 @@ cp /etc/resolv.conf "$chroot/etc/resolv.conf"
 printf '#!/bin/sh\nexit 101\n' >"$chroot/usr/sbin/policy-rc.d"
 chmod 755 "$chroot/usr/sbin/policy-rc.d"
 # The tutorial's commands, up to its last section, which measures.
-sed -n '/^## Verify/q; s/^    //p' docs/guide/tutorial.md >"$chroot/tutorial.sh"
+sed -n '/^## Measure/q; s/^    //p' docs/guide/tutorial.md >"$chroot/tutorial.sh"
 version=$(dpkg-deb --field "$1" Version)
 
 cat >"$chroot/walk.sh" <<END

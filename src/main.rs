@@ -21,6 +21,7 @@ mod interrupt;
 mod jobs;
 mod line;
 mod manual;
+mod measure;
 mod name;
 mod named;
 mod number;
@@ -39,7 +40,6 @@ mod sample;
 mod scope;
 mod symbols;
 mod traced;
-mod verify;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -69,7 +69,8 @@ enum Command {
     Report(report::Arguments),
     Patch(patch::Arguments),
     Run(run::Arguments),
-    Verify(verify::Arguments),
+    #[command(visible_alias = "verify")]
+    Measure(measure::Arguments),
     Doctor(doctor::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -78,7 +79,7 @@ enum Command {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  check, patch --verify or verify --require-gain looked and found something wrong;
+  1  check, patch --verify or measure --require-gain looked and found something wrong;
      optimize found that nothing pays
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
@@ -118,7 +119,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
-        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Measure(arguments) => measure::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => manual::complete(&arguments, Cli::command()),
         Command::Man(arguments) => manual::write(&arguments, Cli::command()),

@@ -22,7 +22,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::open;
 use crate::report;
-use crate::verify::under_load::UnderLoad;
+use crate::measure::under_load::UnderLoad;
 use clap::Args;
 use contest::{Contest, Measured};
 use folder::Folder;

@@ -29,7 +29,7 @@ use crate::interrupt;
 use crate::process::Process;
 use crate::progress::during;
 use crate::traced;
-use crate::verify::load::{create, unwritable};
+use crate::measure::load::{create, unwritable};
 use crate::console;
 use clap::Args;
 use control::ControlSocket;

@@ -347,11 +347,11 @@ fn what_is_patched_and_what_cannot_be_is_told() {
     assert_eq!(plan.functions[0].offset, offsets[0] + 1);
     corehop_plans::write(&plan, &path).unwrap();
     let plan = path.to_str().unwrap();
-    let verify = ["verify", "--plan", plan, "--", memcached::SERVER];
+    let measure = ["measure", "--plan", plan, "--", memcached::SERVER];
     for refused in [
         &again[..],
         &["run", "--plan", plan, "--", memcached::SERVER],
-        &verify,
+        &measure,
     ] {
         let [_, refused] = said(&folder, 5, refused);
         assert!(refused.contains(SHOWN), "{refused}");

@@ -24,7 +24,7 @@ fn every_command_of_the_tutorial_does_what_it_says() {
         "partition",
         "explain",
         "patch",
-        "verify",
+        "measure",
     ];
     for name in subcommands {
         assert!(

@@ -3,7 +3,7 @@
 //! The cycles of one request say nothing of a busy server: a core that is the next stage of many
 //! requests makes them wait. Each core is a queue, and what a request spends there follows from a
 //! replay with hops of either cost; without hops connections have a core each while there are any.
-//! It is `corehop verify`'s own reckoning, of the requests in the recording's second half.
+//! It is `corehop measure`'s own reckoning, of the requests in the recording's second half.
 
 use crate::Outcome;
 use crate::running::Variant;

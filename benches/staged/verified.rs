@@ -1,4 +1,4 @@
-//! The same program through `corehop verify`: its gain is found, and none of the same file twice.
+//! The same program through `corehop measure`: its gain is found, and none of the same file twice.
 //!
 //! Here the original is the delegated program without hops: every session is a thread that runs
 //! both phases wherever the scheduler puts it. The rounds of such a program differ by half on a
@@ -34,7 +34,7 @@ fn verify(program: &Program, rounds: u32, words: &[String], is_same: bool) -> Ou
     let [first, second] = program.processors;
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     command
-        .arg("verify")
+        .arg("measure")
         .arg("--plan")
         .arg(program.plain.with_file_name(PLAN));
     if is_same {
@@ -57,7 +57,7 @@ fn verify(program: &Program, rounds: u32, words: &[String], is_same: bool) -> Ou
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
     let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).map_err(|_| format!("corehop verify: {said}").into())
+    serde_json::from_slice(&output.stdout).map_err(|_| format!("corehop measure: {said}").into())
 }
 
 /// A line for people.

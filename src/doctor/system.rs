@@ -32,7 +32,7 @@ fn told(path: &str) -> Option<String> {
 fn hardware_counters() -> Finding {
     let check = Check {
         name: "counters",
-        serves: "verify",
+        serves: "measure",
     };
     let paranoid = told("/proc/sys/kernel/perf_event_paranoid");
     let paranoid = paranoid.unwrap_or_else(|| "unknown".into());
@@ -64,7 +64,7 @@ fn hardware_counters() -> Finding {
 fn huge_pages() -> Finding {
     let check = Check {
         name: "huge pages",
-        serves: "verify",
+        serves: "measure",
     };
     let setting = told("/sys/kernel/mm/transparent_hugepage/enabled");
     match setting.as_deref() {

@@ -10,7 +10,7 @@ use super::folder::Folder;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::record::{self, Recorded};
-use crate::verify::load::{self, Role, read};
+use crate::measure::load::{self, Role, read};
 use crate::console;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@
 //! every interval errs once. The width errs too with few rounds, which may agree by chance, so
 //! there are at least five.
 
-use crate::verify::interval::Comparison;
+use crate::measure::interval::Comparison;
 
 /// Rounds before which nothing is settled.
 const FEWEST_ROUNDS: usize = 5;
@@ -33,7 +33,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::interval::Verdict;
+    use crate::measure::interval::Verdict;
     use rand::{RngExt, SeedableRng};
 
     #[test]

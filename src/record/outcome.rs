@@ -5,7 +5,7 @@
 use super::{Arguments, MIB, Over, RAISE_FILE_LIMIT, Transcript, progress};
 use crate::failure::{Exit, Failure};
 use crate::traced;
-use crate::verify::load::{last_lines, read};
+use crate::measure::load::{last_lines, read};
 use crate::console;
 use corehop_ring::Memory;
 use corehop_traces::{EndReason, Summary, partial_path};

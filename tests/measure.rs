@@ -1,4 +1,4 @@
-//! `corehop verify` on a real redis-server: what is measured, what is said of it, what is left.
+//! `corehop measure` on a real redis-server: what is measured, what is said of it, what is left.
 //!
 //! No verdict here hangs on how fast this machine is: where one is asserted, the load prints
 //! numbers that were written down before.
@@ -32,13 +32,13 @@ fn plan(folder: &Path) {
     std::fs::write(folder.join("split.toml"), text).unwrap();
 }
 
-/// `corehop verify` in `folder`, of a server on a socket there.
-fn verify(folder: &Path, arguments: &[&str]) -> Command {
+/// `corehop measure` in `folder`, of a server on a socket there.
+fn measure(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     command
         .current_dir(folder)
         .env("COREHOP_BACKEND", "count")
-        .args(["verify", "--plan", "split.toml"])
+        .args(["measure", "--plan", "split.toml"])
         .args(arguments)
         .args([
             "--",
@@ -83,7 +83,7 @@ fn requests_and_hops_under_load_are_counted_to_the_last() {
         "2",
         "--json",
     ];
-    let output = verify(folder.path(), &wanted).output().unwrap();
+    let output = measure(folder.path(), &wanted).output().unwrap();
     let figures = figures(&output);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(figures["hops"]["backend"], "count");
@@ -116,7 +116,7 @@ fn sides_take_turns_and_what_the_load_prints_decides() {
     ];
     let mut arguments = vec!["--load", &load, "--require-gain", "15"];
     arguments.extend(throughput);
-    let output = verify(folder.path(), &arguments).output().unwrap();
+    let output = measure(folder.path(), &arguments).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(
@@ -148,7 +148,7 @@ fn sides_take_turns_and_what_the_load_prints_decides() {
     std::fs::remove_file(folder.path().join("calls")).unwrap();
     let mut arguments = vec!["--load", &load, "--require-gain", "19"];
     arguments.extend(throughput);
-    let output = verify(folder.path(), &arguments).output().unwrap();
+    let output = measure(folder.path(), &arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
@@ -170,6 +170,7 @@ fn a_program_that_ends_by_itself_is_its_own_load_and_no_difference_is_said() {
         "v=([0-9]+)",
         "--json",
     ];
+    // By its old name.
     command
         .current_dir(folder.path())
         .args(["verify", "--plan", "split.toml"])
@@ -189,7 +190,7 @@ fn a_program_that_ends_by_itself_is_its_own_load_and_no_difference_is_said() {
 fn every_way_not_to_measure_has_its_exit_code_and_remedy() {
     let folder = folder();
     let failed = |arguments: &[&str], code: i32, word: &str| {
-        let output = verify(folder.path(), arguments).output().unwrap();
+        let output = measure(folder.path(), arguments).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(word) && said.contains("remedy: "), "{said}");
@@ -229,7 +230,7 @@ fn every_way_not_to_measure_has_its_exit_code_and_remedy() {
         "before the server is started",
     );
     let code = |arguments: &[&str]| {
-        verify(folder.path(), arguments)
+        measure(folder.path(), arguments)
             .output()
             .unwrap()
             .status
@@ -243,7 +244,7 @@ fn every_way_not_to_measure_has_its_exit_code_and_remedy() {
 fn after_an_interrupt_neither_server_nor_load_is_left() {
     let folder = folder();
     let load = "echo $$ > load; touch started; exec sleep 1000";
-    let mut command = verify(folder.path(), &["--load", load]);
+    let mut command = measure(folder.path(), &["--load", load]);
     let mut child = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,4 +1,4 @@
-//! `corehop verify`: whether a plan makes a server faster, on the real machine.
+//! `corehop measure`: whether a plan makes a server faster, on the real machine.
 //!
 //! Original and patched are started in turn, each warmed up and put under the user's own load, and
 //! what that load says of throughput is compared, round by round (`interval`). Whatever else the
@@ -50,9 +50,9 @@ use under_load::UnderLoad;
 /// corehop under taskset.
 #[derive(Args)]
 #[command(after_help = "\
-Example: corehop verify --plan split.toml --load \"redis-benchmark -p 7000 -q -t get -n 100000\" \
+Example: corehop measure --plan split.toml --load \"redis-benchmark -p 7000 -q -t get -n 100000\" \
 --throughput \"([0-9.]+) requests per second\" -- redis-server --port 7000
-         corehop verify --plan split.toml --require-gain 2 -- sqlite3 bank.db \".read queries.sql\"
+         corehop measure --plan split.toml --require-gain 2 -- sqlite3 bank.db \".read queries.sql\"
 
 Exit code 1 when --require-gain is not met; 7 when the server or the load fails.")]
 pub struct Arguments {
