@@ -4,6 +4,7 @@
 //! counted over all requests but those that judge its result. Unpatchable entries are listed too,
 //! because they are the ones that a better patcher or another build could add.
 
+use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
 use crate::name::shortened;
@@ -11,7 +12,6 @@ use crate::number::grouped;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
-use crate::console;
 use clap::Args;
 use corehop_partitioner::candidates::{Called, Candidates, Rule};
 use corehop_partitioner::progress::Progress;

@@ -1,10 +1,10 @@
 //! `corehop check`: every rule of the trace format, and how much of a damaged trace is left.
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::number::{counted, grouped};
 use crate::progress::during;
-use crate::console;
 use clap::Args;
 use corehop_traces::{Finding, Intact, Order, Report, Rule, check};
 use serde_json::{Value, json};

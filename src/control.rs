@@ -3,10 +3,10 @@
 //! The recorder listens on a socket beside the trace that it writes; `record/control.rs` is its
 //! side of it, and says what each order does.
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::record::control::{Order, ask};
-use crate::console;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 

@@ -10,9 +10,9 @@ mod system;
 
 pub use processor::{can_carry, physical_cores};
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use crate::console;
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;

@@ -8,13 +8,13 @@
 pub mod json;
 mod text;
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::partition::machines::first;
 use crate::progress::Bar;
 use crate::sample;
-use crate::console;
 use clap::Args;
 use corehop_partitioner::alternatives::{Alternatives, Placed, alternatives};
 use corehop_partitioner::candidates::{Candidates, Rule};

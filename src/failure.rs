@@ -4,8 +4,8 @@
 //! something without reading messages. No failure is without a hint: [`Failure::new`] gives an
 //! [`Unexplained`], which becomes a failure only by saying what to do.
 
-use crate::line::{Lines, line};
 use crate::console;
+use crate::line::{Lines, line};
 use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;

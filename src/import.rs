@@ -3,11 +3,11 @@
 //! What is read may come from a pipe and be larger than memory, so it is read once and written as
 //! it comes. The formats themselves are `corehop-exchange`'s.
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Bar;
 use crate::traced;
-use crate::console;
 use clap::{Args, ValueEnum};
 use corehop_exchange::{Error, Imported, Options, drmemtrace, lackey};
 use corehop_partitioner::progress::Progress;

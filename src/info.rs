@@ -3,11 +3,11 @@
 //! Everything but the executions is read when a trace is opened; they are gone through once, to say
 //! how much each request did.
 
+use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
 use crate::number::grouped;
 use crate::progress::Bar;
-use crate::console;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_traces::{EndReason, Ending, Kind, Note, Trace};

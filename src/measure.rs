@@ -18,13 +18,13 @@ mod text;
 pub mod trial;
 pub mod under_load;
 
+use crate::console;
 use crate::counters::{self, Kind};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::line::Lines;
 use crate::process::Process;
 use crate::progress::Bar;
-use crate::console;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;

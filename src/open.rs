@@ -1,7 +1,7 @@
 //! Opening a trace to compute on it, with a word of warning where it is not all there.
 
-use crate::failure::Failure;
 use crate::console;
+use crate::failure::Failure;
 use corehop_traces::{Ending, Trace};
 use std::path::Path;
 

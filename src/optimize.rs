@@ -20,9 +20,9 @@ mod settled;
 
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::measure::under_load::UnderLoad;
 use crate::open;
 use crate::report;
-use crate::measure::under_load::UnderLoad;
 use clap::Args;
 use contest::{Contest, Measured};
 use folder::Folder;

@@ -13,13 +13,13 @@ mod returns;
 mod sweep;
 mod text;
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
-use crate::console;
 use choices::{Aim, How, Returns};
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};

@@ -3,11 +3,11 @@
 //! The work and its promises are the patcher crate's; here they become words for people and for
 //! scripts.
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::number::counted;
 use crate::progress::during;
-use crate::console;
 use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Unhookable, Verification};
 use corehop_plans::Mode;

@@ -4,9 +4,9 @@
 //! the trace's columns, compresses and writes. Reading order: `session` is the loop, `transcript`
 //! turns words into a trace, `marker` and `modules` know the binaries.
 
+mod accounting;
 mod beside;
 mod binary;
-mod accounting;
 mod choice;
 mod command;
 pub mod control;
@@ -24,13 +24,13 @@ mod sharing;
 pub mod tools;
 mod transcript;
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::measure::load::{create, unwritable};
 use crate::process::Process;
 use crate::progress::during;
 use crate::traced;
-use crate::measure::load::{create, unwritable};
-use crate::console;
 use clap::Args;
 use control::ControlSocket;
 use corehop_ring::{Memory, RequestMarker, Settings};

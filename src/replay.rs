@@ -8,13 +8,13 @@ mod detail;
 mod json;
 mod table;
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use crate::console;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;

@@ -9,13 +9,13 @@
 use super::Arguments;
 use super::search::{Found, Here};
 use super::settled::is_settled;
+use crate::console;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::progress::Bar;
 use crate::measure::interval::Comparison;
 use crate::measure::orders::Hops;
 use crate::measure::trial::{Sample, Setup, Side, Trials};
-use crate::console;
+use crate::progress::Bar;
 use corehop_partitioner::progress::Progress;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};

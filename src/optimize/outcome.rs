@@ -9,12 +9,12 @@
 use super::folder::Folder;
 use super::search::{Here, Predicted};
 use super::{Arguments, Found, Measured};
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use crate::number::{change, counted};
 use crate::measure::environment::tunables_here;
 use crate::measure::interval::{CONFIDENCE, Comparison, Verdict};
-use crate::console;
+use crate::number::{change, counted};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -7,11 +7,11 @@
 
 use super::Arguments;
 use super::folder::Folder;
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::record::{self, Recorded};
 use crate::measure::load::{self, Role, read};
-use crate::console;
+use crate::record::{self, Recorded};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -4,10 +4,10 @@
 //! the table asks for the split of one row.
 
 use super::Arguments;
+use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
 use crate::number::{change, grouped};
-use crate::console;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::weights::Weighted;

@@ -5,8 +5,8 @@
 //! nothing must not hold up a server. A signal or a file could order but not answer.
 
 use super::gauge::Reading;
-use crate::failure::{Exit, Failure};
 use crate::console;
+use crate::failure::{Exit, Failure};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use serde::{Deserialize, Serialize};

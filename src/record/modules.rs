@@ -6,8 +6,8 @@
 
 use super::binary::Binary;
 use super::linked;
-use crate::symbols;
 use crate::console;
+use crate::symbols;
 use corehop_patcher::Analysis;
 use corehop_traces::{Error, Function, Module, Writer};
 use std::collections::HashMap;

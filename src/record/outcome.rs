@@ -3,10 +3,10 @@
 //! trace without any request is not kept: no later stage can begin with it.
 
 use super::{Arguments, MIB, Over, RAISE_FILE_LIMIT, Transcript, progress};
-use crate::failure::{Exit, Failure};
-use crate::traced;
-use crate::measure::load::{last_lines, read};
 use crate::console;
+use crate::failure::{Exit, Failure};
+use crate::measure::load::{last_lines, read};
+use crate::traced;
 use corehop_ring::Memory;
 use corehop_traces::{EndReason, Summary, partial_path};
 use std::fmt::Write;

@@ -6,10 +6,10 @@
 use super::pictures::Picture;
 use super::space::Space;
 use super::{FUNCTIONS, Report, Sections, encode, page, repeat};
+use crate::console;
 use crate::explain;
 use crate::failure::Failure;
 use crate::line::Lines;
-use crate::console;
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
 use serde_json::Value;
