@@ -69,7 +69,7 @@ enum Command {
     Report(report::Arguments),
     Patch(patch::Arguments),
     Run(run::Arguments),
-    #[command(visible_alias = "verify")]
+    #[command(alias = "verify")]
     Measure(measure::Arguments),
     Doctor(doctor::Arguments),
     Completions(manual::Completions),
