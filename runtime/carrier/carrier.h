@@ -187,6 +187,8 @@ void doze(const struct core *core, uint64_t waited, uint64_t longest);
 
 /* home.c */
 bool prepare_home(void);
+/* The calling kernel thread's mask; what it was goes to `before`, unless that is NULL. */
+void set_signals(uint64_t mask, uint64_t *before);
 /* Leaves home for where `going` says; false when this may not be now. */
 bool depart(struct fiber *fiber);
 /* What to do when a hop has ended at home. */

@@ -40,14 +40,23 @@ static void poke_carrier(struct fiber *fiber)
         system_call(__NR_tgkill, pool.process, carrier->thread, POKE, 0, 0, 0);
 }
 
+/* What the kernel keeps of a signal's action, in its own layout. */
+struct action {
+    uintptr_t handler, flags, restorer;
+    uint64_t mask;
+};
+
+static struct action action_of(int number)
+{
+    struct action action = {0};
+    system_call(__NR_rt_sigaction, number, 0, (long)&action, sizeof action.mask, 0, 0);
+    return action;
+}
+
 /* A signal that would do nothing at home either. */
 static bool is_ignored(int number)
 {
-    struct {
-        uintptr_t handler, flags, restorer;
-        uint64_t mask;
-    } action = {0};
-    system_call(__NR_rt_sigaction, number, 0, (long)&action, sizeof action.mask, 0, 0);
+    struct action action = action_of(number);
     bool harmless =
         number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT;
     return action.handler == (uintptr_t)SIG_IGN ||
@@ -112,7 +121,7 @@ static int return_signal(struct fiber *fiber)
     return held;
 }
 
-static void set_signals(uint64_t mask, uint64_t *before)
+void set_signals(uint64_t mask, uint64_t *before)
 {
     system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)before, sizeof mask, 0, 0);
 }
@@ -166,11 +175,7 @@ static bool ends_interrupted(long number)
 
 static bool restarts(int number)
 {
-    struct {
-        uintptr_t handler, flags, restorer;
-        uint64_t mask;
-    } action = {0};
-    system_call(__NR_rt_sigaction, number, 0, (long)&action, sizeof action.mask, 0, 0);
+    struct action action = action_of(number);
     return (action.flags & SA_RESTART) != 0 || action.handler <= (uintptr_t)SIG_IGN;
 }
 

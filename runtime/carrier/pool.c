@@ -136,7 +136,7 @@ static void prepare_thread(const struct core *core)
     reset_vectors();
     pin(0, core->processor);
     system_call(__NR_prctl, PR_SET_NAME, (long)"corehop-carrier", 0, 0, 0, 0);
-    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&blocked, 0, sizeof blocked, 0, 0);
+    set_signals(blocked, NULL);
 }
 
 static void work(void *argument)
@@ -264,14 +264,13 @@ bool open_pool(uint32_t team)
 /* By a hook: with signals blocked, since a handler may run hooks. */
 void call_watchdog(void)
 {
-    const uint64_t all = ~0ull;
     uint64_t before;
-    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof all, 0, 0);
+    set_signals(~0ull, &before);
     acquire();
     if (!__atomic_load_n(&pool.closing, __ATOMIC_ACQUIRE) && !start_watchdog())
         watchdog_is_due = clock_now() + cycles_of(RETRY_US);
     release();
-    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+    set_signals(before, NULL);
 }
 
 static void forget_pool(void)

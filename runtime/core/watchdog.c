@@ -43,8 +43,7 @@ void wake_watchdog(void)
 
 static void prepare(void)
 {
-    const uint64_t blocked = ~0ull;
-    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&blocked, 0, sizeof blocked, 0, 0);
+    set_signals(~0ull, NULL);
     if (mask_size != 0)
         system_call(__NR_sched_setaffinity, 0, (long)mask_size, (long)&own_mask, 0, 0, 0);
     system_call(__NR_prctl, PR_SET_NAME, (long)"corehop-watch", 0, 0, 0, 0);
