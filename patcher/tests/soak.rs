@@ -1,10 +1,11 @@
 //! Real servers that hop on their request path while clients come and go and check every answer.
 //!
 //! `make soak` gives each server and backend SOAK_SECONDS, ten minutes unless told otherwise, and
-//! expects a million hops in that time; `make test` runs the same for a moment. With `count` every
-//! entry that may be patched is hooked, with the others two functions that each request calls, so
-//! that it goes there and back. SOAK_BACKENDS names those to run (`carrier,auto`). Each server
-//! prints a table, and a JSON object as its last line.
+//! expects a million hops in that time (of `auto`, which hops in its trials, ten thousand);
+//! `make test` runs the same for a moment. With `count` every entry that may be patched is hooked,
+//! with the others two functions that each request calls, so that it goes there and back.
+//! SOAK_BACKENDS names those to run (`carrier,auto`). Each server prints a table, and a JSON object
+//! as its last line.
 
 mod workshop;
 
@@ -134,13 +135,16 @@ fn soak_one(subject: &Subject, backend: &str) -> serde_json::Value {
     let requests = connections * REQUESTS as u64;
     let hops = total("hops");
     assert_eq!(total("failed_hops"), 0, "{backend}");
+    let expected = match (backend, seconds() < LONG_SECONDS) {
+        // Only in trials, since these requests do not gain.
+        ("auto", true) => 0,
+        ("auto", false) => 10_000,
+        (_, true) => requests,
+        (_, false) => requests.max(1_000_000),
+    };
     assert!(
-        hops >= requests,
+        hops >= expected,
         "{backend}: {hops} hops of {requests} requests"
-    );
-    assert!(
-        seconds() < LONG_SECONDS || hops >= 1_000_000,
-        "{backend}: {hops} hops"
     );
     serde_json::json!({
         "backend": backend, "hooks": plan.functions.len(), "seconds": seconds(),

@@ -92,8 +92,53 @@ enter_off:
         leaq off_backend(%rip), %rax
         cmpq %rax, %fs:PLACE_BACKEND(%rcx)
         je 1b
+        jmp slowly
+
+/* While auto has hops rest: calls are counted, and of 64 one looks whether the rest is over. */
+        .globl enter_counting
+        .hidden enter_counting
+        .p2align 5
+enter_counting:
+        .cfi_def_cfa_offset ENTRY_FRAME
+        save
+        movq program+PROGRAM_BACKEND(%rip), %rax
+        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        jne slowly
+        movl 40(%rsp), %edx
+        shlq $HOOK_SHIFT, %rdx
+        addq %fs:PLACE_TALLIES(%rcx), %rdx
+        testb $(CALLS_BETWEEN_LOOKS - 1), (%rdx)
+        jz slowly
+        incq (%rdx)
+        jmp 1b
+
+/* The same where one function's calls stand for requests: those of the others are not counted, once
+ * the thread was let go. lea and jrcxz compare without the flags. */
+        .globl enter_resting
+        .hidden enter_resting
+        .p2align 5
+enter_resting:
+        .cfi_def_cfa_offset ENTRY_FRAME
+        endbr64
+        push %rax
+        movq place@gottpoff(%rip), %rcx
+        movq %fs:PLACE_BACKEND(%rcx), %rcx
+        movq program+PROGRAM_MINUS_COUNT(%rip), %rax
+        leaq (%rax, %rcx), %rcx
+        jrcxz 3f
+2:      pop %rax
+        jmp enter_counting
+3:      .cfi_def_cfa_offset ENTRY_FRAME + 8
+        movl 24(%rsp), %ecx
+        movq program+PROGRAM_MINUS_REQUEST(%rip), %rax
+        leaq (%rax, %rcx), %rcx
+        jrcxz 2b
+        pop %rax
+        pop %rcx
+        ret
 
 slowly:
+        .cfi_def_cfa_offset ENTRY_SAVED
         leaq ENTRY_AT(%rsp), %rcx
         movl 40(%rsp), %edx
         .macro call_slowly function saved

@@ -14,6 +14,10 @@
 #define PLACE_HANDLERS 56
 #define PROGRAM_HOOKS 8
 #define PROGRAM_BACKEND 32
+#define PROGRAM_MINUS_COUNT 40
+#define PROGRAM_MINUS_REQUEST 48
+/* Of one function on one thread, a power of two, while auto has hops rest. */
+#define CALLS_BETWEEN_LOOKS 64
 /* A hook and a tally are of one size, a power of two. */
 #define HOOK_SHIFT 4
 #define HOOK_CORE 8

@@ -358,8 +358,9 @@ void set_auto(bool on)
     state.gains = false;
     state.answered = true;
     state.rest = state.rested = 0;
-    rest(false);
     __atomic_store_n(&state.on, true, __ATOMIC_RELEASE);
+    use_backend(&count_backend);
+    rest(false);
     if (!watchdog_runs())
         __atomic_store_n(&watchdog_is_due, state.due, __ATOMIC_RELAXED);
 }

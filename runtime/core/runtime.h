@@ -152,6 +152,8 @@ struct program {
     uint32_t module_count;
     uint32_t plan;
     const struct backend *backend; /* changes while the program runs, if control.c says so */
+    uintptr_t minus_count;   /* 0 - &count_backend, */
+    uintptr_t minus_request; /* and 0 - the hook that counts requests, for enter_resting() */
     bool goes_back; /* at the end of some function's calls */
     uint32_t request; /* as the note has it */
     uint32_t teams;   /* once CPUs are chosen */
@@ -165,6 +167,9 @@ extern __thread struct place place __attribute__((tls_model("initial-exec")));
 void enter(void);
 void enter_call(void); /* instead of enter(), where some function goes back */
 void enter_off(void);
+/* While auto has hops rest, the latter where `program.request` is set. */
+void enter_counting(void);
+void enter_resting(void);
 void leave_call(void);
 void enter_slowly(uint32_t hook, uintptr_t at);
 void leave_slowly(uintptr_t at);

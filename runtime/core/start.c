@@ -43,9 +43,6 @@ static const struct backend *const backends[] = {
 #define BACKENDS (sizeof backends / sizeof *backends)
 static bool usable[BACKENDS];
 
-/* Of one function on one thread. */
-#define CALLS_BETWEEN_LOOKS 4
-
 const struct backend *backend_called(const char *name)
 {
     for (size_t i = 0; i < BACKENDS; i++)
@@ -105,6 +102,8 @@ _Static_assert(offsetof(struct place, backend) == PLACE_BACKEND, "enter.S");
 _Static_assert(offsetof(struct place, core) == PLACE_CORE, "enter.S");
 _Static_assert(offsetof(struct program, hooks) == PROGRAM_HOOKS, "enter.S");
 _Static_assert(offsetof(struct program, backend) == PROGRAM_BACKEND, "enter.S");
+_Static_assert(offsetof(struct program, minus_count) == PROGRAM_MINUS_COUNT, "enter.S");
+_Static_assert(offsetof(struct program, minus_request) == PROGRAM_MINUS_REQUEST, "enter.S");
 _Static_assert(offsetof(struct hook, core) == HOOK_CORE, "enter.S");
 _Static_assert(sizeof(struct hook) == 1 << HOOK_SHIFT, "enter.S");
 _Static_assert(sizeof(struct tally) == 1 << HOOK_SHIFT && offsetof(struct tally, calls) == 0,
@@ -129,8 +128,12 @@ void enter_slowly(uint32_t hook, uintptr_t at)
     if (UNLIKELY(tallies == NULL))
         tallies = first_hook();
     bump(&tallies[hook].calls);
-    if (tallies[hook].calls % CALLS_BETWEEN_LOOKS == 1)
+    if (auto_is_on() && backend == &count_backend) {
         look_for_watchdog();
+        if (place.backend != backend)
+            take_over(backend);
+        return;
+    }
     int32_t core = program.hooks[hook].core;
     if (UNLIKELY(program.hooks[hook].mode == IS_COUNTED))
         return;
@@ -143,9 +146,14 @@ void enter_slowly(uint32_t hook, uintptr_t at)
 
 void use_backend(const struct backend *to)
 {
-    uintptr_t address = (uintptr_t)(to == &off_backend    ? enter_off
-                                    : program.goes_back ? enter_call
-                                                        : enter);
+    bool has_request = program.request != 0;
+    uintptr_t address = (uintptr_t)(program.goes_back ? enter_call : enter);
+    if (to == &off_backend)
+        address = (uintptr_t)enter_off;
+    else if (to == &count_backend && auto_is_on())
+        address = (uintptr_t)(has_request ? enter_resting : enter_counting);
+    program.minus_count = -(uintptr_t)&count_backend;
+    program.minus_request = has_request ? -(uintptr_t)(program.request - 1) : 0;
     is_hooked = true;
     program.backend = to;
     fill_slots(address);
