@@ -136,6 +136,7 @@ fn what_the_program_starts_with_is_put_back() {
         command
             .arg("tells")
             .env("LD_LIBRARY_PATH", bench.folder.path())
+            .env("COREHOP_BACKEND", "count")
             .env_remove("LD_PRELOAD");
         if !preload.is_empty() {
             command.env("LD_PRELOAD", preload);

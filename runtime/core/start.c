@@ -34,8 +34,8 @@ extern const uint32_t own_abi
 const struct backend off_backend = {.name = "off"};
 
 static const struct backend *const backends[] = {
-    &affinity_backend, /* the default */
-    &auto_backend,
+    &auto_backend, /* the default: no server is slower for it */
+    &affinity_backend,
     &carrier_backend,
     &count_backend,
     &off_backend,
