@@ -4,10 +4,11 @@ SHELL := /bin/sh
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 # All Python programs are checked by the rules in symbolizer/pyproject.toml.
-PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scripts/tests
+PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scripts/figures \
+	../scripts/tests
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
-.PHONY: help demo test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
+.PHONY: help demo figures test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
 	bench-servers bench-verdicts bench-replay bench-search build deb test-deb sample fuzz soak \
 	test-upstream test-msrv test-ubsan clean
 
@@ -29,6 +30,7 @@ help:
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
 	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
+	@echo 'make figures  fills the tables of docs/experiments from the figures kept beside them'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
 	@echo 'make deb    build the Debian package (target/deb)'
 	@echo 'make test-deb  installs it into an empty Debian, and goes through the tutorial there; as root'
@@ -74,6 +76,9 @@ test-qemu10:
 	@scripts/setup.sh test
 	@scripts/qemu.sh test
 	COREHOP_INSIST=1 cargo test --locked -p corehop --test record -- --nocapture postgres qemu_10
+
+figures:
+	@PYTHONPATH=scripts python3 -B -m figures fill
 
 bench-hop:
 	@cargo bench --locked --bench hop -- --whole

@@ -1,0 +1,60 @@
+"""Pages whose tables are the tables of runs.
+
+A page names the runs, and what stands between the two marks is theirs:
+
+    <!-- figures: servers-redis servers-dnsmasq -->
+
+        server     load   ...
+
+    <!-- end of figures -->
+
+Tables of several runs become one if their first lines, the headings, are equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from figures.kept import Run, WrongFiguresError
+
+PLACE = re.compile(
+    r"^<!-- figures: (?P<names>[a-z0-9 -]+) -->\n.*?^<!-- end of figures -->$",
+    re.MULTILINE | re.DOTALL,
+)
+MARK = "<!-- figures:"
+
+
+def filled(page: str, run: Callable[[str], Run]) -> str:
+    """The page with the tables as the runs have them."""
+
+    def fill(place: re.Match[str]) -> str:
+        names = place["names"]
+        lines = joined([run(name).table for name in names.split()])
+        text = "\n".join(f"    {line}" if line else "" for line in lines)
+        return f"<!-- figures: {names} -->\n\n{text}\n\n<!-- end of figures -->"
+
+    text, places = PLACE.subn(fill, page)
+    if places != page.count(MARK):
+        raise WrongFiguresError("a place for figures has no end, or names no run")
+    return text
+
+
+def joined(tables: list[list[str]]) -> list[str]:
+    """Several tables below each other, a heading that they share only once."""
+    lines: list[str] = []
+    for table in tables:
+        if lines and table and table[0] == lines[0]:
+            lines.extend(table[1:])
+            continue
+        if lines:
+            lines.append("")
+        lines.extend(table)
+    return lines
+
+
+def pages(root: Path) -> list[Path]:
+    """The pages in which figures stand."""
+    found = sorted((root / "docs").rglob("*.md"))
+    return [page for page in found if MARK in page.read_text(encoding="utf-8")]

@@ -1,0 +1,71 @@
+"""Tables in pages are those that benches printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from figures.__main__ import main
+from figures.kept import Run, WrongFiguresError, keep, read, run_from
+from figures.pages import filled
+
+PRINTED = """\
+a: recording
+2 CPUs Some Processor, L2 2048 KiB
+
+meanwhile the CPUs were busy
+
+name      ratio   interval
+one        1.00   0.9-1.1
+two        2.00   1.9-2.1
+
+null: nothing
+
+{"rows": [1, 2]}
+"""
+
+
+def test_the_pages_are_as_the_figures_kept_are() -> None:
+    assert main(["fill", "--check"]) == 0
+
+
+def test_of_what_a_bench_prints_tables_and_the_last_line_are_kept(tmp_path: Path) -> None:
+    run = run_from(PRINTED, "make bench-it")
+    table = ["name      ratio   interval", "one        1.00   0.9-1.1", "two        2.00   1.9-2.1"]
+    machine = "2 CPUs Some Processor, L2 2048 KiB"
+    assert run == Run("make bench-it", machine, table, {"rows": [1, 2]})
+    keep(run, "it", tmp_path)
+    assert read("it", tmp_path) == run
+    assert [path.name for path in tmp_path.iterdir()] == ["it.json"]
+
+
+def test_tables_with_one_heading_become_one() -> None:
+    runs = {
+        "a": Run("", "", ["name  x", "one   1"], None),
+        "b": Run("", "", ["name  x", "two   2"], None),
+        "c": Run("", "", ["other  y", "three  3"], None),
+    }
+    page = "Words.\n\n<!-- figures: a b c -->\nold\n<!-- end of figures -->\n\nMore.\n"
+    expected = (
+        "Words.\n\n<!-- figures: a b c -->\n\n    name  x\n    one   1\n    two   2\n\n"
+        "    other  y\n    three  3\n\n<!-- end of figures -->\n\nMore.\n"
+    )
+    assert filled(page, runs.__getitem__) == expected
+    assert filled(expected, runs.__getitem__) == expected
+
+
+@pytest.mark.parametrize("output", ["", "no table\n", "{}\nand more\n"])
+def test_what_no_bench_printed_is_refused(output: str) -> None:
+    with pytest.raises(WrongFiguresError):
+        run_from(output, "make bench-it")
+
+
+def test_a_place_without_an_end_and_figures_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongFiguresError):
+        filled("<!-- figures: a -->\n", lambda name: read(name, tmp_path))
+    with pytest.raises(WrongFiguresError):
+        filled("<!-- figures: a -->\n<!-- end of figures -->", lambda name: read(name, tmp_path))
+    (tmp_path / "a.json").write_text("[]")
+    with pytest.raises(WrongFiguresError):
+        read("a", tmp_path)
