@@ -172,6 +172,13 @@ impl From<corehop_outputs::Error> for Failure {
     }
 }
 
+impl From<corehop_processes::NotInPath> for Failure {
+    fn from(error: corehop_processes::NotInPath) -> Self {
+        let remedy = error.remedy();
+        Failure::new(Exit::Input, error).remedy(remedy)
+    }
+}
+
 impl From<corehop_plans::Error> for Failure {
     fn from(error: corehop_plans::Error) -> Self {
         use corehop_plans::Error;

@@ -15,7 +15,6 @@ mod explain;
 mod export;
 mod failure;
 mod import;
-mod in_path;
 mod info;
 mod interrupt;
 mod jobs;
@@ -29,7 +28,6 @@ mod open;
 mod optimize;
 mod partition;
 mod patch;
-mod process;
 mod progress;
 mod record;
 mod replay;
@@ -101,7 +99,9 @@ fn main() -> ExitCode {
     verbosity.keep_to();
     // A recording outlives whoever watches it, and the server a recording that has no room left.
     match command {
-        Command::Record(_) | Command::Optimize(_) => process::fail_writes_beyond_file_limit(),
+        Command::Record(_) | Command::Optimize(_) => {
+            corehop_processes::fail_writes_beyond_file_limit()
+        }
         _ => end_with_the_reader(),
     }
     let outcome = match command {

@@ -2,7 +2,7 @@
 
 use super::ended;
 use crate::failure::{Exit, Failure};
-use crate::process::Process;
+use corehop_processes::Process;
 use regex::Regex;
 use std::fs::File;
 use std::path::Path;
