@@ -4,6 +4,8 @@
 //! something without reading messages. No failure is without a hint: [`Failure::new`] gives an
 //! [`Unexplained`], which becomes a failure only by saying what to do.
 
+mod measured;
+
 use crate::console;
 use crate::line::{Lines, line};
 use std::fmt::Display;
