@@ -81,10 +81,15 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+/// A text is no gain.
+#[derive(Debug, thiserror::Error)]
+#[error("a gain is a number of percent, such as 2.5")]
+struct NoPercent;
+
+fn percent(text: &str) -> Result<f64, NoPercent> {
     match text.parse() {
         Ok(percent) if f64::is_finite(percent) => Ok(percent),
-        _ => Err("a gain is a number of percent, such as 2.5".into()),
+        _ => Err(NoPercent),
     }
 }
 

@@ -8,8 +8,8 @@
 //! Rejected: to take the plan that is predicted best. A replay knows neither prefetchers nor what a
 //! hop costs a pipeline, and with few plans left the real machine is soon asked.
 //!
-//! Reading order: `recording` and `search` are the first stages, the crate `corehop-measurer` is the
-//! third, `folder` is what is left of them, `outcome` is what is said.
+//! Reading order: `recording` and `search` are the first two stages, and the crate
+//! `corehop-measurer` is the third; `folder` is what is left of them, `outcome` is what is said.
 
 mod folder;
 mod outcome;
@@ -109,10 +109,15 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
-fn width(text: &str) -> Result<f64, String> {
+/// A text is no width of an interval.
+#[derive(Debug, thiserror::Error)]
+#[error("a width is a number of percent above 0, such as 2")]
+struct NoWidth;
+
+fn width(text: &str) -> Result<f64, NoWidth> {
     match text.parse() {
         Ok(percent) if f64::is_finite(percent) && percent > 0.0 => Ok(percent),
-        _ => Err("a width is a number of percent above 0, such as 2".into()),
+        _ => Err(NoWidth),
     }
 }
 
@@ -207,7 +212,7 @@ fn unusable(message: String, remedy: &str) -> Failure {
 mod tests {
     #[test]
     fn a_width_is_above_0() {
-        assert_eq!(super::width("2.5"), Ok(2.5));
+        assert!(super::width("2.5").is_ok());
         assert!(super::width("0").is_err() && super::width("nan").is_err());
     }
 }
