@@ -8,8 +8,6 @@ mod processor;
 mod recording;
 mod system;
 
-pub use processor::{can_carry, physical_cores};
-
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};

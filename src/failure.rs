@@ -4,6 +4,8 @@
 //! something without reading messages. No failure is without a hint: [`Failure::new`] gives an
 //! [`Unexplained`], which becomes a failure only by saying what to do.
 
+mod measured;
+
 use crate::console;
 use crate::line::{Lines, line};
 use std::fmt::Display;
@@ -169,6 +171,13 @@ impl From<corehop_outputs::Error> for Failure {
                 .remedy("name a file with -o: it gets its name when it is whole"),
             Error::Write { .. } => Failure::new(Exit::Output, error).remedy(WRITABLE),
         }
+    }
+}
+
+impl From<corehop_processes::NotInPath> for Failure {
+    fn from(error: corehop_processes::NotInPath) -> Self {
+        let remedy = error.remedy();
+        Failure::new(Exit::Input, error).remedy(remedy)
     }
 }
 

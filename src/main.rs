@@ -9,19 +9,19 @@ mod candidates;
 mod check;
 mod console;
 mod control;
-mod counters;
 mod doctor;
 mod explain;
 mod export;
 mod failure;
 mod import;
-mod in_path;
 mod info;
 mod interrupt;
 mod jobs;
 mod line;
+mod load_options;
 mod manual;
 mod measure;
+mod measuring;
 mod name;
 mod named;
 mod number;
@@ -29,7 +29,6 @@ mod open;
 mod optimize;
 mod partition;
 mod patch;
-mod process;
 mod progress;
 mod record;
 mod replay;
@@ -101,7 +100,9 @@ fn main() -> ExitCode {
     verbosity.keep_to();
     // A recording outlives whoever watches it, and the server a recording that has no room left.
     match command {
-        Command::Record(_) | Command::Optimize(_) => process::fail_writes_beyond_file_limit(),
+        Command::Record(_) | Command::Optimize(_) => {
+            corehop_processes::fail_writes_beyond_file_limit()
+        }
         _ => end_with_the_reader(),
     }
     let outcome = match command {

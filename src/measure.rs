@@ -1,42 +1,25 @@
 //! `corehop measure`: whether a plan makes a server faster, on the real machine.
 //!
-//! Original and patched are started in turn, each warmed up and put under the user's own load, and
-//! what that load says of throughput is compared, round by round (`interval`). Whatever else the
-//! machine does then falls on both. Rejected: all rounds of one, then all of the other, which takes
-//! a drift of the machine for a gain; and one long run of each, whose spread nobody knows.
-//!
-//! Reading order: `trial` is one start of one side, `ready`, `load` and `orders` are its parts.
+//! The crate `corehop-measurer` measures; this file is its command line.
 
-pub mod environment;
-pub mod interval;
 mod json;
-pub mod load;
-pub mod orders;
 mod predicted;
-pub mod ready;
 mod text;
-pub mod trial;
-pub mod under_load;
 
 use crate::console;
-use crate::counters::{self, Kind};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::line::Lines;
-use crate::process::Process;
-use crate::progress::Bar;
+use crate::load_options::LoadOptions;
+use crate::measuring::Shown;
 use clap::Args;
-use corehop_partitioner::progress::Progress;
+use corehop_measurer::machine::counters::{self, Kind};
+use corehop_measurer::rounds::{Comparison, Rounds, take_turns};
+use corehop_measurer::{Setup, Trials};
 use corehop_plans::Plan;
-use interval::Comparison;
-use orders::Hops;
 use predicted::{Predicted, Prediction};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitStatus;
-use std::time::{Duration, Instant};
-use trial::{Sample, Setup, Side, Trials};
-use under_load::UnderLoad;
 
 /// Measure whether a plan makes a server faster, against the original, on this machine
 ///
@@ -63,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     patched: Option<PathBuf>,
     #[command(flatten)]
-    under: UnderLoad,
+    under: LoadOptions,
     /// How often original and patched take turns
     #[arg(long, value_name = "NUMBER", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
@@ -98,34 +81,15 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+/// A text is no gain.
+#[derive(Debug, thiserror::Error)]
+#[error("a gain is a number of percent, such as 2.5")]
+struct NoPercent;
+
+fn percent(text: &str) -> Result<f64, NoPercent> {
     match text.parse() {
         Ok(percent) if f64::is_finite(percent) => Ok(percent),
-        _ => Err("a gain is a number of percent, such as 2.5".into()),
-    }
-}
-
-/// Fails once a signal has come; servers and loads are ended when they are dropped.
-pub fn heed_interrupts() -> Result<(), Failure> {
-    interrupt::heed("every server was ended")
-}
-
-/// How often it is looked whether a program has ended: this is how exact its time is.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
-
-/// Waits until a program ends by itself, as long as `go_on` finds nothing against it; also the
-/// seconds since `began`.
-pub fn ended(
-    program: &mut Process,
-    began: Instant,
-    go_on: impl Fn() -> Result<(), Failure>,
-) -> Result<(ExitStatus, f64), Failure> {
-    loop {
-        if let Some(status) = program.ended() {
-            return Ok((status, began.elapsed().as_secs_f64()));
-        }
-        go_on()?;
-        std::thread::sleep(LOOK_EVERY);
+        _ => Err(NoPercent),
     }
 }
 
@@ -133,11 +97,10 @@ pub fn ended(
 struct Report<'a> {
     arguments: &'a Arguments,
     plan: &'a Plan,
-    /// By round: original, patched.
-    rounds: Vec<(Sample, Sample)>,
+    rounds: Rounds,
     comparison: Comparison,
     /// The counters of this processor, or why there are none.
-    counters: Result<Vec<Kind>, String>,
+    counters: std::io::Result<Vec<Kind>>,
     predicted: Predicted,
 }
 
@@ -148,23 +111,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let prediction = Prediction::prepare(arguments, &plan)?;
     let counters = counters::available();
     interrupt::listen()?;
+    let (under, observer) = (arguments.under.under_load(), Shown::new());
     let setup = Setup {
-        under: &arguments.under,
+        under: &under,
         command: &arguments.command,
         patched: arguments.patched.as_deref(),
         count: arguments.count.as_deref(),
         is_carried: false,
+        kinds: counters.as_deref().unwrap_or_default(),
+        observer: &observer,
     };
-    let trials = Trials::new(setup, &plan, counters.as_deref().unwrap_or_default())?;
-    let rounds = take_turns(arguments, &trials)?;
-    let pairs: Vec<_> = rounds
-        .iter()
-        .map(|(a, b)| (a.throughput, b.throughput))
-        .collect();
-    let hop_ns = median(rounds.iter().map(|(_, patched)| patched.hop_ns()));
-    let predicted = prediction.with_hops_of(hop_ns)?;
+    let rounds = take_turns(&Trials::new(setup, &plan)?, arguments.rounds)?;
+    let predicted = prediction.with_hops_of(rounds.hop_ns())?;
     let report = Report {
-        comparison: Comparison::of(&pairs),
+        comparison: rounds.comparison(),
         predicted,
         arguments,
         plan: &plan,
@@ -207,78 +167,10 @@ fn check(arguments: &Arguments, plan: &Plan) -> Result<(), Failure> {
     }
 }
 
-/// Every other round the patched server goes first, so that neither always follows the other.
-fn take_turns(
-    arguments: &Arguments,
-    trials: &Trials<'_>,
-) -> Result<Vec<(Sample, Sample)>, Failure> {
-    let bar = Bar::new();
-    if arguments.under.load.is_none() {
-        bar.begin("warming up", Some(u64::from(arguments.under.warm_up) * 2));
-        for _ in 0..arguments.under.warm_up {
-            for side in [Side::Original, Side::Patched] {
-                trials.sample(side)?;
-                bar.advance(1);
-            }
-        }
-        bar.end();
-    }
-    let mut rounds = Vec::new();
-    bar.begin(
-        "original and patched in turn",
-        Some(u64::from(arguments.rounds) * 2),
-    );
-    for round in 0..arguments.rounds {
-        let sample = |side| {
-            let sample = trials.sample(side);
-            bar.advance(1);
-            sample
-        };
-        let pair = match round % 2 {
-            0 => (sample(Side::Original)?, sample(Side::Patched)?),
-            _ => {
-                let patched = sample(Side::Patched)?;
-                (sample(Side::Original)?, patched)
-            }
-        };
-        let (original, patched) = (pair.0.throughput, pair.1.throughput);
-        console::detail(&format!(
-            "round {}: {original:.6} and {patched:.6}",
-            round + 1
-        ));
-        rounds.push(pair);
-    }
-    bar.end();
-    Ok(rounds)
-}
-
-/// The upper median; 0 of nothing.
-pub fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
-}
-
 impl Report<'_> {
-    /// Medians of both sides.
-    fn medians(&self, of: impl Fn(&Sample) -> f64) -> [f64; 2] {
-        [
-            median(self.rounds.iter().map(|(original, _)| of(original))),
-            median(self.rounds.iter().map(|(_, patched)| of(patched))),
-        ]
-    }
-
-    /// What the patched servers told of their hops, all together, and of what one takes the
-    /// median; `None` where none told.
-    fn hops(&self) -> Option<Hops> {
-        let told = self.rounds.iter();
-        let told = told.filter_map(|(_, patched)| patched.hops.clone());
-        Hops::together(&told.collect::<Vec<_>>())
-    }
-
     /// What speaks against the figures, if anything does.
     fn doubt(&self) -> Option<String> {
-        let Some(told) = self.hops() else {
+        let Some(told) = self.rounds.hops() else {
             return Some(
                 "warning: the patched server told nothing of its hops: it was killed, or runs \
                  without hooks (its messages are shown with --verbose)"

@@ -8,28 +8,30 @@
 //! Rejected: to take the plan that is predicted best. A replay knows neither prefetchers nor what a
 //! hop costs a pipeline, and with few plans left the real machine is soon asked.
 //!
-//! Reading order: `recording`, `search`, `contest` are the stages, `folder` is what is left of
-//! them, `outcome` is what is said.
+//! Reading order: `recording` and `search` are the first two stages, and the crate
+//! `corehop-measurer` is the third; `folder` is what is left of them, `outcome` is what is said.
 
-mod contest;
 mod folder;
 mod outcome;
 mod recording;
 mod search;
-mod settled;
 
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::measure::under_load::UnderLoad;
+use crate::load_options::LoadOptions;
+use crate::measuring::Shown;
 use crate::open;
 use crate::report;
 use clap::Args;
-use contest::{Contest, Measured};
+use corehop_measurer::Setup;
+use corehop_measurer::rounds::{Contest, Limits, Measured};
+use corehop_measurer::server::UnderLoad;
 use folder::Folder;
 use outcome::Outcome;
 use search::{Found, Here};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Make a server faster, if it can be: record it, search a plan, measure
 ///
@@ -51,7 +53,7 @@ Example: corehop optimize --load \"redis-benchmark -p 7000 -q -t get -n 100000\"
 Exit code 0 with a gain, 1 when nothing pays, 7 when the server or the load fails.")]
 pub struct Arguments {
     #[command(flatten)]
-    under: UnderLoad,
+    under: LoadOptions,
     /// Where a request begins, as `corehop record` takes it: a function's entry, `magic`, or what
     /// the server reads and writes
     #[arg(long, value_name = "WHERE", default_value = "syscalls")]
@@ -84,7 +86,7 @@ pub struct Arguments {
     #[arg(long)]
     anyway: bool,
     /// Measure until the interval is no wider than this to either side
-    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = settled::percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = width)]
     within: f64,
     /// Measure the best plan in no more rounds than this, even if the interval is wider then
     #[arg(long, value_name = "NUMBER", default_value_t = 20,
@@ -107,14 +109,27 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
+/// A text is no width of an interval.
+#[derive(Debug, thiserror::Error)]
+#[error("a width is a number of percent above 0, such as 2")]
+struct NoWidth;
+
+fn width(text: &str) -> Result<f64, NoWidth> {
+    match text.parse() {
+        Ok(percent) if f64::is_finite(percent) && percent > 0.0 => Ok(percent),
+        _ => Err(NoWidth),
+    }
+}
+
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let here = Here::look(&arguments.machine, arguments.cores)?;
     let folder = Folder::new(arguments)?;
+    let under = arguments.under.under_load();
     interrupt::listen()?;
     let trace_path = match &arguments.trace {
         Some(trace) => trace.clone(),
-        None => recording::record(arguments, &folder)?,
+        None => recording::record(arguments, &under, &folder)?,
     };
     let left = format!("the trace is {}", trace_path.display());
     let found = interrupt::at_once(&left, || -> Result<Found, Failure> {
@@ -122,10 +137,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         search::plans(&trace, &trace_path, &here, arguments.plans as usize)
     })??;
     folder.keep_tried(&found)?;
-    let command: Vec<OsString> = arguments.command.iter().map(OsString::from).collect();
     let is_worth_it = found.is_promising() || arguments.anyway;
     let measured = match is_worth_it && !found.plans.is_empty() {
-        true => Some(Contest::new((arguments, &command), &here, &found, &left)?.hold()?),
+        true => Some(measure(arguments, &under, (&here, &found), &left)?),
         false => None,
     };
     let outcome = Outcome {
@@ -139,6 +153,39 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     outcome.keep()?;
     interrupt::at_once(&outcome.left(), || write_report(&outcome, &trace_path))??;
     outcome.tell()
+}
+
+/// The third stage: original and plans in turn on the real machine; `left` is what a signal leaves.
+fn measure(
+    arguments: &Arguments,
+    under: &UnderLoad,
+    (here, found): (&Here, &Found),
+    left: &str,
+) -> Result<Measured, Failure> {
+    let command: Vec<OsString> = arguments.command.iter().map(OsString::from).collect();
+    let observer = Shown::new();
+    let setup = Setup {
+        under,
+        command: &command,
+        patched: None,
+        count: None,
+        is_carried: here.is_carried,
+        kinds: &[],
+        observer: &observer,
+    };
+    let limits = Limits {
+        within_percent: arguments.within,
+        most_rounds: arguments.max_rounds,
+        time: arguments.time_limit.map(Duration::from_secs),
+    };
+    let plans = found.plans.iter().map(|found| &found.plan);
+    let measured = Contest::new(setup, limits, plans)?.hold();
+    match interrupt::is_asked() {
+        true => Err(interrupt::failure(&format!(
+            "every server was ended; {left}"
+        ))),
+        false => Ok(measured?),
+    }
 }
 
 /// The page of the plan that was chosen, or of the best predicted one; nothing where there is none.
@@ -159,4 +206,13 @@ fn write_report(outcome: &Outcome<'_>, trace: &Path) -> Result<(), Failure> {
 /// What a command line or a file names that cannot be used here.
 fn unusable(message: String, remedy: &str) -> Failure {
     Failure::new(Exit::Missing, message).remedy(remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_width_is_above_0() {
+        assert!(super::width("2.5").is_ok());
+        assert!(super::width("0").is_err() && super::width("nan").is_err());
+    }
 }

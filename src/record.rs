@@ -27,12 +27,12 @@ mod transcript;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::measure::load::{create, unwritable};
-use crate::process::Process;
 use crate::progress::during;
 use crate::traced;
 use clap::Args;
 use control::ControlSocket;
+use corehop_measurer::server::printed::{create, unwritable};
+use corehop_processes::Process;
 use corehop_ring::{Memory, RequestMarker, Settings};
 use corehop_traces::{Header, Writer, WriterOptions};
 use gauge::Gauge;
@@ -242,7 +242,7 @@ fn log(arguments: &Arguments, command: &mut Command) -> Result<(), Failure> {
         return Ok(());
     };
     let out = create(path)?;
-    let error = out.try_clone().map_err(|error| unwritable(path, &error))?;
+    let error = out.try_clone().map_err(|error| unwritable(path, error))?;
     command.stdin(Stdio::null()).stdout(out).stderr(error);
     let end_with_this_process = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
     // SAFETY: between fork and exec it makes one system call and nothing else.

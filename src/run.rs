@@ -6,9 +6,9 @@
 //! Rejected: staying as a parent that traces its child, which stops every debugger from doing so.
 
 use crate::failure::{Exit, Failure};
-use crate::in_path::find;
 use crate::progress::during;
 use clap::Args;
+use corehop_processes::find;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

@@ -11,7 +11,7 @@
 mod carried;
 
 use crate::failure::{Exit, Failure};
-use crate::in_path::installed;
+use corehop_processes::installed;
 use serde::Deserialize;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;

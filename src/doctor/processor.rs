@@ -1,18 +1,11 @@
 //! The processor and how the kernel lets programs use it: what hops and host replays need.
 
 use super::{Check, Finding};
+use corehop_measurer::machine::cpus::{
+    SYSFS, allowed, cores_of, has_fsgsbase, has_shadow_stack, l3s_of,
+};
 use corehop_simulator::Machine;
-use rustix::thread::{CpuSet, sched_getaffinity};
-use std::collections::BTreeSet;
 use std::path::Path;
-
-const SYSFS: &str = "/sys/devices/system/cpu";
-
-/// Bit of AT_HWCAP2 that says programs may change the FS base (arch/x86/include/uapi/asm/hwcap2.h).
-const HAS_FSGSBASE: u64 = 1 << 1;
-/// ARCH_SHSTK_STATUS of arch_prctl(2), and the bit that says shadow stacks are on.
-const SHADOW_STACK_STATUS: i32 = 0x5005;
-const SHADOW_STACK_ON: u64 = 1;
 
 /// All checks.
 pub fn look() -> Vec<Finding> {
@@ -23,36 +16,6 @@ pub fn look() -> Vec<Finding> {
     findings
 }
 
-/// The CPUs that this process and what it starts may use.
-fn allowed() -> Vec<usize> {
-    let own = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
-    (0..CpuSet::MAX_CPU)
-        .filter(|&cpu| own.is_set(cpu))
-        .collect()
-}
-
-/// How many groups the allowed CPUs fall into, by what `file` says they share.
-fn groups(sysfs: &Path, allowed: &[usize], file: &str) -> usize {
-    let told = allowed.iter().map(|cpu| {
-        let path = sysfs.join(format!("cpu{cpu}/{file}"));
-        let text = std::fs::read_to_string(path);
-        text.map_or_else(|_| cpu.to_string(), |text| text.trim().to_owned())
-    });
-    told.collect::<BTreeSet<String>>().len()
-}
-
-const SIBLINGS: &str = "topology/thread_siblings_list";
-
-/// How many physical cores a server may hop between.
-pub fn physical_cores() -> usize {
-    groups(Path::new(SYSFS), &allowed(), SIBLINGS)
-}
-
-/// Whether carriers can move threads here, of a server that has no restartable sequences.
-pub fn can_carry() -> bool {
-    has_fsgsbase() && !has_shadow_stack()
-}
-
 /// How many CPUs there are to hop between, what they share, and which hop would gain nothing.
 fn cores(sysfs: &Path, allowed: &[usize]) -> Vec<Finding> {
     let check = |name| Check {
@@ -60,8 +23,8 @@ fn cores(sysfs: &Path, allowed: &[usize]) -> Vec<Finding> {
         serves: "hops",
     };
     let threads = allowed.len();
-    let physical = groups(sysfs, allowed, SIBLINGS);
-    let outer = groups(sysfs, allowed, "cache/index3/shared_cpu_list");
+    let physical = cores_of(sysfs, allowed);
+    let outer = l3s_of(sysfs, allowed);
     let counted = format!("{physical} physical cores on {threads} allowed CPUs");
     let cpus = match physical {
         0 | 1 => check("cpus").warn(
@@ -120,12 +83,6 @@ fn carrier(name: &'static str) -> Check {
 
 const AFFINITY_INSTEAD: &str = "hops then go by sched_setaffinity, 10 to 40 us each";
 
-fn has_fsgsbase() -> bool {
-    // SAFETY: it only looks up a number in what the kernel gave this process.
-    let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
-    capabilities & HAS_FSGSBASE != 0
-}
-
 fn fsgsbase() -> Finding {
     match has_fsgsbase() {
         true => carrier("fsgsbase").ok("programs may change the FS base"),
@@ -150,14 +107,6 @@ fn restartable_sequences() -> Finding {
             "start the server with GLIBC_TUNABLES=glibc.pthread.rseq=0",
         ),
     }
-}
-
-fn has_shadow_stack() -> bool {
-    let mut status = 0u64;
-    let request = (libc::SYS_arch_prctl, SHADOW_STACK_STATUS);
-    // SAFETY: the kernel writes one 64-bit word, or answers that it does not know the request.
-    let answer = unsafe { libc::syscall(request.0, request.1, &raw mut status) };
-    answer == 0 && status & SHADOW_STACK_ON != 0
 }
 
 fn shadow_stack() -> Finding {

@@ -1,7 +1,7 @@
 //! The kernel's settings and what is free: counters, huge pages, code in memory, memory, disk.
 
 use super::{Check, Finding};
-use crate::counters;
+use corehop_measurer::machine::counters;
 use procfs::{Current, Meminfo};
 use rustix::fs::{MemfdFlags, memfd_create, statvfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};

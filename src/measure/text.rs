@@ -1,17 +1,16 @@
 //! The result for people: medians beside each other, the ratio with its interval, the verdict.
 
 use super::Report;
-use super::interval::{CONFIDENCE, Verdict};
-use super::json::per_operation;
 use crate::line::{Lines, line};
 use crate::number::{change, counted, grouped};
+use corehop_measurer::rounds::{CONFIDENCE, Verdict};
 
 /// The table.
 pub fn render(report: &Report<'_>) -> Lines {
     let mut text = Lines::new();
     let (arguments, comparison) = (report.arguments, &report.comparison);
     let program = arguments.command[0].to_string_lossy();
-    let rounds = counted(report.rounds.len() as u64, "round", "rounds");
+    let rounds = counted(report.rounds.all().len() as u64, "round", "rounds");
     line!(
         text,
         "{program}: {rounds}, original and patched in turn; medians"
@@ -25,10 +24,10 @@ pub fn render(report: &Report<'_>) -> Lines {
         "patched",
         "change"
     );
-    let throughput = report.medians(|sample| sample.throughput);
+    let throughput = report.rounds.medians(|sample| sample.throughput);
     row(&mut text, what_is_counted(report), throughput);
     for kind in report.counters.iter().flatten() {
-        row(&mut text, kind.name, per_operation(report, kind.name));
+        row(&mut text, kind.name, report.rounds.per_operation(kind.name));
     }
     line!(text);
     let (ratio, percent) = (comparison.ratio, CONFIDENCE * 100.0);
@@ -91,7 +90,7 @@ fn row(text: &mut Lines, name: &str, [original, patched]: [f64; 2]) {
 }
 
 fn hops(text: &mut Lines, report: &Report<'_>) {
-    let Some(told) = report.hops() else {
+    let Some(told) = report.rounds.hops() else {
         return;
     };
     let cost = match told.hop_ns {

@@ -8,13 +8,13 @@
 
 use super::folder::Folder;
 use super::search::{Here, Predicted};
-use super::{Arguments, Found, Measured};
+use super::{Arguments, Found};
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use crate::measure::environment::tunables_here;
-use crate::measure::interval::{CONFIDENCE, Comparison, Verdict};
 use crate::number::{change, counted};
+use corehop_measurer::rounds::{CONFIDENCE, Comparison, Measured, Verdict};
+use corehop_measurer::server::tunables_here;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -213,7 +213,7 @@ impl Outcome<'_> {
             "original": rounds(|(original, _)| *original),
             "patched": rounds(|(_, patched)| *patched),
             "best": self.shown(),
-            "hops": self.measured.as_ref().and_then(Measured::hops),
+            "hops": self.measured.as_ref().and_then(|measured| measured.hops.as_ref()),
             "tried": tried.map(|(index, of)| self.tried(index, of)).collect::<Vec<_>>(),
         })
     }
@@ -235,29 +235,6 @@ impl Outcome<'_> {
                 "interval": [of.low, of.high],
             })),
         })
-    }
-}
-
-impl Measured {
-    /// What the servers told of their hops.
-    fn hops(&self) -> Option<Value> {
-        let told = self.hops.as_ref()?;
-        Some(json!({
-            "backend": told.backend,
-            "hops": told.hops,
-            "failed_hops": told.failed_hops,
-            "hop_ns": told.hop_ns,
-        }))
-    }
-
-    /// Whether the server told that it did not hop.
-    fn is_still(&self) -> bool {
-        self.hops.as_ref().is_some_and(|told| told.hops == 0)
-    }
-
-    /// What moved threads, as far as the server told.
-    fn backend(&self) -> &str {
-        self.hops.as_ref().map_or("carrier", |told| &told.backend)
     }
 }
 

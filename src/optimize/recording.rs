@@ -10,8 +10,9 @@ use super::folder::Folder;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::measure::load::{self, Role, read};
 use crate::record::{self, Recorded};
+use corehop_measurer::server::printed::read;
+use corehop_measurer::server::{Role, UnderLoad, run};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -24,13 +25,17 @@ const TO_END: Duration = Duration::from_millis(300);
 const LOADS_IN_VAIN: u32 = 3;
 
 /// Records the server; where the trace is.
-pub fn record(arguments: &Arguments, folder: &Folder) -> Result<PathBuf, Failure> {
+pub fn record(
+    arguments: &Arguments,
+    under: &UnderLoad,
+    folder: &Folder,
+) -> Result<PathBuf, Failure> {
     let trace = folder.trace();
     let scratch = corehop_outputs::private_folder().map_err(|error| {
         Failure::new(Exit::Output, format!("no temporary folder: {error}"))
             .remedy("set TMPDIR to a folder that can be written to")
     })?;
-    arguments.under.ready.check()?;
+    under.ready.check()?;
     console::say(&format!(
         "recording {} requests; the server is 10 to 70 times slower meanwhile",
         arguments.requests
@@ -42,10 +47,11 @@ pub fn record(arguments: &Arguments, folder: &Folder) -> Result<PathBuf, Failure
         arguments.command.clone(),
     );
     let asked = asked
-        .paused(arguments.under.load.is_some())
+        .paused(under.load.is_some())
         .replacing(arguments.force);
     let driving = Driving {
         arguments,
+        under,
         folder,
         scratch: scratch.path(),
         deadline: Instant::now() + Duration::from_secs(arguments.record_within),
@@ -63,6 +69,7 @@ pub fn record(arguments: &Arguments, folder: &Folder) -> Result<PathBuf, Failure
 /// Whoever drives the server meanwhile.
 struct Driving<'a> {
     arguments: &'a Arguments,
+    under: &'a UnderLoad,
     folder: &'a Folder,
     /// For what the user's commands print.
     scratch: &'a Path,
@@ -84,7 +91,7 @@ impl Driving<'_> {
 
     fn drive(&self, recorded: &Recorded<'_>) -> Result<(), Failure> {
         let go_on = || self.go_on(recorded);
-        let under = &self.arguments.under;
+        let under = self.under;
         let Some(load) = &under.load else {
             loop {
                 go_on()?;
@@ -94,12 +101,12 @@ impl Driving<'_> {
         let said = || read(&self.folder.log());
         under.ready.wait(recorded.group(), said, go_on)?;
         if let Some(preparation) = &under.prepare {
-            load::run((Role::Preparation, preparation), self.scratch, go_on)?;
+            run((Role::Preparation, preparation), self.scratch, go_on)?;
         }
         recorded.start();
         let before = recorded.requests();
         for loads in 1.. {
-            load::run((Role::Load, load), self.scratch, go_on)?;
+            run((Role::Load, load), self.scratch, go_on)?;
             if loads == LOADS_IN_VAIN && recorded.requests() == before {
                 return Err(in_vain(&self.arguments.request_at));
             }

@@ -6,10 +6,10 @@
 //! first. Several searches often find the same plan, which is kept once.
 
 use super::unusable;
-use crate::doctor::{can_carry, physical_cores};
 use crate::failure::Failure;
 use crate::partition::{one_way, plan};
 use crate::progress::Bar;
+use corehop_measurer::machine::cpus::{can_carry, physical_cores};
 use corehop_partitioner::candidates::Rule;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;

@@ -2,7 +2,7 @@
 
 use super::binary::{Binary, Unfit};
 use crate::failure::{Exit, Failure};
-use crate::in_path::{self, is_executable};
+use corehop_processes::is_executable;
 use std::path::PathBuf;
 
 /// The server's program.
@@ -15,7 +15,7 @@ pub struct Program {
 
 /// Finds the program `name` the way a shell does.
 pub fn find(name: &str) -> Result<Program, Failure> {
-    let path = in_path::find(name.as_ref())?;
+    let path = corehop_processes::find(name.as_ref())?;
     let input = |message: String| Failure::new(Exit::Input, message);
     let resolved = path.canonicalize().map_err(|error| {
         input(format!("cannot start {}: {error}", path.display()))

@@ -5,8 +5,8 @@
 use super::{Arguments, MIB, Over, RAISE_FILE_LIMIT, Transcript, progress};
 use crate::console;
 use crate::failure::{Exit, Failure};
-use crate::measure::load::{last_lines, read};
 use crate::traced;
+use corehop_measurer::server::printed::{last_lines, read};
 use corehop_ring::Memory;
 use corehop_traces::{EndReason, Summary, partial_path};
 use std::fmt::Write;

@@ -7,7 +7,7 @@ use super::control::{self, ControlSocket, Order};
 use super::gauge::Gauge;
 use super::progress::Line;
 use super::transcript::Transcript;
-use crate::process::Process;
+use corehop_processes::Process;
 use corehop_ring::{Drain, Memory};
 use corehop_traces::Error;
 use std::process::ExitStatus;

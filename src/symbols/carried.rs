@@ -8,7 +8,7 @@
 
 use super::{Symbol, told_by};
 use crate::failure::{Exit, Failure};
-use crate::in_path::installed;
+use corehop_processes::installed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;

@@ -7,7 +7,7 @@
 //! every interval errs once. The width errs too with few rounds, which may agree by chance, so
 //! there are at least five.
 
-use crate::measure::interval::Comparison;
+use super::interval::Comparison;
 
 /// Rounds before which nothing is settled.
 const FEWEST_ROUNDS: usize = 5;
@@ -16,24 +16,16 @@ const FEWEST_ROUNDS: usize = 5;
 const PART_OF_CHANGE: f64 = 0.1;
 
 /// Whether the interval of so many rounds is narrow enough.
-pub fn is_settled(comparison: &Comparison, rounds: usize, within_percent: f64) -> bool {
+pub(crate) fn is_settled(comparison: &Comparison, rounds: usize, within_percent: f64) -> bool {
     let half = comparison.resolution_percent() / 100.0;
     let change = comparison.ratio.ln().abs();
     rounds >= FEWEST_ROUNDS && (half <= within_percent / 100.0 || half <= PART_OF_CHANGE * change)
 }
 
-/// Reads a width.
-pub fn percent(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(percent) if f64::is_finite(percent) && percent > 0.0 => Ok(percent),
-        _ => Err("a width is a number of percent above 0, such as 2".into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::interval::Verdict;
+    use crate::rounds::Verdict;
     use rand::{RngExt, SeedableRng};
 
     #[test]
@@ -49,7 +41,6 @@ mod tests {
         assert!(is_settled(&of(2.6, 1.09), 5, 2.0));
         assert!(!is_settled(&of(2.6, 1.1), 5, 2.0));
         assert!(is_settled(&of(0.5, 1.06), 5, 2.0), "slower");
-        assert!(percent("0").is_err() && percent("nan").is_err());
     }
 
     /// How many of 2000 servers are said to be faster that are so many times as fast, with noise of

@@ -4,10 +4,11 @@
 //! touched control file asks for them (docs/reference/carrier.md). Each process writes a file of
 //! its own.
 
-use super::median;
-use super::ready::processes_of;
-use crate::failure::Failure;
-use serde::Deserialize;
+use super::printed::create;
+use super::processes_of;
+use crate::Error;
+use crate::rounds::median;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Hops of all processes of a server.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Hops {
     /// How threads were moved.
     pub backend: String,
@@ -31,6 +32,7 @@ pub struct Hops {
     /// How long a hop took in the median, in nanoseconds, up to a factor of two; 0 when unknown.
     pub hop_ns: f64,
     /// Calls by function.
+    #[serde(skip)]
     pub calls: BTreeMap<String, u64>,
 }
 
@@ -52,20 +54,20 @@ struct Function {
 }
 
 /// The files through which one server is asked.
-pub struct Orders {
+pub(crate) struct Orders {
     folder: PathBuf,
 }
 
 impl Orders {
     /// For a server that is not started yet; `folder` is its own.
-    pub fn new(folder: &Path) -> Result<Orders, Failure> {
+    pub(crate) fn new(folder: &Path) -> Result<Orders, Error> {
         let orders = Orders {
             folder: folder.into(),
         };
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let _ = std::fs::remove_file(entry.path());
         }
-        super::load::create(&orders.control())?;
+        create(&orders.control())?;
         Ok(orders)
     }
 
@@ -74,7 +76,11 @@ impl Orders {
     }
 
     /// Has the server write statistics; `while_it_runs` also when it is asked to.
-    pub fn give<'a>(&self, command: &'a mut Command, while_it_runs: bool) -> &'a mut Command {
+    pub(crate) fn give<'a>(
+        &self,
+        command: &'a mut Command,
+        while_it_runs: bool,
+    ) -> &'a mut Command {
         command.env("COREHOP_STATS", self.folder.join("%p.json"));
         match while_it_runs {
             true => command.env("COREHOP_CONTROL", self.control()),
@@ -83,7 +89,7 @@ impl Orders {
     }
 
     /// Asks a running server, the process `group` and its children; `None` when it does not answer.
-    pub fn ask(&self, group: u32) -> Option<Hops> {
+    pub(crate) fn ask(&self, group: u32) -> Option<Hops> {
         let asked = SystemTime::now();
         let deadline = Instant::now() + ANSWERS_WITHIN;
         let answer = self.folder.join(format!("{group}.json"));
@@ -114,7 +120,7 @@ impl Orders {
     }
 
     /// What was written last, by all processes.
-    pub fn told(&self) -> Option<Hops> {
+    pub(crate) fn told(&self) -> Option<Hops> {
         let files = std::fs::read_dir(&self.folder).ok()?.flatten();
         let files = files.filter(|file| file.path().extension().is_some_and(|e| e == "json"));
         let texts = files.filter_map(|file| std::fs::read(file.path()).ok());

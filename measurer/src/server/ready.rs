@@ -1,8 +1,7 @@
 //! Whether a server takes requests yet: when it listens, or as the user says.
 
-use super::load::last_lines;
-use crate::failure::{Exit, Failure};
-use clap::Args;
+use super::printed::last_lines;
+use crate::Error;
 use procfs::net::TcpState;
 use procfs::process::{FDTarget, all_processes};
 use std::collections::HashSet;
@@ -15,57 +14,57 @@ const CONNECT_WITHIN: Duration = Duration::from_millis(200);
 /// SO_ACCEPTCON in the flags column of /proc/net/unix: the socket listens.
 const LISTENS: &str = "00010000";
 
-/// How to tell that a server is ready. Without either, it is when it listens on a socket.
-#[derive(Args)]
+/// How to tell that a server is ready.
+#[derive(Clone, Debug)]
 pub struct Ready {
-    /// The server is ready when this shell command succeeds
-    #[arg(
-        long,
-        value_name = "COMMAND",
-        conflicts_with = "ready_port",
-        requires = "load"
-    )]
-    ready: Option<String>,
-    /// The server is ready when this TCP port of the machine itself takes a connection
-    #[arg(long, value_name = "PORT", requires = "load")]
-    ready_port: Option<u16>,
-    /// How long a server may take to become ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    ready_within: u64,
+    /// What says so.
+    pub sign: Sign,
+    /// How many seconds a server may take to become ready.
+    pub within_seconds: u64,
+}
+
+/// What says that a server is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// One of its processes listens on a socket.
+    Listens,
+    /// This TCP port of the machine itself takes a connection.
+    Port(u16),
+    /// This shell command succeeds.
+    Command(String),
 }
 
 impl Ready {
     /// Before anything is started: a port that takes connections already belongs to another server,
     /// which would be measured in the place of both.
-    pub fn check(&self) -> Result<(), Failure> {
-        match self.ready_port {
-            Some(port) if connects(port) => {
-                let message = format!("port {port} takes connections before the server is started");
-                Err(Failure::new(Exit::Input, message)
-                    .remedy("end what listens there, or let the server listen on another port"))
-            }
+    ///
+    /// # Errors
+    /// [`Error::PortTaken`].
+    pub fn check(&self) -> Result<(), Error> {
+        match self.sign {
+            Sign::Port(port) if connects(port) => Err(Error::PortTaken { port }),
             _ => Ok(()),
         }
     }
 
     /// Waits until the server, the process `group`, is ready, as long as `go_on` finds nothing
     /// against it; `said` is what it has printed.
-    pub fn wait(
+    ///
+    /// # Errors
+    /// Those of `go_on`, and [`Error::NotReady`].
+    pub fn wait<E: From<Error>>(
         &self,
         group: u32,
         said: impl Fn() -> String,
-        mut go_on: impl FnMut() -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let deadline = Instant::now() + Duration::from_secs(self.ready_within);
+        mut go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let seconds = self.within_seconds;
+        let deadline = Instant::now() + Duration::from_secs(seconds);
         while !self.is_ready(group) {
             go_on()?;
             if Instant::now() > deadline {
-                let seconds = self.ready_within;
                 let said = last_lines(&said());
-                let message = format!("the server was not ready within {seconds} s:");
-                return Err(Failure::new(Exit::Server, message)
-                    .below(said)
-                    .remedy("say how to tell with --ready, or wait longer with --ready-within"));
+                return Err(Error::NotReady { seconds, said }.into());
             }
             std::thread::sleep(LOOK_EVERY);
         }
@@ -73,15 +72,15 @@ impl Ready {
     }
 
     fn is_ready(&self, group: u32) -> bool {
-        match (&self.ready, self.ready_port) {
-            (Some(command), _) => {
+        match &self.sign {
+            Sign::Command(command) => {
                 let mut shell = Command::new("sh");
                 shell.args(["-c", command]).stdin(Stdio::null());
                 shell.stdout(Stdio::null()).stderr(Stdio::null());
                 shell.status().is_ok_and(|status| status.success())
             }
-            (None, Some(port)) => connects(port),
-            (None, None) => listens(group),
+            Sign::Port(port) => connects(*port),
+            Sign::Listens => listens(group),
         }
     }
 }
@@ -92,7 +91,7 @@ fn connects(port: u16) -> bool {
 }
 
 /// The processes of a group.
-pub fn processes_of(group: u32) -> Vec<procfs::process::Process> {
+pub(crate) fn processes_of(group: u32) -> Vec<procfs::process::Process> {
     let all = all_processes().into_iter().flatten().flatten();
     let is_of = |process: &procfs::process::Process| {
         process

@@ -76,19 +76,22 @@ fn vendor() -> Option<String> {
     Some(processors.vendor_id(0)?.to_owned())
 }
 
-/// Those that this machine lets this process count, or why it lets it count none.
-pub fn available() -> Result<Vec<Kind>, String> {
+/// Those that this machine lets this process count.
+///
+/// # Errors
+/// Why it lets it count none.
+pub fn available() -> std::io::Result<Vec<Kind>> {
     let tried = kinds().into_iter().map(|kind| (kind, open(kind.event, 0)));
-    let (mut available, mut reason) = (Vec::new(), String::new());
+    let (mut available, mut refusal) = (Vec::new(), None);
     for (kind, opened) in tried {
         match opened {
             Ok(_) => available.push(kind),
-            Err(error) => reason = error.to_string(),
+            Err(error) => refusal = Some(error),
         }
     }
-    match available.is_empty() {
-        true => Err(reason),
-        false => Ok(available),
+    match refusal {
+        Some(refusal) if available.is_empty() => Err(refusal),
+        _ => Ok(available),
     }
 }
 
@@ -109,14 +112,14 @@ fn open(event: Event, thread: i32) -> std::io::Result<Counter> {
 }
 
 /// Counters at work.
-pub struct Counting {
+pub(crate) struct Counting {
     counters: Vec<(&'static str, Vec<Counter>)>,
 }
 
 impl Counting {
     /// Counts these kinds from now on, in all threads of these processes. A thread that ends
     /// meanwhile is left out.
-    pub fn of(kinds: &[Kind], processes: &[u32]) -> std::io::Result<Counting> {
+    pub(crate) fn of(kinds: &[Kind], processes: &[u32]) -> std::io::Result<Counting> {
         let threads: Vec<i32> = processes
             .iter()
             .flat_map(|&process| threads_of(process))
@@ -136,7 +139,7 @@ impl Counting {
     }
 
     /// What happened so far.
-    pub fn read(&mut self) -> std::io::Result<Vec<Count>> {
+    pub(crate) fn read(&mut self) -> std::io::Result<Vec<Count>> {
         let mut counts = Vec::new();
         for (name, counters) in &mut self.counters {
             let mut count = 0.0;

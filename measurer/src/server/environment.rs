@@ -15,7 +15,7 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 const NO_SEQUENCES: &str = "glibc.pthread.rseq=0";
 
 /// Has threads moved by carriers where hooks are, and libc leave out what carriers refuse.
-pub fn for_carriers(command: &mut Command) {
+pub(crate) fn for_carriers(command: &mut Command) {
     command.env(TUNABLES, tunables(std::env::var_os(TUNABLES)));
     command.env("COREHOP_BACKEND", "carrier");
 }

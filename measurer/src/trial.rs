@@ -3,21 +3,15 @@
 //! The server is a child of this process in a group of its own; however a trial ends, the group is
 //! ended with it, and by the kernel should this process be killed.
 
-use super::environment;
-use super::load::{self, Role, create, last_lines, read};
-use super::orders::{Hops, Orders};
-use super::ready::processes_of;
-use super::under_load::UnderLoad;
-use super::{ended, heed_interrupts};
-use crate::console;
-use crate::counters::{Count, Counting, Kind};
-use crate::failure::{Exit, Failure};
-use crate::in_path::find;
-use crate::interrupt;
-use crate::process::Process;
-use crate::progress::during;
+use crate::machine::counters::{Count, Counting, Kind};
+use crate::server::load::{self, ended};
+use crate::server::orders::Orders;
+use crate::server::printed::{create, last_lines, read};
+use crate::server::{Hops, Role, UnderLoad, environment, processes_of};
+use crate::{Error, Observer};
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;
+use corehop_processes::{Process, find};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -58,6 +52,7 @@ impl Sample {
 /// What is started, and how.
 #[derive(Clone, Copy)]
 pub struct Setup<'a> {
+    /// What loads it.
     pub under: &'a UnderLoad,
     /// The original program and its arguments.
     pub command: &'a [OsString],
@@ -67,12 +62,15 @@ pub struct Setup<'a> {
     pub count: Option<&'a str>,
     /// Whether threads are to be moved by carriers, whatever the environment says.
     pub is_carried: bool,
+    /// What is counted in the server during the load.
+    pub kinds: &'a [Kind],
+    /// Who watches.
+    pub observer: &'a dyn Observer,
 }
 
 /// Everything that trials have in common.
 pub struct Trials<'a> {
     setup: Setup<'a>,
-    kinds: &'a [Kind],
     program: PathBuf,
     /// Without a patched file.
     hooks: Option<InMemory>,
@@ -81,60 +79,73 @@ pub struct Trials<'a> {
 
 impl<'a> Trials<'a> {
     /// Finds the program and makes its hooks.
-    pub fn new(setup: Setup<'a>, plan: &Plan, kinds: &'a [Kind]) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// [`Error::NotInPath`], [`Error::Hooks`] and [`Error::NoFolder`].
+    pub fn new(setup: Setup<'a>, plan: &Plan) -> Result<Self, Error> {
         let program = find(&setup.command[0])?;
         let hooks = match setup.patched {
             Some(_) => None,
-            None => Some(during("analysing", || InMemory::new(&program, plan))?),
+            None => {
+                setup.observer.begin("analysing", None);
+                let hooks = InMemory::new(&program, plan);
+                setup.observer.end();
+                Some(hooks?)
+            }
         };
-        let folder = corehop_outputs::private_folder().map_err(|error| {
-            Failure::new(Exit::Output, format!("no temporary folder: {error}"))
-                .remedy("set TMPDIR to a folder that can be written to")
-        })?;
         Ok(Trials {
             setup,
-            kinds,
             program,
             hooks,
-            folder,
+            folder: corehop_outputs::private_folder().map_err(Error::NoFolder)?,
         })
     }
 
+    /// What all of them have in common.
+    pub(crate) fn setup(&self) -> &Setup<'a> {
+        &self.setup
+    }
+
     /// Starts one side and measures it.
-    pub fn sample(&self, side: Side) -> Result<Sample, Failure> {
+    ///
+    /// # Errors
+    /// Any but those of [`Trials::new`].
+    pub fn sample(&self, side: Side) -> Result<Sample, Error> {
         let is_hooked = side == Side::Patched || self.setup.count.is_some();
         let orders = Orders::new(&self.made("statistics")?)?;
         let mut command = self.command(side, is_hooked, &orders)?;
         self.setup.under.ready.check()?;
         let began = Instant::now();
-        let mut server = Process::spawn(&mut command).map_err(|error| {
-            let program = command.get_program().display();
-            Failure::new(
-                Exit::Server,
-                format!("{program}: cannot be started: {error}"),
-            )
-            .remedy("start it without corehop first")
+        let mut server = Process::spawn(&mut command).map_err(|source| Error::NotStarted {
+            program: command.get_program().into(),
+            source,
         })?;
         let sample = match &self.setup.under.load {
             Some(load) => self.under_load(&mut server, load, is_hooked.then_some(&orders)),
             None => self.by_itself(&mut server, began, is_hooked.then_some(&orders)),
         };
-        server.end(interrupt::is_asked);
+        server.end(|| self.setup.observer.is_interrupted());
         if side == Side::Patched {
             let said = read(&self.said());
-            said.lines()
-                .for_each(|line| console::detail(&format!("the patched server: {line}")));
+            said.lines().for_each(|line| self.setup.observer.said(line));
         }
         sample
     }
 
-    fn made(&self, name: &str) -> Result<PathBuf, Failure> {
-        let folder = self.folder.path().join(name);
-        std::fs::create_dir_all(&folder).map_err(|error| {
-            Failure::new(Exit::Output, format!("{}: {error}", folder.display()))
-                .remedy("set TMPDIR to a folder with room")
-        })?;
-        Ok(folder)
+    /// Fails once the observer asks for the end; servers and loads are ended when they are dropped.
+    fn heed_interrupts(&self) -> Result<(), Error> {
+        match self.setup.observer.is_interrupted() {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    fn made(&self, name: &str) -> Result<PathBuf, Error> {
+        let path = self.folder.path().join(name);
+        match std::fs::create_dir_all(&path) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(Error::Folder { path, source }),
+        }
     }
 
     /// Where a server's messages go.
@@ -147,7 +158,7 @@ impl<'a> Trials<'a> {
         self.folder.path().join("server.out")
     }
 
-    fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Result<Command, Failure> {
+    fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Result<Command, Error> {
         let words = self.setup.command;
         // A name without a slash would be looked for on PATH.
         let file = self.setup.patched.filter(|_| is_hooked);
@@ -183,22 +194,20 @@ impl<'a> Trials<'a> {
         server: &mut Process,
         load: &str,
         orders: Option<&Orders>,
-    ) -> Result<Sample, Failure> {
+    ) -> Result<Sample, Error> {
         let folder = self.folder.path();
         let said = || read(&self.printed()) + &read(&self.said());
         let group = server.id();
         let go_on = || {
-            heed_interrupts()?;
+            self.heed_interrupts()?;
             server.ended().map_or(Ok(()), |status| {
-                let message = format!("the server ended before it was ready, {status}:");
-                Err(Failure::new(Exit::Server, message)
-                    .below(last_lines(&said()))
-                    .remedy("start it by hand; it must stay in the foreground"))
+                let said = last_lines(&said());
+                Err(Error::EndedUnready { status, said })
             })
         };
         self.setup.under.ready.wait(group, said, go_on)?;
         let run = |server: &mut Process, role: (Role, &str)| {
-            let result = load::run(role, folder, heed_interrupts);
+            let result = load::run(role, folder, || self.heed_interrupts());
             if result.is_err() {
                 // A server that ends takes its connections down a little earlier.
                 std::thread::sleep(TO_END);
@@ -206,10 +215,8 @@ impl<'a> Trials<'a> {
             match server.ended() {
                 None => result,
                 Some(status) => {
-                    let message = format!("the server ended, {status}:");
-                    Err(Failure::new(Exit::Server, message)
-                        .below(last_lines(&said()))
-                        .remedy("it must go on until it is told to end"))
+                    let said = last_lines(&said());
+                    Err(Error::Ended { status, said })
                 }
             }
         };
@@ -241,16 +248,13 @@ impl<'a> Trials<'a> {
         program: &mut Process,
         began: Instant,
         orders: Option<&Orders>,
-    ) -> Result<Sample, Failure> {
+    ) -> Result<Sample, Error> {
         let mut counting = self.counting(program);
-        let (status, seconds) = ended(program, began, heed_interrupts)?;
+        let (status, seconds) = ended(program, began, || self.heed_interrupts())?;
         let printed = read(&self.printed());
         if !status.success() {
             let said = last_lines(&(printed + &read(&self.said())));
-            let message = format!("the program failed, {status}:");
-            return Err(Failure::new(Exit::Server, message)
-                .below(said)
-                .remedy("a server that does not end by itself needs a --load"));
+            return Err(Error::ProgramFailed { status, said });
         }
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
         Ok(Sample {
@@ -264,10 +268,10 @@ impl<'a> Trials<'a> {
     fn counting(&self, server: &Process) -> Option<Counting> {
         let processes = processes_of(server.id());
         let processes: Vec<u32> = processes.iter().map(|p| p.pid().cast_unsigned()).collect();
-        Counting::of(self.kinds, &processes).ok()
+        Counting::of(self.setup.kinds, &processes).ok()
     }
 
-    fn throughput(&self, printed: &str, seconds: f64, hops: Option<&Hops>) -> Result<f64, Failure> {
+    fn throughput(&self, printed: &str, seconds: f64, hops: Option<&Hops>) -> Result<f64, Error> {
         if let Some(expression) = &self.setup.under.throughput {
             return load::throughput(expression, printed);
         }
@@ -276,11 +280,9 @@ impl<'a> Trials<'a> {
         };
         match hops.and_then(|hops| hops.calls.get(symbol)).copied() {
             Some(calls) if calls > 0 => Ok(calls as f64 / seconds),
-            _ => Err(Failure::new(
-                Exit::Input,
-                format!("--count {symbol}: it was never called"),
-            )
-            .remedy("count a function that the load's requests enter, or use --throughput")),
+            _ => Err(Error::NeverCalled {
+                symbol: symbol.into(),
+            }),
         }
     }
 }

@@ -1,18 +1,31 @@
 //! Programs named without a folder, found the way a shell finds them.
 
-use crate::failure::{Exit, Failure};
 use rustix::fs::Access;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+/// No program of this name is in PATH.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no command {command:?} in PATH")]
+pub struct NotInPath {
+    /// The name.
+    pub command: OsString,
+}
+
+impl NotInPath {
+    /// What the user can do about it.
+    pub fn remedy(&self) -> &'static str {
+        "name it with its path"
+    }
+}
+
 /// The program that a command names, where the shell would find it.
-pub fn find(command: &OsStr) -> Result<PathBuf, Failure> {
+pub fn find(command: &OsStr) -> Result<PathBuf, NotInPath> {
     if command.as_encoded_bytes().contains(&b'/') {
         return Ok(command.into());
     }
-    all_in_path(command).next().ok_or_else(|| {
-        let message = format!("there is no command {command:?} in PATH");
-        Failure::new(Exit::Input, message).remedy("name it with its path")
+    all_in_path(command).next().ok_or_else(|| NotInPath {
+        command: command.into(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The third stage: original and plans in turn on the real machine.
+//! Original and several plans in turn: which plan does best, and by how much.
 //!
 //! First a screening of all plans, a few rounds, in each of which the original runs once and every
 //! plan once. Then the plan that did best, against the original, in rounds of its own until its
@@ -6,18 +6,11 @@
 //! several was in luck there more often than not. Rejected: the screening's rounds counted in with
 //! a correction for the choice, which is as wide as what the few more rounds cost.
 
-use super::Arguments;
-use super::search::{Found, Here};
+use super::interval::Comparison;
 use super::settled::is_settled;
-use crate::console;
-use crate::failure::Failure;
-use crate::interrupt;
-use crate::measure::interval::Comparison;
-use crate::measure::orders::Hops;
-use crate::measure::trial::{Sample, Setup, Side, Trials};
-use crate::progress::Bar;
-use corehop_partitioner::progress::Progress;
-use std::ffi::OsString;
+use crate::server::Hops;
+use crate::{Error, Sample, Setup, Side, Trials};
+use corehop_plans::Plan;
 use std::time::{Duration, Instant};
 
 /// Rounds of the screening: two say which of several plans is far better, and it does little harm
@@ -38,53 +31,60 @@ pub struct Measured {
     pub hops: Option<Hops>,
 }
 
+impl Measured {
+    /// Whether the server told that it did not hop.
+    pub fn is_still(&self) -> bool {
+        self.hops.as_ref().is_some_and(|told| told.hops == 0)
+    }
+
+    /// What moved threads, as far as the server told.
+    pub fn backend(&self) -> &str {
+        self.hops.as_ref().map_or("carrier", |told| &told.backend)
+    }
+}
+
+/// How long to measure the best plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Until the interval is no wider than this to either side, in percent.
+    pub within_percent: f64,
+    /// In no more rounds than this, even if the interval is wider then; two at least.
+    pub most_rounds: u32,
+    /// No round begins after this time; two are made in any case.
+    pub time: Option<Duration>,
+}
+
 /// All plans at the start.
 pub struct Contest<'a> {
-    arguments: &'a Arguments,
-    /// What a signal leaves.
-    left: &'a str,
+    setup: Setup<'a>,
+    limits: Limits,
     plans: Vec<Trials<'a>>,
 }
 
 impl<'a> Contest<'a> {
-    /// Makes the hooks of all plans.
-    pub fn new(
-        (arguments, command): (&'a Arguments, &'a [OsString]),
-        here: &Here,
-        found: &Found,
-        left: &'a str,
-    ) -> Result<Contest<'a>, Failure> {
-        let setup = Setup {
-            under: &arguments.under,
-            command,
-            patched: None,
-            count: None,
-            is_carried: here.is_carried,
-        };
-        let plans = found.plans.iter();
-        let plans = plans.map(|of| Trials::new(setup, &of.plan, &[]));
+    /// Makes the hooks of all plans; there must be one at least.
+    ///
+    /// # Errors
+    /// Those of [`Trials::new`].
+    pub fn new<'p>(
+        setup: Setup<'a>,
+        limits: Limits,
+        plans: impl Iterator<Item = &'p Plan>,
+    ) -> Result<Contest<'a>, Error> {
+        let plans = plans.map(|plan| Trials::new(setup, plan));
         Ok(Contest {
-            arguments,
-            left,
+            setup,
+            limits,
             plans: plans.collect::<Result<_, _>>()?,
         })
     }
 
     /// Measures.
-    pub fn hold(&self) -> Result<Measured, Failure> {
-        let measured = self.measure();
-        match interrupt::is_asked() {
-            true => Err(interrupt::failure(&format!(
-                "every server was ended; {}",
-                self.left
-            ))),
-            false => measured,
-        }
-    }
-
-    fn measure(&self) -> Result<Measured, Failure> {
-        let limit = self.arguments.time_limit.map(Duration::from_secs);
-        let deadline = limit.map(|limit| Instant::now() + limit);
+    ///
+    /// # Errors
+    /// Those of [`Trials::sample`].
+    pub fn hold(&self) -> Result<Measured, Error> {
+        let deadline = self.limits.time.map(|limit| Instant::now() + limit);
         self.warm_up()?;
         let screened = match self.plans.len() {
             1 => Vec::new(),
@@ -93,9 +93,9 @@ impl<'a> Contest<'a> {
         let best = best(&screened);
         let mut rounds = Vec::new();
         let mut told = Vec::new();
-        let bar = Bar::new();
-        let most = self.arguments.max_rounds as usize;
-        bar.begin("original and the best plan in turn", Some(most as u64));
+        let observer = self.setup.observer;
+        let most = self.limits.most_rounds as usize;
+        observer.begin("original and the best plan in turn", Some(most as u64));
         loop {
             let samples = self.round(&[best], rounds.len() % 2 == 1)?;
             let [original, patched] = &samples[..] else {
@@ -103,22 +103,16 @@ impl<'a> Contest<'a> {
             };
             rounds.push((original.throughput, patched.throughput));
             told.extend(patched.hops.clone());
-            bar.advance(1);
+            observer.advance(1);
             if rounds.len() < 2 {
                 continue;
             }
             let comparison = Comparison::of(&rounds);
-            console::detail(&format!(
-                "{} rounds: {:.3} ({:.3} to {:.3})",
-                rounds.len(),
-                comparison.ratio,
-                comparison.low,
-                comparison.high
-            ));
+            observer.compared(rounds.len(), &comparison);
             let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            let is_enough = is_settled(&comparison, rounds.len(), self.arguments.within);
+            let is_enough = is_settled(&comparison, rounds.len(), self.limits.within_percent);
             if rounds.len() >= most || is_late || is_enough {
-                bar.end();
+                observer.end();
                 return Ok(Measured {
                     best,
                     screened,
@@ -131,40 +125,38 @@ impl<'a> Contest<'a> {
     }
 
     /// Without a load, runs that do not count; with one every server is warmed up by itself.
-    fn warm_up(&self) -> Result<(), Failure> {
-        if self.arguments.under.load.is_some() {
+    fn warm_up(&self) -> Result<(), Error> {
+        if self.setup.under.load.is_some() {
             return Ok(());
         }
         let all: Vec<usize> = (0..self.plans.len()).collect();
-        for _ in 0..self.arguments.under.warm_up {
+        for _ in 0..self.setup.under.warm_up {
             self.round(&all, false)?;
         }
         Ok(())
     }
 
     /// What each plan does in a few rounds.
-    fn screen(&self) -> Result<Vec<Comparison>, Failure> {
+    fn screen(&self) -> Result<Vec<Comparison>, Error> {
         let all: Vec<usize> = (0..self.plans.len()).collect();
         let mut rounds = vec![Vec::new(); all.len()];
-        let bar = Bar::new();
-        bar.begin(
-            "original and all plans in turn",
-            Some(SCREENED_ROUNDS as u64),
-        );
+        let observer = self.setup.observer;
+        let screened = Some(SCREENED_ROUNDS as u64);
+        observer.begin("original and all plans in turn", screened);
         for round in 0..SCREENED_ROUNDS {
             let samples = self.round(&all, round % 2 == 1)?;
             for (rounds, patched) in rounds.iter_mut().zip(&samples[1..]) {
                 rounds.push((samples[0].throughput, patched.throughput));
             }
-            bar.advance(1);
+            observer.advance(1);
         }
-        bar.end();
+        observer.end();
         Ok(rounds.iter().map(|rounds| Comparison::of(rounds)).collect())
     }
 
     /// The original and these plans, each once, perhaps in the opposite order; the original's
     /// sample is the first of those given back.
-    fn round(&self, plans: &[usize], is_backwards: bool) -> Result<Vec<Sample>, Failure> {
+    fn round(&self, plans: &[usize], is_backwards: bool) -> Result<Vec<Sample>, Error> {
         let original = (&self.plans[0], Side::Original);
         let patched = plans.iter().map(|&plan| (&self.plans[plan], Side::Patched));
         let mut turns: Vec<_> = [original].into_iter().chain(patched).collect();

@@ -1,0 +1,17 @@
+//! Rounds, in which original and patched take turns, and what they say together.
+
+mod contest;
+mod interval;
+mod settled;
+mod turns;
+
+pub use contest::{Contest, Limits, Measured};
+pub use interval::{CONFIDENCE, Comparison, Verdict};
+pub use turns::{Round, Rounds, take_turns};
+
+/// The upper median; 0 of nothing.
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}

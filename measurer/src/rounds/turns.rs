@@ -1,0 +1,109 @@
+//! Original and patched in turn, as many rounds as were asked for, and their medians.
+//!
+//! Every other round the patched server goes first, so that neither always follows the other.
+
+use super::{Comparison, median};
+use crate::server::Hops;
+use crate::{Error, Sample, Side, Trials};
+
+/// Both sides, measured one after the other.
+pub struct Round {
+    /// As the user has it.
+    pub original: Sample,
+    /// With the plan's hops.
+    pub patched: Sample,
+}
+
+impl Round {
+    /// Throughput of original and patched.
+    pub fn throughput(&self) -> [f64; 2] {
+        [self.original.throughput, self.patched.throughput]
+    }
+}
+
+/// All rounds of a measurement.
+pub struct Rounds(Vec<Round>);
+
+/// Measures so many rounds; two at least, or there is nothing to compare.
+///
+/// # Errors
+/// Those of [`Trials::sample`].
+pub fn take_turns(trials: &Trials<'_>, rounds: u32) -> Result<Rounds, Error> {
+    let setup = trials.setup();
+    let (observer, under) = (setup.observer, setup.under);
+    if under.load.is_none() {
+        observer.begin("warming up", Some(u64::from(under.warm_up) * 2));
+        for _ in 0..under.warm_up {
+            for side in [Side::Original, Side::Patched] {
+                trials.sample(side)?;
+                observer.advance(1);
+            }
+        }
+        observer.end();
+    }
+    observer.begin("original and patched in turn", Some(u64::from(rounds) * 2));
+    let sample = |side| {
+        let sample = trials.sample(side);
+        observer.advance(1);
+        sample
+    };
+    let mut measured = Vec::new();
+    for round in 0..rounds {
+        let first = match round % 2 {
+            0 => Some(sample(Side::Original)?),
+            _ => None,
+        };
+        let patched = sample(Side::Patched)?;
+        let original = first.map_or_else(|| sample(Side::Original), Ok)?;
+        let round = Round { original, patched };
+        observer.round(measured.len() + 1, round.throughput());
+        measured.push(round);
+    }
+    observer.end();
+    Ok(Rounds(measured))
+}
+
+impl Rounds {
+    /// Each of them.
+    pub fn all(&self) -> &[Round] {
+        &self.0
+    }
+
+    /// What they say together.
+    pub fn comparison(&self) -> Comparison {
+        let throughput = self.0.iter().map(Round::throughput);
+        let pairs: Vec<_> = throughput.map(|[one, other]| (one, other)).collect();
+        Comparison::of(&pairs)
+    }
+
+    /// Medians of original and patched.
+    pub fn medians(&self, of: impl Fn(&Sample) -> f64) -> [f64; 2] {
+        [
+            median(self.0.iter().map(|round| of(&round.original))),
+            median(self.0.iter().map(|round| of(&round.patched))),
+        ]
+    }
+
+    /// Medians of how often what is counted under this name happened in the time in which
+    /// throughput grows by one.
+    pub fn per_operation(&self, name: &str) -> [f64; 2] {
+        self.medians(|sample| {
+            let mut counts = sample.counts.iter();
+            let count = counts.find(|count| count.name == name);
+            count.map_or(0.0, |count| count.count) / (sample.throughput * sample.seconds)
+        })
+    }
+
+    /// What the patched servers told of their hops, all together, and of what one takes the
+    /// median; `None` where none told.
+    pub fn hops(&self) -> Option<Hops> {
+        let told = self.0.iter();
+        let told = told.filter_map(|round| round.patched.hops.clone());
+        Hops::together(&told.collect::<Vec<_>>())
+    }
+
+    /// How long a hop took in the median of all rounds, in nanoseconds; 0 when unknown.
+    pub fn hop_ns(&self) -> f64 {
+        median(self.0.iter().map(|round| round.patched.hop_ns()))
+    }
+}

@@ -1,0 +1,99 @@
+//! What a measurement that failed says to people, and what they can do about it.
+
+use super::{Exit, Failure};
+use corehop_measurer::Error;
+use corehop_measurer::server::Role;
+
+const ELSEWHERE: &str = "set TMPDIR to a folder that can be written to";
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let error = match error {
+            Error::NotInPath(error) => return error.into(),
+            Error::Hooks(error) => return error.into(),
+            Error::Interrupted => return Failure::new(Exit::Interrupted, error).explained(),
+            error => error,
+        };
+        let remedy = remedy(&error);
+        let mut message = match error {
+            Error::NoThroughput { .. } => format!("--throughput {error}"),
+            Error::NeverCalled { .. } => format!("--count {error}"),
+            _ => error.to_string(),
+        };
+        let below = error.said().to_vec();
+        if !below.is_empty() {
+            message.push(':');
+        }
+        let failure = Failure::new(exit(&error), message);
+        failure.below(below).remedy(remedy)
+    }
+}
+
+fn exit(error: &Error) -> Exit {
+    match error {
+        Error::NoFolder(_) | Error::Folder { .. } | Error::Unwritable { .. } => Exit::Output,
+        Error::PortTaken { .. } | Error::NoThroughput { .. } | Error::NeverCalled { .. } => {
+            Exit::Input
+        }
+        _ => Exit::Server,
+    }
+}
+
+fn remedy(error: &Error) -> String {
+    let fixed = match error {
+        Error::NoShell { role, .. } => return format!("{} needs a shell", option(*role)),
+        Error::LoadFailed { command, .. } => {
+            return format!("start the server, and run by hand: {command}");
+        }
+        Error::NoFolder(_) | Error::Unwritable { .. } => ELSEWHERE,
+        Error::Folder { .. } => "set TMPDIR to a folder with room",
+        Error::NotStarted { .. } => "start it without corehop first",
+        Error::PortTaken { .. } => {
+            "end what listens there, or let the server listen on another port"
+        }
+        Error::NotReady { .. } => {
+            "say how to tell with --ready, or wait longer with --ready-within"
+        }
+        Error::EndedUnready { .. } => "start it by hand; it must stay in the foreground",
+        Error::Ended { .. } => "it must go on until it is told to end",
+        Error::ProgramFailed { .. } => "a server that does not end by itself needs a --load",
+        Error::NoThroughput { .. } => "make its group match the number of operations a second",
+        Error::NeverCalled { .. } => {
+            "count a function that the load's requests enter, or use --throughput"
+        }
+        Error::Interrupted | Error::NotInPath(_) | Error::Hooks(_) => "",
+    };
+    fixed.into()
+}
+
+fn option(role: Role) -> &'static str {
+    match role {
+        Role::Load => "--load",
+        Role::Preparation => "--prepare",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corehop_measurer::server::expression;
+
+    #[test]
+    fn a_failure_names_the_option_and_shows_what_was_printed() {
+        let error = corehop_measurer::Error::NoThroughput {
+            expression: expression("([0-9]+)").unwrap(),
+            problem: corehop_measurer::NoNumber::NoMatch,
+            said: vec!["one".into(), "two".into()],
+        };
+        let expected = "corehop: --throughput ([0-9]+): the output has no match:\n    one\n    \
+                        two\n  remedy: make its group match the number of operations a second\n";
+        assert_eq!(Failure::from(error).lines().as_str(), expected);
+        let failure = Failure::from(Error::PortTaken { port: 7 });
+        let expected = "corehop: port 7 takes connections before the server is started\n  \
+                        remedy: end what listens there, or let the server listen on another port\n";
+        assert_eq!(failure.lines().as_str(), expected);
+        let failure = Failure::from(Error::Interrupted);
+        let expected = "corehop: interrupted; every server was ended\n";
+        assert_eq!(failure.lines().as_str(), expected);
+    }
+}

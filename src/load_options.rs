@@ -1,0 +1,73 @@
+//! How a server is put under load: the same options wherever one is measured.
+
+use clap::Args;
+use corehop_measurer::server::{Ready, Sign, UnderLoad, expression};
+use regex::Regex;
+
+/// The options that say so.
+#[derive(Args)]
+pub struct LoadOptions {
+    /// What puts the server under load, as a shell command that ends, after the same work each time
+    #[arg(long, value_name = "COMMAND")]
+    pub load: Option<String>,
+    /// What fills each server that was started with data, as a shell command that ends: run once,
+    /// when the server is ready, and not measured
+    #[arg(long, value_name = "COMMAND", requires = "load")]
+    prepare: Option<String>,
+    #[command(flatten)]
+    ready: ReadyOptions,
+    /// Loads on each server before the one that counts; without --load, runs of each side before
+    /// the rounds
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    warm_up: u32,
+    /// What finds throughput in the output: a regular expression with one group, whose last match
+    /// counts; more is better
+    #[arg(long, value_name = "REGEX", value_parser = expression)]
+    pub throughput: Option<Regex>,
+}
+
+/// How to tell that a server is ready. Without either, it is when it listens on a socket.
+#[derive(Args)]
+struct ReadyOptions {
+    /// The server is ready when this shell command succeeds
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        conflicts_with = "ready_port",
+        requires = "load"
+    )]
+    ready: Option<String>,
+    /// The server is ready when this TCP port of the machine itself takes a connection
+    #[arg(long, value_name = "PORT", requires = "load")]
+    ready_port: Option<u16>,
+    /// How long a server may take to become ready
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    ready_within: u64,
+}
+
+impl LoadOptions {
+    /// What they say.
+    pub fn under_load(&self) -> UnderLoad {
+        UnderLoad {
+            load: self.load.clone(),
+            prepare: self.prepare.clone(),
+            ready: self.ready.ready(),
+            warm_up: self.warm_up,
+            throughput: self.throughput.clone(),
+        }
+    }
+}
+
+impl ReadyOptions {
+    fn ready(&self) -> Ready {
+        let sign = match (&self.ready, self.ready_port) {
+            (Some(command), _) => Sign::Command(command.clone()),
+            (None, Some(port)) => Sign::Port(port),
+            (None, None) => Sign::Listens,
+        };
+        Ready {
+            sign,
+            within_seconds: self.ready_within,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What is shown of a measurement while it runs: a bar, and with --verbose each round.
+
+use crate::console;
+use crate::interrupt;
+use crate::progress::Bar;
+use corehop_measurer::Observer;
+use corehop_measurer::rounds::Comparison;
+use corehop_partitioner::progress::Progress;
+
+/// Shows it, and has Ctrl-C and SIGTERM end it; [`interrupt::listen`] comes first.
+pub struct Shown(Bar);
+
+impl Shown {
+    /// Before anything is measured.
+    pub fn new() -> Shown {
+        Shown(Bar::new())
+    }
+}
+
+impl Observer for Shown {
+    fn begin(&self, stage: &str, total: Option<u64>) {
+        self.0.begin(stage, total);
+    }
+
+    fn advance(&self, steps: u64) {
+        self.0.advance(steps);
+    }
+
+    fn end(&self) {
+        self.0.end();
+    }
+
+    fn round(&self, number: usize, [original, patched]: [f64; 2]) {
+        console::detail(&format!("round {number}: {original:.6} and {patched:.6}"));
+    }
+
+    fn compared(&self, rounds: usize, comparison: &Comparison) {
+        let Comparison { ratio, low, high } = comparison;
+        console::detail(&format!(
+            "{rounds} rounds: {ratio:.3} ({low:.3} to {high:.3})"
+        ));
+    }
+
+    fn said(&self, line: &str) {
+        console::detail(&format!("the patched server: {line}"));
+    }
+
+    fn is_interrupted(&self) -> bool {
+        interrupt::is_asked()
+    }
+}
