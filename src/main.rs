@@ -22,7 +22,6 @@ mod line;
 mod manual;
 mod measure;
 mod name;
-mod named;
 mod number;
 mod open;
 mod optimize;
@@ -36,7 +35,6 @@ mod requests;
 mod run;
 mod sample;
 mod scope;
-mod symbols;
 mod traced;
 
 use clap::{CommandFactory, Parser, Subcommand};

@@ -3,8 +3,8 @@
 use super::{Check, Finding, State};
 use crate::failure::Failure;
 use crate::record::tools::{self, Tools};
-use crate::symbols;
 use corehop_ring::{Memory, RequestMarker, Settings};
+use corehop_symbols as symbols;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub fn look() -> Vec<Finding> {
     let symbolizer = check("symbolizer");
     findings.push(match symbols::of(Path::new(SMALL)) {
         Ok(functions) => symbolizer.ok(format!("found {} functions of {SMALL}", functions.len())),
-        Err(failure) => missing(symbolizer, &failure),
+        Err(error) => symbolizer.missing(error.to_string(), error.remedy()),
     });
     findings
 }

@@ -7,8 +7,8 @@
 use super::binary::Binary;
 use super::linked;
 use crate::console;
-use crate::symbols;
 use corehop_patcher::Analysis;
+use corehop_symbols as symbols;
 use corehop_traces::{Error, Function, Module, Writer};
 use std::collections::HashMap;
 use std::ops::Range;
