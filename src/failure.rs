@@ -114,11 +114,6 @@ impl Failure {
             .remedy("name another file with -o, or add --force to replace it")
     }
 
-    /// What the user can do about it; empty where the message says so itself.
-    pub fn hint(&self) -> &str {
-        self.remedy.as_deref().unwrap_or_default()
-    }
-
     /// All that is printed of it.
     pub fn lines(&self) -> Lines {
         let mut lines = Lines::new();

@@ -29,13 +29,13 @@ mod partition;
 mod patch;
 mod progress;
 mod record;
+mod recording;
 mod replay;
 mod report;
 mod requests;
 mod run;
 mod sample;
 mod scope;
-mod traced;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
