@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../fuzz"
 seconds=$1
 export RUSTC_BOOTSTRAP=1
 command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
-for corpus in trace ring lackey drmemtrace plan machine elf elision; do
+for corpus in trace ring transcript lackey drmemtrace plan machine elf elision; do
     mkdir -p "corpus/$corpus"
 done
 cp seeds/small.trace corpus/trace/
@@ -18,6 +18,6 @@ cp ../configs/machines/*.toml corpus/machine/
 cp ../plans/tests/snapshots/*.snap corpus/plan/
 cp /bin/true corpus/elf/
 cp /bin/true corpus/elision/
-for target in trace ring lackey drmemtrace plan machine elf elision; do
+for target in trace ring transcript lackey drmemtrace plan machine elf elision; do
     cargo fuzz run "$target" -- -max_total_time="$seconds" -rss_limit_mb=3000
 done

@@ -1,13 +1,14 @@
 //! `corehop control`: starts, stops, marks or watches a recording that runs, from another terminal.
 //!
-//! The recorder listens on a socket beside the trace that it writes; `record/control.rs` is its
-//! side of it, and says what each order does.
+//! The recorder listens on a socket beside the trace that it writes; `control.rs` of
+//! `corehop-recorder` is its side of it, and says what each order does.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use crate::record::control::{Order, ask};
+use crate::recording::reading;
 use clap::{Args, Subcommand};
+use corehop_recorder::control::{Order, ask};
 use std::path::PathBuf;
 
 /// Start, stop, mark or watch a recording that runs
@@ -64,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut lines = Lines::new();
     match target.json {
         true => lines = Lines::of_json(&serde_json::json!(reading)),
-        false => line!(lines, "{}", reading.line()),
+        false => line!(lines, "{}", reading::line(&reading)),
     }
     console::print(&lines)
 }

@@ -116,16 +116,6 @@ impl Failure {
             .remedy("name another file with -o, or add --force to replace it")
     }
 
-    /// Whether this machine lacks something.
-    pub fn is_missing(&self) -> bool {
-        self.exit == Exit::Missing
-    }
-
-    /// What the user can do about it; empty where the message says so itself.
-    pub fn hint(&self) -> &str {
-        self.remedy.as_deref().unwrap_or_default()
-    }
-
     /// All that is printed of it.
     pub fn lines(&self) -> Lines {
         let mut lines = Lines::new();
@@ -178,6 +168,17 @@ impl From<corehop_processes::NotInPath> for Failure {
     fn from(error: corehop_processes::NotInPath) -> Self {
         let remedy = error.remedy();
         Failure::new(Exit::Input, error).remedy(remedy)
+    }
+}
+
+impl From<corehop_symbols::Error> for Failure {
+    fn from(error: corehop_symbols::Error) -> Self {
+        let exit = match error.is_missing() {
+            true => Exit::Missing,
+            false => Exit::Input,
+        };
+        let remedy = error.remedy();
+        Failure::new(exit, error).remedy(remedy)
     }
 }
 

@@ -7,10 +7,10 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Bar;
-use crate::traced;
 use clap::{Args, ValueEnum};
 use corehop_exchange::{Error, Imported, Options, drmemtrace, lackey};
 use corehop_partitioner::progress::Progress;
+use corehop_recorder::trace_file;
 use corehop_traces::{Header, Writer, WriterOptions};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -78,7 +78,7 @@ fn address(text: &str) -> Result<u64, String> {
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = &arguments.output;
-    traced::check(output, arguments.force)?;
+    trace_file::check(output, arguments.force)?;
     let bar = Bar::new();
     let (input, name) = open(&arguments.input, &bar)?;
     // The unfinished trace is to vanish, which the signal's default action would not see to.
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let writer = begin(arguments)?;
     let imported = import(arguments, input, &name, writer);
     bar.end();
-    let imported = imported.inspect_err(|_| traced::abandon(output))?;
+    let imported = imported.inspect_err(|_| trace_file::abandon(output))?;
     say(output, &imported);
     Ok(())
 }
@@ -122,7 +122,12 @@ fn begin(arguments: &Arguments) -> Result<Writer, Failure> {
         compression_level: arguments.level,
         ..WriterOptions::default()
     };
-    traced::begin(&arguments.output, arguments.force, &header, &to_write)
+    Ok(trace_file::begin(
+        &arguments.output,
+        arguments.force,
+        &header,
+        &to_write,
+    )?)
 }
 
 fn import(

@@ -9,4 +9,4 @@ mod in_path;
 mod process;
 
 pub use in_path::{NotInPath, find, installed, is_executable};
-pub use process::{Process, fail_writes_beyond_file_limit};
+pub use process::{Process, end_with_this_process, fail_writes_beyond_file_limit};

@@ -3,7 +3,7 @@
 //! It leads a process group of its own, so that a Ctrl-C at the terminal reaches corehop alone,
 //! which first finishes what it is at, and so that its children are ended with it.
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,6 +23,13 @@ pub fn fail_writes_beyond_file_limit() {
     if before != libc::SIG_ERR {
         BEYOND_FILE_LIMIT.store(before, Ordering::Relaxed);
     }
+}
+
+/// Has the kernel kill what the command starts when this process ends, however it ends.
+pub fn end_with_this_process(command: &mut Command) {
+    let end_with_parent = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+    // SAFETY: between fork and exec it makes one system call and nothing else.
+    unsafe { command.pre_exec(end_with_parent) };
 }
 
 /// A running process. Dropping it kills it.

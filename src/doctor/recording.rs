@@ -1,9 +1,8 @@
 //! What recording needs: QEMU, the plugin, both together, and the symbolizer.
 
 use super::{Check, Finding, State};
-use crate::failure::Failure;
-use crate::record::tools::{self, Tools};
-use crate::symbols;
+use crate::recording::CARRIED;
+use corehop_recorder::tools::{self, Tools};
 use corehop_ring::{Memory, RequestMarker, Settings};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -17,24 +16,27 @@ pub fn look() -> Vec<Finding> {
     let mut findings = vec![
         match tools::qemu() {
             Ok(found) => qemu.ok(format!("{}, at {}", found.version, found.path.display())),
-            Err(failure) => missing(qemu, &failure),
+            Err(error) => missing(qemu, &error),
         },
-        match tools::qemu().map_or_else(|_| tools::usual_plugin(), |found| found.plugin()) {
+        match tools::qemu().map_or_else(
+            |_| tools::usual_plugin(&CARRIED),
+            |found| found.plugin(&CARRIED),
+        ) {
             Ok(path) if path.starts_with("/proc") => plugin.ok("carried by this command"),
             Ok(path) => plugin.ok(path.display().to_string()),
-            Err(failure) => missing(plugin, &failure),
+            Err(error) => missing(plugin, &error),
         },
     ];
     findings.extend(
-        tools::find()
+        tools::find(&CARRIED)
             .ok()
             .map(|tools| try_plugin(check("recording"), &tools)),
     );
     findings.push(newer_qemu());
     let symbolizer = check("symbolizer");
-    findings.push(match symbols::of(Path::new(SMALL)) {
+    findings.push(match corehop_symbols::of(Path::new(SMALL)) {
         Ok(functions) => symbolizer.ok(format!("found {} functions of {SMALL}", functions.len())),
-        Err(failure) => missing(symbolizer, &failure),
+        Err(error) => symbolizer.missing(error.to_string(), error.remedy()),
     });
     findings
 }
@@ -50,7 +52,7 @@ fn newer_qemu() -> Finding {
         return check.warn(found, remedy);
     }
     let tools = tools::qemu_at(path).and_then(|qemu| {
-        let plugin = qemu.plugin()?;
+        let plugin = qemu.plugin(&CARRIED)?;
         Ok(Tools { qemu, plugin })
     });
     let tried = match tools {
@@ -60,7 +62,7 @@ fn newer_qemu() -> Finding {
             let found = format!("{}: {}; {place}", tools.qemu.version, tried.found);
             Finding { found, ..tried }
         }
-        Err(failure) => missing(check, &failure),
+        Err(error) => missing(check, &error),
     };
     // Other servers do without.
     match tried.state {
@@ -79,8 +81,8 @@ fn check(name: &'static str) -> Check {
     }
 }
 
-fn missing(check: Check, failure: &Failure) -> Finding {
-    check.missing(failure.to_string(), failure.hint())
+fn missing(check: Check, error: &tools::Error) -> Finding {
+    check.missing(error.to_string(), error.remedy())
 }
 
 /// Has QEMU load the plugin, and the plugin open the memory that it would record into.

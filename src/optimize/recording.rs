@@ -10,9 +10,10 @@ use super::folder::Folder;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::record::{self, Recorded};
+use crate::recording::{self, CARRIED};
 use corehop_measurer::server::printed::read;
 use corehop_measurer::server::{Role, UnderLoad, run};
+use corehop_recorder::{Options, Recorded};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -40,15 +41,23 @@ pub fn record(
         "recording {} requests; the server is 10 to 70 times slower meanwhile",
         arguments.requests
     ));
-    let asked = record::Arguments::of(
-        trace.clone(),
-        (arguments.request_at.clone(), arguments.requests),
-        (folder.log(), arguments.memory_limit),
-        arguments.command.clone(),
-    );
-    let asked = asked
-        .paused(under.load.is_some())
-        .replacing(arguments.force);
+    let options = Options {
+        output: trace.clone(),
+        request_at: arguments.request_at.clone(),
+        requests: Some(arguments.requests),
+        of: None,
+        seed: 1,
+        paused: under.load.is_some(),
+        memory_limit_mib: arguments.memory_limit,
+        compression_level: 1,
+        elision: true,
+        preload: None,
+        keep_running: false,
+        force: arguments.force,
+        log: Some(folder.log()),
+        command: arguments.command.clone(),
+        plugins: CARRIED,
+    };
     let driving = Driving {
         arguments,
         under,
@@ -56,7 +65,7 @@ pub fn record(
         scratch: scratch.path(),
         deadline: Instant::now() + Duration::from_secs(arguments.record_within),
     };
-    let recorded = record::run_driven(&asked, &|recorded| driving.until_over(recorded));
+    let recorded = recording::run_driven(options, &|recorded| driving.until_over(recorded));
     if interrupt::is_asked() {
         return Err(interrupt::failure(&match trace.exists() {
             true => format!("what was recorded is in {}", trace.display()),

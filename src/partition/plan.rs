@@ -1,10 +1,10 @@
 //! The search's outcome as a plan.
 
 use super::machines;
-use crate::named::{ends_in, module_and_name};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Outcome, Settings};
 use corehop_plans::{Expected, Mode, Plan, PlannedFunction, Request, VERSION};
+use corehop_symbols::names::{ends_in, module_and_name};
 use corehop_traces::{Function, Trace};
 use std::path::Path;
 

@@ -4,9 +4,8 @@
 //! questions between two rounds of its own work and never waits long for one: a client that says
 //! nothing must not hold up a server. A signal or a file could order but not answer.
 
-use super::gauge::Reading;
-use crate::console;
-use crate::failure::{Exit, Failure};
+use crate::events::Warning;
+use crate::session::gauge::Reading;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use serde::{Deserialize, Serialize};
@@ -25,6 +24,59 @@ const MOST_LINE_BYTES: u64 = 4096;
 /// Clients that may wait to be heard.
 const BACKLOG: i32 = 128;
 
+/// Why a recorder's socket cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Another recorder is at work on the trace.
+    #[error("{trace} is being recorded by another corehop")]
+    Recorded {
+        /// The trace.
+        trace: PathBuf,
+    },
+    /// Another recorder may be at work on it.
+    #[error("{socket}: whether {trace} is being recorded cannot be told: {source}")]
+    Unknown {
+        /// The socket.
+        socket: PathBuf,
+        /// The trace.
+        trace: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Something else has the socket's name.
+    #[error("{path} exists already, where `corehop control` is to be listened for")]
+    InTheWay {
+        /// The name.
+        path: PathBuf,
+        /// Whether it is a folder.
+        is_folder: bool,
+    },
+    /// No recorder answers.
+    #[error("nobody records to {trace}: {reason}")]
+    NoRecorder {
+        /// The trace.
+        trace: PathBuf,
+        /// What the system said, or what is wrong with the answer.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// What the user can do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Error::Recorded { .. } | Error::Unknown { .. } => "name another file with -o",
+            Error::InTheWay { is_folder, .. } => match is_folder {
+                true => "name another file with -o",
+                false => {
+                    "give it another name, name another file with -o, or add --force to lose it"
+                }
+            },
+            Error::NoRecorder { .. } => "name the trace that a running `corehop record -o` names",
+        }
+    }
+}
+
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,13 +92,13 @@ pub enum Order {
 }
 
 /// The socket, which goes when this is dropped.
-pub struct ControlSocket {
+pub(crate) struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
 }
 
 /// The socket of the recording to `trace`.
-pub fn path_of(trace: &Path) -> PathBuf {
+fn path_of(trace: &Path) -> PathBuf {
     let mut path = trace.as_os_str().to_owned();
     path.push(".control");
     path.into()
@@ -68,26 +120,27 @@ fn connect(trace: &Path) -> std::io::Result<UnixStream> {
 
 /// Fails when a recorder is at work on `trace`, or when that cannot be told. A socket at which
 /// nobody listens is what a recorder that was killed has left.
-pub fn refuse_second(trace: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_second(trace: &Path) -> Result<(), Error> {
     let path = path_of(trace);
     if !is_socket(&path) {
         return Ok(());
     }
-    let message = match connect(trace) {
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Ok(_) => format!("{} is being recorded by another corehop", trace.display()),
-        Err(error) => format!(
-            "{}: whether {} is being recorded cannot be told: {error}",
-            path.display(),
-            trace.display()
-        ),
-    };
-    Err(Failure::new(Exit::Output, message).remedy("name another file with -o"))
+    match connect(trace) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Ok(_) => Err(Error::Recorded {
+            trace: trace.into(),
+        }),
+        Err(source) => Err(Error::Unknown {
+            socket: path,
+            trace: trace.into(),
+            source,
+        }),
+    }
 }
 
 /// Fails when something is in the way of the socket that is not to be lost.
-pub fn check(trace: &Path, force: bool) -> Result<(), Failure> {
+pub(crate) fn check(trace: &Path, force: bool) -> Result<(), Error> {
     let path = path_of(trace);
     let Ok(there) = path.symlink_metadata() else {
         return Ok(());
@@ -95,14 +148,10 @@ pub fn check(trace: &Path, force: bool) -> Result<(), Failure> {
     if there.file_type().is_socket() || force && !there.is_dir() {
         return Ok(());
     }
-    let shown = path.display();
-    let message = format!("{shown} exists already, where `corehop control` is to be listened for");
-    Err(
-        Failure::new(Exit::Output, message).remedy(match there.is_dir() {
-            true => "name another file with -o",
-            false => "give it another name, name another file with -o, or add --force to lose it",
-        }),
-    )
+    Err(Error::InTheWay {
+        is_folder: there.is_dir(),
+        path,
+    })
 }
 
 fn is_socket(path: &Path) -> bool {
@@ -123,8 +172,8 @@ fn listen(path: &Path) -> std::io::Result<UnixListener> {
 
 impl ControlSocket {
     /// Listens beside `trace`; with `force` in place of what has the socket's name. Where no socket
-    /// can be made a recording does without, and says so.
-    pub fn open(trace: &Path, force: bool) -> Option<ControlSocket> {
+    /// can be made a recording does without.
+    pub(crate) fn open(trace: &Path, force: bool) -> Result<ControlSocket, Warning<'static>> {
         let path = path_of(trace);
         if refuse_second(trace)
             .and_then(|()| check(trace, force))
@@ -133,18 +182,13 @@ impl ControlSocket {
             let _ = std::fs::remove_file(&path);
         }
         match listen(&path) {
-            Ok(listener) => Some(ControlSocket { listener, path }),
-            Err(error) => {
-                let path = path.display();
-                let text = format!("`corehop control` will not work: {path}: {error}");
-                console::warn(&text);
-                None
-            }
+            Ok(listener) => Ok(ControlSocket { listener, path }),
+            Err(source) => Err(Warning::NoControlSocket { path, source }),
         }
     }
 
     /// The next question that waits, and whom to answer.
-    pub fn next(&self) -> Option<(Order, UnixStream)> {
+    pub(crate) fn next(&self) -> Option<(Order, UnixStream)> {
         let (stream, _) = self.listener.accept().ok()?;
         stream.set_nonblocking(false).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -164,18 +208,17 @@ impl Drop for ControlSocket {
 }
 
 /// Answers; a client that has gone needs none.
-pub fn answer(mut stream: UnixStream, reading: &Reading) {
+pub(crate) fn answer(mut stream: UnixStream, reading: &Reading) {
     if let Ok(line) = serde_json::to_string(reading) {
         let _ = writeln!(stream, "{line}");
     }
 }
 
 /// Asks the recorder of `trace`, as its client.
-pub fn ask(trace: &Path, order: &Order) -> Result<Reading, Failure> {
-    let unheard = |error: &dyn std::fmt::Display| {
-        let message = format!("nobody records to {}: {error}", trace.display());
-        Failure::new(Exit::Input, message)
-            .remedy("name the trace that a running `corehop record -o` names")
+pub fn ask(trace: &Path, order: &Order) -> Result<Reading, Error> {
+    let unheard = |reason: &dyn std::fmt::Display| Error::NoRecorder {
+        trace: trace.into(),
+        reason: reason.to_string(),
     };
     let mut stream = connect(trace).map_err(|error| unheard(&error))?;
     let mut line = serde_json::to_string(order).map_err(|error| unheard(&error))?;

@@ -141,7 +141,7 @@ fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
     let path = folder.path().join("trace");
     let header = Header::default();
     let writer = Writer::create(&path, &header, &WriterOptions::default()).unwrap();
-    let mut transcript = Transcript::new(writer, Modules::new("server".as_ref()));
+    let mut transcript = Transcript::new(writer, Modules::unread(), Arc::new(|_| {}));
     let (memory, _file) = Memory::create(&Settings::default()).unwrap();
     for code_block in 0..=PLAIN_SEEN {
         let accesses = plain().map(corehop_elision::Access::encode).to_vec();

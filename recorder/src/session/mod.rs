@@ -3,13 +3,18 @@
 //! A recording ends when enough requests have, when the server does, or when the user, the memory
 //! limit or a full disk say so. In each case what was published is written and the trace is whole.
 
-use super::control::{self, ControlSocket, Order};
-use super::gauge::Gauge;
-use super::progress::Line;
-use super::transcript::Transcript;
+mod accounting;
+mod cost;
+pub mod driver;
+pub mod gauge;
+
+use crate::control::{self, ControlSocket, Order};
+use crate::events::{Event, Observer};
+use crate::transcript::Transcript;
 use corehop_processes::Process;
 use corehop_ring::{Drain, Memory};
 use corehop_traces::Error;
+use gauge::Gauge;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -39,8 +44,6 @@ pub enum Over {
     Interrupted,
     /// The server took more memory than it may: this many bytes.
     Memory(u64),
-    /// The trace could not be written.
-    Failed(Error),
 }
 
 /// What a session needs to watch.
@@ -57,36 +60,29 @@ pub struct Session<'a> {
     pub control_socket: Option<&'a ControlSocket>,
     /// Whether the user, or whoever drives the server, wants no more.
     pub must_end: &'a dyn Fn() -> bool,
+    /// Hears how far the recording has come.
+    pub observer: &'a Observer,
 }
 
 impl Session<'_> {
-    /// Records until it is over; afterwards nothing is recorded any more.
-    pub fn run(&mut self, transcript: &mut Transcript) -> Over {
-        let mut line = Line::start();
+    /// Records until it is over, or the trace cannot be written; afterwards nothing is recorded any
+    /// more.
+    pub fn run(&mut self, transcript: &mut Transcript) -> Result<Over, Error> {
+        (self.observer)(Event::Recording);
         let mut drain = Drain::new(self.memory);
-        let over = self
-            .drain_until_over(&mut drain, transcript, &mut line)
-            .unwrap_or_else(Over::Failed);
+        let over = self.drain_until_over(&mut drain, transcript);
         self.memory.stop();
-        line.clear();
-        if matches!(over, Over::Failed(_)) {
-            return over;
-        }
+        (self.observer)(Event::Over);
+        let over = over?;
         // Threads stop at their next stamp at the latest, so this comes to an end.
-        loop {
-            match drain.pass(transcript) {
-                Ok(0) => return over,
-                Ok(_) => {}
-                Err(error) => return Over::Failed(error),
-            }
-        }
+        while drain.pass(transcript)? > 0 {}
+        Ok(over)
     }
 
     fn drain_until_over(
         &mut self,
         drain: &mut Drain<'_>,
         transcript: &mut Transcript,
-        line: &mut Line,
     ) -> Result<Over, Error> {
         let mut lull = (Instant::now(), 0);
         let mut last_look = Instant::now();
@@ -127,7 +123,7 @@ impl Session<'_> {
                 if resident_bytes > self.memory_limit_bytes {
                     return Ok(Over::Memory(resident_bytes));
                 }
-                line.show(&reading);
+                (self.observer)(Event::Progress(&reading));
                 self.obey(transcript)?;
             }
             if now - last_flush > FLUSH_EVERY {

@@ -1,14 +1,14 @@
 //! What the processes of a server share, as the plugin tells it and the trace numbers it.
 
 use super::forked_pages::{self, Common};
-use crate::console;
+use crate::events::{Event, Observer, Warning};
 use corehop_ring::Object;
 use corehop_traces::{Error, MAX_OBJECTS, Mapping, Writer};
 use std::collections::HashMap;
 
 /// The shared objects of one recording.
-#[derive(Default)]
 pub struct Sharing {
+    observer: Observer,
     /// The processes that have told of their memory, in that order.
     processes: Vec<u32>,
     /// By device and inode, the number in the trace.
@@ -17,6 +17,16 @@ pub struct Sharing {
 }
 
 impl Sharing {
+    /// Knows of none yet.
+    pub fn new(observer: Observer) -> Sharing {
+        Sharing {
+            observer,
+            processes: Vec::new(),
+            objects: HashMap::new(),
+            overflown: false,
+        }
+    }
+
     /// Adds to the trace what a process has: memory of its own, as `own` says, or this object
     /// there.
     pub fn add(
@@ -84,10 +94,7 @@ impl Sharing {
         }
         if self.objects.len() == MAX_OBJECTS as usize {
             if !std::mem::replace(&mut self.overflown, true) {
-                console::warn(&format!(
-                    "recording: the server maps more than {MAX_OBJECTS} files; each process is \
-                     taken to have its own pages of the rest"
-                ));
+                (self.observer)(Event::Warning(Warning::TooManyObjects));
             }
             return Ok(None);
         }

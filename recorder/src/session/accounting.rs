@@ -71,6 +71,7 @@ fn descendants(process: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{Pid, Signal, kill_process};
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 
@@ -98,8 +99,8 @@ mod tests {
         assert!(whole.cpu > alone.cpu && alone.cpu > Duration::ZERO);
         assert!(whole.resident_bytes > alone.resident_bytes && alone.resident_bytes > 0);
         for process in descendants(shell.id()) {
-            // SAFETY: kill takes two numbers and touches no memory.
-            unsafe { libc::kill(process.cast_signed(), libc::SIGKILL) };
+            let number = Pid::from_raw(process.cast_signed()).unwrap();
+            kill_process(number, Signal::KILL).unwrap();
         }
         shell.wait().unwrap();
         assert_eq!(of(shell.id()), Taken::default());

@@ -6,14 +6,14 @@
 //! recording. Rejected: a recorder that is a process of its own, steered through its socket; what
 //! fails there would have to be read back from its messages.
 
-use super::session::{Over, Session};
-use super::transcript::Transcript;
-use crate::failure::Failure;
+use super::{Over, Session};
+use crate::transcript::Transcript;
 use corehop_ring::Memory;
+use corehop_traces::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Drives the server until the recording is over.
-pub type Driver<'a> = &'a (dyn Fn(&Recorded<'_>) -> Result<(), Failure> + Sync);
+pub type Driver<'a, E> = &'a (dyn Fn(&Recorded<'_>) -> Result<(), E> + Sync);
 
 /// What a driver sees of the recording.
 pub struct Recorded<'a> {
@@ -25,7 +25,7 @@ pub struct Recorded<'a> {
 
 impl<'a> Recorded<'a> {
     /// A recording that goes on, of the process group `group`.
-    pub fn new(memory: &'a Memory, group: u32) -> Recorded<'a> {
+    pub(crate) fn new(memory: &'a Memory, group: u32) -> Recorded<'a> {
         Recorded {
             memory,
             group,
@@ -45,7 +45,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// Whether the driver has failed.
-    pub fn is_given_up(&self) -> bool {
+    pub(crate) fn is_given_up(&self) -> bool {
         self.is_given_up.load(Ordering::Relaxed)
     }
 
@@ -70,12 +70,12 @@ impl Drop for GivesUp<'_> {
 }
 
 /// Records until it is over, driven or by itself; the second is what the driver says.
-pub fn run(
+pub fn run<E: Send>(
     recorded: &Recorded<'_>,
-    driver: Option<Driver<'_>>,
+    driver: Option<Driver<'_, E>>,
     mut session: Session<'_>,
     transcript: &mut Transcript,
-) -> (Over, Result<(), Failure>) {
+) -> (Result<Over, Error>, Result<(), E>) {
     let Some(driver) = driver else {
         return (session.run(transcript), Ok(()));
     };

@@ -1,4 +1,4 @@
-//! The symbolizer that this command carries, run by the first Python that can.
+//! The symbolizer that this crate carries, run by the first Python that can.
 //!
 //! It is unpacked into a folder that nobody else can look into or write to, and Python runs that
 //! folder in isolated mode: then it takes modules from there and from its own installation, and
@@ -6,15 +6,14 @@
 //! The option for the working directory alone came with 3.11, and an older one has to say that it
 //! is too old before it runs what lies there.
 
-use super::{Symbol, told_by};
-use crate::failure::{Exit, Failure};
+use super::{Error, Symbol, told_by};
 use corehop_processes::installed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
 /// What the carried symbolizer says of `path`.
-pub fn told(path: &Path) -> Result<Vec<Symbol>, Failure> {
+pub fn told(path: &Path) -> Result<Vec<Symbol>, Error> {
     // The one first in PATH, and the system's: where someone works in an environment of their own,
     // what Debian's package depends on is in the latter.
     let mut pythons: Vec<PathBuf> = installed("python3".as_ref()).into_iter().collect();
@@ -24,11 +23,8 @@ pub fn told(path: &Path) -> Result<Vec<Symbol>, Failure> {
 }
 
 /// What the first of the Pythons says that runs it, or why the first of all does not.
-fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Vec<Symbol>, Failure> {
-    let folder = unpacked().map_err(|error| {
-        let message = format!("cannot unpack the symbolizer: {error}");
-        Failure::new(Exit::Missing, message).remedy("set TMPDIR to a folder with room")
-    })?;
+fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Vec<Symbol>, Error> {
+    let folder = unpacked().map_err(|source| Error::Unpack { source })?;
     let told = |python: &PathBuf| {
         let mut command = Command::new(python);
         told_by(
@@ -36,7 +32,7 @@ fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Vec<Symbol>, Failur
             path,
         )
     };
-    let lacks = |told: &Result<_, Failure>| told.as_ref().is_err_and(Failure::is_missing);
+    let lacks = |told: &Result<_, Error>| told.as_ref().is_err_and(Error::is_missing);
     let mut tried = pythons.iter().map(told);
     let first = tried.next().expect("some Python is named");
     match lacks(&first) {
@@ -99,7 +95,7 @@ mod tests {
     #[test]
     fn all_of_the_symbolizer_is_carried() {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("symbolizer/src")
+            .join("../symbolizer/src")
             .join(PACKAGE);
         let files = std::fs::read_dir(package)
             .unwrap()

@@ -3,7 +3,6 @@
 //! The numbers are drawn without replacement, each as likely as any other, and follow from the seed
 //! alone. The plugin looks them up as marks come, so nothing has to be decided while it runs.
 
-use crate::failure::{Exit, Failure};
 use rand::SeedableRng;
 use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
@@ -11,15 +10,30 @@ use rand_chacha::ChaCha8Rng;
 /// The most requests that can be chosen: their list takes 8 bytes each of shared memory.
 const MOST: u64 = 1 << 24;
 
+/// More requests are to be chosen than there are, or than can be listed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot choose {requests} requests of {of}")]
+pub struct TooMany {
+    /// How many to choose.
+    pub requests: u64,
+    /// How many to choose from.
+    pub of: u64,
+}
+
+impl TooMany {
+    /// What the user can do about it.
+    pub fn remedy(&self) -> String {
+        format!("name fewer with --requests, at most {MOST}, or more with --of")
+    }
+}
+
 /// The numbers of the requests to record, ascending, from 1; none where the first are recorded.
-pub fn numbers(requests: Option<u64>, of: Option<u64>, seed: u64) -> Result<Vec<u64>, Failure> {
+pub fn numbers(requests: Option<u64>, of: Option<u64>, seed: u64) -> Result<Vec<u64>, TooMany> {
     let (Some(requests), Some(of)) = (requests, of) else {
         return Ok(Vec::new());
     };
     if requests > of || requests > MOST {
-        let message = format!("cannot choose {requests} requests of {of}");
-        let remedy = format!("name fewer with --requests, at most {MOST}, or more with --of");
-        return Err(Failure::new(Exit::Usage, message).remedy(remedy));
+        return Err(TooMany { requests, of });
     }
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let drawn = index::sample(&mut generator, of as usize, requests as usize);

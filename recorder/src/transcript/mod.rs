@@ -10,20 +10,27 @@
 //! takes several times as long. Accesses that follow from others were not recorded, and are put
 //! back here (`corehop_elision`).
 
+mod forked_pages;
 mod incoming;
+mod latest;
+mod modules;
+mod sharing;
 #[cfg(test)]
 mod tests;
 
-use super::latest::{Doing, Latest, Source};
-use super::modules::{Mapping, Modules};
-use super::sharing::Sharing;
-use crate::console;
+pub use modules::Modules;
+
+use crate::events::{self, Observer, Warning};
 use corehop_elision::{Access, Form, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
 use corehop_traces::{CodeBlock, DataAccess, Error, Kind, Writer};
 use incoming::Incoming;
+use latest::{Doing, Latest, Source};
+use modules::Mapping;
+use sharing::Sharing;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What has been recorded so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +63,7 @@ pub struct Transcript {
     written: HashMap<Definition, u32>,
     streams: HashMap<u32, Incoming>,
     progress: Progress,
+    observer: Observer,
 }
 
 /// Module, address and instruction lengths. The module is the one that was there when the block was
@@ -82,16 +90,17 @@ enum Number {
 
 impl Transcript {
     /// Writes to `writer`.
-    pub fn new(writer: Writer, modules: Modules) -> Transcript {
+    pub fn new(writer: Writer, modules: Modules, observer: Observer) -> Transcript {
         Transcript {
             writer,
             modules,
-            sharing: Sharing::default(),
+            sharing: Sharing::new(Arc::clone(&observer)),
             blocks: HashMap::new(),
             latest: Latest::default(),
             written: HashMap::new(),
             streams: HashMap::new(),
             progress: Progress::default(),
+            observer,
         }
     }
 
@@ -344,7 +353,7 @@ impl Sink for Transcript {
             }
             Message::Handler(address) => self.writer.signal_handler(address),
             Message::Trouble(text) => {
-                console::warn(&format!("recording: {text}"));
+                (self.observer)(events::Event::Warning(Warning::Plugin(text)));
                 Ok(())
             }
         }

@@ -6,15 +6,80 @@
 //! and a name that several functions bear is refused, because requests would be miscounted.
 
 use super::binary::Binary;
-use crate::failure::{Exit, Failure};
-use crate::named::{ends_in, module_and_name, without_parameters};
-use crate::symbols::{self, Symbol};
 use corehop_ring::RequestMarker;
+use corehop_symbols::names::{ends_in, module_and_name, without_parameters};
+use corehop_symbols::{self as symbols, Symbol};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+
+/// Why a place where requests begin was not found.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The functions of the module are not known.
+    #[error(transparent)]
+    Symbols(#[from] symbols::Error),
+    /// The module is no program and no library.
+    #[error("--request-at: {path} is not an x86-64 ELF file")]
+    NotElf {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The module has no code at the offset.
+    #[error("--request-at: {path} has no code at {offset:#x}")]
+    NoCode {
+        /// The module.
+        path: PathBuf,
+        /// The virtual address.
+        offset: u64,
+    },
+    /// There is no such module.
+    #[error("--request-at: there is no module {module:?}")]
+    NoModule {
+        /// Its name.
+        module: String,
+    },
+    /// The module has no such function.
+    #[error("--request-at: {path} has no function named {name:?}")]
+    Unknown {
+        /// The module.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// Names that differ little.
+        close: Vec<String>,
+    },
+    /// Several functions have the name.
+    #[error("--request-at: {name:?} is ambiguous in {path}")]
+    Ambiguous {
+        /// The module.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// The functions, each as it can be named instead.
+        choices: Vec<String>,
+    },
+}
+
+impl Error {
+    /// What the user can do about it; `None` where the symbolizer's error says so.
+    pub fn remedy(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Error::Symbols(_) => return None,
+            Error::NotElf { .. } => "name the server's program or a library of it".into(),
+            Error::NoCode { .. } => {
+                "offsets are virtual addresses in the ELF file, as `nm` prints them".into()
+            }
+            Error::NoModule { .. } => "name the module by its path".into(),
+            Error::Unknown { close, .. } if close.is_empty() => "name it as MODULE+0xOFFSET".into(),
+            Error::Unknown { close, .. } => format!("did you mean {}?", close.join(", ")).into(),
+            Error::Ambiguous { .. } => "name one of:".into(),
+        })
+    }
+}
 
 /// Finds `text` (`NAME`, `MODULE:NAME`, `MODULE+0xOFFSET`, `syscalls`, `magic` or `magic:ID`) for
 /// the server `program`.
-pub fn resolve(text: &str, program: &Path) -> Result<RequestMarker, Failure> {
+pub fn resolve(text: &str, program: &Path) -> Result<RequestMarker, Error> {
     match text {
         "syscalls" => return Ok(RequestMarker::SystemCalls),
         "magic" => return Ok(RequestMarker::NoOp { number: None }),
@@ -35,29 +100,23 @@ pub fn resolve(text: &str, program: &Path) -> Result<RequestMarker, Failure> {
         None => (program.to_owned(), text),
     };
     let functions = symbols::of(&path)?;
-    let offset = offset_of(name, &functions).map_err(|problem| failure(name, &path, &problem))?;
+    let offset = offset_of(name, &functions).map_err(|problem| problem.of(name, &path))?;
     at_offset(path, offset)
 }
 
-fn at_offset(path: PathBuf, offset: u64) -> Result<RequestMarker, Failure> {
-    let binary = Binary::read(&path).map_err(|_| {
-        let message = format!("--request-at: {} is not an x86-64 ELF file", path.display());
-        Failure::new(Exit::Input, message).remedy("name the server's program or a library of it")
-    })?;
+fn at_offset(path: PathBuf, offset: u64) -> Result<RequestMarker, Error> {
+    let Ok(binary) = Binary::read(&path) else {
+        return Err(Error::NotElf { path });
+    };
     let Some(file_offset) = binary.file_offset(offset) else {
-        let message = format!(
-            "--request-at: {} has no code at {offset:#x}",
-            path.display()
-        );
-        let remedy = "offsets are virtual addresses in the ELF file, as `nm` prints them";
-        return Err(Failure::new(Exit::Input, message).remedy(remedy));
+        return Err(Error::NoCode { path, offset });
     };
     let path = path.to_string_lossy().into_owned();
     Ok(RequestMarker::At { path, file_offset })
 }
 
 /// The file that `module` names: the program itself, a path, or a library where the loader looks.
-fn module_path(module: &str, program: &Path) -> Result<PathBuf, Failure> {
+fn module_path(module: &str, program: &Path) -> Result<PathBuf, Error> {
     let named = |path: &Path| path.file_name().is_some_and(|name| name == module);
     if named(program) {
         return Ok(program.to_owned());
@@ -80,9 +139,8 @@ fn module_path(module: &str, program: &Path) -> Result<PathBuf, Failure> {
             .collect(),
     };
     let found = candidates.iter().find_map(|path| path.canonicalize().ok());
-    found.ok_or_else(|| {
-        let message = format!("--request-at: there is no module {module:?}");
-        Failure::new(Exit::Input, message).remedy("name the module by its path")
+    found.ok_or_else(|| Error::NoModule {
+        module: module.into(),
     })
 }
 
@@ -93,26 +151,28 @@ enum Problem<'a> {
     Ambiguous(Vec<&'a Symbol>),
 }
 
-fn failure(name: &str, path: &Path, problem: &Problem<'_>) -> Failure {
-    let file = path.display();
-    match problem {
-        Problem::Unknown(close) => {
-            let message = format!("--request-at: {file} has no function named {name:?}");
-            let remedy = match close.is_empty() {
-                true => "name it as MODULE+0xOFFSET".into(),
-                false => format!("did you mean {}?", close.join(", ")),
-            };
-            Failure::new(Exit::Input, message).remedy(remedy)
-        }
-        Problem::Ambiguous(choices) => {
-            let message = format!("--request-at: {name:?} is ambiguous in {file}");
-            let module = path.file_name().unwrap_or_default().to_string_lossy();
-            let lines = choices.iter().map(|function| {
-                let (offset, name) = (function.offset, &function.name);
-                format!("{module}+{offset:#x}  {name}")
-            });
-            let failure = Failure::new(Exit::Input, message).remedy("name one of:");
-            failure.choices(lines)
+impl Problem<'_> {
+    /// The error, of a function `name` of the file at `path`.
+    fn of(self, name: &str, path: &Path) -> Error {
+        let (name, file) = (name.to_owned(), path.to_owned());
+        match self {
+            Problem::Unknown(close) => Error::Unknown {
+                path: file,
+                name,
+                close: close.into_iter().map(str::to_owned).collect(),
+            },
+            Problem::Ambiguous(choices) => {
+                let module = path.file_name().unwrap_or_default().to_string_lossy();
+                let lines = choices.iter().map(|function| {
+                    let (offset, name) = (function.offset, &function.name);
+                    format!("{module}+{offset:#x}  {name}")
+                });
+                Error::Ambiguous {
+                    path: file,
+                    name,
+                    choices: lines.collect(),
+                }
+            }
         }
     }
 }

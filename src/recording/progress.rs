@@ -1,7 +1,8 @@
 //! What the user sees while recording: one line on a terminal, and once what it will all cost.
 
-use super::gauge::Reading;
+use super::reading::{line, preview};
 use crate::console;
+use corehop_recorder::Reading;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Recording for so long shows what the rest will cost.
@@ -31,14 +32,14 @@ impl Line {
 
     /// Shows how far the recording has come.
     pub fn show(&mut self, reading: &Reading) {
-        self.bar.set_message(reading.line());
+        self.bar.set_message(line(reading));
         self.bar.tick();
         if self.previewed || reading.requests_begun == 0 {
             return;
         }
         let first = self.first.get_or_insert_with(|| reading.clone());
         if reading.seconds - first.seconds >= PREVIEW_AFTER_SECONDS
-            && let Some(preview) = reading.preview(first)
+            && let Some(preview) = preview(reading, first)
         {
             self.bar.suspend(|| console::say(&preview));
             self.previewed = true;
@@ -49,9 +50,4 @@ impl Line {
     pub fn clear(&self) {
         self.bar.finish_and_clear();
     }
-}
-
-/// `12.3 M`.
-pub fn millions(count: u64) -> String {
-    format!("{:.1} M", count as f64 / 1e6)
 }

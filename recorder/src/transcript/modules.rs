@@ -4,11 +4,10 @@
 //! symbolizer, which takes seconds for a large binary it has not seen before. A thread asks it,
 //! beginning while the server starts, so that the first request seldom waits for it.
 
-use super::binary::Binary;
-use super::linked;
-use crate::console;
-use crate::symbols;
+use crate::binaries::{binary::Binary, linked};
+use crate::events::{Event, Observer, Warning};
 use corehop_patcher::Analysis;
+use corehop_symbols as symbols;
 use corehop_traces::{Error, Function, Module, Writer};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,6 +22,7 @@ pub struct Modules {
     /// Paths to the thread that reads functions, and functions from it, in the same order.
     wanted: Sender<PathBuf>,
     read: Receiver<Functions>,
+    reads_files: bool,
 }
 
 struct Loaded {
@@ -98,7 +98,7 @@ pub struct Mapping {
 impl Modules {
     /// Knows none yet. Only `program`, the server itself, and the libraries that it is loaded with
     /// can be patched.
-    pub fn new(program: &Path) -> Modules {
+    pub fn new(program: &Path, observer: Observer) -> Modules {
         let program = program.to_owned();
         let (wanted, paths) = channel::<PathBuf>();
         let (send, read) = channel();
@@ -107,7 +107,7 @@ impl Modules {
             loaded.push(program);
             for path in paths {
                 let functions = Functions {
-                    by_offset: symbols_of(&path),
+                    by_offset: symbols_of(&path, &observer),
                     patching: Patching::of(&path, &loaded),
                 };
                 if send.send(functions).is_err() {
@@ -120,6 +120,18 @@ impl Modules {
             ranges: Vec::new(),
             wanted,
             read,
+            reads_files: true,
+        }
+    }
+
+    /// Knows none yet, and never looks into a file: modules have no build id and no functions.
+    pub fn unread() -> Modules {
+        Modules {
+            loaded: Vec::new(),
+            ranges: Vec::new(),
+            wanted: channel().0,
+            read: channel().1,
+            reads_files: false,
         }
     }
 
@@ -146,7 +158,10 @@ impl Modules {
 
     fn module_of(&mut self, mapping: &Mapping, writer: &mut Writer) -> Result<usize, Error> {
         let size_bytes = mapping.end - mapping.start;
-        let binary = Binary::read(Path::new(&mapping.path)).ok();
+        let binary = match self.reads_files {
+            true => Binary::read(Path::new(&mapping.path)).ok(),
+            false => None,
+        };
         let bias = binary
             .as_ref()
             .and_then(|binary| binary.load_bias(mapping.start, mapping.file_offset, size_bytes));
@@ -168,7 +183,7 @@ impl Modules {
             start,
             end,
         })?;
-        // The thread outlives this sender.
+        // The thread outlives this sender, if there is one.
         let _ = self.wanted.send(mapping.path.clone().into());
         self.loaded.push(Loaded {
             path: mapping.path.clone(),
@@ -232,11 +247,9 @@ impl Modules {
 }
 
 /// Without its symbols a library is recorded all the same; the user is told.
-fn symbols_of(path: &Path) -> HashMap<u64, (symbols::Symbol, Option<u32>)> {
-    let symbols = symbols::of(path).unwrap_or_else(|failure| {
-        console::warn(&format!(
-            "{failure}; its functions will be missing in the trace"
-        ));
+fn symbols_of(path: &Path, observer: &Observer) -> HashMap<u64, (symbols::Symbol, Option<u32>)> {
+    let symbols = symbols::of(path).unwrap_or_else(|error| {
+        observer(Event::Warning(Warning::NoFunctions(error)));
         Vec::new()
     });
     let entries = symbols.into_iter();

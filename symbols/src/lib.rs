@@ -1,16 +1,22 @@
 //! The functions of a binary, as the symbolizer (a Python program of its own) prints them.
 //!
 //! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
-//! in neither, a Python 3.11 or newer with pyelftools runs the one that this command carries
+//! in neither, a Python 3.11 or newer with pyelftools runs the one that this crate carries
 //! (`carried.rs`). It keeps what it has read by build id, so asking twice costs a fraction of a
 //! second. Rust's names are made readable here, by the demangler that Rust's own tools use.
 //!
 //! A Python that looks for modules in the working directory runs what lies there, and whoever is
 //! asked to look at a server's folder may be root. So none that is started here does.
 
-mod carried;
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
-use crate::failure::{Exit, Failure};
+mod carried;
+mod error;
+pub mod names;
+
+pub use error::Error;
+
 use corehop_processes::installed;
 use serde::Deserialize;
 use std::os::unix::fs::MetadataExt;
@@ -55,7 +61,7 @@ struct Output {
 }
 
 /// The functions of the ELF file at `path`, sorted by offset.
-pub fn of(path: &Path) -> Result<Vec<Symbol>, Failure> {
+pub fn of(path: &Path) -> Result<Vec<Symbol>, Error> {
     match find() {
         Some(program) => told_by(Command::new(program).arg(path), path),
         None => carried::told(path),
@@ -63,7 +69,7 @@ pub fn of(path: &Path) -> Result<Vec<Symbol>, Failure> {
 }
 
 /// What the symbolizer says of `path`, run by `command`.
-fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Failure> {
+fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Error> {
     // An empty part of PYTHONPATH is the working directory; others may name it too.
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"PYTHON") {
@@ -72,13 +78,10 @@ fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Failure> {
     }
     // In a process group of its own, so that a Ctrl-C meant for a recording does not cut it short.
     let output = command.process_group(0).output();
-    let program = command.get_program().display();
-    let output = output.map_err(|error| {
-        Failure::new(
-            Exit::Missing,
-            format!("cannot run the symbolizer {program}: {error}"),
-        )
-        .remedy(INSTALL)
+    let program = || command.get_program().into();
+    let output = output.map_err(|source| Error::Start {
+        program: program(),
+        source,
     })?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -86,34 +89,31 @@ fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Failure> {
     }
     let parsed: Result<Output, _> = serde_json::from_slice(&output.stdout);
     let readable = |output: Output| output.functions.into_iter().map(Symbol::readable).collect();
-    parsed.map(readable).map_err(|error| {
-        let path = path.display();
-        let message = format!("what {program} printed for {path} makes no sense: {error}");
-        Failure::new(Exit::Missing, message).remedy("run `make build` to install this version's")
+    parsed.map(readable).map_err(|source| Error::Output {
+        program: program(),
+        path: path.into(),
+        source,
     })
 }
 
 /// Why there are no functions of `path`, where a symbolizer ended so after saying so.
-fn refusal(said: &str, status: ExitStatus, path: &Path) -> Failure {
+fn refusal(said: &str, status: ExitStatus, path: &Path) -> Error {
     let reason = match said.split_once("corehop-symbolizer: ") {
         Some((_, problem)) => problem.trim().to_owned(),
         // It did not come to speak: no module, too old a Python, no Python at all.
         None if status.code().is_some() => {
             let last = said.trim().lines().last().map(str::to_owned);
-            let last = last.unwrap_or_else(|| status.to_string());
-            let message = format!("the symbolizer does not run: {last}");
-            return Failure::new(Exit::Missing, message).remedy(INSTALL);
+            return Error::Unusable {
+                said: last.unwrap_or_else(|| status.to_string()),
+            };
         }
         None => format!("the symbolizer ended by {status}"),
     };
-    let message = format!("no functions of {}: {reason}", path.display());
-    Failure::new(Exit::Input, message)
-        .remedy("`corehop doctor` says whether the symbolizer works at all")
+    Error::Refused {
+        path: path.into(),
+        reason,
+    }
 }
-
-const INSTALL: &str = "install Python 3.11 or newer with pyelftools (`apt-get install \
-                       python3-pyelftools`; in a checkout `make build` does), or name a \
-                       symbolizer in COREHOP_SYMBOLIZER";
 
 /// `$COREHOP_SYMBOLIZER`, or the one in the checkout's environment, or any in PATH.
 fn find() -> Option<PathBuf> {

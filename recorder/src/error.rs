@@ -1,0 +1,167 @@
+//! Why a recording failed, and what the user can do about it.
+
+use crate::binaries::{marker, program};
+use crate::choice::TooMany;
+use crate::{tools, trace_file};
+use std::borrow::Cow;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+const RAISE_FILE_LIMIT: &str = "raise the limit on file sizes (`ulimit -f`), which also counts for \
+                                the 18 MiB that are shared with the server";
+
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// Why a recording could not begin, or did not end as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// QEMU or the plugin is missing.
+    #[error(transparent)]
+    Tools(#[from] tools::Error),
+    /// The server's program cannot be recorded.
+    #[error(transparent)]
+    Program(#[from] program::Error),
+    /// It is not known where a request begins.
+    #[error(transparent)]
+    Marker(#[from] marker::Error),
+    /// So many requests cannot be chosen.
+    #[error(transparent)]
+    Choice(#[from] TooMany),
+    /// The trace cannot be written to where it is to go.
+    #[error(transparent)]
+    TraceFile(#[from] trace_file::Error),
+    /// The library to load first is not there.
+    #[error("--preload {path}: {source}")]
+    Preload {
+        /// The library.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The memory to share with the server could not be made.
+    #[error(transparent)]
+    SharedMemory(#[from] corehop_ring::Error),
+    /// What the server prints cannot be kept.
+    #[error("{path}: {source}")]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// QEMU could not be started.
+    #[error("cannot start {qemu}: {source}")]
+    Start {
+        /// The program.
+        qemu: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// QEMU ended without having loaded the plugin.
+    #[error("QEMU did not load the plugin")]
+    PluginNotLoaded,
+    /// The server ended, and nothing was recorded.
+    #[error("the server ended ({status}) before any request")]
+    ServerEndedEarly {
+        /// How it ended.
+        status: ExitStatus,
+        /// Where requests were to begin.
+        request_at: String,
+    },
+    /// The recording was interrupted, and nothing was recorded.
+    #[error("interrupted before any request")]
+    InterruptedEarly {
+        /// Where requests were to begin.
+        request_at: String,
+    },
+    /// The recording was interrupted, and the trace is whole.
+    #[error("interrupted; the trace holds what came before")]
+    Interrupted,
+    /// The server failed, and the trace is whole.
+    #[error("the server failed: {status}")]
+    ServerFailed {
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// Server and recorder took too much memory; the trace is whole, if anything was recorded.
+    #[error(
+        "server and recorder took {} MiB of memory, more than --memory-limit {limit_mib}",
+        .bytes / MIB
+    )]
+    MemoryLimit {
+        /// What they took.
+        bytes: u64,
+        /// What they were to take at most.
+        limit_mib: u64,
+    },
+    /// The trace could not be written to its end.
+    #[error("{source}")]
+    Write {
+        /// Why.
+        source: corehop_traces::Error,
+        /// The file with what was recorded until then.
+        partial: PathBuf,
+    },
+}
+
+impl Error {
+    /// What the user can do about it; `None` where the message says so itself, or where it is the
+    /// error of another crate, for which the caller knows.
+    pub fn remedy(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Error::Tools(error) => error.remedy().into(),
+            Error::Program(error) => error.remedy(),
+            Error::Marker(error) => return error.remedy(),
+            Error::Choice(error) => error.remedy().into(),
+            Error::TraceFile(error) => return error.remedy(),
+            Error::Interrupted => return None,
+            Error::Preload { .. } => "name the library by its path".into(),
+            Error::SharedMemory(error) if error.is_file_limit() => RAISE_FILE_LIMIT.into(),
+            Error::SharedMemory(_) => "`corehop doctor` says how much memory is free".into(),
+            Error::Log { .. } => "set TMPDIR to a folder that can be written to".into(),
+            Error::Start { .. } => "`corehop doctor` tries it".into(),
+            Error::PluginNotLoaded => {
+                "QEMU's own message says why; the plugin built with this command is needed, and \
+                 for the plugin API of that QEMU (COREHOP_QEMU, COREHOP_QEMU_PLUGIN)"
+                    .into()
+            }
+            Error::ServerEndedEarly { request_at, .. } | Error::InterruptedEarly { request_at } => {
+                format!(
+                    "nothing was written; check that the server starts, stays in the foreground \
+                     and was sent requests, and that they enter --request-at {request_at:?}"
+                )
+                .into()
+            }
+            Error::ServerFailed { .. } => {
+                "its own messages say why; the trace holds what came before".into()
+            }
+            Error::MemoryLimit { .. } => {
+                "raise the limit, or let the server reserve less: QEMU keeps flags for every page \
+                 that is reserved (mariadbd: --innodb-buffer-pool-size=64M \
+                 --innodb-buffer-pool-size-max=64M)"
+                    .into()
+            }
+            Error::Write { source, partial } => {
+                let remedy = match source {
+                    corehop_traces::Error::Write { source, .. } => match source.kind() {
+                        ErrorKind::FileTooLarge => RAISE_FILE_LIMIT,
+                        _ => "make room or name another place with -o",
+                    },
+                    _ => "please report this",
+                };
+                let partial = partial.display();
+                format!("{remedy}; what was recorded until then is in {partial}").into()
+            }
+        })
+    }
+}
+
+/// What ended a recording too early: the recording itself, or whoever drove the server.
+#[derive(Debug)]
+pub enum Stopped<E> {
+    /// The recording failed.
+    Recording(Error),
+    /// The driver failed, and the recording with it.
+    Driver(E),
+}

@@ -1,0 +1,40 @@
+//! What to record, and how.
+
+use crate::tools::CarriedPlugins;
+use std::path::PathBuf;
+
+/// What to record, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to write the trace.
+    pub output: PathBuf,
+    /// Where a request begins, as the user names it (docs/guide/requests.md).
+    pub request_at: String,
+    /// How many requests to record; without it, all until the server ends.
+    pub requests: Option<u64>,
+    /// Choose them by chance among so many.
+    pub of: Option<u64>,
+    /// What the choice follows from.
+    pub seed: u64,
+    /// Record nothing until somebody starts it.
+    pub paused: bool,
+    /// The resident memory that server and recorder may take together, in MiB.
+    pub memory_limit_mib: u64,
+    /// Compression level of zstd.
+    pub compression_level: i32,
+    /// Leave out what follows from other accesses while recording; the trace has it all the same.
+    pub elision: bool,
+    /// A library that the server is to load first.
+    pub preload: Option<PathBuf>,
+    /// Let the server run on when enough requests are recorded.
+    pub keep_running: bool,
+    /// Replace the trace where it exists.
+    pub force: bool,
+    /// Where the server's messages go, if not where this process's own go. The server then ends
+    /// with this process.
+    pub log: Option<PathBuf>,
+    /// The server and its arguments; at least the server.
+    pub command: Vec<String>,
+    /// The plugins that this program carries.
+    pub plugins: CarriedPlugins,
+}

@@ -1,0 +1,318 @@
+//! What recording needs of the machine: a QEMU that takes plugins, and the plugin.
+//!
+//! Both are checked before the server is started, because QEMU's own complaints come late and say
+//! nothing of what to install. QEMU takes a plugin for its own plugin API alone, so there are two
+//! libraries, and QEMU's version says which.
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A plugin API of QEMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Api {
+    V1,
+    V4,
+}
+
+/// The plugins that a program carries, for either plugin API; empty where it carries none.
+#[derive(Clone, Copy)]
+pub struct CarriedPlugins {
+    /// For API 1.
+    pub v1: &'static [u8],
+    /// For API 4.
+    pub v4: &'static [u8],
+}
+
+impl std::fmt::Debug for CarriedPlugins {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes = (self.v1.len(), self.v4.len());
+        write!(formatter, "CarriedPlugins{bytes:?}")
+    }
+}
+
+/// A QEMU that takes plugins.
+#[derive(Clone, Debug)]
+pub struct Qemu {
+    /// The program, as it is to be run.
+    pub path: PathBuf,
+    /// What it calls its version, such as `7.2.22 (Debian ...)`.
+    pub version: String,
+    api: Api,
+}
+
+/// QEMU and the plugin, found and checked.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    /// The program.
+    pub qemu: Qemu,
+    /// The plugin library.
+    pub plugin: PathBuf,
+}
+
+/// Why QEMU or the plugin cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// QEMU could not be run.
+    #[error("cannot run {path}: {source}")]
+    Run {
+        /// The program.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The program is another one.
+    #[error("{path} is not qemu-x86_64: it says {said:?}")]
+    NotQemu {
+        /// The program.
+        path: PathBuf,
+        /// The first line that it printed of its version.
+        said: String,
+    },
+    /// There is no plugin for this version.
+    #[error("{path} is version {version}; the plugin is made for versions 6 to 8 and from 9.2 on")]
+    Version {
+        /// The program.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+    },
+    /// It takes no plugin.
+    #[error("{path} (version {version}) was built without plugins")]
+    WithoutPlugins {
+        /// The program.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+    },
+    /// The plugin that the environment names is not there.
+    #[error("COREHOP_QEMU_PLUGIN names {path}, which is no file")]
+    NamedPlugin {
+        /// The file.
+        path: PathBuf,
+        /// What the user can do about it.
+        remedy: &'static str,
+    },
+    /// There is no plugin beside the program.
+    #[error("the QEMU plugin {path} does not exist")]
+    NoPlugin {
+        /// The file.
+        path: PathBuf,
+        /// What the user can do about it.
+        remedy: &'static str,
+    },
+    /// The plugin that is carried could not be unpacked.
+    #[error("cannot unpack the QEMU plugin: {source}")]
+    Unpack {
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// What the user can do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Error::Run { .. }
+            | Error::NotQemu { .. }
+            | Error::Version { .. }
+            | Error::WithoutPlugins { .. } => {
+                "install Debian 12's qemu-user (`apt-get install qemu-user`, version 7.2), or name \
+                 another qemu-x86_64 in COREHOP_QEMU (`make qemu` builds one)"
+            }
+            Error::NamedPlugin { remedy, .. } | Error::NoPlugin { remedy, .. } => remedy,
+            Error::Unpack { .. } => "free some memory, or name a plugin in COREHOP_QEMU_PLUGIN",
+        }
+    }
+}
+
+/// Finds both. `$COREHOP_QEMU` and `$COREHOP_QEMU_PLUGIN` come first.
+pub fn find(carried: &CarriedPlugins) -> Result<Tools, Error> {
+    let qemu = qemu()?;
+    Ok(Tools {
+        plugin: qemu.plugin(carried)?,
+        qemu,
+    })
+}
+
+/// Where `make qemu` puts the QEMU that it builds, whether it is there or not.
+pub fn built_qemu() -> PathBuf {
+    let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let cache = named("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.unwrap_or_else(|| {
+        let home = named("HOME").unwrap_or_default();
+        Path::new(&home).join(".cache")
+    });
+    cache.join("corehop/qemu/qemu-x86_64")
+}
+
+impl Tools {
+    /// A run of QEMU with the plugin, which finds the shared memory at `memory`; what is to run
+    /// under it is missing yet. Unless `elision`, it sees each access by itself.
+    pub fn command(&self, memory: &Path, elision: bool) -> Command {
+        let mut plugin = escaped(&self.plugin);
+        plugin.push(",memory=");
+        plugin.push(escaped(memory));
+        match elision {
+            false => plugin.push(",elision=off"),
+            // How the plugin sees moves of 16 and 32 bytes.
+            true if self.qemu.version.starts_with("7.") => plugin.push(",elision=pieces"),
+            true => {}
+        }
+        let mut command = Command::new(&self.qemu.path);
+        command.arg("-plugin").arg(plugin);
+        command
+    }
+}
+
+/// A path as part of a QEMU option, where a comma is doubled.
+fn escaped(path: &Path) -> OsString {
+    let bytes = path.as_os_str().to_string_lossy().replace(',', ",,");
+    bytes.into()
+}
+
+/// The QEMU that `$COREHOP_QEMU` names, or that on PATH.
+pub fn qemu() -> Result<Qemu, Error> {
+    let named = std::env::var_os("COREHOP_QEMU");
+    qemu_at(named.unwrap_or_else(|| "qemu-x86_64".into()).into())
+}
+
+/// The QEMU of this name, if it takes plugins.
+pub fn qemu_at(path: PathBuf) -> Result<Qemu, Error> {
+    let version = version(&path)?;
+    let Some(api) = api_of(&version) else {
+        return Err(Error::Version { path, version });
+    };
+    if !said_by(&path, "--help")?.contains("-plugin") {
+        return Err(Error::WithoutPlugins { path, version });
+    }
+    Ok(Qemu { path, version, api })
+}
+
+/// QEMU 6 to 8 have plugin API 1, and 9.2 was the first with API 4.
+fn api_of(version: &str) -> Option<Api> {
+    let mut numbers = version.split('.').map_while(|number| number.parse().ok());
+    match (numbers.next()?, numbers.next().unwrap_or(0)) {
+        (6..=8, _) => Some(Api::V1),
+        (9, 2..) | (10.., _) => Some(Api::V4),
+        _ => None,
+    }
+}
+
+fn said_by(qemu: &Path, argument: &str) -> Result<String, Error> {
+    let output = Command::new(qemu)
+        .arg(argument)
+        .output()
+        .map_err(|source| Error::Run {
+            path: qemu.into(),
+            source,
+        })?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn version(qemu: &Path) -> Result<String, Error> {
+    let said = said_by(qemu, "--version")?;
+    let first = said.lines().next().unwrap_or_default();
+    let version = first.split_once("version ").map(|(_, version)| version);
+    let (Some(version), true) = (version, first.contains("qemu-x86_64")) else {
+        return Err(Error::NotQemu {
+            path: qemu.into(),
+            said: first.into(),
+        });
+    };
+    Ok(version.to_owned())
+}
+
+impl Qemu {
+    /// `$COREHOP_QEMU_PLUGIN`, or the plugin for this QEMU that is carried, or where none is, the
+    /// one beside this program.
+    pub fn plugin(&self, carried: &CarriedPlugins) -> Result<PathBuf, Error> {
+        self.api.plugin(carried)
+    }
+}
+
+/// The plugin where there is no QEMU to say which: that for Debian 12's.
+pub fn usual_plugin(carried: &CarriedPlugins) -> Result<PathBuf, Error> {
+    Api::V1.plugin(carried)
+}
+
+impl Api {
+    /// The name of the library.
+    fn file(self) -> &'static str {
+        match self {
+            Api::V1 => "libcorehop_qemu_plugin.so",
+            Api::V4 => "libcorehop_qemu_plugin_v4.so",
+        }
+    }
+
+    /// What to do where there is none.
+    fn remedy(self) -> &'static str {
+        match self {
+            Api::V1 => {
+                "run `cargo build --package corehop-qemu-plugin`, or name it in COREHOP_QEMU_PLUGIN"
+            }
+            Api::V4 => "use a release build (`make build`), which carries it",
+        }
+    }
+
+    fn plugin(self, carried: &CarriedPlugins) -> Result<PathBuf, Error> {
+        let remedy = self.remedy();
+        if let Some(named) = std::env::var_os("COREHOP_QEMU_PLUGIN") {
+            let path = PathBuf::from(named);
+            return match path.is_file() {
+                true => Ok(path),
+                false => Err(Error::NamedPlugin { path, remedy }),
+            };
+        }
+        let carried = match self {
+            Api::V1 => carried.v1,
+            Api::V4 => carried.v4,
+        };
+        if !carried.is_empty() {
+            return unpacked(carried).map_err(|source| Error::Unpack { source });
+        }
+        let executable = std::env::current_exe()
+            .and_then(|path| path.canonicalize())
+            .unwrap_or_default();
+        let folder = executable.parent().unwrap_or(Path::new("."));
+        let path = folder.join(self.file());
+        match path.is_file() {
+            true => Ok(path),
+            false => Err(Error::NoPlugin { path, remedy }),
+        }
+    }
+}
+
+/// A file without a name that holds the carried plugin, as long as this process runs: QEMU opens it
+/// by the path given, and nothing is left of it on any disk.
+fn unpacked(carried: &[u8]) -> std::io::Result<PathBuf> {
+    let mut file = File::from(memfd_create("corehop-qemu-plugin", MemfdFlags::CLOEXEC)?);
+    file.write_all(carried)?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    // Open until this process ends.
+    std::mem::forget(file);
+    Ok(path.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_says_which_plugin_a_qemu_takes() {
+        let file = |version| api_of(version).map(Api::file);
+        for version in ["6.0.0", "7.2.22 (Debian 1:7.2)", "8.2.1"] {
+            assert_eq!(file(version), Some("libcorehop_qemu_plugin.so"));
+        }
+        for version in ["9.2.0", "10.0.13 (Debian 1:10.0)", "10.2", "11.0.50"] {
+            assert_eq!(file(version), Some("libcorehop_qemu_plugin_v4.so"));
+        }
+        for version in ["5.2.0", "9.0.2", "9.1.3", "9", "unknown"] {
+            assert_eq!(file(version), None, "{version}");
+        }
+    }
+}
