@@ -7,8 +7,6 @@
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
-use crate::name::shortened;
-use crate::number::grouped;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
@@ -17,6 +15,8 @@ use corehop_partitioner::candidates::{Called, Candidates, Rule};
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::Parts;
 use corehop_traces::Trace;
+use corehop_wording::name::shortened;
+use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -12,12 +12,12 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
-use crate::partition::machines::first;
 use crate::progress::Bar;
 use crate::sample;
 use clap::Args;
 use corehop_partitioner::alternatives::{Alternatives, Placed, alternatives};
 use corehop_partitioner::candidates::{Candidates, Rule};
+use corehop_partitioner::machine_list::for_plan;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::complete;
 use corehop_partitioner::throughput::requests_per_cycle;
@@ -95,7 +95,7 @@ pub struct Mover {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let plan = corehop_plans::read(&arguments.plan)?;
-    let machine = machine_of(&plan, arguments.machine.as_deref())?;
+    let machine = for_plan(&plan, arguments.machine.as_deref())?;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
     let question = Question {
         trace: &trace,
@@ -112,12 +112,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         false => console::print(&text::render(&explanation, arguments.top))?,
     }
     Ok(())
-}
-
-/// The machine named, or else the one that the plan was searched on.
-pub fn machine_of(plan: &Plan, named: Option<&str>) -> Result<Machine, Failure> {
-    let planned = first(&plan.machine).0;
-    Ok(Machine::named_or_path(named.unwrap_or(planned))?)
 }
 
 impl<'a> Question<'a> {
@@ -243,7 +237,7 @@ impl Explanation<'_> {
         let mut by_owner = HashMap::<String, [Counters; 2]>::new();
         for (side, (_, detail)) in [&self.before, &self.after].into_iter().enumerate() {
             for function in &detail.functions {
-                let owner = crate::name::of_owner(self.trace, function.owner);
+                let owner = function.owner.name(self.trace);
                 by_owner.entry(owner).or_default()[side] += function.cost.counters;
             }
         }

@@ -219,6 +219,18 @@ impl From<corehop_traces::Error> for Failure {
     }
 }
 
+impl From<corehop_partitioner::machine_list::Error> for Failure {
+    fn from(error: corehop_partitioner::machine_list::Error) -> Self {
+        use corehop_partitioner::machine_list::Error;
+        match error {
+            Error::Weight { .. } => {
+                Failure::new(Exit::Usage, format!("--machine {error}")).explained()
+            }
+            Error::Machine(error) => error.into(),
+        }
+    }
+}
+
 impl From<corehop_partitioner::checkpoint::Error> for Failure {
     fn from(error: corehop_partitioner::checkpoint::Error) -> Self {
         use corehop_partitioner::checkpoint::Error;

@@ -6,9 +6,6 @@
 mod choices;
 mod doubts;
 mod json;
-pub mod machines;
-pub mod one_way;
-pub mod plan;
 mod returns;
 mod sweep;
 mod text;
@@ -17,6 +14,7 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
+use crate::one_way;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
@@ -26,11 +24,11 @@ use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::draws::{Draw, more_draws};
 use corehop_partitioner::fewer::functions;
+use corehop_partitioner::plan::{self, SearchResult};
 use corehop_partitioner::weights::Weighted;
-use corehop_partitioner::{Outcome, Settings};
+use corehop_partitioner::{Outcome, Settings, machine_list};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
-use plan::Found;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sweep::Sweep;
@@ -136,7 +134,7 @@ struct Report<'a> {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let machines = machines::weighted(&arguments.machine)?;
+    let machines = machine_list::weighted(&arguments.machine)?;
     for of in &machines {
         check_cores(arguments.cores, &of.machine)?;
     }
@@ -217,7 +215,7 @@ fn checkpoint(
                 trace.checksum()
             ),
         ),
-        ("machine", machines::together(machines)),
+        ("machine", machine_list::together(machines)),
         ("requests", arguments.scope.drawn()),
         ("rule for candidates", arguments.scope.admitted()),
     ];
@@ -249,7 +247,7 @@ fn deliver(
     arguments: &Arguments,
     asked: Option<&Output>,
 ) -> Result<(), Failure> {
-    let plan = plan::of(&Found {
+    let plan = plan::of(&SearchResult {
         machines: report.machines,
         trace_name: report.trace_name,
         trace: report.trace,
@@ -302,7 +300,7 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
         Err(failure.remedy(remedy))
     };
     match (arguments.sweep, arguments.returns) {
-        (true, _) if machines::has_weights(&arguments.machine) => usage(
+        (true, _) if machine_list::has_weights(&arguments.machine) => usage(
             "--sweep: each machine is searched by itself, so weights mean nothing",
             "leave the weights out",
         ),

@@ -23,13 +23,14 @@ mod space;
 mod sweep;
 mod table;
 
-use crate::explain::{Explanation, Question, machine_of};
+use crate::explain::{Explanation, Question};
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use crate::sample;
 use clap::Args;
+use corehop_partitioner::machine_list::for_plan;
 use corehop_plans::Plan;
 use corehop_simulator::detail::Attribution;
 use corehop_traces::Trace;
@@ -181,7 +182,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.outputs.check()?;
     let sweep = arguments.sweep.as_deref().map(Sweep::read).transpose()?;
     let plan = corehop_plans::read(&arguments.plan)?;
-    let mut machine = machine_of(&plan, arguments.machine.as_deref())?;
+    let mut machine = for_plan(&plan, arguments.machine.as_deref())?;
     if let Some(cycles) = arguments.hop_cost_cycles {
         machine.hop_cost_cycles = cycles;
     }

@@ -2,7 +2,6 @@
 //! over the counted requests.
 
 use super::Explanation;
-use crate::name::of_owner;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
@@ -66,9 +65,10 @@ fn of_core(report: &Explanation<'_>, core: usize, used: &CoreUse, top: usize) ->
         .iter()
         .filter(|placed| placed.core as usize == core);
     let entered: Vec<&str> = entered.map(|placed| report.name(placed.function)).collect();
-    let code = used.code.iter().take(top).map(
-        |code| json!({ "name": of_owner(report.trace, code.owner), "accesses": code.accesses }),
-    );
+    let code =
+        used.code.iter().take(top).map(
+            |code| json!({ "name": code.owner.name(report.trace), "accesses": code.accesses }),
+        );
     let spread = |lines: fn(&WorkingSet) -> u64| Spread::of(used.working_sets.iter().map(lines));
     json!({
         "core": core,

@@ -4,13 +4,13 @@
 
 use super::{Explanation, Mover, Throughput};
 use crate::line::{Lines, line};
-use crate::name::{of_owner, shortened};
-use crate::number::{change_between, grouped as count, share};
-use crate::partition::machines::first;
 use corehop_partitioner::alternatives::Placed;
 use corehop_partitioner::hop_cost::break_even_cycles;
+use corehop_partitioner::machine_list::first;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
+use corehop_wording::name::shortened;
+use corehop_wording::number::{change_between, grouped as count, share};
 
 /// All tables, with an empty line between them.
 pub fn render(report: &Explanation<'_>, top: usize) -> Lines {
@@ -215,7 +215,7 @@ fn code(text: &mut Lines, report: &Explanation<'_>) {
     for (core, (used, counters)) in detail.cores.iter().zip(&after.per_core).enumerate() {
         let all = counters.accesses();
         let most = used.code.iter().take(NAMED).map(|code| {
-            let name = shortened(&of_owner(report.trace, code.owner));
+            let name = shortened(&code.owner.name(report.trace));
             format!("{} {name}", share(code.accesses, all, 1))
         });
         let more = match used.code.len().saturating_sub(NAMED) {

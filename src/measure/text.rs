@@ -4,7 +4,7 @@ use super::Report;
 use super::interval::{CONFIDENCE, Verdict};
 use super::json::per_operation;
 use crate::line::{Lines, line};
-use crate::number::{change, counted, grouped};
+use corehop_wording::number::{change, counted, grouped};
 
 /// The table.
 pub fn render(report: &Report<'_>) -> Lines {

@@ -14,7 +14,7 @@ use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::measure::environment::tunables_here;
 use crate::measure::interval::{CONFIDENCE, Comparison, Verdict};
-use crate::number::{change, counted};
+use corehop_wording::number::{change, counted};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -5,14 +5,14 @@
 //! written.
 
 use super::Report;
-use crate::name::shortened;
-use crate::number::{change, grouped};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::draws::{Draw, Verdicts};
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::weights::ONE;
 use corehop_simulator::Machine;
+use corehop_wording::name::shortened;
+use corehop_wording::number::{change, grouped};
 use serde_json::{Map, Value, json};
 
 impl Report<'_> {

@@ -5,11 +5,11 @@
 //! not searched.
 
 use super::Report;
-use crate::name::shortened;
-use crate::number::{change, change_between};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::delegation::{Delegate, Delegation, Variant};
 use corehop_simulator::Replay;
+use corehop_wording::name::shortened;
+use corehop_wording::number::{change, change_between};
 use serde_json::{Value, json};
 
 /// Lines for the report, each with its label.

@@ -7,13 +7,13 @@ use super::Arguments;
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
-use crate::number::{change, grouped};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
+use corehop_wording::number::{change, grouped};
 use serde_json::{Value, json};
 
 /// One search.

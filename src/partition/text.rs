@@ -2,11 +2,11 @@
 
 use super::{Report, doubts, returns};
 use crate::line::{Lines, line};
-use crate::number::{change, change_between};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
+use corehop_wording::number::{change, change_between};
 use std::fmt::Write as _;
 use std::path::Path;
 

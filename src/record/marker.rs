@@ -7,9 +7,9 @@
 
 use super::binary::Binary;
 use crate::failure::{Exit, Failure};
-use crate::named::{ends_in, module_and_name, without_parameters};
 use crate::symbols::{self, Symbol};
 use corehop_ring::RequestMarker;
+use corehop_traces::function_name::{ends_in, module_and_name, without_parameters};
 use std::path::{Path, PathBuf};
 
 /// Finds `text` (`NAME`, `MODULE:NAME`, `MODULE+0xOFFSET`, `syscalls`, `magic` or `magic:ID`) for

@@ -6,7 +6,6 @@
 
 use super::grid::{Cell, Cells};
 use super::pictured::{Pictured, Stay};
-use crate::name::of_owner;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use corehop_simulator::detail::Attribution;
@@ -39,7 +38,7 @@ impl<'t> Names<'t> {
         let place = *self.places.entry(owner).or_insert(next);
         if place == next {
             let owner = self.attribution.owner(owner as usize);
-            self.names.push(of_owner(self.trace, owner));
+            self.names.push(owner.name(self.trace));
         }
         place
     }

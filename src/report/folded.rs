@@ -11,7 +11,6 @@
 
 use super::calls::OpenCalls;
 use super::pass::{Listener, Step};
-use crate::name::of_owner;
 use corehop_plans::acts;
 use corehop_simulator::detail::Attribution;
 use corehop_traces::{Calls, Trace};
@@ -80,7 +79,7 @@ impl<'t> Folded<'t> {
         let mut names = Vec::new();
         while node != ROOT {
             let (caller, owner) = self.nodes[node as usize];
-            let name = of_owner(self.trace, self.attribution.owner(owner as usize));
+            let name = self.attribution.owner(owner as usize).name(self.trace);
             names.push(format!(";{}", spelled(&name)));
             node = caller;
         }

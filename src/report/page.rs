@@ -6,8 +6,8 @@ use super::escape::{escaped, json_in_script};
 use super::pictures::{Picture, per_request};
 use super::repeat;
 use super::{Report, Sections};
-use crate::number::{change_between, grouped};
 use corehop_partitioner::hop_cost::break_even_cycles;
+use corehop_wording::number::{change_between, grouped};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 

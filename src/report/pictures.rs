@@ -43,6 +43,6 @@ pub fn per_request(explained: &Explanation<'_>, count: u64) -> f64 {
 fn told(number: f64) -> String {
     match number.abs() {
         0.0..1000.0 => format!("{number:.1}"),
-        _ => crate::number::grouped(number.round() as u64),
+        _ => corehop_wording::number::grouped(number.round() as u64),
     }
 }

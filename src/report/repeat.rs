@@ -4,8 +4,8 @@
 use super::Report;
 use super::escape::escaped;
 use super::table::Table;
-use crate::number::grouped;
 use corehop_simulator::{Level, Machine};
+use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 
 /// The name and version of this program, as traces have it too.

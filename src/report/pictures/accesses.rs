@@ -9,7 +9,7 @@ use super::super::table::Table;
 use super::split::{class_of, lengths};
 use super::{KINDS, Picture};
 use crate::explain::Explanation;
-use crate::number::grouped;
+use corehop_wording::number::grouped;
 use std::collections::BTreeMap;
 
 /// Room for the names of regions.

@@ -6,10 +6,10 @@ use super::super::space::Space;
 use super::super::table::Table;
 use super::{KINDS, Picture, kinds, per_request, told};
 use crate::explain::Explanation;
-use crate::number::{change, change_between, grouped};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::{Counters, Machine, Replay};
+use corehop_wording::number::{change, change_between, grouped};
 
 /// Room for the names of bars.
 const NAMES: f64 = 62.0;

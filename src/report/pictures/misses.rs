@@ -4,9 +4,9 @@ use super::super::chart::{Drawing, Part, scale};
 use super::super::table::Table;
 use super::{KINDS, Picture, kinds, per_request, told};
 use crate::explain::Explanation;
-use crate::name::shortened;
-use crate::number::change_between;
 use corehop_simulator::{Counters, LevelCounters, MissCauses};
+use corehop_wording::name::shortened;
+use corehop_wording::number::change_between;
 
 /// A bar of misses by kind.
 fn bar(

@@ -6,9 +6,9 @@ use super::super::space::{Drawn, Space};
 use super::super::table::Table;
 use super::{Picture, per_request, told};
 use crate::explain::Explanation;
-use crate::name::shortened;
-use crate::number::{change_between, grouped};
 use corehop_simulator::Replay;
+use corehop_wording::name::shortened;
+use corehop_wording::number::{change_between, grouped};
 
 /// Room for the names of bars.
 const NAMES: f64 = 74.0;

@@ -5,9 +5,9 @@ use super::super::pictured::{Pictured, Stay};
 use super::super::table::Table;
 use super::{Picture, per_request, told};
 use crate::explain::Explanation;
-use crate::name::shortened;
-use crate::number::{counted, grouped};
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
+use corehop_wording::name::shortened;
+use corehop_wording::number::{counted, grouped};
 
 /// Room for the names of rows.
 const NAMES: f64 = 76.0;

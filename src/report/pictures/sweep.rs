@@ -6,7 +6,7 @@ use super::super::chart::{Drawing, Part, scale};
 use super::super::sweep::{Row, Sweep};
 use super::super::table::Table;
 use super::{Picture, told};
-use crate::number::change_between;
+use corehop_wording::number::change_between;
 
 /// Room for the names of bars.
 const NAMES: f64 = 62.0;

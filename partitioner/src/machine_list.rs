@@ -1,21 +1,40 @@
-//! The machines of a search as they are named on the command line: `NAME`, or `NAME=WEIGHT` for one
-//! that counts so much beside others.
+//! The machines that a search is for, as text: `NAME`, or `NAME=WEIGHT` for a machine that counts
+//! so much beside others.
 //!
-//! A plan keeps the same text, because it is what the plan is for; whoever needs one machine of it
-//! takes the first.
+//! Options and plans name machines in the same way. A plan may be for several; a replay that needs
+//! one machine takes the first.
 
-use crate::failure::{Exit, Failure};
-use corehop_partitioner::weights::Weighted;
+use crate::weights::Weighted;
+use corehop_plans::Plan;
 use corehop_simulator::Machine;
 
+/// Why no machine could be made of a name.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A weight is no number above 0.
+    #[error("{named}: a weight is a number above 0")]
+    Weight {
+        /// The machine with its weight, as named.
+        named: String,
+    },
+    /// The machine's file is missing or wrong.
+    #[error(transparent)]
+    Machine(#[from] corehop_simulator::Error),
+}
+
 /// Reads machines and weights.
-pub fn weighted(named: &[String]) -> Result<Vec<Weighted>, Failure> {
+///
+/// # Errors
+/// [`Error::Weight`] for a weight that is no number above 0, else what [`Machine::named_or_path`]
+/// says.
+pub fn weighted(named: &[String]) -> Result<Vec<Weighted>, Error> {
     let machine = |named: &String| {
         let (name, weight) = parts(named);
         let weight = weight.unwrap_or(1.0);
         if !(weight.is_finite() && weight > 0.0) {
-            let message = format!("--machine {named}: a weight is a number above 0");
-            return Err(Failure::new(Exit::Usage, message).explained());
+            return Err(Error::Weight {
+                named: named.clone(),
+            });
         }
         let machine = Machine::named_or_path(name)?;
         Ok(Weighted { machine, weight })
@@ -43,6 +62,15 @@ pub fn first(together: &str) -> (&str, usize) {
     let mut named = together.split(',');
     let first = named.next().unwrap_or_default();
     (parts(first).0, named.count())
+}
+
+/// The machine named, or else the first one that the plan is for.
+///
+/// # Errors
+/// What [`Machine::named_or_path`] says.
+pub fn for_plan(plan: &Plan, named: Option<&str>) -> Result<Machine, corehop_simulator::Error> {
+    let planned = first(&plan.machine).0;
+    Machine::named_or_path(named.unwrap_or(planned))
 }
 
 /// Name and weight; a name may have an equals sign too.

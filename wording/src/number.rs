@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers in groups of three digits, changes and shares in percent.
 
 /// A number in groups of three digits.
 pub fn grouped(number: u64) -> String {

@@ -1,24 +1,31 @@
-//! The search's outcome as a plan.
+//! The plan that a search's outcome makes.
+//!
+//! A search knows functions by their numbers in the trace. A plan has to outlive the trace, so it
+//! names each by its module's build id and the function's offset there.
 
-use super::machines;
-use crate::named::{ends_in, module_and_name};
-use corehop_partitioner::weights::Weighted;
-use corehop_partitioner::{Comparison, Outcome, Settings};
+use crate::weights::Weighted;
+use crate::{Comparison, Outcome, Settings, machine_list};
 use corehop_plans::{Expected, Mode, Plan, PlannedFunction, Request, VERSION};
+use corehop_traces::function_name::{ends_in, module_and_name};
 use corehop_traces::{Function, Trace};
 use std::path::Path;
 
-/// A split, and what it was searched for.
-pub struct Found<'a> {
+/// What a search found, and what it was asked.
+pub struct SearchResult<'a> {
+    /// The machines that the search simulated.
     pub machines: &'a [Weighted],
+    /// What people call the trace.
     pub trace_name: &'a str,
+    /// The trace that was searched.
     pub trace: &'a Trace,
+    /// What the search was asked.
     pub settings: &'a Settings<'a>,
+    /// What it found.
     pub outcome: &'a Outcome,
 }
 
 /// The plan that carries out the split.
-pub fn of(found: &Found<'_>) -> Plan {
+pub fn of(found: &SearchResult<'_>) -> Plan {
     let judged = &found.outcome.judged;
     let expected = judged.held_out.as_ref().map(|held_out| Expected {
         hops_per_request: held_out.hops as f64 / held_out.requests as f64,
@@ -27,7 +34,7 @@ pub fn of(found: &Found<'_>) -> Plan {
     });
     Plan {
         version: VERSION,
-        machine: machines::together(found.machines),
+        machine: machine_list::together(found.machines),
         trace: found.trace_name.into(),
         cores: found.settings.cores,
         seed: found.settings.seed,
@@ -80,7 +87,7 @@ fn request(trace: &Trace) -> Option<Request> {
     })
 }
 
-fn planned(found: &Found<'_>, (function, core): (u32, u32)) -> PlannedFunction {
+fn planned(found: &SearchResult<'_>, (function, core): (u32, u32)) -> PlannedFunction {
     let number = function;
     let function = &found.trace.functions()[function as usize];
     let module = &found.trace.modules()[function.module as usize];

@@ -1,7 +1,7 @@
 //! How people name functions: `name`, `Class::name`, `module:name`, without parameters.
 //!
-//! Recording and search read the same names, the one of a server's symbols and the other of a
-//! trace's functions, so what a name means is said here, once.
+//! The recorder looks for such a name among a server's symbols, and the search among a trace's
+//! functions. Both must find the same function.
 
 /// Splits at the colon of `module:name`, which is not one of a C++ `::`.
 pub fn module_and_name(text: &str) -> Option<(&str, &str)> {
