@@ -219,6 +219,17 @@ impl From<corehop_traces::Error> for Failure {
     }
 }
 
+impl From<corehop_explanations::Error> for Failure {
+    fn from(error: corehop_explanations::Error) -> Self {
+        use corehop_explanations::Error;
+        match error {
+            Error::Plan { .. } => Failure::new(Exit::Input, error).explained(),
+            Error::Replay(error) => error.into(),
+            Error::Neighbours(error) => error.into(),
+        }
+    }
+}
+
 impl From<corehop_partitioner::machine_list::Error> for Failure {
     fn from(error: corehop_partitioner::machine_list::Error) -> Self {
         use corehop_partitioner::machine_list::Error;

@@ -23,13 +23,13 @@ mod space;
 mod sweep;
 mod table;
 
-use crate::explain::{Explanation, Question};
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use crate::sample;
 use clap::Args;
+use corehop_explanations::{Explanation, Question};
 use corehop_partitioner::machine_list::for_plan;
 use corehop_plans::Plan;
 use corehop_simulator::detail::Attribution;

@@ -5,9 +5,9 @@
 //! calls were open then. Two replays run side by side, so that each touch is told once and with
 //! both answers; telling them apart afterwards would need all touches in memory.
 
-use crate::explain::Explanation;
 use crate::failure::Failure;
 use crate::progress::Bar;
+use corehop_explanations::Explanation;
 use corehop_partitioner::progress::Progress;
 use corehop_simulator::{CacheLevel, Cause, Observer, Replayer, Split};
 use corehop_traces::{Calls, Execution, Kind, Trace};

@@ -6,7 +6,7 @@
 use super::grid::{Cells, Grid};
 use super::pass::{Listener, Step};
 use super::regions::{Region, Regions, Stacks};
-use crate::explain::Explanation;
+use corehop_explanations::Explanation;
 use corehop_simulator::{Split, detail::Attribution};
 use corehop_traces::Trace;
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ pub mod sweep;
 
 use super::chart::Drawing;
 use super::table::Table;
-use crate::explain::Explanation;
+use corehop_explanations::Explanation;
 use corehop_simulator::LevelCounters;
 
 /// One picture.

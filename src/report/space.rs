@@ -6,9 +6,9 @@
 //! say where the plan lies among them, and a local search what other numbers of cores reach.
 //! Keeping it in the plan was rejected: a plan is for people to edit.
 
-use crate::explain::{Explanation, others};
 use crate::failure::Failure;
 use crate::progress::Bar;
+use corehop_explanations::{Explanation, others};
 use corehop_partitioner::candidates::{Candidates, Rule};
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::evaluate::{Choice, Evaluator, rounds};

@@ -8,7 +8,7 @@ use super::super::pictured::Pictured;
 use super::super::table::Table;
 use super::split::{class_of, lengths};
 use super::{KINDS, Picture};
-use crate::explain::Explanation;
+use corehop_explanations::Explanation;
 use corehop_wording::number::grouped;
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use super::super::chart::{BAR, Drawing, HEIGHT, Part, WIDTH, scale};
 use super::super::space::Space;
 use super::super::table::Table;
 use super::{KINDS, Picture, kinds, per_request, told};
-use crate::explain::Explanation;
+use corehop_explanations::Explanation;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::{Counters, Machine, Replay};

@@ -3,7 +3,7 @@
 use super::super::chart::{Drawing, Part, scale};
 use super::super::table::Table;
 use super::{KINDS, Picture, kinds, per_request, told};
-use crate::explain::Explanation;
+use corehop_explanations::Explanation;
 use corehop_simulator::{Counters, LevelCounters, MissCauses};
 use corehop_wording::name::shortened;
 use corehop_wording::number::change_between;

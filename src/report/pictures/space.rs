@@ -5,7 +5,7 @@ use super::super::chart::{Drawing, HEIGHT, Part, WIDTH, scale};
 use super::super::space::{Drawn, Space};
 use super::super::table::Table;
 use super::{Picture, per_request, told};
-use crate::explain::Explanation;
+use corehop_explanations::Explanation;
 use corehop_simulator::Replay;
 use corehop_wording::name::shortened;
 use corehop_wording::number::{change_between, grouped};

@@ -4,7 +4,7 @@ use super::super::chart::{Drawing, Part, WIDTH, scale};
 use super::super::pictured::{Pictured, Stay};
 use super::super::table::Table;
 use super::{Picture, per_request, told};
-use crate::explain::Explanation;
+use corehop_explanations::Explanation;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
 use corehop_wording::name::shortened;
 use corehop_wording::number::{counted, grouped};

@@ -1,35 +1,35 @@
 //! An explanation for programs, as `docs/reference/search.md` lists its keys. Counts are totals
 //! over the counted requests.
 
-use super::Explanation;
+use crate::explanation::Explanation;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
 use serde_json::{Value, json};
 
 /// One object; of each core's code and of the movers, the first `top`.
-pub fn render(report: &Explanation<'_>, top: usize) -> Value {
-    let ((before, _), (after, detail)) = (&report.before, &report.after);
-    let machine = report.machine;
+pub fn render(explained: &Explanation<'_>, top: usize) -> Value {
+    let ((before, _), (after, detail)) = (&explained.before, &explained.after);
+    let machine = explained.machine;
     let cores = detail.cores.iter().enumerate();
-    let cores = cores.map(|(core, used)| of_core(report, core, used, top));
-    let movers = report.movers();
+    let cores = cores.map(|(core, used)| of_core(explained, core, used, top));
+    let movers = explained.movers();
     let movers = movers
         .iter()
         .take(top)
         .map(|mover| json!({ "name": mover.name, "baseline": mover.before, "split": mover.after }));
-    let alternatives = report.alternatives.iter().map(|of| {
+    let alternatives = explained.alternatives.iter().map(|of| {
         let exchanged = of.exchanged.as_ref().map(
-            |(other, replay)| json!({ "name": report.name(*other), "replay": totals(replay) }),
+            |(other, replay)| json!({ "name": explained.name(*other), "replay": totals(replay) }),
         );
         json!({
-            "name": report.name(of.function),
+            "name": explained.name(of.function),
             "without": totals(&of.without),
             "other_mode": totals(&of.other_mode),
             "exchanged": exchanged,
         })
     });
-    let throughput = report.throughputs();
+    let throughput = explained.throughputs();
     let throughput = throughput.iter().map(|of| {
         json!({
             "connections": of.connections,
@@ -39,9 +39,9 @@ pub fn render(report: &Explanation<'_>, top: usize) -> Value {
     });
     json!({
         "machine": machine.name,
-        "trace": report.trace_name,
+        "trace": explained.trace_name,
         "requests": after.requests,
-        "warm_up": report.warm_up,
+        "warm_up": explained.warm_up,
         "baseline": totals(before),
         "split": totals(after),
         "hop_cost_cycles": machine.hop_cost_cycles,
@@ -58,16 +58,18 @@ fn totals(replay: &Replay) -> Value {
     json!({ "counters": replay.counters, "hops": replay.hops })
 }
 
-fn of_core(report: &Explanation<'_>, core: usize, used: &CoreUse, top: usize) -> Value {
-    let counters = &report.after.0.per_core[core];
-    let entered = report
+fn of_core(explained: &Explanation<'_>, core: usize, used: &CoreUse, top: usize) -> Value {
+    let counters = &explained.after.0.per_core[core];
+    let entered = explained
         .placed
         .iter()
         .filter(|placed| placed.core as usize == core);
-    let entered: Vec<&str> = entered.map(|placed| report.name(placed.function)).collect();
+    let entered: Vec<&str> = entered
+        .map(|placed| explained.name(placed.function))
+        .collect();
     let code =
         used.code.iter().take(top).map(
-            |code| json!({ "name": code.owner.name(report.trace), "accesses": code.accesses }),
+            |code| json!({ "name": code.owner.name(explained.trace), "accesses": code.accesses }),
         );
     let spread = |lines: fn(&WorkingSet) -> u64| Spread::of(used.working_sets.iter().map(lines));
     json!({
