@@ -36,7 +36,7 @@ pub struct Arguments {
 }
 
 /// What was counted.
-struct Report<'a> {
+struct Listing<'a> {
     trace: &'a Trace,
     trace_name: &'a str,
     rule: Rule,
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.begin("counting calls", None);
     let candidates = Candidates::of(&trace, &learning, &scope.rule());
     bar.end();
-    let report = Report {
+    let report = Listing {
         trace: &trace,
         trace_name: &trace_name,
         rule: scope.rule(),
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-impl Report<'_> {
+impl Listing<'_> {
     fn as_text(&self) -> Lines {
         let mut text = Lines::new();
         let (candidates, rule) = (self.candidates, &self.rule);

@@ -31,7 +31,7 @@ use corehop_simulator::Machine;
 use corehop_traces::Trace;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use sweep::Sweep;
+use sweep::MachineSweep;
 
 /// Find the best split of a server over cores.
 #[derive(Args)]
@@ -119,7 +119,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// A finished search with what it was asked.
-struct Report<'a> {
+struct FinishedSearch<'a> {
     machines: &'a [Weighted],
     trace_name: &'a str,
     trace: &'a Trace,
@@ -156,7 +156,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     settings.one_way = &numbers;
     let bar = Bar::stopped_by_signals().map_err(|error| Failure::no_signals(&error))?;
     if arguments.sweep {
-        let sweep = Sweep {
+        let sweep = MachineSweep {
             machines: &machines,
             trace: &trace,
             trace_name: &trace_name,
@@ -182,7 +182,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             &trace, &machines, &settings, &outcome, more, &bar,
         )?);
     }
-    let report = Report {
+    let report = FinishedSearch {
         machines: &machines,
         trace_name: &trace_name,
         trace: &trace,
@@ -243,7 +243,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
 
 /// Prints the report, and keeps the plan unless too much speaks against it.
 fn deliver(
-    report: &Report<'_>,
+    report: &FinishedSearch<'_>,
     arguments: &Arguments,
     asked: Option<&Output>,
 ) -> Result<(), Failure> {

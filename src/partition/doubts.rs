@@ -4,7 +4,7 @@
 //! these are the figures that answer it; [`against`] is the answer that keeps a plan from being
 //! written.
 
-use super::Report;
+use super::FinishedSearch;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::draws::{Draw, Verdicts};
 use corehop_partitioner::fewer::Fewer;
@@ -15,7 +15,7 @@ use corehop_wording::name::shortened;
 use corehop_wording::number::{change, grouped};
 use serde_json::{Map, Value, json};
 
-impl Report<'_> {
+impl FinishedSearch<'_> {
     /// What the verdict is of: requests that were not searched, where there are any.
     pub fn judged_on(&self) -> &Comparison {
         self.outcome.judged.verdict()
@@ -36,7 +36,7 @@ impl Report<'_> {
 }
 
 /// Why the plan had better not be kept, in words; `None` when it pays, or nothing says otherwise.
-pub fn against(report: &Report<'_>) -> Option<String> {
+pub fn against(report: &FinishedSearch<'_>) -> Option<String> {
     report.outcome.judged.held_out.as_ref()?;
     match Verdicts::of(&report.draws) {
         None => Some("there is nothing to gain".into()),
@@ -51,7 +51,7 @@ pub fn against(report: &Report<'_>) -> Option<String> {
 }
 
 /// Lines for the report, each with its label.
-pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
+pub fn lines(report: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     lines.extend(runner_up(report).map(|said| ("runner-up", said)));
     let judged = &report.outcome.judged;
@@ -89,7 +89,7 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// What other draws say of their own splits, and of this one.
-fn draws(report: &Report<'_>) -> Vec<(&'static str, String)> {
+fn draws(report: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let listed = |ratio: fn(&Draw) -> Option<f64>| {
         let ratios = report.draws.iter().filter_map(ratio);
         let ratios: Vec<String> = ratios.map(change).collect();
@@ -135,7 +135,7 @@ fn break_even(machine: &Machine, cycles: Option<f64>) -> String {
 const SHOWN: usize = 10;
 
 /// What fewer cores would do.
-fn fewer(report: &Report<'_>) -> Option<String> {
+fn fewer(report: &FinishedSearch<'_>) -> Option<String> {
     let (outcome, objective) = (report.outcome, report.settings.objective);
     let told = |fewer: &Fewer| {
         let ratio = fewer.held_out.ratio(objective)?;
@@ -150,7 +150,7 @@ fn fewer(report: &Report<'_>) -> Option<String> {
     (!told.is_empty()).then(|| format!("{name} {}: {verdict}", told.join(", ")))
 }
 
-fn runner_up(report: &Report<'_>) -> Option<String> {
+fn runner_up(report: &FinishedSearch<'_>) -> Option<String> {
     let judged = &report.outcome.judged;
     let (taken, next) = (&judged.ranked[judged.order[0]], judged.runner_up()?);
     let not_in = |split: &[(u32, u32)], other: &[(u32, u32)]| {
@@ -182,7 +182,7 @@ fn runner_up(report: &Report<'_>) -> Option<String> {
     ))
 }
 
-fn connections(report: &Report<'_>) -> Option<u32> {
+fn connections(report: &FinishedSearch<'_>) -> Option<u32> {
     match report.settings.objective {
         Objective::Throughput { connections } => Some(connections),
         _ => None,
@@ -190,7 +190,7 @@ fn connections(report: &Report<'_>) -> Option<u32> {
 }
 
 /// A value of the ranking: a count, or of several machines a share of one core's.
-fn value(report: &Report<'_>, value: u64) -> Value {
+fn value(report: &FinishedSearch<'_>, value: u64) -> Value {
     match report.machines {
         [_] => value.into(),
         _ => (value as f64 / ONE as f64).into(),
@@ -198,7 +198,7 @@ fn value(report: &Report<'_>, value: u64) -> Value {
 }
 
 /// The same as keys of the JSON object.
-pub fn keys(report: &Report<'_>) -> Map<String, Value> {
+pub fn keys(report: &FinishedSearch<'_>) -> Map<String, Value> {
     let judged = &report.outcome.judged;
     let symbols = |split: &[(u32, u32)]| -> Vec<&str> {
         let functions = split.iter();

@@ -1,6 +1,6 @@
 //! The search's outcome as one JSON object.
 
-use super::{Report, doubts, returns, text};
+use super::{FinishedSearch, doubts, returns, text};
 use crate::line::Lines;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::weights::Weighted;
@@ -8,7 +8,7 @@ use corehop_plans::Plan;
 use serde_json::{Value, json};
 
 /// One object on one line, with a newline.
-pub fn render(report: &Report<'_>, plan: &Plan) -> Lines {
+pub fn render(report: &FinishedSearch<'_>, plan: &Plan) -> Lines {
     let outcome = report.outcome;
     let ranking = &outcome.ranking;
     let candidates = &outcome.candidates;
@@ -57,7 +57,7 @@ pub fn comparison(comparison: &Comparison) -> Value {
 }
 
 /// What several machines say, each by itself; empty where there is one.
-fn machines(report: &Report<'_>) -> Vec<Value> {
+fn machines(report: &FinishedSearch<'_>) -> Vec<Value> {
     let judged = &report.outcome.judged;
     let (objective, searched) = (report.settings.objective, judged.searched.of_machines());
     let of_machine = |(index, (of, searched)): (usize, (&Weighted, &Comparison))| {

@@ -4,7 +4,7 @@
 //! function; what they do together is the best combination, and only that is judged on requests
 //! not searched.
 
-use super::Report;
+use super::FinishedSearch;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::delegation::{Delegate, Delegation, Variant};
 use corehop_simulator::Replay;
@@ -13,7 +13,7 @@ use corehop_wording::number::{change, change_between};
 use serde_json::{Value, json};
 
 /// Lines for the report, each with its label.
-pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
+pub fn lines(report: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let Some(found) = &report.outcome.delegation else {
         return Vec::new();
     };
@@ -32,7 +32,7 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// The functions of the split after which no thread can go back.
-fn one_way<'a>(report: &'a Report<'_>) -> impl Iterator<Item = &'a (u32, String)> {
+fn one_way<'a>(report: &'a FinishedSearch<'_>) -> impl Iterator<Item = &'a (u32, String)> {
     let split = &report.outcome.split;
     let is_chosen = |function: u32| split.iter().any(|placed| placed.0 == function);
     report
@@ -42,7 +42,7 @@ fn one_way<'a>(report: &'a Report<'_>) -> impl Iterator<Item = &'a (u32, String)
 }
 
 /// One combination beside the split as the search found it, on the requests searched.
-fn of_variant(report: &Report<'_>, found: &Delegation, variant: &Variant) -> String {
+fn of_variant(report: &FinishedSearch<'_>, found: &Delegation, variant: &Variant) -> String {
     let objective = report.settings.objective;
     let requests = (found.as_found.replay.requests.max(1) * found.rounds as u64) as f64;
     let [before, after] = [&found.as_found.replay, &variant.replay];
@@ -70,7 +70,7 @@ fn of_variant(report: &Report<'_>, found: &Delegation, variant: &Variant) -> Str
     said
 }
 
-fn best(report: &Report<'_>, found: &Delegation) -> String {
+fn best(report: &FinishedSearch<'_>, found: &Delegation) -> String {
     let tried = format!("best of {} combinations", found.tried);
     if !found.pays() {
         return format!("{tried} where searched: never to go back");
@@ -95,7 +95,7 @@ fn best(report: &Report<'_>, found: &Delegation) -> String {
     format!("{said}{}{taken}", judged.unwrap_or_default())
 }
 
-fn names(report: &Report<'_>, functions: &[u32]) -> String {
+fn names(report: &FinishedSearch<'_>, functions: &[u32]) -> String {
     let functions = functions
         .iter()
         .map(|&f| &report.trace.functions()[f as usize]);
@@ -106,7 +106,7 @@ fn names(report: &Report<'_>, functions: &[u32]) -> String {
 }
 
 /// The same for programs; `null` where nobody looked.
-pub fn value(report: &Report<'_>) -> Value {
+pub fn value(report: &FinishedSearch<'_>) -> Value {
     let Some(found) = &report.outcome.delegation else {
         return Value::Null;
     };

@@ -17,14 +17,14 @@ use corehop_wording::number::{change, grouped};
 use serde_json::{Value, json};
 
 /// One search.
-struct Row<'a> {
+struct SearchRow<'a> {
     machine: &'a Machine,
     cores: u32,
     /// On requests not searched, where there are any.
     judged_on: Comparison,
 }
 
-impl Row<'_> {
+impl SearchRow<'_> {
     fn break_even_cycles(&self) -> Option<f64> {
         self.judged_on.break_even_cycles(self.machine)
     }
@@ -35,7 +35,7 @@ impl Row<'_> {
 }
 
 /// What to search.
-pub struct Sweep<'a> {
+pub struct MachineSweep<'a> {
     pub machines: &'a [Weighted],
     pub trace: &'a Trace,
     pub trace_name: &'a str,
@@ -43,7 +43,7 @@ pub struct Sweep<'a> {
     pub settings: &'a Settings<'a>,
 }
 
-impl Sweep<'_> {
+impl MachineSweep<'_> {
     /// Searches for 2 to `--cores` cores on each machine, and prints the table.
     pub fn run(&self, arguments: &Arguments, progress: &dyn Progress) -> Result<(), Failure> {
         let mut rows = Vec::new();
@@ -65,7 +65,7 @@ impl Sweep<'_> {
                     Err(Error::TooFewCandidates { .. }) if cores > 2 => break,
                     Err(error) => return Err(error.into()),
                 };
-                rows.push(Row {
+                rows.push(SearchRow {
                     machine,
                     cores,
                     judged_on: judged.verdict().clone(),
@@ -80,7 +80,7 @@ impl Sweep<'_> {
     }
 }
 
-fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> Lines {
+fn as_text(rows: &[SearchRow<'_>], trace_name: &str, objective: Objective) -> Lines {
     let mut text = Lines::new();
     line!(
         text,
@@ -126,15 +126,16 @@ fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> Lines {
 }
 
 /// Where splitting pays on one machine, in words.
-fn verdict(rows: &[Row<'_>], objective: Objective) -> String {
-    let by_ratio = |a: &&Row<'_>, b: &&Row<'_>| a.ratio(objective).total_cmp(&b.ratio(objective));
+fn verdict(rows: &[SearchRow<'_>], objective: Objective) -> String {
+    let by_ratio =
+        |a: &&SearchRow<'_>, b: &&SearchRow<'_>| a.ratio(objective).total_cmp(&b.ratio(objective));
     let best = rows
         .iter()
         .min_by(by_ratio)
         .expect("a row for each machine");
     let cost = best.machine.hop_cost_cycles;
     let pays_in_cycles =
-        |row: &&Row<'_>| row.judged_on.split.cycles < row.judged_on.baseline.cycles;
+        |row: &&SearchRow<'_>| row.judged_on.split.cycles < row.judged_on.baseline.cycles;
     let cores: Vec<String> = rows
         .iter()
         .filter(pays_in_cycles)
@@ -159,8 +160,8 @@ fn verdict(rows: &[Row<'_>], objective: Objective) -> String {
     }
 }
 
-fn as_json(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> Value {
-    let row = |row: &Row<'_>| {
+fn as_json(rows: &[SearchRow<'_>], trace_name: &str, objective: Objective) -> Value {
+    let row = |row: &SearchRow<'_>| {
         json!({
             "machine": row.machine.name,
             "cores": row.cores,

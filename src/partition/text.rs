@@ -1,6 +1,6 @@
 //! The search's outcome in words, for a terminal.
 
-use super::{Report, doubts, returns};
+use super::{FinishedSearch, doubts, returns};
 use crate::line::{Lines, line};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::objective::Objective;
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// The whole report.
-pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
+pub fn render(report: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
     let mut text = Lines::new();
     let outcome = report.outcome;
     let parts = &outcome.parts;
@@ -67,7 +67,7 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines
 }
 
 /// One sentence: whether the split pays on requests that were not searched.
-pub fn verdict(report: &Report<'_>) -> String {
+pub fn verdict(report: &FinishedSearch<'_>) -> String {
     let objective = report.settings.objective;
     let Some(held_out) = &report.outcome.judged.held_out else {
         return "not judged: every request was searched".into();
@@ -143,7 +143,7 @@ fn say(text: &mut Lines, label: &str, what: &str) {
     line!(text, "{label:<11} {what}");
 }
 
-fn candidates(report: &Report<'_>) -> String {
+fn candidates(report: &FinishedSearch<'_>) -> String {
     let candidates = &report.outcome.candidates;
     let (rule, left_out) = (&report.settings.rule, candidates.unpatchable.len());
     let mut said = format!(
@@ -164,7 +164,7 @@ fn candidates(report: &Report<'_>) -> String {
 }
 
 /// By machine, what was searched and what was not.
-fn comparisons(text: &mut Lines, report: &Report<'_>) {
+fn comparisons(text: &mut Lines, report: &FinishedSearch<'_>) {
     let (judged, cores) = (&report.outcome.judged, report.settings.cores);
     let objective = report.settings.objective;
     for (index, (of, searched)) in report
@@ -227,7 +227,7 @@ fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32
     line!(text);
 }
 
-fn functions(text: &mut Lines, report: &Report<'_>, plan: &Plan) {
+fn functions(text: &mut Lines, report: &FinishedSearch<'_>, plan: &Plan) {
     line!(text, "core  entering");
     for ((function, _), planned) in report.outcome.split.iter().zip(&plan.functions) {
         let chosen = &report.outcome.candidates.chosen;

@@ -9,7 +9,7 @@ use corehop_traces::{Calls, Execution};
 
 /// A call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Open {
+pub struct OpenCall {
     /// Index of the function.
     pub function: u32,
     ends: Option<u64>,
@@ -19,7 +19,7 @@ pub struct Open {
 /// The open calls of all threads.
 pub struct OpenCalls<'c> {
     calls: &'c Calls,
-    threads: Vec<Vec<Open>>,
+    threads: Vec<Vec<OpenCall>>,
 }
 
 impl<'c> OpenCalls<'c> {
@@ -38,7 +38,7 @@ impl<'c> OpenCalls<'c> {
         let open = &mut self.threads[thread as usize];
         let before = open.len();
         let request = execution.request;
-        let has_ended = |open: &Open| match open.ends {
+        let has_ended = |open: &OpenCall| match open.ends {
             Some(ends) => ends <= number,
             None => open.request != request,
         };
@@ -48,7 +48,7 @@ impl<'c> OpenCalls<'c> {
         }
         let ended = before - open.len();
         let begun = self.calls.begun_by(thread, number);
-        open.extend(begun.map(|call| Open {
+        open.extend(begun.map(|call| OpenCall {
             function: call.function,
             ends: call.ends,
             request,
@@ -57,7 +57,7 @@ impl<'c> OpenCalls<'c> {
     }
 
     /// The open calls of a thread, the innermost last.
-    pub fn of(&self, thread: u32) -> &[Open] {
+    pub fn of(&self, thread: u32) -> &[OpenCall] {
         &self.threads[thread as usize]
     }
 }

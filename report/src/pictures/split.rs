@@ -1,9 +1,9 @@
 //! What the split does with a request: where it runs, what each core holds, what cores share.
 
-use super::super::chart::{Drawing, Part, WIDTH, scale};
-use super::super::pictured::{Pictured, Stay};
-use super::super::table::Table;
-use super::{Picture, per_request, told};
+use super::picture::{Picture, per_request, told};
+use crate::drawing::chart::{BarPart, Drawing, WIDTH, scale};
+use crate::drawing::table::Table;
+use crate::pass::pictured::{PicturedRequest, Stay};
 use corehop_explanations::Explanation;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
 use corehop_wording::name::shortened;
@@ -13,8 +13,8 @@ use corehop_wording::number::{counted, grouped};
 const NAMES: f64 = 76.0;
 
 /// The pictured requests as bars of the cores they ran on.
-pub fn phases(explained: &Explanation<'_>, pictured: &[Pictured]) -> Picture {
-    let longest = pictured.iter().map(|of| of.cells.touches).max();
+pub fn phases(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Picture {
+    let longest = pictured.iter().map(|of| of.cells.references).max();
     let scale = scale(NAMES, longest.unwrap_or(0) as f64, 10);
     let cores = explained.plan.cores;
     let mut drawing = Drawing::default();
@@ -70,30 +70,30 @@ pub fn phases(explained: &Explanation<'_>, pictured: &[Pictured]) -> Picture {
 /// The stays of a request as parts of a bar and rows of a table.
 fn stays<'c>(
     explained: &Explanation<'_>,
-    of: &Pictured,
+    of: &PicturedRequest,
     classes: &'c [String],
     table: &mut Table,
-) -> Vec<Part<'c>> {
+) -> Vec<BarPart<'c>> {
     let mut parts = Vec::new();
-    for (place, (stay, touches)) in lengths(of).enumerate() {
+    for (place, (stay, references)) in lengths(of).enumerate() {
         let core = stay.core;
         let entered = match stay.entered {
             Some(function) => explained.name(function),
             None if place == 0 => "(before the first hop)",
             None => "(back after a call)",
         };
-        parts.push(Part {
+        parts.push(BarPart {
             class: &classes[core as usize],
-            value: touches as f64,
+            value: references as f64,
             label: format!(
                 "request {}, core {core}, {}: {} accesses, {} L2 misses",
                 of.request,
                 shortened(entered),
-                grouped(touches),
+                grouped(references),
                 grouped(stay.missed)
             ),
         });
-        let numbers = [stay.begins, touches, stay.missed].map(|number| number.to_string());
+        let numbers = [stay.begins, references, stay.missed].map(|number| number.to_string());
         let names = [of.request.to_string(), place.to_string(), core.to_string()];
         let entered = [entered.to_owned()];
         table.row(names.into_iter().chain(entered).chain(numbers));
@@ -107,9 +107,9 @@ pub fn class_of(core: u32) -> String {
 }
 
 /// A request's stays, each with its accesses.
-pub fn lengths(of: &Pictured) -> impl Iterator<Item = (&Stay, u64)> {
+pub fn lengths(of: &PicturedRequest) -> impl Iterator<Item = (&Stay, u64)> {
     let ends = of.stays.iter().skip(1).map(|stay| stay.begins);
-    let ends = ends.chain([of.cells.touches]);
+    let ends = ends.chain([of.cells.references]);
     let length = |(stay, end): (&'_ Stay, u64)| end - stay.begins;
     of.stays
         .iter()
@@ -158,7 +158,7 @@ pub fn working_sets(explained: &Explanation<'_>) -> Picture {
         let (all, largest) = (median(of, |set| set.lines), largest(of));
         let label = |what: &str, lines| format!("{name}: {} KiB of {what}", told(kib(lines)));
         let parts = [("fetch", "code", code), ("data", "data", data)];
-        let parts = parts.map(|(class, what, lines)| Part {
+        let parts = parts.map(|(class, what, lines)| BarPart {
             class,
             value: kib(lines),
             label: label(what, lines),
@@ -213,12 +213,12 @@ pub fn shared(explained: &Explanation<'_>) -> Picture {
     for (core, of) in cores.iter().enumerate() {
         let read = of.shared_lines - of.contended_lines;
         let lines = [of.lines - of.shared_lines, read, of.contended_lines];
-        let part = |((class, what), lines): (&(&'static str, &str), u64)| Part {
+        let part = |((class, what), lines): (&(&'static str, &str), u64)| BarPart {
             class,
             value: kib(lines),
             label: format!("core {core}, {what}: {} KiB", told(kib(lines))),
         };
-        let parts: Vec<Part<'_>> = PARTS.iter().zip(lines).map(part).collect();
+        let parts: Vec<BarPart<'_>> = PARTS.iter().zip(lines).map(part).collect();
         let name = format!("core {core}");
         let said = format!("{} KiB", told(kib(of.lines)));
         drawing.bar((&name, NAMES), scale, &parts, &said);

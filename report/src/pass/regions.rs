@@ -6,7 +6,7 @@
 //! `brk` may be joined; all else is named by where it begins, and by whose it is where there are
 //! several processes. Recording all mappings was rejected: the traces there are would lack them.
 
-use super::pass::{Listener, Step};
+use super::replay_pass::{ReplayStep, StepListener};
 use corehop_traces::{Access, CodeBlock, Kind, Module, Owner, Trace};
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ impl Stacks {
     }
 }
 
-impl Listener for Stacks {
-    fn step(&mut self, step: &Step<'_>) {
+impl StepListener for Stacks {
+    fn step(&mut self, step: &ReplayStep<'_>) {
         let execution = step.execution;
         let [start, last, _] = self.blocks[execution.code_block as usize];
         let stored = &mut self.stored[execution.thread as usize];

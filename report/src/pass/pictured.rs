@@ -4,8 +4,8 @@
 //! requests of a trace would be too much for one page, so some are taken, evenly spread.
 
 use super::grid::{Cells, Grid};
-use super::pass::{Listener, Step};
 use super::regions::{Region, Regions, Stacks};
+use super::replay_pass::{ReplayStep, StepListener};
 use corehop_explanations::Explanation;
 use corehop_simulator::{Split, detail::Attribution};
 use corehop_traces::Trace;
@@ -18,7 +18,7 @@ const SHOWN: usize = 12;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
     pub core: u32,
-    /// Touches of the request before it.
+    /// How many line references of the request come before it.
     pub begins: u64,
     /// The planned function whose entry began it; `None` where the request began on that core, and
     /// for going back.
@@ -28,7 +28,7 @@ pub struct Stay {
 }
 
 /// One request.
-pub struct Pictured {
+pub struct PicturedRequest {
     pub request: u32,
     pub thread: u32,
     /// Whether it came after those that warm the caches.
@@ -41,21 +41,21 @@ pub struct Pictured {
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenRequest {
     thread: u32,
     counted: bool,
     grid: Grid,
-    touches: u64,
+    references: u64,
     stays: Vec<Stay>,
     missed: [u64; 2],
 }
 
 /// Collects requests, step by step.
-pub struct Pictures<'a> {
+pub struct PicturedRequests<'a> {
     split: &'a Split,
     attribution: Attribution,
     stacks: Stacks,
-    open: BTreeMap<u32, Open>,
+    open: BTreeMap<u32, OpenRequest>,
 }
 
 /// The counted requests to show: the first, the last, and others evenly between them.
@@ -66,11 +66,13 @@ pub fn spread(explained: &Explanation<'_>) -> Vec<u32> {
     (0..shown).map(|number| counted[place(number)]).collect()
 }
 
-impl<'a> Pictures<'a> {
-    pub fn new(explained: &'a Explanation<'_>, requests: &[u32]) -> Pictures<'a> {
+impl<'a> PicturedRequests<'a> {
+    pub fn new(explained: &'a Explanation<'_>, requests: &[u32]) -> PicturedRequests<'a> {
         let trace = explained.trace;
-        let open = requests.iter().map(|&request| (request, Open::default()));
-        Pictures {
+        let open = requests
+            .iter()
+            .map(|&request| (request, OpenRequest::default()));
+        PicturedRequests {
             split: &explained.split,
             attribution: Attribution::of(trace),
             stacks: Stacks::new(trace),
@@ -79,11 +81,11 @@ impl<'a> Pictures<'a> {
     }
 
     /// What was collected, with at most so many cells a request.
-    pub fn finish(self, trace: &Trace, cells: usize) -> (Vec<Pictured>, Attribution) {
+    pub fn finish(self, trace: &Trace, cells: usize) -> (Vec<PicturedRequest>, Attribution) {
         let regions = Regions::new(trace, &self.stacks);
         let pictured = self.open.into_iter().map(|(request, open)| {
             let cells = open.grid.into_cells(cells);
-            Pictured {
+            PicturedRequest {
                 request,
                 thread: open.thread,
                 counted: open.counted,
@@ -97,8 +99,8 @@ impl<'a> Pictures<'a> {
     }
 }
 
-impl Listener for Pictures<'_> {
-    fn step(&mut self, step: &Step<'_>) {
+impl StepListener for PicturedRequests<'_> {
+    fn step(&mut self, step: &ReplayStep<'_>) {
         self.stacks.step(step);
         let execution = step.execution;
         let open = execution
@@ -111,7 +113,7 @@ impl Listener for Pictures<'_> {
             let planned = |function: &u32| self.split.core_of(*function).is_some();
             open.stays.push(Stay {
                 core: step.core,
-                begins: open.touches,
+                begins: open.references,
                 entered: execution.entry.filter(planned),
                 missed: 0,
             });
@@ -122,13 +124,13 @@ impl Listener for Pictures<'_> {
             .stays
             .last_mut()
             .expect("one was pushed at the latest now");
-        for touch in step.touches {
-            open.grid.touch(touch, owner);
-            for (sum, missed) in open.missed.iter_mut().zip(touch.missed) {
+        for reference in step.references {
+            open.grid.add(reference, owner);
+            for (sum, missed) in open.missed.iter_mut().zip(reference.missed) {
                 *sum += u64::from(missed);
             }
-            stay.missed += u64::from(touch.missed[1]);
+            stay.missed += u64::from(reference.missed[1]);
         }
-        open.touches += step.touches.len() as u64;
+        open.references += step.references.len() as u64;
     }
 }

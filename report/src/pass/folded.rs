@@ -10,7 +10,7 @@
 //! every name can be had back.
 
 use super::calls::OpenCalls;
-use super::pass::{Listener, Step};
+use super::replay_pass::{ReplayStep, StepListener};
 use corehop_plans::acts;
 use corehop_simulator::detail::Attribution;
 use corehop_traces::{Calls, Trace};
@@ -104,8 +104,8 @@ fn spelled(name: &str) -> String {
     text
 }
 
-impl Listener for Folded<'_> {
-    fn step(&mut self, step: &Step<'_>) {
+impl StepListener for Folded<'_> {
+    fn step(&mut self, step: &ReplayStep<'_>) {
         let execution = step.execution;
         let thread = execution.thread as usize;
         let (ended, entered) = self.open.come(execution);
@@ -116,7 +116,12 @@ impl Listener for Folded<'_> {
             let node = self.below(caller, function);
             self.stacks[thread].push(node);
         }
-        if !step.counted || !step.touches.iter().any(|touch| touch.missed != [false; 2]) {
+        if !step.counted
+            || !step
+                .references
+                .iter()
+                .any(|reference| reference.missed != [false; 2])
+        {
             return;
         }
         let owner = self.attribution.owner_of(execution.code_block) as u32;
@@ -126,7 +131,10 @@ impl Listener for Folded<'_> {
             node = self.below(node, owner);
         }
         for (place, core) in [ONE_CORE, step.core].into_iter().enumerate() {
-            let missed = step.touches.iter().filter(|touch| touch.missed[place]);
+            let missed = step
+                .references
+                .iter()
+                .filter(|reference| reference.missed[place]);
             let missed = missed.count() as u64;
             if missed > 0 {
                 *self.missed.entry((core, node)).or_default() += missed;

@@ -1,15 +1,8 @@
-//! What the report shows, one picture for each question. A picture is a drawing, the sentence that
-//! stands for it where it is not seen, and the table of its numbers.
+//! One picture: a drawing, the sentence that stands for it where it is not seen, and the table of
+//! its numbers.
 
-pub mod accesses;
-pub mod elsewhere;
-pub mod misses;
-pub mod space;
-pub mod split;
-pub mod sweep;
-
-use super::chart::Drawing;
-use super::table::Table;
+use crate::drawing::chart::Drawing;
+use crate::drawing::table::Table;
 use corehop_explanations::Explanation;
 use corehop_simulator::LevelCounters;
 
@@ -27,10 +20,10 @@ pub struct Picture {
 }
 
 /// Classes and meanings of the two parts of a bar of misses.
-const KINDS: [(&str, &str); 2] = [("fetch", "fetches"), ("data", "loads and stores")];
+pub const KINDS: [(&str, &str); 2] = [("fetch", "fetches"), ("data", "loads and stores")];
 
 /// Misses of a level, in the order of [`KINDS`].
-fn kinds(level: &LevelCounters) -> [u64; 2] {
+pub fn kinds(level: &LevelCounters) -> [u64; 2] {
     [level.fetch_misses(), level.data_misses()]
 }
 
@@ -40,7 +33,7 @@ pub fn per_request(explained: &Explanation<'_>, count: u64) -> f64 {
 }
 
 /// A number of which a tenth is worth telling only while it is small.
-fn told(number: f64) -> String {
+pub fn told(number: f64) -> String {
     match number.abs() {
         0.0..1000.0 => format!("{number:.1}"),
         _ => corehop_wording::number::grouped(number.round() as u64),

@@ -2,10 +2,10 @@
 //!
 //! elsewhere.rs has this plan on other machines, which are not what it was made for.
 
-use super::super::chart::{Drawing, Part, scale};
-use super::super::sweep::{Row, Sweep};
-use super::super::table::Table;
-use super::{Picture, told};
+use super::picture::{Picture, told};
+use crate::drawing::chart::{BarPart, Drawing, scale};
+use crate::drawing::table::Table;
+use crate::search_space::sweep::{Sweep, SweepRow};
 use corehop_wording::number::change_between;
 
 /// Room for the names of bars.
@@ -24,7 +24,7 @@ pub fn machines(sweep: &Sweep) -> Picture {
         "break-even",
         "change of cycles",
     ]);
-    let most = sweep.rows.iter().flat_map(Row::misses);
+    let most = sweep.rows.iter().flat_map(SweepRow::misses);
     let scale = scale(NAMES, most.fold(0.0, f64::max), 16);
     drawing.legend(&[("cold", "one core"), ("own", "the best split")]);
     let mut best = Vec::new();
@@ -32,7 +32,7 @@ pub fn machines(sweep: &Sweep) -> Picture {
         let machine = &rows[0].machine;
         drawing.heading(machine);
         let mut bar = |class, name: &str, value: f64, brackets: &str| {
-            let part = Part {
+            let part = BarPart {
                 class,
                 value,
                 label: format!("{machine}, {name}: {} misses", told(value)),
@@ -71,7 +71,7 @@ pub fn machines(sweep: &Sweep) -> Picture {
 }
 
 /// A row of the table.
-fn numbers(row: &Row) -> [String; 8] {
+fn numbers(row: &SweepRow) -> [String; 8] {
     let [before, after] = row.misses();
     let even = row.break_even_hop_cycles.filter(|even| *even > 0.0);
     [
@@ -86,13 +86,13 @@ fn numbers(row: &Row) -> [String; 8] {
     ]
 }
 
-fn saved(row: &Row) -> String {
+fn saved(row: &SweepRow) -> String {
     change_between(row.baseline.l2.misses, row.split.l2.misses)
 }
 
 /// On how many cores a machine misses least, in words; nothing where splitting only adds misses.
-fn fewest(rows: &[Row]) -> Option<String> {
-    let ratio = |row: &Row| row.split.l2.misses as f64 / row.baseline.l2.misses.max(1) as f64;
+fn fewest(rows: &[SweepRow]) -> Option<String> {
+    let ratio = |row: &SweepRow| row.split.l2.misses as f64 / row.baseline.l2.misses.max(1) as f64;
     let best = rows
         .iter()
         .filter(|row| row.split.l2.misses < row.baseline.l2.misses)

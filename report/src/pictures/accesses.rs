@@ -2,12 +2,12 @@
 //! across, addresses up, the core in the background. The page draws the same on a canvas, because
 //! there people zoom; here a point is as large as what is printed.
 
-use super::super::chart::{Drawing, WIDTH};
-use super::super::grid::Cells;
-use super::super::pictured::Pictured;
-use super::super::table::Table;
+use super::picture::{KINDS, Picture};
 use super::split::{class_of, lengths};
-use super::{KINDS, Picture};
+use crate::drawing::chart::{Drawing, WIDTH};
+use crate::drawing::table::Table;
+use crate::pass::grid::Cells;
+use crate::pass::pictured::PicturedRequest;
 use corehop_explanations::Explanation;
 use corehop_wording::number::grouped;
 use std::collections::BTreeMap;
@@ -25,14 +25,14 @@ const POINT: f64 = 1.0;
 const NAMED: f64 = 9.0;
 
 /// One request.
-pub fn request(explained: &Explanation<'_>, of: &Pictured) -> Picture {
+pub fn request(explained: &Explanation<'_>, of: &PicturedRequest) -> Picture {
     let mut drawing = Drawing::default();
     drawing.legend(&KINDS);
     let top = drawing.y;
-    let touches = of.cells.touches.max(1) as f64;
+    let references = of.cells.references.max(1) as f64;
     let mut x = NAMES;
     for (stay, length) in lengths(of) {
-        let width = length as f64 / touches * (WIDTH - NAMES);
+        let width = length as f64 / references * (WIDTH - NAMES);
         let class = format!("{} band", class_of(stay.core));
         let said = format!("core {}", stay.core);
         drawing.rectangle([x, top, width, HEIGHT], &class, &said);
@@ -41,7 +41,7 @@ pub fn request(explained: &Explanation<'_>, of: &Pictured) -> Picture {
         }
         x += width;
     }
-    points(&mut drawing, &of.cells, top);
+    draw_points(&mut drawing, &of.cells, top);
     let lines = of.cells.lines.len().max(1) as f64;
     for (region, end) in of.regions.iter().zip(ends(of)) {
         let [low, high] =
@@ -53,7 +53,7 @@ pub fn request(explained: &Explanation<'_>, of: &Pictured) -> Picture {
         }
     }
     drawing.y = top + HEIGHT + 14.0;
-    let axis = format!("time: {} accesses →", grouped(of.cells.touches));
+    let axis = format!("time: {} accesses →", grouped(of.cells.references));
     drawing.text(NAMES, drawing.y, "small", &axis);
     Picture {
         name: format!("accesses-of-request-{}", of.request),
@@ -64,7 +64,7 @@ pub fn request(explained: &Explanation<'_>, of: &Pictured) -> Picture {
              split.",
             of.request,
             explained.trace_name,
-            grouped(of.cells.touches),
+            grouped(of.cells.references),
             grouped(of.cells.lines.len() as u64),
             grouped(of.missed[0]),
             grouped(of.missed[1])
@@ -75,7 +75,7 @@ pub fn request(explained: &Explanation<'_>, of: &Pictured) -> Picture {
 }
 
 /// Where the lines of each region end.
-fn ends(of: &Pictured) -> impl Iterator<Item = usize> {
+fn ends(of: &PicturedRequest) -> impl Iterator<Item = usize> {
     let next = of.regions.iter().skip(1).map(|region| region.first);
     next.chain([of.cells.lines.len()])
 }
@@ -89,25 +89,25 @@ fn clipped(name: &str) -> String {
 }
 
 /// Cells as runs of points, one path for each colour.
-fn points(drawing: &mut Drawing, cells: &Cells, top: f64) {
-    let columns = cells.touches as f64 / cells.touches_per_column as f64;
+fn draw_points(drawing: &mut Drawing, cells: &Cells, top: f64) {
+    let columns = cells.references as f64 / cells.references_per_column as f64;
     let rows = (cells.lines.len() as f64 / f64::from(cells.lines_per_row)).max(1.0);
     let across = (WIDTH - NAMES) / POINT;
     let up = HEIGHT / POINT;
-    // By kind and place from the top: the places across that are touched.
-    let mut touched = BTreeMap::<(bool, u32), Vec<u32>>::new();
+    // By kind and place from the top: the places across that have a cell.
+    let mut points = BTreeMap::<(bool, u32), Vec<u32>>::new();
     for (column, of) in cells.columns.iter().enumerate() {
         let first = (column as f64 / columns * across) as u32;
         for &(row, cell) in of {
             let y = up - 1.0 - (f64::from(row) / rows * up).floor();
-            let places = touched.entry((cell.fetches == 0, y as u32)).or_default();
+            let places = points.entry((cell.fetches == 0, y as u32)).or_default();
             if places.last() != Some(&first) {
                 places.push(first);
             }
         }
     }
     let mut paths = [String::new(), String::new()];
-    for ((is_data, y), places) in touched {
+    for ((is_data, y), places) in points {
         for run in places.chunk_by(|a, b| b - a <= 1) {
             let x = NAMES + f64::from(run[0]) * POINT;
             let width = f64::from(run[run.len() - 1] - run[0] + 1) * POINT;
@@ -122,7 +122,7 @@ fn points(drawing: &mut Drawing, cells: &Cells, top: f64) {
 }
 
 /// By region.
-fn table(of: &Pictured) -> Table {
+fn table(of: &PicturedRequest) -> Table {
     let head = [
         "region",
         "lines",

@@ -1,9 +1,9 @@
 //! Everything that it takes to get the same figures again: what was recorded and by what, the
 //! trace, the machine, the plan, and the commands. Nothing of it depends on when it was asked.
 
-use super::Report;
-use super::escape::escaped;
-use super::table::Table;
+use crate::contents::Report;
+use crate::drawing::escape::escaped;
+use crate::drawing::table::Table;
 use corehop_simulator::{Level, Machine};
 use corehop_wording::number::grouped;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn commands(report: &Report<'_>) -> Vec<String> {
         .expected
         .map(|expected| expected.searched.requests);
     let searched = searched.map_or(String::new(), |requests| format!(" --requests {requests}"));
-    let trace = match crate::sample::is_bundled(explained.trace_name) {
+    let trace = match report.is_default_trace {
         true => String::new(),
         false => format!(" {}", explained.trace_name),
     };

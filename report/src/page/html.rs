@@ -1,11 +1,11 @@
 //! The page: a template whose places are filled with pictures, tables and data.
 
-use super::chart::STYLE;
 use super::encode::{self, Names};
-use super::escape::{escaped, json_in_script};
-use super::pictures::{Picture, per_request};
-use super::repeat;
-use super::{Report, Sections};
+use super::reproduction;
+use crate::contents::{Report, Sections};
+use crate::drawing::chart::STYLE;
+use crate::drawing::escape::{escaped, json_in_script};
+use crate::pictures::picture::{Picture, per_request};
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_wording::number::{change_between, grouped};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
     let style = format!("{STYLE}{PAGE_STYLE}");
     let script = format!("{PLOT}{SCRIPT}");
     fill(&HashMap::from([
-        ("generator", escaped(&repeat::generator())),
+        ("generator", escaped(&reproduction::generator())),
         ("title", escaped(&title)),
         ("style", style),
         ("verdict", escaped(&verdict(report))),
@@ -42,7 +42,7 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         ("misses", figures(&sections.misses)),
         ("split", figures(&sections.split)),
         ("space", space(report, sections)),
-        ("repeat", repeat::html(report)),
+        ("repeat", reproduction::html(report)),
         ("data", json_in_script(data(report))),
         ("script", script),
     ]))
@@ -144,6 +144,6 @@ fn data(report: &Report<'_>) -> Value {
 /// The place of the request with the middle number of accesses, to begin with.
 fn typical(report: &Report<'_>) -> usize {
     let mut places: Vec<usize> = (0..report.pictured.len()).collect();
-    places.sort_by_key(|&place| report.pictured[place].cells.touches);
+    places.sort_by_key(|&place| report.pictured[place].cells.references);
     places.get(places.len() / 2).copied().unwrap_or(0)
 }

@@ -6,8 +6,7 @@
 //! say where the plan lies among them, and a local search what other numbers of cores reach.
 //! Keeping it in the plan was rejected: a plan is for people to edit.
 
-use crate::failure::Failure;
-use crate::progress::Bar;
+use crate::error::Error;
 use corehop_explanations::{Explanation, others};
 use corehop_partitioner::candidates::{Candidates, Rule};
 use corehop_partitioner::delegation::Delegate;
@@ -25,7 +24,7 @@ use serde_json::{Value, json};
 const SEARCHED: u64 = 10;
 
 /// All that is known of the space.
-pub struct Space {
+pub struct SearchSpace {
     pub drawn: Drawn,
     /// The best found over so many cores, on requests not searched; none where a search is
     /// impossible, because there are too few candidates or requests.
@@ -47,13 +46,13 @@ pub struct Drawn {
     pub requests: u64,
 }
 
-impl Space {
-    pub fn of(explained: &Explanation<'_>, bar: &Bar) -> Result<Space, Failure> {
+impl SearchSpace {
+    pub fn of(explained: &Explanation<'_>, progress: &dyn Progress) -> Result<SearchSpace, Error> {
         let parts = parts(explained)?;
-        Ok(Space {
-            drawn: drawn(explained, &parts, bar)?,
-            cores: cores(explained, &parts, bar),
-            machines: machines(explained, bar)?,
+        Ok(SearchSpace {
+            drawn: drawn(explained, &parts, progress)?,
+            cores: cores(explained, &parts, progress),
+            machines: machines(explained, progress)?,
         })
     }
 
@@ -81,7 +80,7 @@ impl Space {
 }
 
 /// The requests that the plan was searched on, and those that judge.
-fn parts(explained: &Explanation<'_>) -> Result<Parts, Failure> {
+fn parts(explained: &Explanation<'_>) -> Result<Parts, Error> {
     let complete = explained.requests.len() as u64;
     let expected = explained
         .plan
@@ -96,7 +95,11 @@ fn parts(explained: &Explanation<'_>) -> Result<Parts, Failure> {
     )?)
 }
 
-fn drawn(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Result<Drawn, Failure> {
+fn drawn(
+    explained: &Explanation<'_>,
+    parts: &Parts,
+    progress: &dyn Progress,
+) -> Result<Drawn, Error> {
     let (trace, machine) = (explained.trace, explained.machine);
     let learning: Vec<u32> = parts.learning().collect();
     let candidates = Candidates::of(trace, &learning, &Rule::default())?;
@@ -130,7 +133,7 @@ fn drawn(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Result<Drawn,
         seed: explained.plan.seed,
         keep: usize::MAX,
         until: None,
-        progress: bar,
+        progress,
     };
     let ranking = search(&mut evaluator, &wanted);
     let plan = choice(explained, &functions);
@@ -162,7 +165,11 @@ fn choice(explained: &Explanation<'_>, functions: &[u32]) -> Choice {
 }
 
 /// What a local search finds over 2 cores and more, up to the plan's.
-fn cores(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Vec<(u32, Comparison)> {
+fn cores(
+    explained: &Explanation<'_>,
+    parts: &Parts,
+    progress: &dyn Progress,
+) -> Vec<(u32, Comparison)> {
     let cores = explained.plan.cores;
     let settings = Settings {
         cores,
@@ -183,7 +190,7 @@ fn cores(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Vec<(u32, Com
     if cores < 2 || parts.judging.is_empty() {
         return Vec::new();
     }
-    let Ok(outcome) = partition(explained.trace, &machines, &settings, bar) else {
+    let Ok(outcome) = partition(explained.trace, &machines, &settings, progress) else {
         return Vec::new();
     };
     let fewer = outcome.fewer.iter();
@@ -196,8 +203,8 @@ fn cores(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Vec<(u32, Com
 /// The plan on every bundled machine with enough cores, and on its own.
 fn machines(
     explained: &Explanation<'_>,
-    bar: &Bar,
-) -> Result<Vec<(String, Replay, Replay)>, Failure> {
+    progress: &dyn Progress,
+) -> Result<Vec<(String, Replay, Replay)>, Error> {
     let mut machines = vec![explained.machine.clone()];
     for name in Machine::bundled().filter(|name| *name != explained.machine.name) {
         machines.push(Machine::named_or_path(name)?);
@@ -210,15 +217,15 @@ fn machines(
         .iter()
         .map(|machine| setting(machine, &explained.split));
     let settings: Vec<Setting<'_>> = before.chain(after).collect();
-    bar.begin("replaying on other machines", None);
-    let progress = |executions| bar.advance(executions);
+    progress.begin("replaying on other machines", None);
+    let advance = |executions| progress.advance(executions);
     let options = ReplayOptions {
         requests: Some(explained.requests.clone()),
         warm_up_requests: explained.warm_up,
-        progress: Some(&progress),
+        progress: Some(&advance),
     };
     let replays = replay_all(explained.trace, &settings, &options);
-    bar.end();
+    progress.end();
     let mut before = replays?;
     let after = before.split_off(machines.len());
     let names = machines.into_iter().map(|machine| machine.name);

@@ -1,10 +1,10 @@
 //! Where the plan lies among other splits: all of them, and those that differ in one function.
 //! elsewhere.rs has other numbers of cores, other machines and other costs of a hop.
 
-use super::super::chart::{Drawing, HEIGHT, Part, WIDTH, scale};
-use super::super::space::{Drawn, Space};
-use super::super::table::Table;
-use super::{Picture, per_request, told};
+use super::picture::{Picture, per_request, told};
+use crate::drawing::chart::{BarPart, Drawing, HEIGHT, WIDTH, scale};
+use crate::drawing::table::Table;
+use crate::search_space::space::{Drawn, SearchSpace};
 use corehop_explanations::Explanation;
 use corehop_simulator::Replay;
 use corehop_wording::name::shortened;
@@ -17,7 +17,7 @@ const NAMES: f64 = 74.0;
 const BINS: usize = 48;
 
 /// How good splits are, and where the plan lies.
-pub fn splits(space: &Space) -> Picture {
+pub fn splits(space: &SearchSpace) -> Picture {
     let drawn = &space.drawn;
     let misses = |value: u64| value as f64 / drawn.requests.max(1) as f64;
     let marks = [("plan", drawn.plan), ("one core", drawn.one_core)];
@@ -141,7 +141,7 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
             let [before, after] = [plan, replay].map(|of| of.counters.l2.misses());
             let change = change_between(before, after);
             let value = misses(replay);
-            let part = Part {
+            let part = BarPart {
                 class: "own",
                 value,
                 label: format!("{label} {}: {} misses", shortened(instead), told(value)),

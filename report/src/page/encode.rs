@@ -1,11 +1,11 @@
-//! Pictured requests as the page's script reads them: a JSON object each, with the cells as bytes.
+//! PicturedRequest requests as the page's script reads them: a JSON object each, with the cells as bytes.
 //!
 //! Cells are many and alike, so each of their fields is a stream of its own, in LEB128 numbers, and
 //! all streams together are compressed as zlib does, which every browser can undo; in base64, since
 //! they travel inside a page. `page.js` reads the same order.
 
-use super::grid::{Cell, Cells};
-use super::pictured::{Pictured, Stay};
+use crate::pass::grid::{Cell, Cells};
+use crate::pass::pictured::{PicturedRequest, Stay};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use corehop_simulator::detail::Attribution;
@@ -50,7 +50,7 @@ impl<'t> Names<'t> {
 }
 
 /// One request with its cells.
-pub fn request(pictured: &Pictured, names: &mut Names<'_>) -> Value {
+pub fn request(pictured: &PicturedRequest, names: &mut Names<'_>) -> Value {
     let mut object = summary(pictured, names.trace);
     let cells = compressed(&streams(&pictured.cells, names));
     object["cells"] = BASE64_STANDARD.encode(cells).into();
@@ -58,7 +58,7 @@ pub fn request(pictured: &Pictured, names: &mut Names<'_>) -> Value {
 }
 
 /// One request without them; `docs/guide/report.md` says what its keys mean.
-pub fn summary(pictured: &Pictured, trace: &Trace) -> Value {
+pub fn summary(pictured: &PicturedRequest, trace: &Trace) -> Value {
     let cells = &pictured.cells;
     let regions = pictured.regions.iter();
     let regions = regions.map(|region| json!([region.first, region.name]));
@@ -72,8 +72,8 @@ pub fn summary(pictured: &Pictured, trace: &Trace) -> Value {
         "request": pictured.request,
         "thread": pictured.thread,
         "counted": pictured.counted,
-        "touches": cells.touches,
-        "touches_per_column": cells.touches_per_column,
+        "touches": cells.references,
+        "touches_per_column": cells.references_per_column,
         "columns": cells.columns.len(),
         "lines": cells.lines.len(),
         "lines_per_row": cells.lines_per_row,

@@ -5,8 +5,8 @@
 //! Calls make many events; whoever asks names the requests.
 
 use super::calls::OpenCalls;
-use super::pass::{Listener, Step};
-use crate::line;
+use super::replay_pass::{ReplayStep, StepListener};
+use corehop_plans::inert_json;
 use corehop_traces::{Calls, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ const THREADS: u32 = 1;
 const CORES: u32 = 2;
 
 /// Time on one core.
-struct Stay {
+struct CoreSlice {
     core: u32,
     request: u32,
     thread: u32,
@@ -34,7 +34,7 @@ pub struct Timeline<'t> {
     begun: Vec<usize>,
     now: u64,
     events: Vec<Value>,
-    stays: Vec<Stay>,
+    slices: Vec<CoreSlice>,
 }
 
 impl<'t> Timeline<'t> {
@@ -48,7 +48,7 @@ impl<'t> Timeline<'t> {
             begun: vec![0; threads],
             now: 0,
             events: Vec::new(),
-            stays: Vec::new(),
+            slices: Vec::new(),
         }
     }
 
@@ -69,11 +69,11 @@ impl<'t> Timeline<'t> {
         }));
     }
 
-    fn stay(&mut self, step: &Step<'_>, request: u32) {
+    fn slice(&mut self, step: &ReplayStep<'_>, request: u32) {
         let (core, thread) = (step.core, step.execution.thread);
-        let same = |stay: &&mut Stay| (stay.core, stay.request) == (core, request);
-        if self.stays.last_mut().filter(same).is_none() {
-            self.stays.push(Stay {
+        let same = |slice: &&mut CoreSlice| (slice.core, slice.request) == (core, request);
+        if self.slices.last_mut().filter(same).is_none() {
+            self.slices.push(CoreSlice {
                 core,
                 request,
                 thread,
@@ -82,14 +82,14 @@ impl<'t> Timeline<'t> {
                 missed: [0; 2],
             });
         }
-        self.now += step.touches.len() as u64;
-        let stay = self
-            .stays
+        self.now += step.references.len() as u64;
+        let slice = self
+            .slices
             .last_mut()
             .expect("one was pushed at the latest now");
-        stay.ends = self.now;
-        for touch in step.touches {
-            for (sum, missed) in stay.missed.iter_mut().zip(touch.missed) {
+        slice.ends = self.now;
+        for reference in step.references {
+            for (sum, missed) in slice.missed.iter_mut().zip(reference.missed) {
                 *sum += u64::from(missed);
             }
         }
@@ -111,21 +111,22 @@ impl<'t> Timeline<'t> {
             name(CORES, "cores of the split"),
         ];
         events.append(&mut self.events);
-        events.extend(self.stays.iter().map(|stay| {
-            let [one, split] = stay.missed;
+        events.extend(self.slices.iter().map(|slice| {
+            let [one, split] = slice.missed;
             json!({
-                "ph": "X", "pid": CORES, "tid": stay.core, "ts": stay.begins,
-                "dur": stay.ends - stay.begins,
-                "name": format!("request {} of thread {}", stay.request, stay.thread),
+                "ph": "X", "pid": CORES, "tid": slice.core, "ts": slice.begins,
+                "dur": slice.ends - slice.begins,
+                "name": format!("request {} of thread {}", slice.request, slice.thread),
                 "args": { "L2 misses, one core": one, "L2 misses, split": split },
             })
         }));
-        line::json(&json!({ "displayTimeUnit": "ns", "traceEvents": events }))
+        let timeline = json!({ "displayTimeUnit": "ns", "traceEvents": events });
+        inert_json(&timeline.to_string()).into_owned()
     }
 }
 
-impl Listener for Timeline<'_> {
-    fn step(&mut self, step: &Step<'_>) {
+impl StepListener for Timeline<'_> {
+    fn step(&mut self, step: &ReplayStep<'_>) {
         let execution = step.execution;
         let thread = execution.thread;
         let before = self.open.of(thread).len();
@@ -156,6 +157,6 @@ impl Listener for Timeline<'_> {
                 .into_iter()
                 .for_each(|function| self.begin(thread, function));
         }
-        self.stay(step, request);
+        self.slice(step, request);
     }
 }

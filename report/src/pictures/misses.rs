@@ -1,8 +1,8 @@
 //! What the caches miss on one core and with the plan: by level, by core, by cause, by function.
 
-use super::super::chart::{Drawing, Part, scale};
-use super::super::table::Table;
-use super::{KINDS, Picture, kinds, per_request, told};
+use super::picture::{KINDS, Picture, kinds, per_request, told};
+use crate::drawing::chart::{BarPart, Drawing, scale};
+use crate::drawing::table::Table;
 use corehop_explanations::Explanation;
 use corehop_simulator::{Counters, LevelCounters, MissCauses};
 use corehop_wording::name::shortened;
@@ -19,13 +19,13 @@ fn bar(
     let part = |((class, kind), count): (&(&'static str, &str), u64)| {
         let value = per_request(explained, count);
         let label = format!("{name}: {} misses of {kind} a request", told(value));
-        Part {
+        BarPart {
             class,
             value,
             label,
         }
     };
-    let parts: Vec<Part<'_>> = KINDS.iter().zip(of).map(part).collect();
+    let parts: Vec<BarPart<'_>> = KINDS.iter().zip(of).map(part).collect();
     let said = told(per_request(explained, fetches_and_data(of)));
     drawing.bar((name, NAMES), scale, &parts, &format!("{said}{after}"));
 }
@@ -181,13 +181,13 @@ pub fn causes(explained: &Explanation<'_>) -> Picture {
             let part = |((class, cause), count): (&(&'static str, &str), u64)| {
                 let value = per_request(explained, count);
                 let label = format!("{name}, {cause}: {} misses a request", told(value));
-                Part {
+                BarPart {
                     class,
                     value,
                     label,
                 }
             };
-            let parts: Vec<Part<'_>> = CAUSES.iter().zip(causes).map(part).collect();
+            let parts: Vec<BarPart<'_>> = CAUSES.iter().zip(causes).map(part).collect();
             let sum = causes.iter().sum();
             drawing.bar(
                 (name, NAMES),

@@ -22,7 +22,7 @@ pub struct Drawing {
 }
 
 /// A part of a bar.
-pub struct Part<'a> {
+pub struct BarPart<'a> {
     /// Class in the style sheet, which colours it.
     pub class: &'a str,
     pub value: f64,
@@ -98,7 +98,7 @@ impl Drawing {
 
     /// A bar of parts that begins at `x`, with its name to the left and what it says to the right.
     /// `scale` is what a value of 1 is wide.
-    pub fn bar(&mut self, (name, x): (&str, f64), scale: f64, parts: &[Part<'_>], said: &str) {
+    pub fn bar(&mut self, (name, x): (&str, f64), scale: f64, parts: &[BarPart<'_>], said: &str) {
         self.text(0.0, self.y + BAR - 3.0, "small", name);
         let mut end = x;
         for part in parts {

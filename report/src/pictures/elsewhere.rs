@@ -1,10 +1,10 @@
 //! What the split would do elsewhere: over fewer cores, on other machines, with other costs of a
 //! hop. space.rs has other splits.
 
-use super::super::chart::{BAR, Drawing, HEIGHT, Part, WIDTH, scale};
-use super::super::space::Space;
-use super::super::table::Table;
-use super::{KINDS, Picture, kinds, per_request, told};
+use super::picture::{KINDS, Picture, kinds, per_request, told};
+use crate::drawing::chart::{BAR, BarPart, Drawing, HEIGHT, WIDTH, scale};
+use crate::drawing::table::Table;
+use crate::search_space::space::SearchSpace;
 use corehop_explanations::Explanation;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::hop_cost::break_even_cycles;
@@ -37,13 +37,13 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
         let part = |((class, kind), misses): (&(&'static str, &str), u64)| {
             let value = of(by, misses);
             let label = format!("{name}: {} misses of {kind}", told(value));
-            Part {
+            BarPart {
                 class,
                 value,
                 label,
             }
         };
-        let parts: Vec<Part<'_>> = KINDS.iter().zip(kinds(&counters.l2)).map(part).collect();
+        let parts: Vec<BarPart<'_>> = KINDS.iter().zip(kinds(&counters.l2)).map(part).collect();
         let [before, after] = [&by.baseline, counters].map(|counters| counters.l2.misses());
         let saved = change_between(before, after);
         let brackets = match count {
@@ -82,7 +82,7 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
 }
 
 /// The plan on other machines.
-pub fn machines(explained: &Explanation<'_>, space: &Space) -> Picture {
+pub fn machines(explained: &Explanation<'_>, space: &SearchSpace) -> Picture {
     let mut drawing = Drawing::default();
     let mut table = Table::new(&["machine", "one core", "split", "change", "change of cycles"]);
     let misses = |replay: &Replay| per_request(explained, replay.counters.l2.misses());
@@ -101,7 +101,7 @@ pub fn machines(explained: &Explanation<'_>, space: &Space) -> Picture {
         let plan = ("own", "plan", after, format!(" ({saved})"));
         for (class, label, replay, brackets) in rows.into_iter().chain([plan]) {
             let value = misses(replay);
-            let part = Part {
+            let part = BarPart {
                 class,
                 value,
                 label: format!("{name}, {label}: {} misses", told(value)),
