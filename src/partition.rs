@@ -4,7 +4,9 @@
 //! folder beside it says the result in words, in JSON and as a plan.
 
 mod choices;
+mod comparison;
 mod doubts;
+mod finished_search;
 mod json;
 mod returns;
 mod sweep;
@@ -24,11 +26,11 @@ use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::draws::{Draw, more_draws};
 use corehop_partitioner::fewer::functions;
-use corehop_partitioner::plan::{self, SearchResult};
 use corehop_partitioner::weights::Weighted;
-use corehop_partitioner::{Outcome, Settings, machine_list};
+use corehop_partitioner::{Settings, machine_list};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
+use finished_search::FinishedSearch;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sweep::MachineSweep;
@@ -110,26 +112,17 @@ pub struct Arguments {
     json: bool,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// A time limit that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("seconds are a number from 0 up")]
+struct NotSeconds;
+
+fn seconds(text: &str) -> Result<Duration, NotSeconds> {
     let seconds = text
         .parse()
         .ok()
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "seconds are a number from 0 up".into())
-}
-
-/// A finished search with what it was asked.
-struct FinishedSearch<'a> {
-    machines: &'a [Weighted],
-    trace_name: &'a str,
-    trace: &'a Trace,
-    settings: &'a Settings<'a>,
-    outcome: &'a Outcome,
-    /// Functions at the end of whose calls no thread can go back, with the reasons.
-    one_way: &'a [(u32, String)],
-    /// This search and those with other seeds.
-    draws: Vec<Draw>,
-    seconds: f64,
+    seconds.ok_or(NotSeconds)
 }
 
 /// Runs the subcommand.
@@ -161,8 +154,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             trace: &trace,
             trace_name: &trace_name,
             settings: &settings,
+            functions: arguments.functions,
         };
-        sweep.run(arguments, &bar)?;
+        let rows = sweep.run(&bar)?;
+        let said = match arguments.json {
+            true => sweep.as_json(&rows),
+            false => sweep.as_text(&rows),
+        };
+        console::print(&said)?;
         return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
@@ -182,7 +181,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             &trace, &machines, &settings, &outcome, more, &bar,
         )?);
     }
-    let report = FinishedSearch {
+    let search = FinishedSearch {
         machines: &machines,
         trace_name: &trace_name,
         trace: &trace,
@@ -192,7 +191,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         draws,
         seconds,
     };
-    let delivered = deliver(&report, arguments, output.as_ref());
+    let delivered = deliver(&search, arguments, output.as_ref());
     checkpoint.map_or(Ok(()), Checkpoint::finish)?;
     delivered
 }
@@ -241,29 +240,23 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
     }
 }
 
-/// Prints the report, and keeps the plan unless too much speaks against it.
+/// Prints the result, and keeps the plan unless too much speaks against it.
 fn deliver(
-    report: &FinishedSearch<'_>,
+    search: &FinishedSearch<'_>,
     arguments: &Arguments,
     asked: Option<&Output>,
 ) -> Result<(), Failure> {
-    let plan = plan::of(&SearchResult {
-        machines: report.machines,
-        trace_name: report.trace_name,
-        trace: report.trace,
-        settings: report.settings,
-        outcome: report.outcome,
-    });
+    let plan = search.plan();
     let is_forced = arguments.anyway || arguments.force;
-    let against = doubts::against(report).filter(|_| asked.is_some() && !is_forced);
+    let against = doubts::against(search).filter(|_| asked.is_some() && !is_forced);
     let output = asked.filter(|_| against.is_none());
     let to_stdout = |output: Option<&Output>| output.is_some_and(Output::is_standard_output);
     if let Some(output) = output.filter(|_| !to_stdout(output)) {
         output.write(corehop_plans::render(&plan).as_bytes(), PUBLIC)?;
     }
     let said = match arguments.json {
-        true => json::render(report, &plan),
-        false => text::render(report, &plan, output.map(Output::path)),
+        true => json::render(search, &plan),
+        false => text::render(search, &plan, output.map(Output::path)),
     };
     match to_stdout(asked) {
         true => console::tell(&said),

@@ -3,9 +3,6 @@
 //! One table says where splitting pays and where it stops to. No plan comes of it: whoever has read
 //! the table asks for the split of one row.
 
-use super::Arguments;
-use crate::console;
-use crate::failure::Failure;
 use crate::line::{Lines, line};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
@@ -17,7 +14,7 @@ use corehop_wording::number::{change, grouped};
 use serde_json::{Value, json};
 
 /// One search.
-struct SearchRow<'a> {
+pub struct SearchRow<'a> {
     machine: &'a Machine,
     cores: u32,
     /// On requests not searched, where there are any.
@@ -41,11 +38,13 @@ pub struct MachineSweep<'a> {
     pub trace_name: &'a str,
     /// For each search, but for the number of cores, which is the largest.
     pub settings: &'a Settings<'a>,
+    /// Number of functions to hop at; as many as cores where `None`.
+    pub functions: Option<u32>,
 }
 
-impl MachineSweep<'_> {
-    /// Searches for 2 to `--cores` cores on each machine, and prints the table.
-    pub fn run(&self, arguments: &Arguments, progress: &dyn Progress) -> Result<(), Failure> {
+impl<'a> MachineSweep<'a> {
+    /// Searches for 2 cores and more on each machine.
+    pub fn run(&self, progress: &dyn Progress) -> Result<Vec<SearchRow<'a>>, Error> {
         let mut rows = Vec::new();
         for one in self.machines.chunks(1) {
             let machine = &one[0].machine;
@@ -56,14 +55,14 @@ impl MachineSweep<'_> {
                 let settings = Settings {
                     cores,
                     delegate: self.settings.delegate.silently(),
-                    functions: arguments.functions.unwrap_or(cores),
+                    functions: self.functions.unwrap_or(cores),
                     ..*self.settings
                 };
                 let judged = match partition(self.trace, one, &settings, progress) {
                     Ok(outcome) => outcome.judged,
                     // With fewer candidates than cores the table ends early.
                     Err(Error::TooFewCandidates { .. }) if cores > 2 => break,
-                    Err(error) => return Err(error.into()),
+                    Err(error) => return Err(error),
                 };
                 rows.push(SearchRow {
                     machine,
@@ -72,11 +71,17 @@ impl MachineSweep<'_> {
                 });
             }
         }
-        let (name, objective) = (self.trace_name, self.settings.objective);
-        match arguments.json {
-            true => console::print(&Lines::of_json(&as_json(&rows, name, objective))),
-            false => console::print(&as_text(&rows, name, objective)),
-        }
+        Ok(rows)
+    }
+
+    /// The table as one JSON object.
+    pub fn as_json(&self, rows: &[SearchRow<'_>]) -> Lines {
+        Lines::of_json(&as_json(rows, self.trace_name, self.settings.objective))
+    }
+
+    /// The table, with a sentence for each machine.
+    pub fn as_text(&self, rows: &[SearchRow<'_>]) -> Lines {
+        as_text(rows, self.trace_name, self.settings.objective)
     }
 }
 
