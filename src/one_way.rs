@@ -1,9 +1,9 @@
 //! Functions at the end of whose calls no thread can go back, because not every return can be
 //! hooked.
 //!
-//! A trace does not know them: it says of entries alone whether they can be patched. So the files
-//! are asked, where they are still the recorded ones. Of a file that has gone nothing is known, and
-//! `corehop patch` has the last word.
+//! A trace says only of entries whether they can be patched. So the server's files are analysed
+//! again, where they are still the recorded ones. Of a file that has gone nothing is known here;
+//! `corehop patch` finds out later.
 
 use corehop_patcher::Analysis;
 use corehop_traces::{Module, Trace};

@@ -1,8 +1,9 @@
-//! PicturedRequest requests as the page's script reads them: a JSON object each, with the cells as bytes.
+//! The requests shown, as the page's script reads them: a JSON object for each, with the cells as
+//! bytes.
 //!
 //! Cells are many and alike, so each of their fields is a stream of its own, in LEB128 numbers, and
 //! all streams together are compressed as zlib does, which every browser can undo; in base64, since
-//! they travel inside a page. `page.js` reads the same order.
+//! they travel inside a page. `plot.js` reads the same order.
 
 use crate::pass::grid::{Cell, Cells};
 use crate::pass::pictured::{PicturedRequest, Stay};

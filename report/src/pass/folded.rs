@@ -2,12 +2,12 @@
 //! stack, under `one core` and under each core of the split, so that one graph shows both.
 //!
 //! Stacks repeat millions of times, so each is a node of a tree: its function below its caller's
-//! node. What a thread does costs one step in the tree at an entry, and one sum at a miss.
+//! node. An entry costs one step in the tree, and a miss one addition.
 //!
-//! The format has no way to say a semicolon that is part of a name. Those who fold what perf
-//! records put a colon there, which makes one of two functions whose names differ in nothing else.
-//! Here such a character is told by its number after a backslash, and so is the backslash, so that
-//! every name can be had back.
+//! The format cannot express a semicolon that is part of a name. Tools that fold perf's records
+//! write a colon instead, so two functions whose names differ in nothing else become one. Here such
+//! a character is written as its number after a backslash, and so is the backslash itself: every
+//! name can be read back.
 
 use super::calls::OpenCalls;
 use super::replay_pass::{ReplayStep, StepListener};

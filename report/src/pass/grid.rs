@@ -1,4 +1,5 @@
-//! A request's line references as cells of a grid: time across, lines up, exact counts in each cell.
+//! A request's line references as cells of a grid: time goes across, lines go up, and each cell has
+//! exact counts.
 //!
 //! A request has a hundred thousand references and more, a screen some thousand columns. So
 //! references that follow each other share a column, as many as it takes to keep to
@@ -233,7 +234,8 @@ mod tests {
             for (told, column) in columns.zip(&cells.columns) {
                 let mut naive = BTreeMap::<u32, [u32; 5]>::new();
                 for reference in told {
-                    let place = cells.lines.binary_search(&reference.line).expect("it was referenced");
+                    let place = cells.lines.binary_search(&reference.line);
+                    let place = place.expect("a line that was referenced");
                     let counts = naive.entry(place as u32 / cells.lines_per_row).or_default();
                     counts[reference.kind as usize] += 1;
                     counts[3] += u32::from(reference.missed[0]);

@@ -1,7 +1,7 @@
 //! The requests that the report shows access by access: figure 2 of "Automatic staged computation".
 //!
-//! Each is kept as a grid of cells, with the cores it ran on and what its lines are called. All
-//! requests of a trace would be too much for one page, so some are taken, evenly spread.
+//! Each is kept as a grid of cells, with the cores it ran on and the names of its memory regions.
+//! All requests of a trace would be too much for one page, so some are taken, evenly spread.
 
 use super::grid::{Cells, Grid};
 use super::regions::{Region, Regions, Stacks};

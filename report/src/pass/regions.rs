@@ -1,10 +1,11 @@
-//! What lines of memory are called: code and data of modules, stacks, and other memory by address.
+//! Names of memory regions: code and data of modules, stacks, and other memory by address.
 //!
-//! A trace knows where modules have their code and nothing of other mappings. So the rest is told
-//! by use: a call stores its return address last in its code block, and pages that receive those
-//! are stacks; what follows a module's code without a gap is its data, to which the heap of
-//! `brk` may be joined; all else is named by where it begins, and by whose it is where there are
-//! several processes. Recording all mappings was rejected: the traces there are would lack them.
+//! A trace knows where modules have their code and nothing of other mappings, so other regions are
+//! recognized by their use. A call stores its return address last in its code block: pages that
+//! receive return addresses are stacks. What follows a module's code without a gap is its data, to
+//! which the heap of `brk` may be joined. All else is named by its first address, and by its
+//! process where there are several. Recording all mappings was rejected: existing traces would lack
+//! them.
 
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_traces::{Access, CodeBlock, Kind, Module, Owner, Trace};

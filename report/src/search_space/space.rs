@@ -1,10 +1,10 @@
-//! What else could have been done: how good splits are in general, what the plan's neighbours do,
-//! other numbers of cores, other machines.
+//! Splits to compare the plan with: others at as many functions, the best over other numbers of
+//! cores, and the plan itself on other machines.
 //!
-//! A plan keeps none of this, and a search's report scrolls away, so it is computed anew, with the
-//! plan's seed and as many searched requests: splits drawn at random (or all, where they are few)
-//! say where the plan lies among them, and a local search what other numbers of cores reach.
-//! Keeping it in the plan was rejected: a plan is for people to edit.
+//! A plan keeps none of this, so it is computed anew, with the plan's seed and as many searched
+//! requests. Splits drawn at random (or all splits, where they are few) say where the plan lies
+//! among them, and a local search says what other numbers of cores reach. Keeping it in the plan
+//! was rejected: a plan is for people to edit.
 
 use crate::error::Error;
 use corehop_explanations::{Explanation, others};
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 /// Requests searched where the plan does not say.
 const SEARCHED: u64 = 10;
 
-/// All that is known of the space.
+/// What is known of other splits.
 pub struct SearchSpace {
     pub drawn: Drawn,
     /// The best found over so many cores, on requests not searched; none where a search is
