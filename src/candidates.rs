@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.begin("counting calls", None);
     let candidates = Candidates::of(&trace, &learning, &scope.rule());
     bar.end();
-    let report = Listing {
+    let listing = Listing {
         trace: &trace,
         trace_name: &trace_name,
         rule: scope.rule(),
@@ -62,8 +62,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         candidates: &candidates?,
     };
     match arguments.json {
-        true => console::print(&Lines::of_json(&report.as_json())),
-        false => console::print(&report.as_text()),
+        true => console::print(&Lines::of_json(&listing.as_json())),
+        false => console::print(&listing.as_text()),
     }
 }
 

@@ -25,7 +25,7 @@ pub struct FinishedSearch<'a> {
 
 impl FinishedSearch<'_> {
     /// What the verdict is of: requests that were not searched, where there are any.
-    pub fn judged_on(&self) -> &Comparison {
+    fn judged_on(&self) -> &Comparison {
         self.outcome.judged.verdict()
     }
 
