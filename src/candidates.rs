@@ -7,8 +7,6 @@
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
-use crate::name::shortened;
-use crate::number::grouped;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
@@ -17,6 +15,8 @@ use corehop_partitioner::candidates::{Called, Candidates, Rule};
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::Parts;
 use corehop_traces::Trace;
+use corehop_wording::name::shortened;
+use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub struct Arguments {
 }
 
 /// What was counted.
-struct Report<'a> {
+struct Listing<'a> {
     trace: &'a Trace,
     trace_name: &'a str,
     rule: Rule,
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.begin("counting calls", None);
     let candidates = Candidates::of(&trace, &learning, &scope.rule());
     bar.end();
-    let report = Report {
+    let listing = Listing {
         trace: &trace,
         trace_name: &trace_name,
         rule: scope.rule(),
@@ -62,12 +62,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         candidates: &candidates?,
     };
     match arguments.json {
-        true => console::print(&Lines::of_json(&report.as_json())),
-        false => console::print(&report.as_text()),
+        true => console::print(&Lines::of_json(&listing.as_json())),
+        false => console::print(&listing.as_text()),
     }
 }
 
-impl Report<'_> {
+impl Listing<'_> {
     fn as_text(&self) -> Lines {
         let mut text = Lines::new();
         let (candidates, rule) = (self.candidates, &self.rule);

@@ -3,10 +3,10 @@
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use crate::number::{counted, grouped};
 use crate::progress::during;
 use clap::Args;
 use corehop_traces::{Finding, Intact, Order, Report, Rule, check};
+use corehop_wording::number::{counted, grouped};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

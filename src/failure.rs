@@ -229,6 +229,58 @@ impl From<corehop_traces::Error> for Failure {
     }
 }
 
+impl From<corehop_explanations::Error> for Failure {
+    fn from(error: corehop_explanations::Error) -> Self {
+        use corehop_explanations::Error;
+        match error {
+            Error::Plan { .. } => Failure::new(Exit::Input, error).explained(),
+            Error::Replay(error) => error.into(),
+            Error::Neighbours(error) => error.into(),
+        }
+    }
+}
+
+impl From<corehop_report::Error> for Failure {
+    fn from(error: corehop_report::Error) -> Self {
+        use corehop_report::Error;
+        match error {
+            Error::Trace(error) => error.into(),
+            Error::Replay(error) => error.into(),
+            Error::Search(error) => error.into(),
+            Error::Explanation(error) => error.into(),
+            Error::Output(error) => error.into(),
+            Error::NoSuchRequest { complete, .. } => {
+                Failure::new(Exit::Usage, format!("--requests: {error}")).remedy(format!(
+                    "the trace has {complete} complete requests, counted from 0"
+                ))
+            }
+            Error::TooManyRequests { most, .. } => {
+                Failure::new(Exit::Usage, format!("--requests: {error}"))
+                    .remedy(format!("name at most {most}"))
+            }
+        }
+    }
+}
+
+impl From<corehop_report::SweepError> for Failure {
+    fn from(error: corehop_report::SweepError) -> Self {
+        Failure::new(Exit::Input, format!("--sweep {error}"))
+            .remedy("`corehop partition --cores 4 --sweep --json TRACE > sweep.json` makes one")
+    }
+}
+
+impl From<corehop_partitioner::machine_list::Error> for Failure {
+    fn from(error: corehop_partitioner::machine_list::Error) -> Self {
+        use corehop_partitioner::machine_list::Error;
+        match error {
+            Error::Weight { .. } => {
+                Failure::new(Exit::Usage, format!("--machine {error}")).explained()
+            }
+            Error::Machine(error) => error.into(),
+        }
+    }
+}
+
 impl From<corehop_partitioner::checkpoint::Error> for Failure {
     fn from(error: corehop_partitioner::checkpoint::Error) -> Self {
         use corehop_partitioner::checkpoint::Error;

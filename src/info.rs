@@ -6,11 +6,11 @@
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
-use crate::number::grouped;
 use crate::progress::Bar;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_traces::{EndReason, Ending, Kind, Note, Trace};
+use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;

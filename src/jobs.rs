@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use clap::Args;
 
 /// The option that says so.
-#[derive(Args, Default)]
+#[derive(Args)]
 pub struct Jobs {
     /// Number of host threads; the result does not depend on it. Default: all
     #[arg(long, visible_alias = "threads", value_name = "THREADS",

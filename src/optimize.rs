@@ -21,11 +21,12 @@ use crate::interrupt;
 use crate::load_options::LoadOptions;
 use crate::measuring::Shown;
 use crate::open;
-use crate::report;
+use crate::progress::Bar;
 use clap::Args;
 use corehop_measurer::Setup;
 use corehop_measurer::rounds::{Contest, Limits, Measured};
 use corehop_measurer::server::UnderLoad;
+use corehop_report::{Options, Outputs};
 use folder::Folder;
 use outcome::Outcome;
 use search::{Found, Here};
@@ -197,10 +198,28 @@ fn write_report(outcome: &Outcome<'_>, trace: &Path) -> Result<(), Failure> {
         Some(_) => outcome.folder.plan(),
         None => outcome.folder.tried(index),
     };
-    let files = (plan, trace.to_owned(), outcome.folder.report());
-    let machine = outcome.arguments.machine.clone();
-    let cost = outcome.here.machine.hop_cost_cycles;
-    report::run(&report::Arguments::of_page(files, (machine, cost)))
+    let outputs = Outputs {
+        page: Some(outcome.folder.report()),
+        force: true,
+        ..Outputs::default()
+    };
+    outputs.check()?;
+    let read = corehop_plans::read(&plan)?;
+    let options = Options {
+        trace: &open::open(trace)?,
+        trace_name: &trace.display().to_string(),
+        is_default_trace: false,
+        machine: &outcome.here.machine,
+        plan: &read,
+        plan_path: &plan,
+        warm_up: None,
+        requests: None,
+        quick: true,
+        sweep: None,
+        outputs: &outputs,
+    };
+    corehop_report::write(options, &Bar::new())?;
+    Ok(())
 }
 
 /// What a command line or a file names that cannot be used here.

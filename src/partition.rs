@@ -4,11 +4,10 @@
 //! folder beside it says the result in words, in JSON and as a plan.
 
 mod choices;
+mod comparison;
 mod doubts;
+mod finished_search;
 mod json;
-pub mod machines;
-pub mod one_way;
-pub mod plan;
 mod returns;
 mod sweep;
 mod text;
@@ -17,6 +16,7 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
+use crate::one_way;
 use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
@@ -27,13 +27,13 @@ use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::draws::{Draw, more_draws};
 use corehop_partitioner::fewer::functions;
 use corehop_partitioner::weights::Weighted;
-use corehop_partitioner::{Outcome, Settings};
+use corehop_partitioner::{Settings, machine_list};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
-use plan::Found;
+use finished_search::FinishedSearch;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use sweep::Sweep;
+use sweep::MachineSweep;
 
 /// Find the best split of a server over cores.
 #[derive(Args)]
@@ -112,31 +112,22 @@ pub struct Arguments {
     json: bool,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// A time limit that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("seconds are a number from 0 up")]
+struct NotSeconds;
+
+fn seconds(text: &str) -> Result<Duration, NotSeconds> {
     let seconds = text
         .parse()
         .ok()
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "seconds are a number from 0 up".into())
-}
-
-/// A finished search with what it was asked.
-struct Report<'a> {
-    machines: &'a [Weighted],
-    trace_name: &'a str,
-    trace: &'a Trace,
-    settings: &'a Settings<'a>,
-    outcome: &'a Outcome,
-    /// Functions at the end of whose calls no thread can go back, with the reasons.
-    one_way: &'a [(u32, String)],
-    /// This search and those with other seeds.
-    draws: Vec<Draw>,
-    seconds: f64,
+    seconds.ok_or(NotSeconds)
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let machines = machines::weighted(&arguments.machine)?;
+    let machines = machine_list::weighted(&arguments.machine)?;
     for of in &machines {
         check_cores(arguments.cores, &of.machine)?;
     }
@@ -158,13 +149,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     settings.one_way = &numbers;
     let bar = Bar::stopped_by_signals().map_err(|error| Failure::no_signals(&error))?;
     if arguments.sweep {
-        let sweep = Sweep {
+        let sweep = MachineSweep {
             machines: &machines,
             trace: &trace,
             trace_name: &trace_name,
             settings: &settings,
+            functions: arguments.functions,
         };
-        sweep.run(arguments, &bar)?;
+        let rows = sweep.run(&bar)?;
+        let said = match arguments.json {
+            true => sweep.as_json(&rows),
+            false => sweep.as_text(&rows),
+        };
+        console::print(&said)?;
         return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
@@ -184,7 +181,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             &trace, &machines, &settings, &outcome, more, &bar,
         )?);
     }
-    let report = Report {
+    let search = FinishedSearch {
         machines: &machines,
         trace_name: &trace_name,
         trace: &trace,
@@ -194,7 +191,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         draws,
         seconds,
     };
-    let delivered = deliver(&report, arguments, output.as_ref());
+    let delivered = deliver(&search, arguments, output.as_ref());
     checkpoint.map_or(Ok(()), Checkpoint::finish)?;
     delivered
 }
@@ -217,7 +214,7 @@ fn checkpoint(
                 trace.checksum()
             ),
         ),
-        ("machine", machines::together(machines)),
+        ("machine", machine_list::together(machines)),
         ("requests", arguments.scope.drawn()),
         ("rule for candidates", arguments.scope.admitted()),
     ];
@@ -243,29 +240,23 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
     }
 }
 
-/// Prints the report, and keeps the plan unless too much speaks against it.
+/// Prints the result, and keeps the plan unless too much speaks against it.
 fn deliver(
-    report: &Report<'_>,
+    search: &FinishedSearch<'_>,
     arguments: &Arguments,
     asked: Option<&Output>,
 ) -> Result<(), Failure> {
-    let plan = plan::of(&Found {
-        machines: report.machines,
-        trace_name: report.trace_name,
-        trace: report.trace,
-        settings: report.settings,
-        outcome: report.outcome,
-    });
+    let plan = search.plan();
     let is_forced = arguments.anyway || arguments.force;
-    let against = doubts::against(report).filter(|_| asked.is_some() && !is_forced);
+    let against = doubts::against(search).filter(|_| asked.is_some() && !is_forced);
     let output = asked.filter(|_| against.is_none());
     let to_stdout = |output: Option<&Output>| output.is_some_and(Output::is_standard_output);
     if let Some(output) = output.filter(|_| !to_stdout(output)) {
         output.write(corehop_plans::render(&plan).as_bytes(), PUBLIC)?;
     }
     let said = match arguments.json {
-        true => json::render(report, &plan),
-        false => text::render(report, &plan, output.map(Output::path)),
+        true => json::render(search, &plan),
+        false => text::render(search, &plan, output.map(Output::path)),
     };
     match to_stdout(asked) {
         true => console::tell(&said),
@@ -302,7 +293,7 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
         Err(failure.remedy(remedy))
     };
     match (arguments.sweep, arguments.returns) {
-        (true, _) if machines::has_weights(&arguments.machine) => usage(
+        (true, _) if machine_list::has_weights(&arguments.machine) => usage(
             "--sweep: each machine is searched by itself, so weights mean nothing",
             "leave the weights out",
         ),

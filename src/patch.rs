@@ -6,12 +6,12 @@
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use crate::number::counted;
 use crate::progress::during;
 use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Unhookable, Verification};
 use corehop_plans::Mode;
 use corehop_plans::Plan;
+use corehop_wording::number::counted;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

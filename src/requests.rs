@@ -9,16 +9,23 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestList(Vec<RangeInclusive<u32>>);
 
+/// A part of a list that names no requests.
+#[derive(Debug, thiserror::Error)]
+#[error("'{part}' is neither a request nor a range such as 5-9")]
+pub struct NotRequests {
+    part: String,
+}
+
 /// Reads a list such as `3,5-9`.
-pub fn request_list(text: &str) -> Result<RequestList, String> {
+pub fn request_list(text: &str) -> Result<RequestList, NotRequests> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let range = first.parse().ok()?..=last.parse().ok()?;
         (!range.is_empty()).then_some(range)
     };
-    let ranges = text.split(',').map(|part| {
-        range(part).ok_or_else(|| format!("'{part}' is neither a request nor a range such as 5-9"))
-    });
+    let ranges = text
+        .split(',')
+        .map(|part| range(part).ok_or_else(|| NotRequests { part: part.into() }));
     ranges.collect::<Result<_, _>>().map(RequestList)
 }
 

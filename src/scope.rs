@@ -34,10 +34,15 @@ fn seeds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(..=i64::MAX as u64)
 }
 
-fn share(text: &str) -> Result<f64, String> {
+/// A share that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("a share lies between 0 and 1")]
+struct NotAShare;
+
+fn share(text: &str) -> Result<f64, NotAShare> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("a share lies between 0 and 1".into()),
+        _ => Err(NotAShare),
     }
 }
 

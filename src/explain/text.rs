@@ -2,27 +2,27 @@
 //! Misses and lost lines are per request, because that is what a reader can compare with a
 //! request's time.
 
-use super::{Explanation, Mover, Throughput};
 use crate::line::{Lines, line};
-use crate::name::{of_owner, shortened};
-use crate::number::{change_between, grouped as count, share};
-use crate::partition::machines::first;
+use corehop_explanations::{Explanation, Mover, Throughput};
 use corehop_partitioner::alternatives::Placed;
 use corehop_partitioner::hop_cost::break_even_cycles;
+use corehop_partitioner::machine_list::first;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
+use corehop_wording::name::shortened;
+use corehop_wording::number::{change_between, grouped as count, share};
 
 /// All tables, with an empty line between them.
-pub fn render(report: &Explanation<'_>, top: usize) -> Lines {
+pub fn render(explained: &Explanation<'_>, top: usize) -> Lines {
     let mut text = Lines::new();
-    totals(&mut text, report);
-    load(&mut text, report);
-    throughput(&mut text, report);
-    working_sets(&mut text, report);
-    code(&mut text, report);
-    lost_lines(&mut text, report);
-    movers(&mut text, report, top);
-    hops(&mut text, report);
+    totals(&mut text, explained);
+    load(&mut text, explained);
+    throughput(&mut text, explained);
+    working_sets(&mut text, explained);
+    code(&mut text, explained);
+    lost_lines(&mut text, explained);
+    movers(&mut text, explained, top);
+    hops(&mut text, explained);
     text
 }
 
@@ -30,26 +30,26 @@ fn per_request(count: u64, replay: &Replay) -> f64 {
     count as f64 / replay.requests.max(1) as f64
 }
 
-fn totals(text: &mut Lines, report: &Explanation<'_>) {
-    let ((before, _), (after, _)) = (&report.before, &report.after);
+fn totals(text: &mut Lines, explained: &Explanation<'_>) {
+    let ((before, _), (after, _)) = (&explained.before, &explained.after);
     line!(
         text,
         "{}, machine {}: {} requests counted after {} to warm up",
-        report.trace_name,
-        report.machine.name,
+        explained.trace_name,
+        explained.machine.name,
         count(after.requests),
-        count(report.warm_up as u64)
+        count(explained.warm_up as u64)
     );
     line!(text);
-    if first(&report.plan.machine).1 > 0 {
-        let planned = &report.plan.machine;
+    if first(&explained.plan.machine).1 > 0 {
+        let planned = &explained.plan.machine;
         line!(
             text,
             "the plan is for {planned}; --machine names another of these"
         );
         line!(text);
     }
-    let cores = format!("{} cores", report.plan.cores);
+    let cores = format!("{} cores", explained.plan.cores);
     line!(
         text,
         "{:<28}{:>14}{cores:>14}{:>10}",
@@ -65,7 +65,7 @@ fn totals(text: &mut Lines, report: &Explanation<'_>) {
         let row = format!("{name:<28}{shown:>14}{beside:>14}{change:>10}");
         line!(text, "{}", row.trim_end());
     };
-    let paid = |replay: &Replay| replay.hops * u64::from(report.machine.hop_cost_cycles);
+    let paid = |replay: &Replay| replay.hops * u64::from(explained.machine.hop_cost_cycles);
     row("L2 misses", &|r| r.counters.l2.misses());
     row("  of fetches", &|r| r.counters.l2.fetch_misses());
     row("  of loads and stores", &|r| r.counters.l2.data_misses());
@@ -78,7 +78,7 @@ fn totals(text: &mut Lines, report: &Explanation<'_>) {
         r.counters.cycles - paid(r)
     });
     row("cycles", &|r| r.counters.cycles);
-    let machine = report.machine;
+    let machine = explained.machine;
     match break_even_cycles(machine, &before.counters, &after.counters, after.hops) {
         None => line!(text, "no request hops"),
         Some(cycles) if cycles <= 0.0 => {
@@ -96,8 +96,8 @@ fn totals(text: &mut Lines, report: &Explanation<'_>) {
     }
 }
 
-fn load(text: &mut Lines, report: &Explanation<'_>) {
-    let (after, _) = &report.after;
+fn load(text: &mut Lines, explained: &Explanation<'_>) {
+    let (after, _) = &explained.after;
     line!(text);
     line!(
         text,
@@ -109,13 +109,13 @@ fn load(text: &mut Lines, report: &Explanation<'_>) {
         "by stores"
     );
     for (core, counters) in after.per_core.iter().enumerate() {
-        let entered = report
+        let entered = explained
             .placed
             .iter()
             .filter(|placed| placed.core as usize == core);
         let name = |placed: &Placed| {
             let back = if placed.delegated { " and back" } else { "" };
-            format!("{}{back}", shortened(report.name(placed.function)))
+            format!("{}{back}", shortened(explained.name(placed.function)))
         };
         let names: Vec<String> = entered.map(name).collect();
         line!(
@@ -131,8 +131,8 @@ fn load(text: &mut Lines, report: &Explanation<'_>) {
     }
 }
 
-fn throughput(text: &mut Lines, report: &Explanation<'_>) {
-    let throughputs = report.throughputs();
+fn throughput(text: &mut Lines, explained: &Explanation<'_>) {
+    let throughputs = explained.throughputs();
     line!(text);
     let mut row = |name: &str, cells: &dyn Fn(&Throughput) -> String| {
         let cells = throughputs.iter().map(|of| format!("{:>9}", cells(of)));
@@ -155,8 +155,8 @@ fn kib(lines: u64) -> String {
     format!("{} KiB", count((lines * 64).div_ceil(1024)))
 }
 
-fn working_sets(text: &mut Lines, report: &Explanation<'_>) {
-    let l2_lines = report.machine.l2.size_bytes / 64;
+fn working_sets(text: &mut Lines, explained: &Explanation<'_>) {
+    let l2_lines = explained.machine.l2.size_bytes / 64;
     line!(text);
     line!(
         text,
@@ -175,7 +175,7 @@ fn working_sets(text: &mut Lines, report: &Explanation<'_>) {
         "shared",
         "stored to"
     );
-    let ((_, before), (_, after)) = (&report.before, &report.after);
+    let ((_, before), (_, after)) = (&explained.before, &explained.after);
     let named = (0..)
         .zip(&after.cores)
         .map(|(core, of)| (format!("core {core}"), of));
@@ -205,8 +205,8 @@ fn working_set_row(sets: &[WorkingSet]) -> String {
 /// Functions named for each core.
 const NAMED: usize = 5;
 
-fn code(text: &mut Lines, report: &Explanation<'_>) {
-    let (after, detail) = &report.after;
+fn code(text: &mut Lines, explained: &Explanation<'_>) {
+    let (after, detail) = &explained.after;
     line!(text);
     line!(
         text,
@@ -215,7 +215,7 @@ fn code(text: &mut Lines, report: &Explanation<'_>) {
     for (core, (used, counters)) in detail.cores.iter().zip(&after.per_core).enumerate() {
         let all = counters.accesses();
         let most = used.code.iter().take(NAMED).map(|code| {
-            let name = shortened(&of_owner(report.trace, code.owner));
+            let name = shortened(&code.owner.name(explained.trace));
             format!("{} {name}", share(code.accesses, all, 1))
         });
         let more = match used.code.len().saturating_sub(NAMED) {
@@ -235,8 +235,8 @@ fn code(text: &mut Lines, report: &Explanation<'_>) {
     }
 }
 
-fn lost_lines(text: &mut Lines, report: &Explanation<'_>) {
-    let (after, detail) = &report.after;
+fn lost_lines(text: &mut Lines, explained: &Explanation<'_>) {
+    let (after, detail) = &explained.after;
     let cores: &[CoreUse] = &detail.cores;
     if cores
         .iter()
@@ -261,8 +261,8 @@ fn lost_lines(text: &mut Lines, report: &Explanation<'_>) {
     }
 }
 
-fn movers(text: &mut Lines, report: &Explanation<'_>, top: usize) {
-    let ((before, _), (after, _)) = (&report.before, &report.after);
+fn movers(text: &mut Lines, explained: &Explanation<'_>, top: usize) {
+    let ((before, _), (after, _)) = (&explained.before, &explained.after);
     line!(text);
     line!(text, "L2 misses a request");
     line!(
@@ -273,7 +273,7 @@ fn movers(text: &mut Lines, report: &Explanation<'_>, top: usize) {
         "change",
         "by stores"
     );
-    let movers = report.movers();
+    let movers = explained.movers();
     let row = |mover: &Mover| {
         let was = per_request(mover.before.l2.misses(), before);
         let is = per_request(mover.after.l2.misses(), after);
@@ -298,8 +298,8 @@ fn movers(text: &mut Lines, report: &Explanation<'_>, top: usize) {
     }
 }
 
-fn hops(text: &mut Lines, report: &Explanation<'_>) {
-    let (after, _) = &report.after;
+fn hops(text: &mut Lines, explained: &Explanation<'_>) {
+    let (after, _) = &explained.after;
     let misses = |replay: &Replay| per_request(replay.counters.l2.misses(), replay);
     line!(text);
     line!(
@@ -312,11 +312,11 @@ fn hops(text: &mut Lines, report: &Explanation<'_>) {
         |replay: &Replay| change_between(after.counters.l2.misses(), replay.counters.l2.misses());
     let more_hops =
         |replay: &Replay| per_request(replay.hops, after) - per_request(after.hops, after);
-    for (of, placed) in report.alternatives.iter().zip(&report.placed) {
+    for (of, placed) in explained.alternatives.iter().zip(&explained.placed) {
         line!(
             text,
             "  without {}: {} L2 misses, {:+.2} hops a request",
-            shortened(report.name(of.function)),
+            shortened(explained.name(of.function)),
             beside(&of.without),
             more_hops(&of.without)
         );
@@ -332,7 +332,7 @@ fn hops(text: &mut Lines, report: &Explanation<'_>) {
             more_hops(&of.other_mode)
         );
         if let Some((other, replay)) = &of.exchanged {
-            let other = shortened(report.name(*other));
+            let other = shortened(explained.name(*other));
             line!(
                 text,
                 "    the best in its place, {other}: {}",
@@ -340,15 +340,15 @@ fn hops(text: &mut Lines, report: &Explanation<'_>) {
             );
         }
     }
-    let Some((function, other, replay)) = report.runner_up() else {
+    let Some((function, other, replay)) = explained.runner_up() else {
         return;
     };
     let fewer = replay.counters.l2.misses() < after.counters.l2.misses();
     line!(
         text,
         "the best split that differs in one function has {} instead of {}: {} L2 misses{}",
-        shortened(report.name(other)),
-        shortened(report.name(function)),
+        shortened(explained.name(other)),
+        shortened(explained.name(function)),
         beside(replay),
         match fewer {
             true => ", fewer than the plan on these requests",

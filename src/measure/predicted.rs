@@ -3,8 +3,8 @@
 use super::Arguments;
 use crate::failure::Failure;
 use crate::open::open;
-use crate::partition::machines::first;
 use crate::progress::during;
+use corehop_partitioner::machine_list::first;
 use corehop_partitioner::requests::complete;
 use corehop_partitioner::throughput::requests_per_cycle;
 use corehop_plans::Plan;

@@ -2,8 +2,8 @@
 
 use super::Report;
 use crate::line::{Lines, line};
-use crate::number::{change, counted, grouped};
 use corehop_measurer::rounds::{CONFIDENCE, Verdict};
+use corehop_wording::number::{change, counted, grouped};
 
 /// The table.
 pub fn render(report: &Report<'_>) -> Lines {

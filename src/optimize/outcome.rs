@@ -12,9 +12,9 @@ use super::{Arguments, Found};
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use crate::number::{change, counted};
 use corehop_measurer::rounds::{CONFIDENCE, Comparison, Measured, Verdict};
 use corehop_measurer::server::tunables_here;
+use corehop_wording::number::{change, counted};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -7,7 +7,7 @@
 
 use super::unusable;
 use crate::failure::Failure;
-use crate::partition::{one_way, plan};
+use crate::one_way;
 use crate::progress::Bar;
 use corehop_measurer::machine::cpus::{can_carry, physical_cores};
 use corehop_partitioner::candidates::Rule;
@@ -15,7 +15,7 @@ use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
 use corehop_partitioner::weights::Weighted;
-use corehop_partitioner::{Error, Settings, partition};
+use corehop_partitioner::{Error, Settings, partition, plan};
 use corehop_plans::{Mode, Plan};
 use corehop_simulator::Machine;
 use corehop_simulator::machine::CARRIED_HOP_CYCLES;
@@ -143,7 +143,7 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             l2_misses_ratio: ratio(Objective::L2),
             cycles_ratio: ratio(Objective::Cycles),
             hops_per_request: judged.hops as f64 / judged.requests.max(1) as f64,
-            plan: plan::of(&plan::Found {
+            plan: plan::of(&plan::SearchResult {
                 machines: &machines,
                 trace_name: &trace_name,
                 trace,

@@ -4,41 +4,20 @@
 //! these are the figures that answer it; [`against`] is the answer that keeps a plan from being
 //! written.
 
-use super::Report;
-use crate::name::shortened;
-use crate::number::{change, grouped};
-use corehop_partitioner::Comparison;
+use super::comparison;
+use super::finished_search::FinishedSearch;
 use corehop_partitioner::draws::{Draw, Verdicts};
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::weights::ONE;
 use corehop_simulator::Machine;
+use corehop_wording::number::{change, grouped};
 use serde_json::{Map, Value, json};
 
-impl Report<'_> {
-    /// What the verdict is of: requests that were not searched, where there are any.
-    pub fn judged_on(&self) -> &Comparison {
-        self.outcome.judged.verdict()
-    }
-
-    fn name(&self, function: u32) -> String {
-        shortened(&self.trace.functions()[function as usize].name)
-    }
-
-    /// Of each machine.
-    fn break_even_cycles(&self) -> impl Iterator<Item = (&Machine, Option<f64>)> {
-        let of_machines = self.machines.iter().zip(self.judged_on().of_machines());
-        of_machines.map(|(of, judged_on)| {
-            let machine = &of.machine;
-            (machine, judged_on.break_even_cycles(machine))
-        })
-    }
-}
-
 /// Why the plan had better not be kept, in words; `None` when it pays, or nothing says otherwise.
-pub fn against(report: &Report<'_>) -> Option<String> {
-    report.outcome.judged.held_out.as_ref()?;
-    match Verdicts::of(&report.draws) {
+pub fn against(search: &FinishedSearch<'_>) -> Option<String> {
+    search.outcome.judged.held_out.as_ref()?;
+    match Verdicts::of(&search.draws) {
         None => Some("there is nothing to gain".into()),
         Some(verdicts) if verdicts.pays() => None,
         Some(verdicts) if verdicts.mean >= 1.0 => Some("splitting does not pay".into()),
@@ -50,12 +29,12 @@ pub fn against(report: &Report<'_>) -> Option<String> {
     }
 }
 
-/// Lines for the report, each with its label.
-pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
+/// Lines of the result, each with its label.
+pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
-    lines.extend(runner_up(report).map(|said| ("runner-up", said)));
-    let judged = &report.outcome.judged;
-    if judged.order.len() > 1 && !report.outcome.ranking.in_full {
+    lines.extend(runner_up(search).map(|said| ("runner-up", said)));
+    let judged = &search.outcome.judged;
+    if judged.order.len() > 1 && !search.outcome.ranking.in_full {
         let order = judged
             .order
             .iter()
@@ -71,27 +50,27 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
             "{}{more}: the best {} by {}, ordered by {} of full replays",
             order.join(" "),
             judged.order.len(),
-            report.settings.objective.ranked_by(),
-            report.settings.objective.name()
+            search.settings.objective.ranked_by(),
+            search.settings.objective.name()
         );
         lines.push(("ranks", said));
     }
-    lines.extend(fewer(report).map(|said| ("fewer", said)));
-    for (machine, cycles) in report.break_even_cycles() {
+    lines.extend(fewer(search).map(|said| ("fewer", said)));
+    for (machine, cycles) in search.break_even_cycles() {
         let said = break_even(machine, cycles);
-        match report.machines {
+        match search.machines {
             [_] => lines.push(("break-even", said)),
             _ => lines.push(("break-even", format!("{}: {said}", machine.name))),
         }
     }
-    lines.extend(draws(report));
+    lines.extend(draws(search));
     lines
 }
 
 /// What other draws say of their own splits, and of this one.
-fn draws(report: &Report<'_>) -> Vec<(&'static str, String)> {
+fn draws(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let listed = |ratio: fn(&Draw) -> Option<f64>| {
-        let ratios = report.draws.iter().filter_map(ratio);
+        let ratios = search.draws.iter().filter_map(ratio);
         let ratios: Vec<String> = ratios.map(change).collect();
         (ratios.len(), ratios.join(", "))
     };
@@ -135,8 +114,8 @@ fn break_even(machine: &Machine, cycles: Option<f64>) -> String {
 const SHOWN: usize = 10;
 
 /// What fewer cores would do.
-fn fewer(report: &Report<'_>) -> Option<String> {
-    let (outcome, objective) = (report.outcome, report.settings.objective);
+fn fewer(search: &FinishedSearch<'_>) -> Option<String> {
+    let (outcome, objective) = (search.outcome, search.settings.objective);
     let told = |fewer: &Fewer| {
         let ratio = fewer.held_out.ratio(objective)?;
         Some(format!("{} with {} cores", change(ratio), fewer.cores))
@@ -144,14 +123,14 @@ fn fewer(report: &Report<'_>) -> Option<String> {
     let told: Vec<String> = outcome.fewer.iter().filter_map(told).collect();
     let verdict = match outcome.as_good_with_fewer(objective) {
         Some(fewer) => format!("{} cores do as well; --fewer takes them", fewer.cores),
-        None => format!("none does as well as {}", report.settings.cores),
+        None => format!("none does as well as {}", search.settings.cores),
     };
     let name = objective.name();
     (!told.is_empty()).then(|| format!("{name} {}: {verdict}", told.join(", ")))
 }
 
-fn runner_up(report: &Report<'_>) -> Option<String> {
-    let judged = &report.outcome.judged;
+fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
+    let judged = &search.outcome.judged;
     let (taken, next) = (&judged.ranked[judged.order[0]], judged.runner_up()?);
     let not_in = |split: &[(u32, u32)], other: &[(u32, u32)]| {
         let functions = |split: &[(u32, u32)]| split.iter().map(|&(f, _)| f).collect::<Vec<_>>();
@@ -161,14 +140,14 @@ fn runner_up(report: &Report<'_>) -> Option<String> {
             false => !functions(other).contains(&function),
         };
         let named = |&(function, core): &(u32, u32)| match is_same {
-            true => format!("{} on core {core}", report.name(function)),
-            false => report.name(function),
+            true => format!("{} on core {core}", search.name(function)),
+            false => search.name(function),
         };
         let names: Vec<String> = split.iter().filter(differs).map(named).collect();
         names.join(", ")
     };
     let ratio = next.in_full as f64 / taken.in_full.max(1) as f64;
-    let objective = report.settings.objective;
+    let objective = search.settings.objective;
     let held_out = judged.runner_up_held_out.as_ref();
     let held_out = held_out.and_then(|held_out| held_out.ratio(objective));
     let held_out = held_out.map(|ratio| format!("; {} on requests not searched", change(ratio)));
@@ -182,27 +161,27 @@ fn runner_up(report: &Report<'_>) -> Option<String> {
     ))
 }
 
-fn connections(report: &Report<'_>) -> Option<u32> {
-    match report.settings.objective {
+fn connections(search: &FinishedSearch<'_>) -> Option<u32> {
+    match search.settings.objective {
         Objective::Throughput { connections } => Some(connections),
         _ => None,
     }
 }
 
 /// A value of the ranking: a count, or of several machines a share of one core's.
-fn value(report: &Report<'_>, value: u64) -> Value {
-    match report.machines {
+fn value(search: &FinishedSearch<'_>, value: u64) -> Value {
+    match search.machines {
         [_] => value.into(),
         _ => (value as f64 / ONE as f64).into(),
     }
 }
 
 /// The same as keys of the JSON object.
-pub fn keys(report: &Report<'_>) -> Map<String, Value> {
-    let judged = &report.outcome.judged;
+pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
+    let judged = &search.outcome.judged;
     let symbols = |split: &[(u32, u32)]| -> Vec<&str> {
         let functions = split.iter();
-        let functions = functions.map(|&(f, _)| &report.trace.functions()[f as usize]);
+        let functions = functions.map(|&(f, _)| &search.trace.functions()[f as usize]);
         functions.map(|function| &*function.symbol).collect()
     };
     let cores = |split: &[(u32, u32)]| split.iter().map(|&(_, core)| core).collect::<Vec<_>>();
@@ -210,8 +189,8 @@ pub fn keys(report: &Report<'_>) -> Map<String, Value> {
         let ranked = &judged.ranked[index];
         json!({
             "rank_alone": index + 1,
-            "alone": value(report, ranked.alone),
-            "in_full": value(report, ranked.in_full),
+            "alone": value(search, ranked.alone),
+            "in_full": value(search, ranked.in_full),
             "functions": symbols(&ranked.split),
             "cores": cores(&ranked.split),
         })
@@ -221,30 +200,30 @@ pub fn keys(report: &Report<'_>) -> Map<String, Value> {
         json!({
             "functions": symbols(&next.split),
             "cores": cores(&next.split),
-            "in_full": value(report, next.in_full),
-            "held_out": held_out.map(super::json::comparison),
+            "in_full": value(search, next.in_full),
+            "held_out": held_out.map(comparison::value),
         })
     });
-    let fewer = report.outcome.fewer.iter().map(|fewer| {
+    let fewer = search.outcome.fewer.iter().map(|fewer| {
         json!({
             "cores": fewer.cores,
             "functions": symbols(&fewer.split),
-            "held_out": super::json::comparison(&fewer.held_out),
+            "held_out": comparison::value(&fewer.held_out),
         })
     });
-    let as_good = report.outcome.as_good_with_fewer(report.settings.objective);
+    let as_good = search.outcome.as_good_with_fewer(search.settings.objective);
     let object = json!({
-        "objective": report.settings.objective,
-        "connections": connections(report),
+        "objective": search.settings.objective,
+        "connections": connections(search),
         "ranks": ranks.collect::<Vec<_>>(),
         "runner_up": runner_up,
-        "hop_cost_cycles": report.machines[0].machine.hop_cost_cycles,
-        "break_even_hop_cycles": report.break_even_cycles().next().and_then(|(_, cycles)| cycles),
+        "hop_cost_cycles": search.machines[0].machine.hop_cost_cycles,
+        "break_even_hop_cycles": search.break_even_cycles().next().and_then(|(_, cycles)| cycles),
         "fewer": fewer.collect::<Vec<_>>(),
         "as_good_cores": as_good.map(|fewer| fewer.cores),
-        "draws": report.draws,
-        "draws_together": Verdicts::of(&report.draws),
-        "against": against(report),
+        "draws": search.draws,
+        "draws_together": Verdicts::of(&search.draws),
+        "against": against(search),
     });
     match object {
         Value::Object(keys) => keys,

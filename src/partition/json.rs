@@ -1,6 +1,7 @@
 //! The search's outcome as one JSON object.
 
-use super::{Report, doubts, returns, text};
+use super::finished_search::FinishedSearch;
+use super::{comparison, doubts, returns, text};
 use crate::line::Lines;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::weights::Weighted;
@@ -8,8 +9,8 @@ use corehop_plans::Plan;
 use serde_json::{Value, json};
 
 /// One object on one line, with a newline.
-pub fn render(report: &Report<'_>, plan: &Plan) -> Lines {
-    let outcome = report.outcome;
+pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
+    let outcome = search.outcome;
     let ranking = &outcome.ranking;
     let candidates = &outcome.candidates;
     let held_out = outcome.judged.held_out.as_ref();
@@ -30,36 +31,27 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> Lines {
         "gap_percent": ranking.gap().map(|gap| gap * 100.0),
         "better_share": ranking.better_share,
         "sets_replayed": outcome.sets_replayed,
-        "seconds": report.seconds,
-        "verdict": text::verdict(report),
-        "searched": comparison(&outcome.judged.searched),
-        "held_out": held_out.map(comparison),
+        "seconds": search.seconds,
+        "verdict": text::verdict(search),
+        "searched": comparison::value(&outcome.judged.searched),
+        "held_out": held_out.map(comparison::value),
         "hops_per_request": hops.hops as f64 / hops.requests as f64,
         "shared_cache_changed_rank": outcome.judged.shared_cache_changed_rank,
-        "returns": returns::value(report),
-        "machines": machines(report),
+        "returns": returns::value(search),
+        "machines": machines(search),
         "plan": plan.functions,
         "request": plan.request,
     });
-    for (key, value) in doubts::keys(report) {
+    for (key, value) in doubts::keys(search) {
         object[key] = value;
     }
     Lines::of_json(&object)
 }
 
-/// A comparison as the keys of each of its sides.
-pub fn comparison(comparison: &Comparison) -> Value {
-    json!({
-        "requests": comparison.requests,
-        "baseline": comparison.baseline,
-        "split": comparison.split,
-    })
-}
-
 /// What several machines say, each by itself; empty where there is one.
-fn machines(report: &Report<'_>) -> Vec<Value> {
-    let judged = &report.outcome.judged;
-    let (objective, searched) = (report.settings.objective, judged.searched.of_machines());
+fn machines(search: &FinishedSearch<'_>) -> Vec<Value> {
+    let judged = &search.outcome.judged;
+    let (objective, searched) = (search.settings.objective, judged.searched.of_machines());
     let of_machine = |(index, (of, searched)): (usize, (&Weighted, &Comparison))| {
         let held_out = judged.held_out.as_ref();
         let held_out = held_out.and_then(|held_out| held_out.of_machines().nth(index));
@@ -68,13 +60,13 @@ fn machines(report: &Report<'_>) -> Vec<Value> {
             "machine": of.machine.name,
             "weight": of.weight,
             "ratio": held_out.and_then(|held_out| held_out.ratio_here(objective)),
-            "searched": comparison(searched),
-            "held_out": held_out.map(comparison),
+            "searched": comparison::value(searched),
+            "held_out": held_out.map(comparison::value),
             "hop_cost_cycles": of.machine.hop_cost_cycles,
             "break_even_hop_cycles": hops.break_even_cycles(&of.machine),
         })
     };
-    match report.machines {
+    match search.machines {
         [_] => Vec::new(),
         several => several
             .iter()

@@ -4,52 +4,52 @@
 //! function; what they do together is the best combination, and only that is judged on requests
 //! not searched.
 
-use super::Report;
-use crate::name::shortened;
-use crate::number::{change, change_between};
+use super::finished_search::FinishedSearch;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::delegation::{Delegate, Delegation, Variant};
 use corehop_simulator::Replay;
+use corehop_wording::name::shortened;
+use corehop_wording::number::{change, change_between};
 use serde_json::{Value, json};
 
-/// Lines for the report, each with its label.
-pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
-    let Some(found) = &report.outcome.delegation else {
+/// Lines of the result, each with its label.
+pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
+    let Some(found) = &search.outcome.delegation else {
         return Vec::new();
     };
     let mut lines: Vec<(&str, String)> = Vec::new();
     for variant in &found.alone {
         let label = if lines.is_empty() { "returns" } else { "" };
-        lines.push((label, of_variant(report, found, variant)));
+        lines.push((label, of_variant(search, found, variant)));
     }
-    for (function, reason) in one_way(report) {
+    for (function, reason) in one_way(search) {
         let label = if lines.is_empty() { "returns" } else { "" };
-        let name = names(report, &[*function]);
+        let name = names(search, &[*function]);
         lines.push((label, format!("never back after {name}: {reason}")));
     }
-    lines.push(("", best(report, found)));
+    lines.push(("", best(search, found)));
     lines
 }
 
 /// The functions of the split after which no thread can go back.
-fn one_way<'a>(report: &'a Report<'_>) -> impl Iterator<Item = &'a (u32, String)> {
-    let split = &report.outcome.split;
+fn one_way<'a>(search: &'a FinishedSearch<'_>) -> impl Iterator<Item = &'a (u32, String)> {
+    let split = &search.outcome.split;
     let is_chosen = |function: u32| split.iter().any(|placed| placed.0 == function);
-    report
+    search
         .one_way
         .iter()
         .filter(move |(function, _)| is_chosen(*function))
 }
 
 /// One combination beside the split as the search found it, on the requests searched.
-fn of_variant(report: &Report<'_>, found: &Delegation, variant: &Variant) -> String {
-    let objective = report.settings.objective;
+fn of_variant(search: &FinishedSearch<'_>, found: &Delegation, variant: &Variant) -> String {
+    let objective = search.settings.objective;
     let requests = (found.as_found.replay.requests.max(1) * found.rounds as u64) as f64;
     let [before, after] = [&found.as_found.replay, &variant.replay];
     let value = |replay: &Replay| objective.of(replay);
     let mut said = format!(
         "back after {}: {} {}",
-        names(report, &variant.delegated),
+        names(search, &variant.delegated),
         change_between(value(before), value(after)),
         objective.name(),
     );
@@ -70,15 +70,15 @@ fn of_variant(report: &Report<'_>, found: &Delegation, variant: &Variant) -> Str
     said
 }
 
-fn best(report: &Report<'_>, found: &Delegation) -> String {
+fn best(search: &FinishedSearch<'_>, found: &Delegation) -> String {
     let tried = format!("best of {} combinations", found.tried);
     if !found.pays() {
         return format!("{tried} where searched: never to go back");
     }
-    let objective = report.settings.objective;
+    let objective = search.settings.objective;
     let said = match &found.best.delegated[..] {
         [_] => format!("{tried} where searched: that one"),
-        _ => format!("{tried}: {}", of_variant(report, found, &found.best)),
+        _ => format!("{tried}: {}", of_variant(search, found, &found.best)),
     };
     let ratio = found.held_out.as_ref().and_then(|of| of.ratio(objective));
     let judged = ratio.map(|ratio| {
@@ -88,17 +88,17 @@ fn best(report: &Report<'_>, found: &Delegation) -> String {
             change(ratio)
         )
     });
-    let taken = match report.settings.delegate {
+    let taken = match search.settings.delegate {
         Delegate::Take => "; taken",
         Delegate::Never | Delegate::Tell => "; --returns auto takes it",
     };
     format!("{said}{}{taken}", judged.unwrap_or_default())
 }
 
-fn names(report: &Report<'_>, functions: &[u32]) -> String {
+fn names(search: &FinishedSearch<'_>, functions: &[u32]) -> String {
     let functions = functions
         .iter()
-        .map(|&f| &report.trace.functions()[f as usize]);
+        .map(|&f| &search.trace.functions()[f as usize]);
     let names: Vec<String> = functions
         .map(|function| shortened(&function.name))
         .collect();
@@ -106,13 +106,13 @@ fn names(report: &Report<'_>, functions: &[u32]) -> String {
 }
 
 /// The same for programs; `null` where nobody looked.
-pub fn value(report: &Report<'_>) -> Value {
-    let Some(found) = &report.outcome.delegation else {
+pub fn value(search: &FinishedSearch<'_>) -> Value {
+    let Some(found) = &search.outcome.delegation else {
         return Value::Null;
     };
     let variant = |variant: &Variant| {
         let functions = variant.delegated.iter();
-        let symbol = |&f: &u32| &*report.trace.functions()[f as usize].symbol;
+        let symbol = |&f: &u32| &*search.trace.functions()[f as usize].symbol;
         json!({
             "functions": functions.map(symbol).collect::<Vec<&str>>(),
             "counters": variant.replay.counters,
@@ -120,7 +120,7 @@ pub fn value(report: &Report<'_>) -> Value {
         })
     };
     let one_way_value = |(function, reason): &(u32, String)| {
-        let symbol = &report.trace.functions()[*function as usize].symbol;
+        let symbol = &search.trace.functions()[*function as usize].symbol;
         json!({ "function": symbol, "reason": reason })
     };
     let split =
@@ -128,11 +128,11 @@ pub fn value(report: &Report<'_>) -> Value {
     json!({
         "rounds": found.rounds,
         "tried": found.tried,
-        "one_way": one_way(report).map(one_way_value).collect::<Vec<_>>(),
+        "one_way": one_way(search).map(one_way_value).collect::<Vec<_>>(),
         "as_found": variant(&found.as_found),
         "alone": found.alone.iter().map(variant).collect::<Vec<_>>(),
         "best": variant(&found.best),
         "best_held_out": found.held_out.as_ref().map(split),
-        "taken": !report.outcome.delegated.is_empty(),
+        "taken": !search.outcome.delegated.is_empty(),
     })
 }

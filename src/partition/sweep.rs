@@ -3,28 +3,25 @@
 //! One table says where splitting pays and where it stops to. No plan comes of it: whoever has read
 //! the table asks for the split of one row.
 
-use super::Arguments;
-use crate::console;
-use crate::failure::Failure;
 use crate::line::{Lines, line};
-use crate::number::{change, grouped};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition};
 use corehop_simulator::Machine;
 use corehop_traces::Trace;
+use corehop_wording::number::{change, grouped};
 use serde_json::{Value, json};
 
 /// One search.
-struct Row<'a> {
+pub struct SearchRow<'a> {
     machine: &'a Machine,
     cores: u32,
     /// On requests not searched, where there are any.
     judged_on: Comparison,
 }
 
-impl Row<'_> {
+impl SearchRow<'_> {
     fn break_even_cycles(&self) -> Option<f64> {
         self.judged_on.break_even_cycles(self.machine)
     }
@@ -35,17 +32,19 @@ impl Row<'_> {
 }
 
 /// What to search.
-pub struct Sweep<'a> {
+pub struct MachineSweep<'a> {
     pub machines: &'a [Weighted],
     pub trace: &'a Trace,
     pub trace_name: &'a str,
     /// For each search, but for the number of cores, which is the largest.
     pub settings: &'a Settings<'a>,
+    /// Number of functions to hop at; as many as cores where `None`.
+    pub functions: Option<u32>,
 }
 
-impl Sweep<'_> {
-    /// Searches for 2 to `--cores` cores on each machine, and prints the table.
-    pub fn run(&self, arguments: &Arguments, progress: &dyn Progress) -> Result<(), Failure> {
+impl<'a> MachineSweep<'a> {
+    /// Searches for 2 cores and more on each machine.
+    pub fn run(&self, progress: &dyn Progress) -> Result<Vec<SearchRow<'a>>, Error> {
         let mut rows = Vec::new();
         for one in self.machines.chunks(1) {
             let machine = &one[0].machine;
@@ -56,31 +55,37 @@ impl Sweep<'_> {
                 let settings = Settings {
                     cores,
                     delegate: self.settings.delegate.silently(),
-                    functions: arguments.functions.unwrap_or(cores),
+                    functions: self.functions.unwrap_or(cores),
                     ..*self.settings
                 };
                 let judged = match partition(self.trace, one, &settings, progress) {
                     Ok(outcome) => outcome.judged,
                     // With fewer candidates than cores the table ends early.
                     Err(Error::TooFewCandidates { .. }) if cores > 2 => break,
-                    Err(error) => return Err(error.into()),
+                    Err(error) => return Err(error),
                 };
-                rows.push(Row {
+                rows.push(SearchRow {
                     machine,
                     cores,
                     judged_on: judged.verdict().clone(),
                 });
             }
         }
-        let (name, objective) = (self.trace_name, self.settings.objective);
-        match arguments.json {
-            true => console::print(&Lines::of_json(&as_json(&rows, name, objective))),
-            false => console::print(&as_text(&rows, name, objective)),
-        }
+        Ok(rows)
+    }
+
+    /// The table as one JSON object.
+    pub fn as_json(&self, rows: &[SearchRow<'_>]) -> Lines {
+        Lines::of_json(&as_json(rows, self.trace_name, self.settings.objective))
+    }
+
+    /// The table, with a sentence for each machine.
+    pub fn as_text(&self, rows: &[SearchRow<'_>]) -> Lines {
+        as_text(rows, self.trace_name, self.settings.objective)
     }
 }
 
-fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> Lines {
+fn as_text(rows: &[SearchRow<'_>], trace_name: &str, objective: Objective) -> Lines {
     let mut text = Lines::new();
     line!(
         text,
@@ -126,15 +131,16 @@ fn as_text(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> Lines {
 }
 
 /// Where splitting pays on one machine, in words.
-fn verdict(rows: &[Row<'_>], objective: Objective) -> String {
-    let by_ratio = |a: &&Row<'_>, b: &&Row<'_>| a.ratio(objective).total_cmp(&b.ratio(objective));
+fn verdict(rows: &[SearchRow<'_>], objective: Objective) -> String {
+    let by_ratio =
+        |a: &&SearchRow<'_>, b: &&SearchRow<'_>| a.ratio(objective).total_cmp(&b.ratio(objective));
     let best = rows
         .iter()
         .min_by(by_ratio)
         .expect("a row for each machine");
     let cost = best.machine.hop_cost_cycles;
     let pays_in_cycles =
-        |row: &&Row<'_>| row.judged_on.split.cycles < row.judged_on.baseline.cycles;
+        |row: &&SearchRow<'_>| row.judged_on.split.cycles < row.judged_on.baseline.cycles;
     let cores: Vec<String> = rows
         .iter()
         .filter(pays_in_cycles)
@@ -159,8 +165,8 @@ fn verdict(rows: &[Row<'_>], objective: Objective) -> String {
     }
 }
 
-fn as_json(rows: &[Row<'_>], trace_name: &str, objective: Objective) -> Value {
-    let row = |row: &Row<'_>| {
+fn as_json(rows: &[SearchRow<'_>], trace_name: &str, objective: Objective) -> Value {
+    let row = |row: &SearchRow<'_>| {
         json!({
             "machine": row.machine.name,
             "cores": row.cores,

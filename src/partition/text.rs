@@ -1,19 +1,20 @@
 //! The search's outcome in words, for a terminal.
 
-use super::{Report, doubts, returns};
+use super::finished_search::FinishedSearch;
+use super::{doubts, returns};
 use crate::line::{Lines, line};
-use crate::number::{change, change_between};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
+use corehop_wording::number::{change, change_between};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The whole report.
-pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
+/// All lines of the result.
+pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
     let mut text = Lines::new();
-    let outcome = report.outcome;
+    let outcome = search.outcome;
     let parts = &outcome.parts;
     say(
         &mut text,
@@ -28,7 +29,7 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines
         parts.judging.len()
     );
     say(&mut text, "requests", &drawn);
-    say(&mut text, "candidates", &candidates(report));
+    say(&mut text, "candidates", &candidates(search));
     let ranking = &outcome.ranking;
     let strategy = format!("{}: {}", name(ranking.strategy), ranking.why);
     say(&mut text, "strategy", &strategy);
@@ -36,10 +37,10 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines
         "{} ({}) in {:.1} s",
         ranking.evaluated,
         how(ranking),
-        report.seconds
+        search.seconds
     );
     say(&mut text, "splits", &searched);
-    say(&mut text, "", &proof(ranking, report.settings.objective));
+    say(&mut text, "", &proof(ranking, search.settings.objective));
     if outcome.judged.shared_cache_changed_rank {
         say(
             &mut text,
@@ -48,15 +49,15 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines
         );
     }
     line!(text);
-    comparisons(&mut text, report);
-    functions(&mut text, report, plan);
-    for (label, said) in doubts::lines(report) {
+    comparisons(&mut text, search);
+    functions(&mut text, search, plan);
+    for (label, said) in doubts::lines(search) {
         say(&mut text, label, &said);
     }
-    for (label, said) in returns::lines(report) {
+    for (label, said) in returns::lines(search) {
         say(&mut text, label, &said);
     }
-    say(&mut text, "verdict", &verdict(report));
+    say(&mut text, "verdict", &verdict(search));
     let kept = match written {
         Some(path) if path == Path::new("-") => "standard output".into(),
         Some(path) => path.display().to_string(),
@@ -67,12 +68,12 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines
 }
 
 /// One sentence: whether the split pays on requests that were not searched.
-pub fn verdict(report: &Report<'_>) -> String {
-    let objective = report.settings.objective;
-    let Some(held_out) = &report.outcome.judged.held_out else {
+pub fn verdict(search: &FinishedSearch<'_>) -> String {
+    let objective = search.settings.objective;
+    let Some(held_out) = &search.outcome.judged.held_out else {
         return "not judged: every request was searched".into();
     };
-    let name = match report.machines {
+    let name = match search.machines {
         [_] => objective.name().to_owned(),
         several => format!(
             "{} in the mean of {} machines",
@@ -143,9 +144,9 @@ fn say(text: &mut Lines, label: &str, what: &str) {
     line!(text, "{label:<11} {what}");
 }
 
-fn candidates(report: &Report<'_>) -> String {
-    let candidates = &report.outcome.candidates;
-    let (rule, left_out) = (&report.settings.rule, candidates.unpatchable.len());
+fn candidates(search: &FinishedSearch<'_>) -> String {
+    let candidates = &search.outcome.candidates;
+    let (rule, left_out) = (&search.settings.rule, candidates.unpatchable.len());
     let mut said = format!(
         "{} functions in {} groups, called at most {} in a request and in {:.0} % of them",
         candidates.chosen.len(),
@@ -164,10 +165,10 @@ fn candidates(report: &Report<'_>) -> String {
 }
 
 /// By machine, what was searched and what was not.
-fn comparisons(text: &mut Lines, report: &Report<'_>) {
-    let (judged, cores) = (&report.outcome.judged, report.settings.cores);
-    let objective = report.settings.objective;
-    for (index, (of, searched)) in report
+fn comparisons(text: &mut Lines, search: &FinishedSearch<'_>) {
+    let (judged, cores) = (&search.outcome.judged, search.settings.cores);
+    let objective = search.settings.objective;
+    for (index, (of, searched)) in search
         .machines
         .iter()
         .zip(judged.searched.of_machines())
@@ -175,7 +176,7 @@ fn comparisons(text: &mut Lines, report: &Report<'_>) {
     {
         let held_out = judged.held_out.as_ref();
         let held_out = held_out.and_then(|held_out| held_out.of_machines().nth(index));
-        if report.machines.len() > 1 {
+        if search.machines.len() > 1 {
             let ratio = held_out.unwrap_or(searched).ratio_here(objective);
             let ratio = ratio.map_or("nothing to gain".into(), change);
             let said = format!(
@@ -227,16 +228,16 @@ fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32
     line!(text);
 }
 
-fn functions(text: &mut Lines, report: &Report<'_>, plan: &Plan) {
+fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
     line!(text, "core  entering");
-    for ((function, _), planned) in report.outcome.split.iter().zip(&plan.functions) {
-        let chosen = &report.outcome.candidates.chosen;
+    for ((function, _), planned) in search.outcome.split.iter().zip(&plan.functions) {
+        let chosen = &search.outcome.candidates.chosen;
         let candidate = chosen
             .iter()
             .find(|c| c.function == *function)
             .expect("chosen from these");
         let group = chosen.iter().filter(|c| c.group == candidate.group).count();
-        let name = &report.trace.functions()[*function as usize].name;
+        let name = &search.trace.functions()[*function as usize].name;
         let alike = match group {
             1 => String::new(),
             _ => format!(" (or one of {} called with it)", group - 1),

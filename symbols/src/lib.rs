@@ -13,7 +13,6 @@
 
 mod carried;
 mod error;
-pub mod names;
 
 pub use error::Error;
 

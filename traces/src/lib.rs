@@ -58,6 +58,7 @@ pub use format::rule::{Rule, Violation};
 pub use model::address_space::{MAX_OBJECTS, Mapping, Owner};
 pub use model::error::Error;
 pub use model::execution::{self, Access, Execution, Kind};
+pub use model::function_name;
 pub use model::program::{self, CodeBlock, Function, Instruction, Module, Request};
 pub use model::recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
 pub use model::thread::Thread;

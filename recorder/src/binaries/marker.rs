@@ -7,8 +7,8 @@
 
 use super::binary::Binary;
 use corehop_ring::RequestMarker;
-use corehop_symbols::names::{ends_in, module_and_name, without_parameters};
 use corehop_symbols::{self as symbols, Symbol};
+use corehop_traces::function_name::{ends_in, module_and_name, without_parameters};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 

@@ -26,6 +26,17 @@ pub enum Owner {
     Elsewhere,
 }
 
+impl Owner {
+    /// The function's name, or in brackets the module's path.
+    pub fn name(self, trace: &Trace) -> String {
+        match self {
+            Owner::Function(function) => trace.functions()[function as usize].name.clone(),
+            Owner::Module(module) => format!("[{}]", trace.modules()[module as usize].path),
+            Owner::Elsewhere => "[outside all modules]".into(),
+        }
+    }
+}
+
 impl Attribution {
     /// Finds the owners of all code blocks of a trace.
     pub fn of(trace: &Trace) -> Attribution {

@@ -3,11 +3,11 @@
 
 use super::Told;
 use crate::line::{Lines, line};
-use crate::name::{of_owner, shortened};
-use crate::number::{counted, grouped as count, share};
 use corehop_simulator::Counters;
 use corehop_simulator::detail::{Losses, Spread, WorkingSet};
 use corehop_traces::Trace;
+use corehop_wording::name::shortened;
+use corehop_wording::number::{counted, grouped as count, share};
 
 /// All tables, each after an empty line.
 pub fn render(trace: &Trace, told: &Told, top: usize) -> Lines {
@@ -65,7 +65,7 @@ fn functions(text: &mut Lines, trace: &Trace, told: &Told, top: usize) {
             text,
             "{}  {}",
             costs(&function.cost.counters, all),
-            shortened(&of_owner(trace, function.owner))
+            shortened(&function.owner.name(trace))
         );
     }
     if shown < functions.len() {

@@ -6,6 +6,7 @@
 pub(crate) mod address_space;
 pub(crate) mod error;
 pub mod execution;
+pub mod function_name;
 pub(crate) mod limits;
 pub mod program;
 pub(crate) mod recording;

@@ -1,0 +1,92 @@
+//! An explanation for programs, as `docs/reference/search.md` lists its keys. Counts are totals
+//! over the counted requests.
+
+use crate::explanation::Explanation;
+use corehop_partitioner::hop_cost::break_even_cycles;
+use corehop_simulator::Replay;
+use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
+use serde_json::{Value, json};
+
+/// One object; of each core's code and of the movers, the first `top`.
+pub fn render(explained: &Explanation<'_>, top: usize) -> Value {
+    let ((before, _), (after, detail)) = (&explained.before, &explained.after);
+    let machine = explained.machine;
+    let cores = detail.cores.iter().enumerate();
+    let cores = cores.map(|(core, used)| of_core(explained, core, used, top));
+    let movers = explained.movers();
+    let movers = movers
+        .iter()
+        .take(top)
+        .map(|mover| json!({ "name": mover.name, "baseline": mover.before, "split": mover.after }));
+    let alternatives = explained.alternatives.iter().map(|of| {
+        let exchanged = of.exchanged.as_ref().map(
+            |(other, replay)| json!({ "name": explained.name(*other), "replay": totals(replay) }),
+        );
+        json!({
+            "name": explained.name(of.function),
+            "without": totals(&of.without),
+            "other_mode": totals(&of.other_mode),
+            "exchanged": exchanged,
+        })
+    });
+    let throughput = explained.throughputs();
+    let throughput = throughput.iter().map(|of| {
+        json!({
+            "connections": of.connections,
+            "baseline_requests_per_million_cycles": of.before,
+            "split_requests_per_million_cycles": of.after,
+        })
+    });
+    json!({
+        "machine": machine.name,
+        "trace": explained.trace_name,
+        "requests": after.requests,
+        "warm_up": explained.warm_up,
+        "baseline": totals(before),
+        "split": totals(after),
+        "hop_cost_cycles": machine.hop_cost_cycles,
+        "break_even_hop_cycles":
+            break_even_cycles(machine, &before.counters, &after.counters, after.hops),
+        "throughput": throughput.collect::<Vec<_>>(),
+        "cores": cores.collect::<Vec<_>>(),
+        "movers": movers.collect::<Vec<_>>(),
+        "alternatives": alternatives.collect::<Vec<_>>(),
+    })
+}
+
+fn totals(replay: &Replay) -> Value {
+    json!({ "counters": replay.counters, "hops": replay.hops })
+}
+
+fn of_core(explained: &Explanation<'_>, core: usize, used: &CoreUse, top: usize) -> Value {
+    let counters = &explained.after.0.per_core[core];
+    let entered = explained
+        .placed
+        .iter()
+        .filter(|placed| placed.core as usize == core);
+    let entered: Vec<&str> = entered
+        .map(|placed| explained.name(placed.function))
+        .collect();
+    let code =
+        used.code.iter().take(top).map(
+            |code| json!({ "name": code.owner.name(explained.trace), "accesses": code.accesses }),
+        );
+    let spread = |lines: fn(&WorkingSet) -> u64| Spread::of(used.working_sets.iter().map(lines));
+    json!({
+        "core": core,
+        "entering": entered,
+        "accesses": counters.accesses(),
+        "counters": counters,
+        "working_set": {
+            "requests": used.working_sets.len(),
+            "code_lines": spread(|set| set.code_lines),
+            "data_lines": spread(|set| set.data_lines),
+            "size_bytes": spread(WorkingSet::size_bytes),
+        },
+        "lines": used.lines,
+        "shared_lines": used.shared_lines,
+        "contended_lines": used.contended_lines,
+        "lost_lines_to": used.lost_lines_to,
+        "code": code.collect::<Vec<_>>(),
+    })
+}

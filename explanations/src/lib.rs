@@ -1,0 +1,19 @@
+//! Why a plan has more or fewer cache misses than one core.
+//!
+//! A replay says how much a plan changes. An explanation says where: what each core runs and holds,
+//! which lines cores take from each other, which functions miss less or more than on one core, and
+//! what each hop is worth beside its alternatives. All figures are of one set of requests, by
+//! default the second half of the trace after the first has warmed the caches.
+//!
+//! [`Question::answer`] makes the replays, and [`json::render`] gives the figures to programs.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod explanation;
+pub mod json;
+mod question;
+
+pub use error::Error;
+pub use explanation::{Explanation, Mover, Throughput};
+pub use question::{Question, others};

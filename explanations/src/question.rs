@@ -1,0 +1,114 @@
+//! The question that an explanation answers: which plan, of which trace, on which machine.
+//!
+//! The answer takes two replays in detail, one on one core and one with the plan, which run side by
+//! side. The plan's neighbours take a replay each, so they are left out unless asked for.
+
+use crate::error::Error;
+use crate::explanation::Explanation;
+use corehop_partitioner::alternatives::{Placed, alternatives};
+use corehop_partitioner::candidates::{Candidates, Rule};
+use corehop_partitioner::progress::Progress;
+use corehop_partitioner::requests::complete;
+use corehop_plans::Plan;
+use corehop_simulator::detail::{Segments, replay_in_detail};
+use corehop_simulator::{Machine, ReplayOptions, Split};
+use corehop_traces::Trace;
+use std::path::Path;
+
+/// What to explain.
+pub struct Question<'a> {
+    /// The requests that are replayed.
+    pub trace: &'a Trace,
+    /// What people call the trace.
+    pub trace_name: &'a str,
+    /// The machine that is simulated.
+    pub machine: &'a Machine,
+    /// The plan to explain.
+    pub plan: &'a Plan,
+    /// Where the plan was read from.
+    pub plan_path: &'a Path,
+    /// How many requests warm the caches; half of them where `None`.
+    pub warm_up: Option<usize>,
+    /// Whether to replay the plan's neighbours, which takes longer than all else.
+    pub neighbours: bool,
+}
+
+impl<'a> Question<'a> {
+    /// Replays what it takes.
+    ///
+    /// # Errors
+    /// [`Error::Plan`] when the plan does not fit the trace or the machine, else what reading or
+    /// replaying the trace says.
+    pub fn answer(&self, progress: &dyn Progress) -> Result<Explanation<'a>, Error> {
+        let (trace, machine) = (self.trace, self.machine);
+        let about_plan = |source: corehop_simulator::Error| Error::Plan {
+            plan: self.plan_path.into(),
+            source,
+        };
+        let split = Split::from_plan(self.plan, trace.modules(), trace.functions());
+        let split = split.map_err(about_plan)?;
+        let complete = complete(trace.requests());
+        let warm_up = self.warm_up.unwrap_or(complete.len() / 2);
+        let options = ReplayOptions {
+            requests: Some(complete.clone()),
+            warm_up_requests: warm_up,
+            progress: None,
+        };
+        let placed = placed(&split);
+        progress.begin("replaying in detail", None);
+        let tell =
+            |split: &Split| replay_in_detail(trace, machine, split, &Segments::default(), &options);
+        let (before, after) = rayon::join(|| tell(&Split::default()), || tell(&split));
+        progress.end();
+        let after = after.map_err(about_plan)?;
+        let alternatives = match self.neighbours {
+            false => Vec::new(),
+            true => {
+                let candidates = Candidates::of(trace, &complete, &Rule::default())
+                    .map_err(corehop_partitioner::Error::from)?;
+                let others = others(&candidates, &placed);
+                alternatives(trace, machine, &placed, &others, &options, progress)?
+            }
+        };
+        Ok(Explanation {
+            trace,
+            trace_name: self.trace_name,
+            machine,
+            plan: self.plan,
+            split,
+            placed,
+            requests: complete,
+            warm_up,
+            before: before?,
+            after,
+            alternatives,
+        })
+    }
+}
+
+/// The functions of a split, by core.
+fn placed(split: &Split) -> Vec<Placed> {
+    let place = |function| {
+        Some(Placed {
+            function,
+            core: split.core_of(function)?,
+            delegated: split.delegates(function),
+        })
+    };
+    let mut placed: Vec<Placed> = split.functions().filter_map(place).collect();
+    placed.sort_unstable_by_key(|placed| (placed.core, placed.function));
+    placed
+}
+
+/// One candidate of each group that no planned function belongs to: hopping at another of a planned
+/// function's group is the same split.
+pub fn others(candidates: &Candidates, placed: &[Placed]) -> Vec<u32> {
+    let planned = |function| placed.iter().any(|placed| placed.function == function);
+    let mut taken = vec![false; candidates.groups as usize];
+    for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {
+        taken[candidate.group as usize] = true;
+    }
+    let groups = candidates.representatives().into_iter().zip(taken);
+    let free = groups.filter(|(_, taken)| !taken);
+    free.map(|(function, _)| function).collect()
+}

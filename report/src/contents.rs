@@ -1,0 +1,85 @@
+//! What a report shows, and its pictures by section.
+
+use crate::pass::pictured::PicturedRequest;
+use crate::pictures::picture::Picture;
+use crate::pictures::{accesses, elsewhere, misses, space, split, sweep};
+use crate::search_space::space::SearchSpace;
+use crate::search_space::sweep::Sweep;
+use corehop_explanations::Explanation;
+use corehop_simulator::detail::Attribution;
+use std::path::Path;
+
+/// All that the report shows.
+pub struct Report<'a> {
+    pub explained: &'a Explanation<'a>,
+    /// Where the plan was read from.
+    pub plan_path: &'a Path,
+    /// Whether commands find the trace without naming it.
+    pub is_default_trace: bool,
+    pub pictured: &'a [PicturedRequest],
+    pub attribution: &'a Attribution,
+    /// Unless it was left out.
+    pub space: Option<SearchSpace>,
+    /// Where one was given.
+    pub sweep: Option<Sweep>,
+}
+
+/// The pictures by section.
+pub struct Sections {
+    pub accesses: Vec<Picture>,
+    pub misses: Vec<Picture>,
+    pub split: Vec<Picture>,
+    pub space: Vec<Picture>,
+}
+
+/// Functions in the table of functions.
+pub const FUNCTIONS: usize = 60;
+
+impl Report<'_> {
+    /// All pictures.
+    pub fn sections(&self) -> Sections {
+        let explained = self.explained;
+        let accesses = self.pictured.iter();
+        Sections {
+            accesses: accesses
+                .map(|of| accesses::request(explained, of))
+                .collect(),
+            misses: vec![
+                misses::levels(explained),
+                misses::cores(explained),
+                misses::causes(explained),
+                misses::functions(explained, FUNCTIONS),
+            ],
+            split: vec![
+                split::phases(explained, self.pictured),
+                split::working_sets(explained),
+                split::shared(explained),
+                split::lost(explained),
+            ],
+            space: self.space_pictures(),
+        }
+    }
+
+    fn space_pictures(&self) -> Vec<Picture> {
+        let explained = self.explained;
+        let mut shown = vec![elsewhere::hop_cost(explained)];
+        if let Some(found) = &self.space {
+            shown.push(space::splits(found));
+            if !found.cores.is_empty() {
+                shown.push(elsewhere::cores(explained, &found.cores));
+            }
+            shown.push(space::neighbours(explained));
+            shown.push(elsewhere::machines(explained, found));
+        }
+        shown.extend(self.sweep.as_ref().map(sweep::machines));
+        shown
+    }
+}
+
+impl Sections {
+    /// All pictures, in the order of the page.
+    pub fn all(&self) -> impl Iterator<Item = &Picture> {
+        let sections = [&self.accesses, &self.misses, &self.split, &self.space];
+        sections.into_iter().flatten()
+    }
+}

@@ -1,0 +1,163 @@
+//! Drawing: an SVG of a few shapes, each with its class, so that one style sheet colours the page
+//! and the files alike; and the charts that several pictures have in common.
+//!
+//! A chart library would bring its own scripts and fonts to a page that must open from disk alone,
+//! and the pictures here are bars. All are 480 wide, which a phone shows whole and readable.
+
+use super::escape::escaped;
+use std::fmt::Write;
+
+/// Width of every picture.
+pub const WIDTH: f64 = 480.0;
+
+/// Colours and letters, in the page and in every file.
+pub const STYLE: &str = include_str!("pictures.css");
+
+/// A picture being drawn, from the top down.
+#[derive(Default)]
+pub struct Drawing {
+    body: String,
+    /// Where the next thing goes.
+    pub y: f64,
+}
+
+/// A part of a bar.
+pub struct BarPart<'a> {
+    /// Class in the style sheet, which colours it.
+    pub class: &'a str,
+    pub value: f64,
+    /// What it stands for, told on hovering.
+    pub label: String,
+}
+
+impl Drawing {
+    pub fn rectangle(&mut self, place: [f64; 4], class: &str, said: &str) {
+        let [x, y, width, height] = place;
+        let said = escaped(said);
+        let width = width.max(0.0);
+        write!(
+            self.body,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+             class=\"{class}\"><title>{said}</title></rect>"
+        )
+        .expect("writing to a string");
+    }
+
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        write!(
+            self.body,
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" class=\"{class}\"/>"
+        )
+        .expect("writing to a string");
+    }
+
+    /// Text from `x` on, or up to it with the class `end`, or around it with `middle`.
+    pub fn text(&mut self, x: f64, y: f64, class: &str, said: &str) {
+        let said = escaped(said);
+        write!(
+            self.body,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"{class}\">{said}</text>"
+        )
+        .expect("writing to a string");
+    }
+
+    /// A line through points.
+    pub fn curve(&mut self, points: &[(f64, f64)], class: &str) {
+        let points = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}"));
+        let points: Vec<String> = points.collect();
+        let points = points.join(" ");
+        write!(
+            self.body,
+            "<polyline points=\"{points}\" class=\"{class}\"/>"
+        )
+        .expect("writing to a string");
+    }
+
+    /// Shapes in SVG's own short form.
+    pub fn path(&mut self, shapes: &str, class: &str) {
+        write!(self.body, "<path d=\"{shapes}\" class=\"{class}\"/>").expect("writing to a string");
+    }
+
+    /// What the classes of parts mean, in rows of as many as fit.
+    pub fn legend(&mut self, of: &[(&str, &str)]) {
+        let mut x = 0.0;
+        self.y += 14.0;
+        for (class, meaning) in of {
+            let width = 24.0 + meaning.chars().count() as f64 * 7.0;
+            if x + width > WIDTH {
+                x = 0.0;
+                self.y += 20.0;
+            }
+            self.rectangle([x, self.y - 10.0, 12.0, 12.0], class, meaning);
+            self.text(x + 17.0, self.y, "small", meaning);
+            x += width + 8.0;
+        }
+        self.y += 12.0;
+    }
+
+    /// A bar of parts that begins at `x`, with its name to the left and what it says to the right.
+    /// `scale` is what a value of 1 is wide.
+    pub fn bar(&mut self, (name, x): (&str, f64), scale: f64, parts: &[BarPart<'_>], said: &str) {
+        self.text(0.0, self.y + BAR - 3.0, "small", name);
+        let mut end = x;
+        for part in parts {
+            let width = part.value * scale;
+            self.rectangle([end, self.y, width, BAR], part.class, &part.label);
+            end += width;
+        }
+        self.text(end + 5.0, self.y + BAR - 3.0, "small", said);
+        self.y += BAR + 3.0;
+    }
+
+    /// A heading above bars.
+    pub fn heading(&mut self, said: &str) {
+        self.y += 17.0;
+        self.text(0.0, self.y, "strong", said);
+        self.y += 6.0;
+    }
+
+    /// The picture as an element for a page; `said` is what it shows, for those who do not see it.
+    pub fn inline(&self, said: &str) -> String {
+        let (height, said, body) = (self.y.ceil() + 4.0, escaped(said), &self.body);
+        format!(
+            "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{said}\">{body}</svg>"
+        )
+    }
+
+    /// The picture as a file.
+    pub fn file(&self, said: &str) -> String {
+        let (height, said, body) = (self.y.ceil() + 4.0, escaped(said), &self.body);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+             width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n<title>{said}</title>\n\
+             <style>{STYLE}</style>\n{body}\n</svg>\n"
+        )
+    }
+}
+
+/// Height of a plot.
+pub const HEIGHT: f64 = 150.0;
+
+/// Height of a bar.
+pub const BAR: f64 = 14.0;
+
+/// What a value of 1 is wide, when `most` and a label of so many characters fit beside `x`.
+pub fn scale(x: f64, most: f64, label: usize) -> f64 {
+    (WIDTH - x - 10.0 - label as f64 * 7.0) / most.max(f64::MIN_POSITIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_a_picture_says_cannot_end_its_element() {
+        let mut drawing = super::Drawing::default();
+        drawing.text(0.0, 0.0, "small", "</svg><script>\"&");
+        let drawn = drawing.inline("\"><script>");
+        assert!(!drawn.contains("<script>"), "{drawn}");
+        assert!(
+            drawn.contains("&lt;/svg&gt;&lt;script&gt;&quot;&amp;"),
+            "{drawn}"
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! Where a report goes: the page, its pictures and numbers as files.
+//!
+//! Everything is checked before the replays begin, so that nothing is computed that cannot be kept,
+//! and every file is written whole or not at all; `corehop-outputs` sees to that.
+
+use crate::contents::{Report, Sections};
+use crate::error::Error;
+use crate::page::html;
+use crate::pictures::picture::Picture;
+use corehop_outputs::{Output, PUBLIC};
+use std::path::{Path, PathBuf};
+
+/// What to write, each thing where it is named.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// The page.
+    pub page: Option<PathBuf>,
+    /// The folder for the pictures as SVG files.
+    pub svg: Option<PathBuf>,
+    /// The folder for the numbers behind the pictures as CSV files.
+    pub csv: Option<PathBuf>,
+    /// The timeline of the requests shown, as JSON for Perfetto and Chrome.
+    pub perfetto: Option<PathBuf>,
+    /// L2 misses by call stack, folded as flame graphs read them.
+    pub folded: Option<PathBuf>,
+    /// Whether the caller wants all numbers as JSON.
+    pub json: bool,
+    /// Whether files that are there may be replaced.
+    pub force: bool,
+}
+
+impl Outputs {
+    /// Finds out before the replays that their result could not be kept.
+    ///
+    /// # Errors
+    /// [`Error::Output`] for a file that is there already, or a place where none can be.
+    pub fn check(&self) -> Result<(), Error> {
+        for file in [&self.page, &self.perfetto, &self.folded]
+            .into_iter()
+            .flatten()
+        {
+            Output::at(file, self.force)?;
+        }
+        for folder in [&self.svg, &self.csv].into_iter().flatten() {
+            std::fs::create_dir_all(folder).map_err(|source| corehop_outputs::Error::Write {
+                path: folder.clone(),
+                source,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether something asks for call stacks.
+    pub fn needs_calls(&self) -> bool {
+        self.perfetto.is_some() || self.folded.is_some()
+    }
+
+    /// Whether something shows pictures or their numbers.
+    pub fn needs_pictures(&self) -> bool {
+        self.page.is_some() || self.svg.is_some() || self.csv.is_some() || self.json
+    }
+
+    /// Writes what call stacks tell.
+    pub fn write_calls(
+        &self,
+        folded: Option<String>,
+        timeline: Option<String>,
+    ) -> Result<(), Error> {
+        let files = [(&self.folded, folded), (&self.perfetto, timeline)];
+        for (path, text) in files {
+            if let (Some(path), Some(text)) = (path, text) {
+                write(path, self.force, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what was asked for.
+    pub fn write(&self, report: &Report<'_>, sections: &Sections) -> Result<(), Error> {
+        if let Some(path) = &self.page {
+            write(path, self.force, &html::render(report, sections))?;
+        }
+        if let Some(folder) = &self.svg {
+            self.files(folder, "svg", sections, |of| of.drawing.file(&of.said))?;
+        }
+        if let Some(folder) = &self.csv {
+            self.files(folder, "csv", sections, |of| of.table.csv())?;
+        }
+        Ok(())
+    }
+
+    /// A file for each picture.
+    fn files(
+        &self,
+        folder: &Path,
+        suffix: &str,
+        sections: &Sections,
+        text: impl Fn(&Picture) -> String,
+    ) -> Result<(), Error> {
+        let path = |picture: &Picture| folder.join(format!("{}.{suffix}", picture.name));
+        sections
+            .all()
+            .try_for_each(|picture| Output::at(&path(picture), self.force).map(drop))?;
+        sections
+            .all()
+            .try_for_each(|picture| write(&path(picture), self.force, &text(picture)))
+    }
+}
+
+fn write(path: &Path, force: bool, text: &str) -> Result<(), Error> {
+    Ok(Output::at(path, force)?.write(text.as_bytes(), PUBLIC)?)
+}

@@ -1,0 +1,149 @@
+//! The page: a template whose places are filled with pictures, tables and data.
+
+use super::encode::{self, Names};
+use super::reproduction;
+use crate::contents::{Report, Sections};
+use crate::drawing::chart::STYLE;
+use crate::drawing::escape::{escaped, json_in_script};
+use crate::pictures::picture::{Picture, per_request};
+use corehop_partitioner::hop_cost::break_even_cycles;
+use corehop_wording::number::{change_between, grouped};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+const TEMPLATE: &str = include_str!("page.html");
+const PAGE_STYLE: &str = include_str!("page.css");
+const PLOT: &str = include_str!("plot.js");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page, whole.
+pub fn render(report: &Report<'_>, sections: &Sections) -> String {
+    let explained = report.explained;
+    let title = format!(
+        "{} over {} cores",
+        server(&explained.trace.header().command),
+        explained.plan.cores
+    );
+    let subject = format!(
+        "{}, simulated machine {}: {} requests counted after {} to warm up.",
+        explained.trace_name,
+        explained.machine.name,
+        grouped(explained.after.0.requests),
+        grouped(explained.warm_up as u64)
+    );
+    let style = format!("{STYLE}{PAGE_STYLE}");
+    let script = format!("{PLOT}{SCRIPT}");
+    fill(&HashMap::from([
+        ("generator", escaped(&reproduction::generator())),
+        ("title", escaped(&title)),
+        ("style", style),
+        ("verdict", escaped(&verdict(report))),
+        ("subject", escaped(&subject)),
+        ("misses", figures(&sections.misses)),
+        ("split", figures(&sections.split)),
+        ("space", space(report, sections)),
+        ("repeat", reproduction::html(report)),
+        ("data", json_in_script(data(report))),
+        ("script", script),
+    ]))
+}
+
+/// The template with its places filled. What is filled in is not looked at again, so nothing in it
+/// can stand for a place.
+fn fill(places: &HashMap<&str, String>) -> String {
+    let mut parts = TEMPLATE.split("{{");
+    let mut page = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, text) = part
+            .split_once("}}")
+            .expect("the template closes its places");
+        page += places.get(name).expect("the template's places are known");
+        page += text;
+    }
+    page
+}
+
+/// What the server is called.
+fn server(command: &[String]) -> &str {
+    let program = command.first().map_or("a server", String::as_str);
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// One sentence: what the plan does, and what a hop may cost.
+fn verdict(report: &Report<'_>) -> String {
+    let explained = report.explained;
+    let ((before, _), (after, _)) = (&explained.before, &explained.after);
+    let machine = explained.machine;
+    let [was, is] = [before, after].map(|replay| replay.counters.l2.misses());
+    let change = change_between(was, is);
+    let pays = match break_even_cycles(machine, &before.counters, &after.counters, after.hops) {
+        None => "no request hops".into(),
+        Some(cycles) if cycles <= 0.0 => "no hop is cheap enough".into(),
+        Some(cycles) => format!(
+            "pays where a hop costs less than {} cycles (on this machine: {})",
+            grouped(cycles as u64),
+            grouped(machine.hop_cost_cycles.into())
+        ),
+    };
+    format!(
+        "{change} L2 misses: {:.1} instead of {:.1} a request, for {:.2} hops; {pays}.",
+        per_request(explained, is),
+        per_request(explained, was),
+        per_request(explained, after.hops)
+    )
+}
+
+/// What else could have been done, or how to ask for it.
+fn space(report: &Report<'_>, sections: &Sections) -> String {
+    let plan = &report.explained.plan;
+    let also = format!(
+        "<p>To prove an optimum or to sweep machines: <code>corehop partition --cores {} \
+         --sweep</code>.</p>",
+        plan.cores
+    );
+    let left_out = match report.space {
+        Some(_) => "",
+        None => {
+            "<p>Left out by <code>--quick</code>: other splits, numbers of cores, machines.</p>"
+        }
+    };
+    format!("{left_out}{}{also}", figures(&sections.space))
+}
+
+/// Pictures with their tables.
+fn figures(pictures: &[Picture]) -> String {
+    let figure = |picture: &Picture| {
+        format!(
+            "<figure id=\"{}\"><h3>{}</h3>\n{}\n<p class=\"hint\">{}</p>\n\
+             <details><summary>The numbers</summary><div class=\"wide\">{}</div></details>\n\
+             </figure>\n",
+            picture.name,
+            escaped(&picture.title),
+            picture.drawing.inline(&picture.said),
+            escaped(&picture.hint),
+            picture.table.html()
+        )
+    };
+    let figures: String = pictures.iter().map(figure).collect();
+    format!("<div class=\"figures\">\n{figures}</div>")
+}
+
+/// What the script draws.
+fn data(report: &Report<'_>) -> Value {
+    let mut names = Names::new(report.explained.trace, report.attribution);
+    let requests = report.pictured.iter();
+    let requests: Vec<Value> = requests.map(|of| encode::request(of, &mut names)).collect();
+    json!({
+        "cores": report.explained.plan.cores,
+        "requests": requests,
+        "first": typical(report),
+        "names": names.all(),
+    })
+}
+
+/// The place of the request with the middle number of accesses, to begin with.
+fn typical(report: &Report<'_>) -> usize {
+    let mut places: Vec<usize> = (0..report.pictured.len()).collect();
+    places.sort_by_key(|&place| report.pictured[place].cells.references);
+    places.get(places.len() / 2).copied().unwrap_or(0)
+}

@@ -1,0 +1,12 @@
+//! One pass over the replayed requests, and those who listen to it.
+//!
+//! `replay_pass` tells every line reference. `pictured` collects a grid of cells for each request
+//! that is shown, `folded` the misses of each call stack, and `perfetto` a timeline.
+
+mod calls;
+pub mod folded;
+pub mod grid;
+pub mod perfetto;
+pub mod pictured;
+mod regions;
+pub mod replay_pass;

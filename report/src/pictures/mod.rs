@@ -1,0 +1,9 @@
+//! What the report shows, one picture for each question.
+
+pub mod accesses;
+pub mod elsewhere;
+pub mod misses;
+pub mod picture;
+pub mod space;
+pub mod split;
+pub mod sweep;

@@ -1,0 +1,41 @@
+//! One picture: a drawing, the sentence that stands for it where it is not seen, and the table of
+//! its numbers.
+
+use crate::drawing::chart::Drawing;
+use crate::drawing::table::Table;
+use corehop_explanations::Explanation;
+use corehop_simulator::LevelCounters;
+
+/// One picture.
+pub struct Picture {
+    /// Name of its files, and its place in the page.
+    pub name: String,
+    pub title: String,
+    /// What to look at, in a sentence or two.
+    pub hint: String,
+    /// What it shows, for those who do not see it.
+    pub said: String,
+    pub drawing: Drawing,
+    pub table: Table,
+}
+
+/// Classes and meanings of the two parts of a bar of misses.
+pub const KINDS: [(&str, &str); 2] = [("fetch", "fetches"), ("data", "loads and stores")];
+
+/// Misses of a level, in the order of [`KINDS`].
+pub fn kinds(level: &LevelCounters) -> [u64; 2] {
+    [level.fetch_misses(), level.data_misses()]
+}
+
+/// Of all counted requests, each one's share.
+pub fn per_request(explained: &Explanation<'_>, count: u64) -> f64 {
+    count as f64 / explained.after.0.requests.max(1) as f64
+}
+
+/// A number of which a tenth is worth telling only while it is small.
+pub fn told(number: f64) -> String {
+    match number.abs() {
+        0.0..1000.0 => format!("{number:.1}"),
+        _ => corehop_wording::number::grouped(number.round() as u64),
+    }
+}

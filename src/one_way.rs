@@ -1,0 +1,27 @@
+//! Functions at the end of whose calls no thread can go back, because not every return can be
+//! hooked.
+//!
+//! A trace says only of entries whether they can be patched. So the server's files are analysed
+//! again, where they are still the recorded ones. Of a file that has gone nothing is known here;
+//! `corehop patch` finds out later.
+
+use corehop_patcher::Analysis;
+use corehop_traces::{Module, Trace};
+use std::path::Path;
+
+/// The functions of `trace` that are known to be such, by index, each with the reason.
+pub fn known(trace: &Trace) -> Vec<(u32, String)> {
+    let analyses: Vec<Option<Analysis>> = trace.modules().iter().map(analysis).collect();
+    let functions = (0..).zip(trace.functions());
+    let reasons = functions.filter_map(|(index, function)| {
+        let analysis = analyses[function.module as usize].as_ref()?;
+        Some((index, analysis.return_reason(function.offset)?))
+    });
+    reasons.collect()
+}
+
+fn analysis(module: &Module) -> Option<Analysis> {
+    let analysis = Analysis::of(Path::new(&module.path)).ok()?;
+    let is_it = analysis.build_id() == Some(&module.build_id);
+    is_it.then_some(analysis)
+}
