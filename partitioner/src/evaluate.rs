@@ -3,7 +3,7 @@
 //! A cost is so much for every private miss and every hop ([`crate::objective::Cost`]), on one
 //! machine or on several weighed against each other ([`crate::weights`]). The private misses of a
 //! split are a sum over cores of what each misses alone, and that is a sum over set partitions of a
-//! function of the occurrences that run on the core and touch lines of the set partition
+//! function of the occurrences that run on the core and reference lines of the set partition
 //! ([`corehop_simulator::PrivateReplay`] says why). Splits share most of their cores' sets, and
 //! sets that differ share most set partitions: with candidates called in a fixed order a set is an
 //! interval between two of them, and two functions called close together differ in few lines. So
@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 pub use term::Term;
 
 /// How often so many searched requests are replayed in a row; all rounds count. Few requests do not
-/// warm the caches: in one round of ten most misses are first touches, which every further core
+/// warm the caches: in one round of ten most misses are first references, which every further core
 /// repeats, and ranking by them shies away from splits that win in a long run.
 pub fn rounds(requests: usize) -> usize {
     match requests {

@@ -1,9 +1,9 @@
 //! Whether fewer cores would do as well.
 //!
-//! More cores need not help: each has first touches and hops of its own, and what gains a little on
-//! the requests searched can lose on others. So the best splits over fewer cores are judged beside
-//! the one asked for, on the same requests. A local search finds them: it meets mostly sets that
-//! are known by then, and whoever takes fewer cores searches for them in earnest.
+//! More cores need not help: each has first references and hops of its own, and what gains a little
+//! on the requests searched can lose on others. So the best splits over fewer cores are judged
+//! beside the one asked for, on the same requests. A local search finds them: it meets mostly sets
+//! that are known by then, and whoever takes fewer cores searches for them in earnest.
 
 use crate::evaluate::{Choice, Evaluator, Placement};
 use crate::judge::Comparison;

@@ -1,8 +1,8 @@
 //! The whole search on a trace whose best split is known: two phases that each fill an L2.
 //!
-//! Every request enters `parse`, touches one half of the data, enters `execute`, touches the other.
-//! On one core each half evicts the other; on two, both stay. Between the two functions that begin
-//! the phases lie others that the rule must leave out, each for its own reason.
+//! Every request enters `parse`, references one half of the data, enters `execute`, references the
+//! other. On one core each half evicts the other; on two, both stay. Between the two functions that
+//! begin the phases lie others that the rule must leave out, each for its own reason.
 
 use corehop_partitioner::candidates::Rule;
 use corehop_partitioner::delegation::Delegate;
@@ -17,7 +17,7 @@ use corehop_traces::{
 use std::path::Path;
 
 const REQUESTS: u64 = 30;
-/// Lines of data a phase touches: with the lines of code, just within an L2 of 4096 lines.
+/// Lines of data a phase references: with the lines of code, just within an L2 of 4096 lines.
 const PHASE_LINES: u64 = 3000;
 
 /// `parse` and `execute` begin the phases; the others must not be chosen.
@@ -63,7 +63,7 @@ fn trace(folder: &Path) -> Trace {
     let path = folder.join("two-phases.trace");
     let mut writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
     let (thread, blocks) = write_definitions(&mut writer);
-    let touch = |writer: &mut Writer, first: u64| {
+    let reference = |writer: &mut Writer, first: u64| {
         for line in first..first + PHASE_LINES {
             writer
                 .data(thread, 0, Kind::Load, 8, 0x1000_0000 + line * 64)
@@ -74,7 +74,7 @@ fn trace(folder: &Path) -> Trace {
         writer.stamp(thread, request).unwrap();
         writer.request(thread).unwrap();
         writer.execution(thread, blocks[0]).unwrap();
-        touch(&mut writer, 0);
+        reference(&mut writer, 0);
         let others = [2, 2, 4];
         for index in others
             .iter()
@@ -83,7 +83,7 @@ fn trace(folder: &Path) -> Trace {
             writer.execution(thread, blocks[*index]).unwrap();
         }
         writer.execution(thread, blocks[1]).unwrap();
-        touch(&mut writer, PHASE_LINES);
+        reference(&mut writer, PHASE_LINES);
     }
     writer.finish(EndReason::RequestsReached).unwrap();
     Trace::open(&path).unwrap()

@@ -1,4 +1,4 @@
-//! The corehop trace: everything a server touched while it served requests, in one order.
+//! The corehop trace: everything a server referenced while it served requests, in one order.
 //!
 //! A trace is what stands between recording and replay. It holds *executions*: one run of one
 //! straight-line code block by one thread, with the loads and stores it made. Which instructions a
@@ -60,8 +60,8 @@ pub use model::error::Error;
 pub use model::execution::{self, Access, Execution, Kind};
 pub use model::program::{self, CodeBlock, Function, Instruction, Module, Request};
 pub use model::recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
+pub use model::reference::{LineReference, Listener, Played};
 pub use model::thread::Thread;
-pub use model::touch::{Listener, Played, Touch};
 pub use read::calls::{Call, Calls};
 pub use read::check::{Finding, Intact, Report, check};
 pub use read::executions::Executions;

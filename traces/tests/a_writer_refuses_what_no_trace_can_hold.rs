@@ -214,7 +214,7 @@ fn more_data_accesses_than_an_execution_can_hold_are_refused() {
 }
 
 #[test]
-fn a_chunk_that_touches_too_much_for_one_block_becomes_several() {
+fn a_chunk_of_too_many_references_for_one_block_becomes_several() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
     let mut writer = writer(&path);

@@ -1,13 +1,13 @@
-//! A thinned player leaves out nothing but touches that follow, within what no core can change in,
-//! one of the same line; and what it counts is not thinned.
+//! A thinned player leaves out nothing but references that follow, within what no core can change
+//! in, one of the same line; and what it counts is not thinned.
 
 mod streams;
 
-use corehop_traces::{Calls, Kind, Listener, Played, Player, Touch, Trace};
+use corehop_traces::{Calls, Kind, LineReference, Listener, Played, Player, Trace};
 use proptest::prelude::*;
 use streams::{code_blocks, fit, mappings, steps, write_processes};
 
-/// What was played without interruption: from when on, what of it was told, and the touches.
+/// What was played without interruption: from when on, what of it was told, and the references.
 #[derive(Debug, Default)]
 struct Piece {
     request: Option<u32>,
@@ -16,7 +16,7 @@ struct Piece {
     returned: bool,
     executions: u64,
     counts: [u64; 3],
-    touches: Vec<Touch>,
+    references: Vec<LineReference>,
 }
 
 impl Piece {
@@ -63,22 +63,23 @@ impl Listener for Pieces {
         let piece = self.pieces.last_mut().unwrap();
         piece.executions += u64::from(played.executions);
         (0..3).for_each(|kind| piece.counts[kind] += played.counts[kind]);
-        piece.touches.extend(played.touches);
+        piece.references.extend(played.references);
     }
 }
 
-/// Whether all touches can be told from the thinned ones.
-fn tells(all: &[Touch], thinned: &[Touch], residues: u64) -> bool {
+/// Whether all references can be told from the thinned ones.
+fn tells(all: &[LineReference], thinned: &[LineReference], residues: u64) -> bool {
     let mut rest = thinned.iter().peekable();
-    let mut last: Vec<Option<Touch>> = vec![None; residues as usize];
-    for touch in all {
-        let last = &mut last[(touch.line() % residues) as usize];
-        let stored = Some(Touch::new(touch.line(), Kind::Store));
-        let is_told = *last == Some(*touch) || (touch.kind() == Kind::Load && *last == stored);
-        if rest.next_if_eq(&touch).is_none() && !is_told {
+    let mut last: Vec<Option<LineReference>> = vec![None; residues as usize];
+    for reference in all {
+        let last = &mut last[(reference.line() % residues) as usize];
+        let stored = Some(LineReference::new(reference.line(), Kind::Store));
+        let is_told =
+            *last == Some(*reference) || (reference.kind() == Kind::Load && *last == stored);
+        if rest.next_if_eq(&reference).is_none() && !is_told {
             return false;
         }
-        *last = if is_told { *last } else { Some(*touch) };
+        *last = if is_told { *last } else { Some(*reference) };
     }
     rest.next().is_none()
 }
@@ -92,7 +93,7 @@ fn play(mut player: Player<'_>, trace: &Trace, requests: Option<&[u32]>) -> Vec<
     pieces.pieces
 }
 
-/// How many touches there are, and how many of them when thinned.
+/// How many references there are, and how many of them when thinned.
 fn compare(
     trace: &Trace,
     requests: Option<&[u32]>,
@@ -112,11 +113,11 @@ fn compare(
     for (all, thinned) in all.iter().zip(&thinned) {
         prop_assert_eq!(all.told(), thinned.told());
         prop_assert!(
-            tells(&all.touches, &thinned.touches, residues),
+            tells(&all.references, &thinned.references, residues),
             "{all:?} {thinned:?}"
         );
-        counts.0 += all.touches.len();
-        counts.1 += thinned.touches.len();
+        counts.0 += all.references.len();
+        counts.1 += thinned.references.len();
     }
     Ok(counts)
 }

@@ -1,12 +1,13 @@
 //! Private-cache replay: one core of a split is simulated without the others.
 //!
-//! What a core's private caches miss depends only on *which occurrences run on it*: its own touches
-//! come in replay order, and every store elsewhere removes the line, whichever other core makes it.
-//! An *occurrence* is what a thread did between two functions at which it may move. So the private
-//! misses of a split are the sum, over its cores, of those of each core alone, as long as no core
-//! shares an L2 and no inclusive L3 evicts. And a core's misses are a sum over set partitions, each
-//! of which depends only on the occurrences that touch lines of that set partition: whoever asks
-//! about many sets of occurrences can ask set partition by set partition and remember the answers.
+//! What a core's private caches miss depends only on *which occurrences run on it*: its own
+//! references come in replay order, and every store elsewhere removes the line, whichever other
+//! core makes it. An *occurrence* is what a thread did between two functions at which it may move.
+//! So the private misses of a split are the sum, over its cores, of those of each core alone, as
+//! long as no core shares an L2 and no inclusive L3 evicts. And a core's misses are a sum over set
+//! partitions, each of which depends only on the occurrences that reference lines of that set
+//! partition: whoever asks about many sets of occurrences can ask set partition by set partition
+//! and remember the answers.
 //!
 //! Of an occurrence that runs elsewhere only its stores are seen, once each. To replay all cores
 //! and read off one was rejected: it costs as many times more as there are cores.
@@ -50,13 +51,13 @@ struct PartitionReplay {
     stores: Vec<u32>,
     stretches: Vec<Stretch>,
     /// By occurrence.
-    touched: Vec<bool>,
+    referenced: Vec<bool>,
 }
 
-/// Consecutive touches of one occurrence.
+/// Consecutive references of one occurrence.
 struct Stretch {
     occurrence: u32,
-    /// Where its touches are among the entries.
+    /// Where its references are among the entries.
     entries: std::ops::Range<u32>,
     /// Where its stored lines end; they begin where those before it end.
     stores_end: u32,
@@ -105,8 +106,8 @@ impl PrivateReplay {
         &self.occurrences
     }
 
-    /// Number of lines of `set_partition` touched: whatever runs where, each misses at least once
-    /// in some L2.
+    /// Number of lines of `set_partition` referenced: whatever runs where, each misses at least
+    /// once in some L2.
     ///
     /// # Panics
     /// When there are not so many set partitions.
@@ -114,8 +115,8 @@ impl PrivateReplay {
         self.l2_sets(set_partition).len() as u64
     }
 
-    /// Number of touches that a core goes through on which everything runs.
-    pub fn touches(&self) -> usize {
+    /// Number of references that a core goes through on which everything runs.
+    pub fn references(&self) -> usize {
         let stretches = self
             .set_partitions
             .iter()
@@ -128,13 +129,13 @@ impl PrivateReplay {
         self.set_partitions.len()
     }
 
-    /// By occurrence, whether it touches lines of `set_partition`; no other occurrence matters
+    /// By occurrence, whether it references lines of `set_partition`; no other occurrence matters
     /// there.
     ///
     /// # Panics
     /// When there are not so many set partitions.
-    pub fn touched(&self, set_partition: usize) -> &[bool] {
-        &self.set_partitions[set_partition].touched
+    pub fn referenced(&self, set_partition: usize) -> &[bool] {
+        &self.set_partitions[set_partition].referenced
     }
 
     /// What a core misses on lines of `set_partition` when exactly the occurrences run on it that
@@ -151,9 +152,9 @@ impl PrivateReplay {
         &self.set_partitions[set_partition].l2_sets
     }
 
-    /// Tells every touch of `set_partition` in replay order, with the occurrence that it belongs
-    /// to.
-    pub(super) fn each_touch(&self, set_partition: usize, mut tell: impl FnMut(u32, Entry)) {
+    /// Tells every reference of `set_partition` in replay order, with the occurrence that it
+    /// belongs to.
+    pub(super) fn each_reference(&self, set_partition: usize, mut tell: impl FnMut(u32, Entry)) {
         let set_partition = &self.set_partitions[set_partition];
         for stretch in &set_partition.stretches {
             let entries = stretch.entries.start as usize..stretch.entries.end as usize;
@@ -165,10 +166,10 @@ impl PrivateReplay {
     /// Bytes of memory it takes, without the caches.
     pub fn size_bytes(&self) -> usize {
         let of_set_partition = |set_partition: &PartitionReplay| {
-            let touches = set_partition.entries.capacity() + set_partition.stores.capacity();
-            touches * size_of::<u32>()
+            let references = set_partition.entries.capacity() + set_partition.stores.capacity();
+            references * size_of::<u32>()
                 + set_partition.stretches.capacity() * size_of::<Stretch>()
-                + set_partition.touched.capacity()
+                + set_partition.referenced.capacity()
         };
         self.set_partitions.iter().map(of_set_partition).sum()
     }
@@ -188,12 +189,12 @@ impl PartitionReplay {
             entries: Vec::new(),
             stores: Vec::new(),
             stretches: Vec::new(),
-            touched: vec![false; occurrences],
+            referenced: vec![false; occurrences],
         };
         let mut pieces: Vec<(usize, u32)> = Vec::new();
-        for (mark, touches) in entry::pieces(entries) {
+        for (mark, references) in entry::pieces(entries) {
             pieces.push(((mark >> 2) as usize, set_partition.entries.len() as u32));
-            set_partition.entries.extend(touches);
+            set_partition.entries.extend(references);
         }
         set_partition.entries.shrink_to_fit();
         let ends = pieces.iter().skip(1).map(|&(_, start)| start);
@@ -208,7 +209,7 @@ impl PartitionReplay {
     }
 
     fn append(&mut self, occurrence: u32, entries: std::ops::Range<u32>) {
-        self.touched[occurrence as usize] = true;
+        self.referenced[occurrence as usize] = true;
         match self.stretches.last_mut() {
             Some(last) if last.occurrence == occurrence && last.entries.end == entries.start => {
                 last.entries.end = entries.end;

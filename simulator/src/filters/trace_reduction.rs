@@ -1,15 +1,15 @@
-//! Trace reduction: one block of a trace as short streams of line touches, one for each set
+//! Trace reduction: one block of a trace as short streams of line references, one for each set
 //! partition.
 //!
-//! Touches that change nothing in any cache are left out, as by the filters of Puzak ("Analysis of
-//! cache replacement-algorithms", 1985) and of Wang and Baer ("Efficient trace-driven simulation
+//! References that change nothing in any cache are left out, as by the filters of Puzak ("Analysis
+//! of cache replacement-algorithms", 1985) and of Wang and Baer ("Efficient trace-driven simulation
 //! methods for cache performance analysis", 1991). Each set partition is simulated by itself
-//! ([`Thinner`] says why), so the touches left of it, in order, are all that it must be told. A
+//! ([`Thinner`] says why), so the references left of it, in order, are all that it must be told. A
 //! *piece* is what a thread did without interruption: in it no core changes, whatever the plan.
 
 use super::entry::NEW_PIECE;
 use super::stream::Stream;
-use corehop_traces::{Kind, Listener, Played, Thinner, Touch};
+use corehop_traces::{Kind, LineReference, Listener, Played, Thinner};
 
 /// What one thread did without interruption, between two places at which it may be moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub(crate) struct Piece {
     pub number: u64,
     /// The request it belongs to.
     pub request: Option<u32>,
-    /// Lines touched, dropped ones included, by [`corehop_traces::Kind`].
-    pub touches: [u64; 3],
+    /// Lines referenced, dropped ones included, by [`corehop_traces::Kind`].
+    pub references: [u64; 3],
 }
 
 /// A block, reduced. Buffers are kept from one block to the next.
@@ -33,7 +33,7 @@ pub(crate) struct ReducedBlock {
     pub pieces: Vec<(u64, Piece)>,
     /// Number of executions.
     pub executions: u64,
-    /// By set partition, [`Touch::bits`] of its touches, and before those of each piece
+    /// By set partition, [`LineReference::bits`] of its references, and before those of each piece
     /// `index of the piece << 2 | NEW_PIECE`.
     pub streams: Vec<Stream>,
 }
@@ -43,14 +43,14 @@ pub(crate) struct Reducer {
     reduced: ReducedBlock,
     thread: u32,
     stamp: u64,
-    /// Whether the touches to come may belong to the last piece.
+    /// Whether the references to come may belong to the last piece.
     open: bool,
     /// `set_partition_count - 1`; their number is a power of two.
     mask: usize,
     /// Has heard of the open piece.
     thinner: Thinner,
-    /// Touches of the open piece that are not in the room yet, and then unused room.
-    kept: Box<[Touch; ENOUGH + Thinner::AT_ONCE]>,
+    /// References of the open piece that are not in the room yet, and then unused room.
+    kept: Box<[LineReference; ENOUGH + Thinner::AT_ONCE]>,
     kept_count: usize,
     tails: [Tail; SET_PARTITIONS_MAXIMUM],
     /// Room for the next entries of each set partition, side by side.
@@ -67,7 +67,8 @@ pub(crate) const SET_PARTITIONS_MAXIMUM: usize = Thinner::MOST_RESIDUES;
 /// partitions' rooms into the same few sets of the host's first-level cache.
 const STRIDE: usize = Stream::AT_ONCE + 8;
 
-/// So many touches kept are put into the room at once: a loop over few ends at an unforeseen place.
+/// So many references kept are put into the room at once: a loop over few ends at an unforeseen
+/// place.
 const ENOUGH: usize = 512;
 
 /// No place in the room.
@@ -76,11 +77,11 @@ const NOWHERE: u32 = u32::MAX;
 /// Where a set partition's stream ends at present.
 #[derive(Clone, Copy)]
 struct Tail {
-    /// Where its next touch goes.
+    /// Where its next reference goes.
     next: u32,
     /// Where that is if nothing of the open piece is there yet, right after the piece's mark.
     unless_kept: u32,
-    /// Where the last touch goes before its room is emptied, if no mark goes there.
+    /// Where the last reference goes before its room is emptied, if no mark goes there.
     last: u32,
 }
 
@@ -104,7 +105,7 @@ impl Reducer {
             open: false,
             mask: set_partition_count - 1,
             thinner,
-            kept: Box::new([Touch::new(0, Kind::Fetch); ENOUGH + Thinner::AT_ONCE]),
+            kept: Box::new([LineReference::new(0, Kind::Fetch); ENOUGH + Thinner::AT_ONCE]),
             kept_count: 0,
             tails: std::array::from_fn(tail),
             room: vec![0; set_partition_count * STRIDE],
@@ -147,7 +148,7 @@ impl Reducer {
             entered: played.entered,
             number: played.number,
             request: played.request,
-            touches: [0; 3],
+            references: [0; 3],
         };
         self.reduced.pieces.push((self.stamp, piece));
         let mark = (self.reduced.pieces.len() as u64 - 1) << 2 | NEW_PIECE;
@@ -169,13 +170,13 @@ impl Reducer {
         }
     }
 
-    /// Appends the touches kept to the streams of their set partitions.
+    /// Appends the references kept to the streams of their set partitions.
     fn distribute(&mut self) {
         let mask = self.mask & (SET_PARTITIONS_MAXIMUM - 1);
         let (room, tails) = (&mut self.room[..], &mut self.tails);
         let kept = &self.kept[..std::mem::take(&mut self.kept_count)];
-        for touch in kept {
-            let bits = touch.bits();
+        for reference in kept {
+            let bits = reference.bits();
             let set_partition = (bits >> 2) as usize & mask;
             let tail = &mut tails[set_partition];
             let next = tail.next;
@@ -195,7 +196,7 @@ impl Reducer {
 #[inline(never)]
 fn empty_room(tail: &mut Tail, room: &mut [u64], stream: &mut Stream, spare: &mut Vec<Vec<u64>>) {
     stream.append(&room[..Stream::AT_ONCE], spare);
-    // A touch may have come after a mark that filled it.
+    // A reference may have come after a mark that filled it.
     room[0] = room[Stream::AT_ONCE];
     tail.next -= Stream::AT_ONCE as u32;
     tail.unless_kept = NOWHERE;
@@ -215,13 +216,13 @@ impl Listener for Reducer {
         }
         self.reduced.executions += u64::from(played.executions);
         if let Some((_, piece)) = self.reduced.pieces.last_mut() {
-            for (sum, count) in piece.touches.iter_mut().zip(played.counts) {
+            for (sum, count) in piece.references.iter_mut().zip(played.counts) {
                 *sum += count;
             }
         }
-        for touches in played.touches.chunks(Thinner::AT_ONCE) {
+        for references in played.references.chunks(Thinner::AT_ONCE) {
             let kept = self.kept[self.kept_count..].first_chunk_mut();
-            self.kept_count += self.thinner.thin(touches, kept.expect("room for all"));
+            self.kept_count += self.thinner.thin(references, kept.expect("room for all"));
             if self.kept_count >= ENOUGH {
                 self.distribute();
             }
@@ -236,8 +237,8 @@ mod tests {
     const SET_PARTITIONS: usize = 4;
     const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
-    /// Pieces of most lengths between no touches and more than a room holds.
-    fn pieces() -> Vec<Vec<Touch>> {
+    /// Pieces of most lengths between no references and more than a room holds.
+    fn pieces() -> Vec<Vec<LineReference>> {
         let mut state = 7u32;
         let mut random = move |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -246,8 +247,8 @@ mod tests {
         let lengths = (0..3000).map(|piece| [3, 40, 2500][piece % 3]);
         let lengths: Vec<u32> = lengths.map(&mut random).collect();
         let mut piece = |length: u32| {
-            let touch = |_| Touch::new(random(24).into(), KINDS[random(3) as usize]);
-            (0..length).map(touch).collect()
+            let reference = |_| LineReference::new(random(24).into(), KINDS[random(3) as usize]);
+            (0..length).map(reference).collect()
         };
         lengths.into_iter().map(&mut piece).collect()
     }
@@ -262,28 +263,28 @@ mod tests {
             reducer.begin(0, std::mem::take(&mut reduced));
             reducer.run(0);
             expected.iter_mut().for_each(Vec::clear);
-            for (index, touches) in pieces().iter().enumerate() {
+            for (index, references) in pieces().iter().enumerate() {
                 reducer.played(Played {
                     request: None,
                     number: index as u64,
                     returned: false,
                     entered: Some(0),
                     executions: 1,
-                    touches,
+                    references,
                     counts: [0; 3],
                 });
                 let mut last = [None; SET_PARTITIONS];
-                for &touch in touches {
-                    let set_partition = touch.line() as usize % SET_PARTITIONS;
+                for &reference in references {
+                    let set_partition = reference.line() as usize % SET_PARTITIONS;
                     let (stream, last) = (&mut expected[set_partition], &mut last[set_partition]);
                     if last.is_none() {
                         stream.push((index as u64) << 2 | NEW_PIECE);
                     }
-                    let stored = Touch::new(touch.line(), Kind::Store);
-                    let loads_stored = touch.kind() == Kind::Load && *last == Some(stored);
-                    if *last != Some(touch) && !loads_stored {
-                        stream.push(touch.bits());
-                        *last = Some(touch);
+                    let stored = LineReference::new(reference.line(), Kind::Store);
+                    let loads_stored = reference.kind() == Kind::Load && *last == Some(stored);
+                    if *last != Some(reference) && !loads_stored {
+                        stream.push(reference.bits());
+                        *last = Some(reference);
                     }
                 }
             }

@@ -1,7 +1,8 @@
-//! Numbers lines densely, in the order in which they are first touched, as a hierarchy wants them.
+//! Numbers lines densely, in the order in which they are first referenced, as a hierarchy wants
+//! them.
 //!
-//! Programs touch few lines again and again, so a small table in front of the hash map, indexed by
-//! the line number's low bits, answers nearly always.
+//! Programs reference few lines again and again, so a small table in front of the hash map, indexed
+//! by the line number's low bits, answers nearly always.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

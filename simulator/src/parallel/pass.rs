@@ -1,4 +1,4 @@
-//! One pass over a trace: blocks in, every set partition's touches in replay order out.
+//! One pass over a trace: blocks in, every set partition's references in replay order out.
 //!
 //! Some blocks at a time are decoded and reduced, each by whichever host thread is free. Then their
 //! pieces are put in order, and every set partition reads on by itself, again on whichever host

@@ -2,7 +2,7 @@
 //! memory.
 //!
 //! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
-//! plans or machines reads it once. Of what reducing leaves, nothing depends on the touches that
+//! plans or machines reads it once. Of what reducing leaves, nothing depends on the references that
 //! are guaranteed to hit in these machines' L1s ([`GuaranteedHits`]), and they are left out too. A
 //! sixth of the accesses of a recorded mariadbd are left, at four bytes each.
 
@@ -235,7 +235,7 @@ impl Prepared {
     }
 }
 
-/// What is left of a set partition's touches, while they are read.
+/// What is left of a set partition's references, while they are read.
 struct Stripping {
     guaranteed: GuaranteedHits,
     /// Room for what comes next.
@@ -244,14 +244,15 @@ struct Stripping {
 }
 
 impl Stripping {
-    /// Takes in the touches of the placed pieces; the first piece has the index `first_piece`.
+    /// Takes in the references of the placed pieces; the first piece has the index `first_piece`.
     fn read_on(&mut self, set_partition: &mut SetPartition, batch: Batch<'_>, first_piece: usize) {
         self.gathered.clear();
         set_partition.gather(batch.order, batch.placed, first_piece, &mut self.gathered);
         let quotients = set_partition.lines.numbers();
-        for (mark, touches) in entry::pieces(&self.gathered) {
+        for (mark, references) in entry::pieces(&self.gathered) {
             self.entries.push(mark);
-            self.guaranteed.strip(touches, quotients, &mut self.entries);
+            self.guaranteed
+                .strip(references, quotients, &mut self.entries);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One set partition: its lines, numbered densely, and how its touches come in replay order.
+//! One set partition: its lines, numbered densely, and how its references come in replay order.
 
 use super::order::{Order, Placed};
 use crate::filters::entry::{Entry, NEW_PIECE, PIECE};
@@ -10,7 +10,7 @@ const RECENT_LINES: usize = 1 << 10;
 /// The lines of one set partition, and how far each waiting block's stream of it has been read.
 pub(crate) struct SetPartition {
     index: usize,
-    /// Bits of a touch below its line's quotient.
+    /// Bits of a reference below its line's quotient.
     shift: u32,
     /// Quotients of line numbers, by line id.
     pub lines: Lines,
@@ -29,7 +29,7 @@ impl SetPartition {
         }
     }
 
-    /// Appends the touches of the placed pieces; the first piece has the index `first_piece`.
+    /// Appends the references of the placed pieces; the first piece has the index `first_piece`.
     pub fn gather(
         &mut self,
         order: &Order,
@@ -41,7 +41,7 @@ impl SetPartition {
         for (index, place) in (first_piece..).zip(placed) {
             let read = &mut self.read[place.block as usize];
             let stream = &order.block(place.block).streams[self.index];
-            // A piece that touches nothing of this set partition has no mark.
+            // A piece that references nothing of this set partition has no mark.
             if stream.from(*read).first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
                 continue;
             }
@@ -50,12 +50,12 @@ impl SetPartition {
             loop {
                 let rest = stream.from(*read);
                 let end = rest.iter().position(|entry| entry & 3 == NEW_PIECE);
-                let touches = &rest[..end.unwrap_or(rest.len())];
-                entries.extend(touches.iter().map(|&touch| {
-                    let line = self.lines.id(touch >> self.shift, |_| ());
-                    line << 2 | (touch & 3) as u32
+                let references = &rest[..end.unwrap_or(rest.len())];
+                entries.extend(references.iter().map(|&reference| {
+                    let line = self.lines.id(reference >> self.shift, |_| ());
+                    line << 2 | (reference & 3) as u32
                 }));
-                *read += touches.len();
+                *read += references.len();
                 if end.is_some() || rest.is_empty() {
                     break;
                 }

@@ -129,7 +129,7 @@ fn lines_that_two_cores_store_to_are_lost_to_the_other_ones_stores() {
         .map(|cost| cost.counters.invalidated_lines);
     assert_eq!(taken.collect::<Vec<_>>(), [0, 4, 4]);
 
-    // Each core touches its line of code, and both the one that they store to.
+    // Each core references its line of code, and both the one that they store to.
     for (core, used) in told.cores.iter().enumerate() {
         let lines = (used.lines, used.shared_lines, used.contended_lines);
         assert_eq!(lines, (2, 1, 1));

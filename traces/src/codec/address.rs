@@ -1,11 +1,11 @@
 //! Predicts data addresses, so that nine in ten need not be stored.
 //!
-//! The same instruction of the same shape touches the same address again, or goes on by a stride,
-//! or, most often, is as far as last time from an address touched just before: a field of the same
-//! object, a slot of the same stack frame. Which of the addresses before it is best for each such
-//! slot is found by trying all of them on the block, and stored. General compression alone, over
-//! fixed-width columns of addresses, needs twice the space (docs/reference/trace-format.md has the
-//! figures).
+//! The same instruction of the same shape references the same address again, or goes on by a
+//! stride, or, most often, is as far as last time from an address referenced just before: a field
+//! of the same object, a slot of the same stack frame. Which of the addresses before it is best for
+//! each such slot is found by trying all of them on the block, and stored. General compression
+//! alone, over fixed-width columns of addresses, needs twice the space
+//! (docs/reference/trace-format.md has the figures).
 
 use std::collections::HashMap;
 

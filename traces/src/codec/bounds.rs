@@ -16,11 +16,11 @@ pub struct Accesses(u64);
 
 impl Accesses {
     fn of(size: Size) -> Accesses {
-        Accesses(u64::from(size.touches()) << 32 | u64::from(size.data))
+        Accesses(u64::from(size.references()) << 32 | u64::from(size.data))
     }
 
     /// All of them, fetches included.
-    pub fn touches(self) -> usize {
+    pub fn references(self) -> usize {
         (self.0 >> 32) as usize
     }
 
@@ -128,11 +128,11 @@ impl Bounds {
                 self.accesses.push(Accesses(total.0 + own));
             }
             total.0 += self.before(repeat.source().end).0 - before;
-            if total.touches() > most {
+            if total.references() > most {
                 return None;
             }
         }
-        (total.touches() <= most).then_some(total)
+        (total.references() <= most).then_some(total)
     }
 
     /// The first bound before which accesses are not counted, if it is no later than `place`.
@@ -165,8 +165,8 @@ impl Bounds {
     }
 
     /// How many accesses the executions before a place make, which is that of a bound.
-    pub fn touches_before(&self, place: u32) -> u64 {
-        self.before(place).touches() as u64
+    pub fn references_before(&self, place: u32) -> u64 {
+        self.before(place).references() as u64
     }
 
     /// Which of the block's data accesses are those of executions that begin and end at bounds.
@@ -278,9 +278,9 @@ mod tests {
                     prop_assert!(!is_bound(&place) || is_bound(&earlier));
                 }
             }
-            let touches = total.touches();
-            prop_assert_eq!(bounds.measure(&places, &sizes, &repeats, touches), Some(total));
-            prop_assert_eq!(bounds.measure(&places, &sizes, &repeats, touches - 1), None);
+            let references = total.references();
+            prop_assert_eq!(bounds.measure(&places, &sizes, &repeats, references), Some(total));
+            prop_assert_eq!(bounds.measure(&places, &sizes, &repeats, references - 1), None);
         }
     }
 }

@@ -165,7 +165,7 @@ impl MatchFinder {
     }
 
     /// Number of accesses, fetches included.
-    pub fn touches(&self) -> usize {
+    pub fn references(&self) -> usize {
         self.end().data() + self.end().further_fetches() + self.executions()
     }
 

@@ -25,7 +25,7 @@ pub struct Size {
 
 impl Size {
     /// All accesses.
-    pub fn touches(self) -> u32 {
+    pub fn references(self) -> u32 {
         u32::from(self.data) + u32::from(self.fetches)
     }
 }
@@ -321,7 +321,7 @@ fn size_of_code(block: &CodeBlock) -> u16 {
     last.map_or(0, |last| last.offset + u16::from(last.size_bytes))
 }
 
-/// Number of fetches in one execution of the block: the lines that it touches.
+/// Number of fetches in one execution of the block: the lines that it references.
 pub fn fetches_of(block: &CodeBlock) -> u64 {
     let last = block.start + u64::from(size_of_code(block).max(1)) - 1;
     (last >> LINE_SHIFT) - (block.start >> LINE_SHIFT) + 1

@@ -11,7 +11,7 @@ use crate::codec::shape::Size;
 use crate::format::column::unpack;
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::block;
-use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_SHAPES, MAX_TOUCHES};
+use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_REFERENCES, MAX_SHAPES};
 use crate::model::run::Run;
 use zstd::bulk::Decompressor;
 
@@ -327,10 +327,10 @@ impl Decoder {
         if usize::from(largest) >= shapes && spelled > 0 {
             return Err(Rule::References.broken("a shape is missing"));
         }
-        let (mut spelled_touches, mut spelled_data) = (0, 0);
+        let (mut literal_references, mut spelled_data) = (0, 0);
         for &place in &block.places {
             let size = sizes[usize::from(place)];
-            spelled_touches += size.touches() as usize;
+            literal_references += size.references() as usize;
             spelled_data += usize::from(size.data);
         }
         let mut total = spelled_data;
@@ -338,13 +338,15 @@ impl Decoder {
         if !block.repeats.is_empty() {
             let too_many =
                 || Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses");
-            if spelled_touches > MAX_TOUCHES {
+            if literal_references > MAX_REFERENCES {
                 return Err(too_many());
             }
             let (places, repeats) = (&block.places, &block.repeats);
-            let counted = block.bounds.measure(places, &sizes, repeats, MAX_TOUCHES);
+            let counted = block
+                .bounds
+                .measure(places, &sizes, repeats, MAX_REFERENCES);
             let counted = counted.ok_or_else(too_many)?;
-            (block.repeatable, total) = (counted.touches(), counted.data());
+            (block.repeatable, total) = (counted.references(), counted.data());
         }
         let slots = sizes.iter().map(|size| usize::from(size.data)).sum();
         if total != accesses || slots > spelled_data {

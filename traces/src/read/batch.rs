@@ -1,4 +1,4 @@
-//! Plays a block as touches, some executions at a time.
+//! Plays a block as references, some executions at a time.
 //!
 //! Literals are decoded and their addresses found; a match is copied from where its source stands
 //! in the memory of what is repeated. Three executions in four are matches, most of them in
@@ -13,7 +13,7 @@ use crate::codec::shape::Templates;
 use crate::codec::sources::Sources;
 use crate::codec::thin::Thinner;
 use crate::format::block::Block;
-use crate::model::touch::Touch;
+use crate::model::reference::LineReference;
 use literals::{Literals, Span};
 use memory::{Memory, Remembered};
 use std::ops::Range;
@@ -30,11 +30,11 @@ pub struct Batch {
     entered: Option<u32>,
     /// What of the memory they are; `None` for what is only spelled out.
     remembered: Option<Remembered>,
-    spread: Vec<Touch>,
+    spread: Vec<LineReference>,
 }
 
 impl Batch {
-    /// Room for the shapes of a trace. A thinner leaves out touches.
+    /// Room for the shapes of a trace. A thinner leaves out references.
     pub fn new(templates: &Templates, thinner: Option<Thinner>) -> Batch {
         Batch {
             literals: Literals::new(templates),
@@ -94,15 +94,18 @@ impl Batch {
         self.executions
     }
 
-    /// The touches of the batch, its spans, and the place that the spans give the first touch.
-    fn touches(&self) -> (&[Touch], &[Span], usize) {
+    /// The references of the batch, its spans, and the place that the spans give the first
+    /// reference.
+    fn references(&self) -> (&[LineReference], &[Span], usize) {
         match &self.remembered {
-            Some(Remembered { touches, spans, .. }) => (
-                self.memory.touches(touches.clone()),
+            Some(Remembered {
+                references, spans, ..
+            }) => (
+                self.memory.references(references.clone()),
                 self.memory.spans(spans.clone()),
-                touches.start,
+                references.start,
             ),
-            None => (self.literals.touches(), &self.literals.spans, 0),
+            None => (self.literals.references(), &self.literals.spans, 0),
         }
     }
 
@@ -111,10 +114,10 @@ impl Batch {
         if let Some(remembered) = &self.remembered {
             return remembered.counts;
         }
-        let (touches, spans, _) = self.touches();
-        let mut counts = memory::count(touches);
+        let (references, spans, _) = self.references();
+        let mut counts = memory::count(references);
         for span in spans {
-            counts[touches[span.touch].kind() as usize] += span.further_lines;
+            counts[references[span.reference].kind() as usize] += span.further_lines;
         }
         counts
     }

@@ -134,7 +134,7 @@ impl RunLengths {
     pub fn add(&mut self, block: &Block, templates: &Templates) {
         let size = |&place: &u16| {
             let shape = block.shapes[usize::from(place)];
-            u64::from(templates.size(shape).touches())
+            u64::from(templates.size(shape).references())
         };
         let thread = block.outline.thread;
         let (mut end, mut accesses_before) = (0, 0);
@@ -143,7 +143,7 @@ impl RunLengths {
             end += run.executions;
             let accesses = match block.repeats.is_empty() {
                 true => block.places[executions].iter().map(size).sum(),
-                false => block.bounds.touches_before(end) - accesses_before,
+                false => block.bounds.references_before(end) - accesses_before,
             };
             accesses_before += accesses;
             match &mut self.open {

@@ -1,4 +1,4 @@
-//! Plays single blocks of a trace, on any thread, as the lines that they touch.
+//! Plays single blocks of a trace, on any thread, as the lines that they reference.
 //!
 //! A block begins with nothing but what the trace's definitions say, so blocks are independent of
 //! each other, and a replay that has put their runs into order needs no decoding in that order.
@@ -7,7 +7,7 @@ use crate::codec::thin::Thinner;
 use crate::format::block::{Block, Decoder};
 use crate::model::address_space::Locator;
 use crate::model::error::Error;
-use crate::model::touch::Listener;
+use crate::model::reference::Listener;
 use crate::read::batch::Batch;
 use crate::read::batch::hand_out::Whence;
 use crate::read::calls::Calls;
@@ -101,7 +101,7 @@ impl<'t> Player<'t> {
         self
     }
 
-    /// Leaves out most touches that change nothing in caches of lines of so many residues: each
+    /// Leaves out most references that change nothing in caches of lines of so many residues: each
     /// follows, among those of the same request that are told since the run, the last told entry or
     /// the last told end of a call, one for which a [`Thinner`] leaves it out.
     ///

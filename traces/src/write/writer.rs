@@ -328,7 +328,7 @@ impl Writer {
         if stream.finder.executions() == 0 && stream.chunk.requests.is_empty() {
             return Ok(());
         }
-        self.accesses += stream.finder.touches() as u64;
+        self.accesses += stream.finder.references() as u64;
         let chunk = stream.take_chunk();
         if !stream.finder.is_new() {
             self.finders.push(std::mem::take(&mut stream.finder));

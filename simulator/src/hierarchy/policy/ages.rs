@@ -1,11 +1,12 @@
-//! When each way was last touched, as policies count it.
+//! When each way was last referenced, as policies count it.
 //!
-//! A touch is one store, and touches of one set do not wait for each other; the oldest way is found
-//! by looking at all of them, which only a fill has to do. The alternative, each set's ways in
-//! order, packed into a word, has the last way at hand, but makes of every touch a chain of a dozen
-//! operations that the next touch of the set must wait for: replays took half as long again.
+//! A reference is one store, and references of one set do not wait for each other; the oldest way
+//! is found by looking at all of them, which only a fill has to do. The alternative, each set's
+//! ways in order, packed into a word, has the last way at hand, but makes of every reference a
+//! chain of a dozen operations that the next reference of the set must wait for: replays took half
+//! as long again.
 //!
-//! A way's word is the time of its last touch, above its number; an empty way's time is 0. All
+//! A way's word is the time of its last reference, above its number; an empty way's time is 0. All
 //! caches of a hierarchy read one clock, since only the order within a set matters.
 
 use super::memory::{Memory, Set};
@@ -15,7 +16,7 @@ const WAY_BITS: u32 = 8;
 
 /// Makes `way` the newest.
 #[inline(always)]
-pub(super) fn touch(memory: &mut Memory, set: Set, way: usize) {
+pub(super) fn reference(memory: &mut Memory, set: Set, way: usize) {
     memory.now += 1 << WAY_BITS;
     memory.words[set.first + way] = memory.now | way as u64;
 }
@@ -42,7 +43,7 @@ pub(super) fn renew_oldest(memory: &mut Memory, set: Set) -> usize {
     }
 }
 
-/// Makes `way` as old as one that was never touched.
+/// Makes `way` as old as one that was never referenced.
 #[inline(always)]
 pub(super) fn forget(memory: &mut Memory, set: Set, way: usize) {
     memory.words[set.first + way] = way as u64;

@@ -1,11 +1,11 @@
-//! Least recently used: every touch makes a way the newest, and the oldest makes room.
+//! Least recently used: every reference makes a way the newest, and the oldest makes room.
 
 use super::ages;
 use super::memory::{Memory, Set};
 
 #[inline(always)]
 pub(super) fn hit(memory: &mut Memory, set: Set, way: usize) {
-    ages::touch(memory, set, way);
+    ages::reference(memory, set, way);
 }
 
 #[inline(always)]

@@ -15,6 +15,6 @@ pub(crate) struct Set {
 pub(crate) struct Memory {
     /// By way.
     pub(super) words: Vec<u64>,
-    /// When the last touch was, see [`super::ages`].
+    /// When the last reference was, see [`super::ages`].
     pub(super) now: u64,
 }

@@ -1,8 +1,9 @@
 //! Tree-PLRU: a binary tree of bits over the ways, each bit pointing to the half to give up next.
 //!
-//! A touch turns every bit on the way's path to the other half. The word of a set's first way holds
-//! its tree, the root at bit 1 and the children of bit `n` at `2 n` and `2 n + 1`, so a path is the
-//! way's binary digits with a one in front. Removing a line turns no bit: hardware does not either.
+//! A reference turns every bit on the way's path to the other half. The word of a set's first way
+//! holds its tree, the root at bit 1 and the children of bit `n` at `2 n` and `2 n + 1`, so a path
+//! is the way's binary digits with a one in front. Removing a line turns no bit: hardware does not
+//! either.
 
 use super::memory::{EMPTY, Memory, Set};
 

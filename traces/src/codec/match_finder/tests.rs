@@ -133,7 +133,10 @@ fn there_is_room_until_a_count_is_full() {
             count += 1;
             let data = count * usize::from(size.data);
             assert_eq!(finder.data_accesses(), data);
-            assert_eq!(finder.touches(), data + count * usize::from(size.fetches));
+            assert_eq!(
+                finder.references(),
+                data + count * usize::from(size.fetches)
+            );
             assert_eq!(finder.words.len(), count * words);
         }
         assert!(count > 10, "{count}");
@@ -211,10 +214,10 @@ proptest! {
                 place += 1;
             }
         }
-        let touches: u32 = executions.iter().map(|(shape, _)| 1 + 2 * shape).sum();
-        prop_assert_eq!(finder.touches(), touches as usize);
+        let references: u32 = executions.iter().map(|(shape, _)| 1 + 2 * shape).sum();
+        prop_assert_eq!(finder.references(), references as usize);
         prop_assert_eq!(finder.executions(), executions.len());
-        prop_assert_eq!(finder.data_accesses() + executions.len(), touches as usize);
+        prop_assert_eq!(finder.data_accesses() + executions.len(), references as usize);
         let spelled = finder.take();
         let all = spelled.written_out(&[0, 2, 4, 6]);
         let expected: Vec<u32> = executions.iter().map(|&(shape, _)| shape).collect();

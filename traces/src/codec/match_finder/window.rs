@@ -80,8 +80,8 @@ impl Window {
     }
 }
 
-/// The first word, the last and their number: which code block it was, most often what it touched
-/// first, and what it touched last. Who finds a window compares all of it.
+/// The first word, the last and their number: which code block it was, most often what it
+/// referenced first, and what it referenced last. Who finds a window compares all of it.
 pub fn hash_of(words: &[u64]) -> u64 {
     let (Some(first), Some(last)) = (words.first(), words.last()) else {
         return 0;

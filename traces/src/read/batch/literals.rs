@@ -1,4 +1,4 @@
-//! Finds the touches of executions that are spelled out.
+//! Finds the references of executions that are spelled out.
 //!
 //! A batch is laid out first, holes for the data included, and then all its data addresses are
 //! found in one go. An execution has about two loads or stores, so a loop over each one's own would
@@ -9,20 +9,20 @@ use crate::codec::address::{BASES, BY_STRIDE, Base, FROM_BASE, Memory};
 use crate::codec::shape::Templates;
 use crate::format::block::Block;
 use crate::model::execution::{Kind, LINE_SHIFT};
-use crate::model::touch::Touch;
+use crate::model::reference::LineReference;
 
-/// A batch ends with the execution that reaches so many touches: all of its room together stays in
-/// the first-level cache.
+/// A batch ends with the execution that reaches so many references: all of its room together stays
+/// in the first-level cache.
 pub const ENOUGH: usize = 768;
-/// What is copied at once. Most shapes have fewer touches.
+/// What is copied at once. Most shapes have fewer references.
 const CHUNK: usize = 8;
 
 /// A shape of the current block.
 #[derive(Clone, Copy)]
 struct Shape {
-    first_touch: u32,
+    first_reference: u32,
     first_slot: u32,
-    touches: u16,
+    references: u16,
     data: u16,
     /// 1 + the function entered, if batches break at it, or 0.
     entered: u32,
@@ -34,9 +34,9 @@ struct Slot {
     memory: Memory,
     base: Base,
     kind: Kind,
-    /// Where among the touches of an execution its own is.
+    /// Where among the references of an execution its own is.
     hole: u16,
-    /// After the first one touched.
+    /// After the first one referenced.
     further_bytes: u16,
 }
 
@@ -54,11 +54,11 @@ impl DataRef {
     }
 }
 
-/// A data access that touches further lines than the first.
+/// A data access that references further lines than the first.
 #[derive(Clone, Copy)]
 pub struct Span {
-    /// Place of the first one's touch.
-    pub touch: usize,
+    /// Place of the first one's reference.
+    pub reference: usize,
     /// How many more.
     pub further_lines: u64,
 }
@@ -66,8 +66,8 @@ pub struct Span {
 /// Some consecutive executions of a block, and where in the block they are.
 pub struct Literals {
     shapes: Vec<Shape>,
-    /// The shapes' touches, those of data without their line.
-    templates: Vec<Touch>,
+    /// The shapes' references, those of data without their line.
+    templates: Vec<LineReference>,
     slots: Vec<Slot>,
     /// How many of the block's places, data accesses and explicit addresses are used up.
     spelled: usize,
@@ -77,12 +77,12 @@ pub struct Literals {
     pub executions: u32,
     /// The function that the first one enters, if batches break at it.
     pub entered: Option<u32>,
-    /// Their touches, and then unused room.
-    touches: Vec<Touch>,
-    touch_count: usize,
-    /// Those of them that touch further lines.
+    /// Their references, and then unused room.
+    references: Vec<LineReference>,
+    reference_count: usize,
+    /// Those of them that reference further lines.
     pub spans: Vec<Span>,
-    /// Where the touches begin of the executions at bounds of the block but the first.
+    /// Where the references begin of the executions at bounds of the block but the first.
     pub cuts: Vec<usize>,
     data: Vec<DataRef>,
     data_count: usize,
@@ -103,8 +103,8 @@ impl Literals {
             explicit: 0,
             executions: 0,
             entered: None,
-            touches: vec![Touch::new(0, Kind::Fetch); room],
-            touch_count: 0,
+            references: vec![LineReference::new(0, Kind::Fetch); room],
+            reference_count: 0,
             spans: Vec::new(),
             cuts: Vec::new(),
             data: vec![DataRef(0); room],
@@ -123,31 +123,31 @@ impl Literals {
         self.recent = [0; BASES];
         for &number in &block.shapes {
             let outline = templates.outline(number);
-            let (first_touch, first_slot) = (self.templates.len(), self.slots.len());
+            let (first_reference, first_slot) = (self.templates.len(), self.slots.len());
             for access in templates.accesses(&outline) {
                 if access.kind != Kind::Fetch {
                     self.slots.push(Slot {
                         memory: Memory::default(),
                         base: Base::new(block.bases[self.slots.len()]),
                         kind: access.kind,
-                        hole: (self.templates.len() - first_touch) as u16,
+                        hole: (self.templates.len() - first_reference) as u16,
                         further_bytes: access.size_bytes - 1,
                     });
                 }
                 let line = access.address >> LINE_SHIFT;
-                self.templates.push(Touch::new(line, access.kind));
+                self.templates.push(LineReference::new(line, access.kind));
             }
             let entry = outline.entry.checked_sub(1);
             let breaks_here = entry.and_then(|function| breaks.get(function as usize));
             self.shapes.push(Shape {
-                first_touch: first_touch as u32,
+                first_reference: first_reference as u32,
                 first_slot: first_slot as u32,
-                touches: (self.templates.len() - first_touch) as u16,
+                references: (self.templates.len() - first_reference) as u16,
                 data: (self.slots.len() - first_slot) as u16,
                 entered: breaks_here.map_or(0, |&breaks| u32::from(breaks) * outline.entry),
             });
         }
-        let unused = Touch::new(0, Kind::Fetch);
+        let unused = LineReference::new(0, Kind::Fetch);
         self.templates.resize(self.templates.len() + CHUNK, unused);
     }
 
@@ -160,17 +160,17 @@ impl Literals {
         self.spelled += self.executions as usize;
     }
 
-    /// The touches of the executions, those of an access that spans lines as one.
-    pub fn touches(&self) -> &[Touch] {
-        &self.touches[..self.touch_count]
+    /// The references of the executions, those of an access that spans lines as one.
+    pub fn references(&self) -> &[LineReference] {
+        &self.references[..self.reference_count]
     }
 
-    /// Puts down the touches of executions, those of data without their lines, and what data
+    /// Puts down the references of executions, those of data without their lines, and what data
     /// there is.
     fn lay_out(&mut self, places: &[u16], mut bounds: impl Iterator<Item = u32>) {
         let first = self.shapes[usize::from(places[0])];
         self.entered = first.entered.checked_sub(1);
-        let (mut touches, mut data, mut executions) = (0, 0, 0);
+        let (mut references, mut data, mut executions) = (0, 0, 0);
         self.cuts.clear();
         let mut bound = bounds.next();
         for &place in places {
@@ -179,33 +179,34 @@ impl Literals {
                 break;
             }
             if bound == Some(executions) {
-                self.cuts.push(touches);
+                self.cuts.push(references);
                 bound = bounds.next();
             }
-            let template = &self.templates[shape.first_touch as usize..];
-            let first = DataRef((touches as u64) << 32 | u64::from(shape.first_slot));
-            let own = usize::from(shape.touches);
+            let template = &self.templates[shape.first_reference as usize..];
+            let first = DataRef((references as u64) << 32 | u64::from(shape.first_slot));
+            let own = usize::from(shape.references);
             let length = if own <= CHUNK { CHUNK } else { own };
             if own <= CHUNK {
-                self.touches[touches..touches + CHUNK].copy_from_slice(&template[..CHUNK]);
+                self.references[references..references + CHUNK].copy_from_slice(&template[..CHUNK]);
                 number(first, &mut self.data[data..data + CHUNK]);
             } else {
-                self.touches[touches..touches + length].copy_from_slice(&template[..length]);
+                self.references[references..references + length]
+                    .copy_from_slice(&template[..length]);
                 number(first, &mut self.data[data..data + usize::from(shape.data)]);
             }
-            touches += own;
+            references += own;
             data += usize::from(shape.data);
             executions += 1;
-            if touches >= ENOUGH {
+            if references >= ENOUGH {
                 break;
             }
         }
-        self.touch_count = touches;
+        self.reference_count = references;
         self.data_count = data;
         self.executions = executions;
     }
 
-    /// Finds the addresses of the data, and puts their touches into place.
+    /// Finds the addresses of the data, and puts their references into place.
     fn find_addresses(&mut self, block: &Block) {
         let count = self.data_count;
         let hows = &block.hows[self.accesses..][..count];
@@ -213,7 +214,7 @@ impl Literals {
         let explicit_before = explicit.len();
         let data = &self.data[..count];
         let slots = &mut self.slots[..];
-        let touches = &mut self.touches[..];
+        let references = &mut self.references[..];
         self.spans.clear();
         let mut recent = self.recent;
         let mut latest = recent[self.accesses.wrapping_sub(1) % BASES];
@@ -236,15 +237,15 @@ impl Literals {
             latest = address;
             slot.memory.update(base, address);
             recent[position % BASES] = address;
-            let touch = data.begin() + usize::from(slot.hole);
+            let reference = data.begin() + usize::from(slot.hole);
             let line = address >> LINE_SHIFT;
-            touches[touch] = Touch::new(line, slot.kind);
+            references[reference] = LineReference::new(line, slot.kind);
             let in_line = address % (1 << LINE_SHIFT);
             if in_line + u64::from(slot.further_bytes) >= 1 << LINE_SHIFT {
                 let last = address.saturating_add(u64::from(slot.further_bytes));
                 let further_lines = (last >> LINE_SHIFT) - line;
                 self.spans.push(Span {
-                    touch,
+                    reference,
                     further_lines,
                 });
             }

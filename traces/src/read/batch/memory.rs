@@ -1,20 +1,20 @@
-//! The touches of executions that are repeated later.
+//! The references of executions that are repeated later.
 //!
 //! They stand one after the other, those left out that no cache can tell from nothing, so a repeat
-//! is copied from where its source's first bound is to where its last is. A touch is left out for
-//! one before it, so none is left out across a place from which something may be copied.
+//! is copied from where its source's first bound is to where its last is. A reference is left out
+//! for one before it, so none is left out across a place from which something may be copied.
 
 use super::literals::{Literals, Span};
 use crate::codec::bounds::Bounds;
 use crate::codec::thin::Thinner;
 use crate::model::execution::Kind;
-use crate::model::touch::Touch;
+use crate::model::reference::LineReference;
 use std::ops::Range;
 
-/// A place among the touches.
+/// A place among the references.
 #[derive(Clone, Copy, Default)]
 pub struct Mark {
-    touches: u32,
+    references: u32,
     spans: u32,
     /// Fetches, loads and stores of the executions before it.
     counts: [u64; 3],
@@ -25,7 +25,7 @@ impl Mark {
     fn moved(self, there: Mark, from: Mark) -> Mark {
         let counts = std::array::from_fn(|kind| there.counts[kind] - from.counts[kind]);
         Mark {
-            touches: self.touches + (there.touches - from.touches),
+            references: self.references + (there.references - from.references),
             spans: self.spans + (there.spans - from.spans),
             counts: add(self.counts, counts),
         }
@@ -36,12 +36,12 @@ fn add(counts: [u64; 3], more: [u64; 3]) -> [u64; 3] {
     std::array::from_fn(|kind| counts[kind] + more[kind])
 }
 
-/// What some executions touch.
+/// What some executions reference.
 #[derive(Clone, Default)]
 pub struct Remembered {
-    /// Which of the touches.
-    pub touches: Range<usize>,
-    /// Which of the spans; their places are those of all touches.
+    /// Which of the references.
+    pub references: Range<usize>,
+    /// Which of the spans; their places are those of all references.
     pub spans: Range<usize>,
     /// How many fetches, loads and stores there are, those left out included.
     pub counts: [u64; 3],
@@ -49,7 +49,7 @@ pub struct Remembered {
 
 /// Executions that a repeat makes once more.
 pub struct Again {
-    /// What they touch.
+    /// What they reference.
     pub remembered: Remembered,
     /// How many.
     pub executions: u32,
@@ -57,9 +57,9 @@ pub struct Again {
     pub entered: Option<u32>,
 }
 
-/// What a block's executions so far touch that are repeated later.
+/// What a block's executions so far reference that are repeated later.
 pub struct Memory {
-    touches: Vec<Touch>,
+    references: Vec<LineReference>,
     spans: Vec<Span>,
     /// Where its end is.
     end: Mark,
@@ -70,15 +70,15 @@ pub struct Memory {
     /// The executions so far that enter a function to break at, and which.
     entries: Vec<(u32, u32, Mark)>,
     thinner: Option<Thinner>,
-    /// Whether the last touch is of the execution before the next.
+    /// Whether the last reference is of the execution before the next.
     goes_on: bool,
 }
 
 impl Memory {
-    /// Remembers nothing yet; leaves out touches if a thinner is there.
+    /// Remembers nothing yet; leaves out references if a thinner is there.
     pub fn new(thinner: Option<Thinner>) -> Memory {
         Memory {
-            touches: Vec::new(),
+            references: Vec::new(),
             spans: Vec::new(),
             end: Mark::default(),
             marks: Vec::new(),
@@ -89,24 +89,24 @@ impl Memory {
         }
     }
 
-    /// Forgets all, and makes room for a block of so many touches.
-    pub fn begin_block(&mut self, touches: usize, bounds: &Bounds) {
+    /// Forgets all, and makes room for a block of so many references.
+    pub fn begin_block(&mut self, references: usize, bounds: &Bounds) {
         self.spans.clear();
         self.end = Mark::default();
         self.marks.resize(bounds.places().len(), Mark::default());
         self.passed = 0;
         self.entries.clear();
         self.goes_on = false;
-        let room = touches + Thinner::AT_ONCE;
-        if self.touches.len() < room {
+        let room = references + Thinner::AT_ONCE;
+        if self.references.len() < room {
             // Zeroed pages are taken from the system only once something is put there.
-            self.touches = bytemuck::allocation::zeroed_vec(room);
+            self.references = bytemuck::allocation::zeroed_vec(room);
         }
     }
 
     /// What is remembered.
-    pub fn touches(&self, touches: Range<usize>) -> &[Touch] {
-        &self.touches[touches]
+    pub fn references(&self, references: Range<usize>) -> &[LineReference] {
+        &self.references[references]
     }
 
     /// The accesses among it that span lines.
@@ -148,7 +148,7 @@ impl Memory {
         let mut begin = 0;
         let mut spans = &literals.spans[..];
         for &cut in &literals.cuts {
-            spans = self.take_some(literals.touches(), begin..cut, spans);
+            spans = self.take_some(literals.references(), begin..cut, spans);
             begin = cut;
             self.marks[self.passed] = self.end;
             if bounds.begins(bounds.places()[self.passed]) {
@@ -156,15 +156,15 @@ impl Memory {
             }
             self.passed += 1;
         }
-        let touches = literals.touches();
-        self.take_some(touches, begin..touches.len(), spans);
+        let references = literals.references();
+        self.take_some(references, begin..references.len(), spans);
         self.goes_on = true;
         self.remembered(from, self.end)
     }
 
     fn remembered(&self, from: Mark, to: Mark) -> Remembered {
         Remembered {
-            touches: from.touches as usize..to.touches as usize,
+            references: from.references as usize..to.references as usize,
             spans: from.spans as usize..to.spans as usize,
             counts: Mark::default().moved(to, from).counts,
         }
@@ -176,25 +176,25 @@ impl Memory {
         }
     }
 
-    /// Takes in some of the touches; of the spans those of the further touches are left.
+    /// Takes in some of the references; of the spans those of the further references are left.
     fn take_some<'s>(
         &mut self,
-        touches: &[Touch],
+        references: &[LineReference],
         range: Range<usize>,
         spans: &'s [Span],
     ) -> &'s [Span] {
-        self.end.counts = add(self.end.counts, count(&touches[range.clone()]));
+        self.end.counts = add(self.end.counts, count(&references[range.clone()]));
         let mut begin = range.start;
-        let own = spans.iter().take_while(|span| span.touch < range.end);
+        let own = spans.iter().take_while(|span| span.reference < range.end);
         let own = own.count();
         for &Span {
-            touch,
+            reference,
             further_lines,
         } in &spans[..own]
         {
-            self.append(&touches[begin..touch]);
-            begin = touch + 1;
-            let first = touches[touch];
+            self.append(&references[begin..reference]);
+            begin = reference + 1;
+            let first = references[reference];
             self.forget_line(first.line());
             self.append(&[first]);
             for further in 1..=further_lines.min(Thinner::MOST_RESIDUES as u64) {
@@ -203,11 +203,11 @@ impl Memory {
             self.end.counts[first.kind() as usize] += further_lines;
             self.end.spans += 1;
             self.spans.push(Span {
-                touch: self.end.touches as usize - 1,
+                reference: self.end.references as usize - 1,
                 further_lines,
             });
         }
-        self.append(&touches[begin..range.end]);
+        self.append(&references[begin..range.end]);
         &spans[own..]
     }
 
@@ -217,18 +217,18 @@ impl Memory {
         }
     }
 
-    fn append(&mut self, touches: &[Touch]) {
-        for touches in touches.chunks(Thinner::AT_ONCE) {
-            let room = &mut self.touches[self.end.touches as usize..];
+    fn append(&mut self, references: &[LineReference]) {
+        for references in references.chunks(Thinner::AT_ONCE) {
+            let room = &mut self.references[self.end.references as usize..];
             let room = room.first_chunk_mut().expect("room for all and some more");
             let count = match &mut self.thinner {
-                Some(thinner) => thinner.thin(touches, room),
+                Some(thinner) => thinner.thin(references, room),
                 None => {
-                    room[..touches.len()].copy_from_slice(touches);
-                    touches.len()
+                    room[..references.len()].copy_from_slice(references);
+                    references.len()
                 }
             };
-            self.end.touches += count as u32;
+            self.end.references += count as u32;
         }
     }
 
@@ -282,21 +282,28 @@ impl Memory {
     fn copy(&mut self, from: Mark, to: Mark) {
         let here = self.end;
         self.end = here.moved(to, from);
-        let touches = from.touches as usize..to.touches as usize;
-        self.touches.copy_within(touches, here.touches as usize);
+        let references = from.references as usize..to.references as usize;
+        self.references
+            .copy_within(references, here.references as usize);
         for place in from.spans..to.spans {
             let span = self.spans[place as usize];
-            let touch = span.touch - from.touches as usize + here.touches as usize;
-            self.spans.push(Span { touch, ..span });
+            let reference = span.reference - from.references as usize + here.references as usize;
+            self.spans.push(Span { reference, ..span });
         }
     }
 }
 
 /// How many fetches, loads and stores there are.
-pub fn count(touches: &[Touch]) -> [u64; 3] {
+pub fn count(references: &[LineReference]) -> [u64; 3] {
     // Each has a bit of its own, but fetches.
-    let loads = touches.iter().map(|touch| touch.bits() & 1).sum::<u64>();
-    let stores = touches.iter().map(|touch| touch.bits() >> 1 & 1).sum();
+    let loads = references
+        .iter()
+        .map(|reference| reference.bits() & 1)
+        .sum::<u64>();
+    let stores = references
+        .iter()
+        .map(|reference| reference.bits() >> 1 & 1)
+        .sum();
     const { assert!(Kind::Load as u64 == 1 && Kind::Store as u64 == 2) }
-    [touches.len() as u64 - loads - stores, loads, stores]
+    [references.len() as u64 - loads - stores, loads, stores]
 }
