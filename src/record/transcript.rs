@@ -157,7 +157,7 @@ impl Transcript {
     /// Takes in whole executions.
     fn executions(&mut self, thread: u32, mut words: &[u64]) -> Result<(), Error> {
         while !words.is_empty() {
-            let same = self.writer.repeated(thread, words, word::is_execution);
+            let same = self.writer.matched(thread, words, word::is_execution);
             self.progress.executions += same.executions as u64;
             self.progress.data_accesses += same.data_accesses as u64;
             words = &words[same.words..];

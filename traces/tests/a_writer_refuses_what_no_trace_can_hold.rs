@@ -181,8 +181,8 @@ fn executions_must_have_a_place_in_the_order() {
     refused(long((1 << 22) + 1), "4194305 words");
     refused(long(1 << 22), "4194304 words");
     let none = Followed::default();
-    assert_eq!(writer.repeated(0, &[1, 64], |word| word == 1), none);
-    assert_eq!(writer.repeated(1, &[1, 64], |word| word == 1), none);
+    assert_eq!(writer.matched(0, &[1, 64], |word| word == 1), none);
+    assert_eq!(writer.matched(1, &[1, 64], |word| word == 1), none);
     // What was refused has left nothing behind.
     writer.finish(EndReason::ServerExited).unwrap();
     let trace = Trace::open(&path).unwrap();

@@ -1,12 +1,12 @@
-//! Where in a block a repeat, or what it repeats, begins or ends.
+//! Where in a block a match, or its source, begins or ends.
 //!
 //! To copy what stood earlier, a reader must know where the accesses of some executions are. It
 //! asks that only of *bounds*: where a source begins or ends, where something stops the reader
-//! within a repeat, and where such a place, led back from each repeat to its source, stood before.
+//! within a match, and where such a place, led back from each match to its source, stood before.
 //! They are one execution in thirty of a recorded mariadbd's; to keep the ends of all was rejected,
 //! because that takes as much memory as the rest of a block.
 
-use crate::codec::repeats::Repeat;
+use crate::codec::matches::Match;
 use crate::codec::shape::Size;
 use std::ops::Range;
 
@@ -43,16 +43,11 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Finds those of a block, none of whose repeats is longer than its distance. At the `stops` a
+    /// Finds those of a block, none of whose matches is longer than its distance. At the `stops` a
     /// reader may stop and begin again.
-    pub fn find(
-        &mut self,
-        executions: usize,
-        repeats: &[Repeat],
-        stops: impl Iterator<Item = u32>,
-    ) {
+    pub fn find(&mut self, executions: usize, matches: &[Match], stops: impl Iterator<Item = u32>) {
         self.places.clear();
-        if repeats.is_empty() {
+        if matches.is_empty() {
             return;
         }
         self.all.clear(executions + 1);
@@ -60,11 +55,11 @@ impl Bounds {
         for stop in stops.filter(|&stop| stop as usize <= executions) {
             self.begins.set(stop);
         }
-        for repeat in repeats {
-            self.begins.set(repeat.source().start);
-            self.all.set(repeat.source().end);
+        for matched in matches {
+            self.begins.set(matched.source().start);
+            self.all.set(matched.source().end);
         }
-        self.lead_back(repeats);
+        self.lead_back(matches);
         self.before.clear();
         for (word, place) in self.all.0.iter().zip((0..).step_by(64)) {
             self.before.push(self.places.len() as u32);
@@ -72,21 +67,21 @@ impl Bounds {
         }
     }
 
-    /// Adds where each of them that is within a repeat stood before. Latest repeats first, so that
+    /// Adds where each of them that is within a match stood before. Latest matches first, so that
     /// what is added within an earlier one is led back in its turn.
-    fn lead_back(&mut self, repeats: &[Repeat]) {
+    fn lead_back(&mut self, matches: &[Match]) {
         self.all.add(&self.begins);
-        for repeat in repeats.iter().rev() {
-            let target = repeat.place..repeat.place + repeat.length;
+        for matched in matches.iter().rev() {
+            let target = matched.place..matched.place + matched.length;
             for word in target.start / 64..=(target.end - 1) / 64 {
                 for bit in ones(self.all.0[word as usize]) {
                     let place = word * 64 + bit;
                     if !target.contains(&place) {
                         continue;
                     }
-                    self.all.set(place - repeat.distance);
+                    self.all.set(place - matched.distance);
                     if self.begins.has(place) {
-                        self.begins.set(place - repeat.distance);
+                        self.begins.set(place - matched.distance);
                     }
                 }
             }
@@ -94,13 +89,13 @@ impl Bounds {
     }
 
     /// Counts the accesses before each. `places` has the places in `sizes` of the executions that
-    /// are spelled out, as many as the repeats leave; they make at most `most` accesses, which is
+    /// are literals, as many as the matches leave; they make at most `most` accesses, which is
     /// at most 2^31. The accesses of all executions, or `None` when they are more than that.
     pub fn measure(
         &mut self,
         places: &[u16],
         sizes: &[Size],
-        repeats: &[Repeat],
+        matches: &[Match],
         most: usize,
     ) -> Option<Accesses> {
         let sizes: Vec<u64> = sizes.iter().map(|&size| Accesses::of(size).0).collect();
@@ -108,10 +103,10 @@ impl Bounds {
         self.accesses.clear();
         let mut rest = places;
         let (mut total, mut end) = (Accesses(0), 0);
-        let repeated = repeats.iter().map(|repeat| repeat.length).sum::<u32>();
-        let last = places.len() as u32 + repeated;
-        for repeat in repeats.iter().map(Some).chain([None]) {
-            let until = repeat.map_or(last, |repeat| repeat.place);
+        let matched = matches.iter().map(|matched| matched.length).sum::<u32>();
+        let last = places.len() as u32 + matched;
+        for matched in matches.iter().map(Some).chain([None]) {
+            let until = matched.map_or(last, |matched| matched.place);
             while let Some(bound) = self.next_up_to(until) {
                 let own = rest.split_off(..(bound - end) as usize).unwrap_or_default();
                 total.0 += own.iter().map(size).sum::<u64>();
@@ -120,14 +115,14 @@ impl Bounds {
             }
             let own = rest.split_off(..(until - end) as usize).unwrap_or_default();
             total.0 += own.iter().map(size).sum::<u64>();
-            let Some(repeat) = repeat else { break };
-            end = repeat.place + repeat.length;
-            let before = self.before(repeat.source().start).0;
+            let Some(matched) = matched else { break };
+            end = matched.place + matched.length;
+            let before = self.before(matched.source().start).0;
             while let Some(inner) = self.next_up_to(end - 1) {
-                let own = self.before(inner - repeat.distance).0 - before;
+                let own = self.before(inner - matched.distance).0 - before;
                 self.accesses.push(Accesses(total.0 + own));
             }
-            total.0 += self.before(repeat.source().end).0 - before;
+            total.0 += self.before(matched.source().end).0 - before;
             if total.references() > most {
                 return None;
             }
@@ -213,22 +208,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Repeats and the number of executions, from the number that are spelled out before each, how
+    /// Matches and the number of executions, from the number of literals before each, how
     /// long it is and how far back.
-    fn lay_out(wishes: &[(u32, u32, u32)]) -> (Vec<Repeat>, usize) {
-        let mut repeats = Vec::new();
+    fn lay_out(wishes: &[(u32, u32, u32)]) -> (Vec<Match>, usize) {
+        let mut matches = Vec::new();
         let mut end = 1;
         for (before, length, distance) in wishes {
             let place = end + before;
-            let repeat = Repeat {
+            let matched = Match {
                 place,
                 length: *length,
                 distance: 1 + distance % place,
             };
-            repeats.extend(repeat.apart());
+            matches.extend(matched.apart());
             end = place + length;
         }
-        (repeats, end as usize)
+        (matches, end as usize)
     }
 
     proptest! {
@@ -238,23 +233,23 @@ mod tests {
             stops in prop::collection::vec(0u32..300, 0..5),
             shapes in prop::collection::vec((0u16..9, 1u16..9), 1..5),
         ) {
-            let (repeats, executions) = lay_out(&wishes);
+            let (matches, executions) = lay_out(&wishes);
             let sizes: Vec<Size> =
                 shapes.iter().map(|&(data, fetches)| Size { data, fetches }).collect();
-            // By place, the shape of an execution, and that of the one it repeats.
+            // By place, the shape of an execution, and that of its source.
             let mut all: Vec<u16> = (0..executions).map(|n| (n * n % sizes.len()) as u16).collect();
-            let mut spelled = vec![true; executions];
-            for repeat in &repeats {
-                for place in repeat.place..repeat.place + repeat.length {
-                    all[place as usize] = all[(place - repeat.distance) as usize];
-                    spelled[place as usize] = false;
+            let mut is_literal = vec![true; executions];
+            for matched in &matches {
+                for place in matched.place..matched.place + matched.length {
+                    all[place as usize] = all[(place - matched.distance) as usize];
+                    is_literal[place as usize] = false;
                 }
             }
-            let own = all.iter().zip(&spelled).filter(|(_, own)| **own);
+            let own = all.iter().zip(&is_literal).filter(|(_, own)| **own);
             let places: Vec<u16> = own.map(|(place, _)| *place).collect();
             let mut bounds = Bounds::default();
-            bounds.find(executions, &repeats, stops.iter().copied());
-            let total = bounds.measure(&places, &sizes, &repeats, 1 << 20).unwrap();
+            bounds.find(executions, &matches, stops.iter().copied());
+            let total = bounds.measure(&places, &sizes, &matches, 1 << 20).unwrap();
             let before = |place: usize| {
                 let size = |&shape: &u16| Accesses::of(sizes[usize::from(shape)]).0;
                 Accesses(all[..place].iter().map(size).sum::<u64>())
@@ -265,22 +260,22 @@ mod tests {
                 prop_assert_eq!(bounds.index(place), index);
                 prop_assert_eq!(bounds.before(place), before(place as usize));
             }
-            let begins = repeats.iter().map(|repeat| repeat.source().start);
+            let begins = matches.iter().map(|matched| matched.source().start);
             for begin in begins.chain(stops.iter().copied().filter(|&s| s as usize <= executions)) {
                 prop_assert!(bounds.begins(begin) && bounds.places().contains(&begin));
             }
-            for repeat in &repeats {
-                prop_assert!(bounds.places().contains(&repeat.source().end));
-                for place in repeat.place..repeat.place + repeat.length {
-                    let earlier = place - repeat.distance;
+            for matched in &matches {
+                prop_assert!(bounds.places().contains(&matched.source().end));
+                for place in matched.place..matched.place + matched.length {
+                    let earlier = place - matched.distance;
                     prop_assert!(!bounds.begins(place) || bounds.begins(earlier));
                     let is_bound = |place| bounds.places().contains(place);
                     prop_assert!(!is_bound(&place) || is_bound(&earlier));
                 }
             }
             let references = total.references();
-            prop_assert_eq!(bounds.measure(&places, &sizes, &repeats, references), Some(total));
-            prop_assert_eq!(bounds.measure(&places, &sizes, &repeats, references - 1), None);
+            prop_assert_eq!(bounds.measure(&places, &sizes, &matches, references), Some(total));
+            prop_assert_eq!(bounds.measure(&places, &sizes, &matches, references - 1), None);
         }
     }
 }

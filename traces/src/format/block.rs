@@ -6,7 +6,7 @@ pub use write::Encoder;
 
 use crate::codec::address::{BASES, EXPLICIT, Explicit, MAX_REGIONS};
 use crate::codec::bounds::Bounds;
-use crate::codec::repeats::Repeat;
+use crate::codec::matches::Match;
 use crate::codec::shape::Size;
 use crate::format::column::unpack;
 use crate::format::rule::{Rule, Violation};
@@ -37,17 +37,17 @@ pub struct Block {
     pub outline: Outline,
     /// The distinct shapes, by number in the trace.
     pub shapes: Vec<u32>,
-    /// Per execution that is spelled out, place of its shape in `shapes`; every one exists.
+    /// Per literal, place of its shape in `shapes`; every one exists.
     pub places: Vec<u16>,
-    /// The other executions, by place; no repeat is longer than its distance.
-    pub repeats: Vec<Repeat>,
-    /// Where its repeats, and what they repeat, begin and end.
+    /// The other executions, by place; no match is longer than its distance.
+    pub matches: Vec<Match>,
+    /// Where its matches, and their sources, begin and end.
     pub bounds: Bounds,
-    /// Number of accesses, if there are repeats; else none of them can be repeated.
-    pub repeatable: usize,
+    /// Number of references that may be copied: all if there are matches, else none.
+    pub copied_references: usize,
     /// Per data access of each of `shapes`, the base of its address, below [`BASES`].
     pub bases: Vec<u8>,
-    /// Per data access that is spelled out, how its address follows; at most [`EXPLICIT`].
+    /// Per data access of a literal, how its address follows; at most [`EXPLICIT`].
     pub hows: Vec<u8>,
     /// The explicit addresses; as many as there are explicit `hows`.
     pub explicit: Vec<Explicit>,
@@ -61,7 +61,7 @@ impl Block {
         });
         let requests = self.outline.requests.iter();
         let stops = stops.iter().chain(requests).copied().chain(runs);
-        self.bounds.find(executions, &self.repeats, stops);
+        self.bounds.find(executions, &self.matches, stops);
     }
 }
 
@@ -73,7 +73,7 @@ pub struct Decoder {
     low: Vec<u8>,
     high: Vec<u8>,
     offsets: Vec<u16>,
-    repeats: [Vec<u32>; 3],
+    matches: [Vec<u32>; 3],
 }
 
 impl Decoder {
@@ -89,7 +89,7 @@ impl Decoder {
             low: Vec::new(),
             high: Vec::new(),
             offsets: Vec::new(),
-            repeats: Default::default(),
+            matches: Default::default(),
         })
     }
 
@@ -186,9 +186,9 @@ impl Decoder {
         stops: &[u32],
     ) -> Result<(), Violation> {
         self.read_outline(message, &mut block.outline)?;
-        let spelled = self.read_repeats(message, block)?;
+        let literals = self.read_matches(message, block)?;
         block.find_bounds(message.get_executions() as usize, stops);
-        let accesses = self.read_shapes(message, block, spelled, size)?;
+        let accesses = self.read_shapes(message, block, literals, size)?;
         let zstd = &mut self.decompressor;
         unpack(zstd, message.get_hows(), "hows", accesses, &mut block.hows)?;
         // Both are folds without a branch, which the compiler turns into vector instructions.
@@ -244,74 +244,74 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads the repeats; how many executions are spelled out.
-    fn read_repeats(
+    /// Reads the matches; how many executions are literals.
+    fn read_matches(
         &mut self,
         message: block::Reader<'_>,
         block: &mut Block,
     ) -> Result<usize, Violation> {
         let executions = message.get_executions();
-        let repeats = message.get_repeat_count() as usize;
-        if repeats > executions as usize {
-            let detail = format!("claims {repeats} repeats of {executions} executions");
+        let matches = message.get_repeat_count() as usize;
+        if matches > executions as usize {
+            let detail = format!("claims {matches} repeats of {executions} executions");
             return Err(Rule::Repeats.broken(detail));
         }
         let zstd = &mut self.decompressor;
-        let [after, lengths, distances] = &mut self.repeats;
+        let [after, lengths, distances] = &mut self.matches;
         let columns = [
             (message.get_repeats_after(), "repeatsAfter"),
             (message.get_repeat_lengths(), "repeatLengths"),
             (message.get_repeat_distances(), "repeatDistances"),
         ];
-        block.repeats.clear();
-        if repeats == 0 {
+        block.matches.clear();
+        if matches == 0 {
             return Ok(executions as usize);
         }
         for ((column, name), values) in columns.into_iter().zip([&mut *after, lengths, distances]) {
-            unpack(zstd, column, name, repeats, values)?;
+            unpack(zstd, column, name, matches, values)?;
         }
-        let (mut end, mut repeated) = (0u32, 0);
+        let (mut end, mut in_matches) = (0u32, 0);
         for ((&after, &length), &distance) in after.iter().zip(&*lengths).zip(&*distances) {
             let place = end.saturating_add(after);
             end = place.saturating_add(length);
-            repeated += length as usize;
+            in_matches += length as usize;
             if length == 0 || distance == 0 || distance > place || end > executions {
                 let detail =
                     format!("{length} executions at {place} repeat those {distance} before");
                 return Err(Rule::Repeats.broken(detail));
             }
-            let repeat = Repeat {
+            let matched = Match {
                 place,
                 length,
                 distance,
             };
-            block.repeats.extend(repeat.apart());
+            block.matches.extend(matched.apart());
         }
-        Ok(executions as usize - repeated)
+        Ok(executions as usize - in_matches)
     }
 
-    /// Reads the shapes of the executions that are spelled out, so many, and counts accesses;
-    /// how many data accesses are spelled out.
+    /// Reads the shapes of so many literals, and counts accesses; how many data accesses the
+    /// literals have.
     fn read_shapes(
         &mut self,
         message: block::Reader<'_>,
         block: &mut Block,
-        spelled: usize,
+        literals: usize,
         size: impl Fn(u32) -> Option<Size>,
     ) -> Result<usize, Violation> {
         let accesses = message.get_accesses() as usize;
         let shapes = message.get_shape_count() as usize;
-        if shapes > spelled || shapes > MAX_SHAPES {
-            let detail = format!("claims {shapes} shapes of {spelled} executions");
+        if shapes > literals || shapes > MAX_SHAPES {
+            let detail = format!("claims {shapes} shapes of {literals} executions");
             return Err(Rule::Counts.broken(detail));
         }
         let zstd = &mut self.decompressor;
         let numbers = message.get_shape_numbers();
         unpack(zstd, numbers, "shapeNumbers", shapes, &mut block.shapes)?;
         let low = message.get_shapes_low();
-        unpack(zstd, low, "shapesLow", spelled, &mut self.low)?;
+        unpack(zstd, low, "shapesLow", literals, &mut self.low)?;
         let high = message.get_shapes_high();
-        unpack(zstd, high, "shapesHigh", spelled, &mut self.high)?;
+        unpack(zstd, high, "shapesHigh", literals, &mut self.high)?;
         // Small, so that the sums below find all of them in the nearest cache.
         let mut sizes = Vec::with_capacity(shapes);
         for &shape in &block.shapes {
@@ -324,32 +324,32 @@ impl Decoder {
         let places = bytes.map(|(&low, &high)| u16::from_le_bytes([low, high]));
         block.places.extend(places);
         let largest = block.places.iter().fold(0, |largest, &p| p.max(largest));
-        if usize::from(largest) >= shapes && spelled > 0 {
+        if usize::from(largest) >= shapes && literals > 0 {
             return Err(Rule::References.broken("a shape is missing"));
         }
-        let (mut literal_references, mut spelled_data) = (0, 0);
+        let (mut literal_references, mut literal_data) = (0, 0);
         for &place in &block.places {
             let size = sizes[usize::from(place)];
             literal_references += size.references() as usize;
-            spelled_data += usize::from(size.data);
+            literal_data += usize::from(size.data);
         }
-        let mut total = spelled_data;
-        block.repeatable = 0;
-        if !block.repeats.is_empty() {
+        let mut total = literal_data;
+        block.copied_references = 0;
+        if !block.matches.is_empty() {
             let too_many =
                 || Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses");
             if literal_references > MAX_REFERENCES {
                 return Err(too_many());
             }
-            let (places, repeats) = (&block.places, &block.repeats);
+            let (places, matches) = (&block.places, &block.matches);
             let counted = block
                 .bounds
-                .measure(places, &sizes, repeats, MAX_REFERENCES);
+                .measure(places, &sizes, matches, MAX_REFERENCES);
             let counted = counted.ok_or_else(too_many)?;
-            (block.repeatable, total) = (counted.references(), counted.data());
+            (block.copied_references, total) = (counted.references(), counted.data());
         }
         let slots = sizes.iter().map(|size| usize::from(size.data)).sum();
-        if total != accesses || slots > spelled_data {
+        if total != accesses || slots > literal_data {
             let detail = format!("the shapes have {total} data accesses, the block {accesses}");
             return Err(Rule::Counts.broken(detail));
         }
@@ -357,6 +357,6 @@ impl Decoder {
         if block.bases.iter().any(|&base| usize::from(base) >= BASES) {
             return Err(Rule::Columns.broken("column bases has a value above 15"));
         }
-        Ok(spelled_data)
+        Ok(literal_data)
     }
 }

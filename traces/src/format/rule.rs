@@ -23,7 +23,7 @@ pub enum Rule {
     Order,
     /// Request marks ascend, and so do their numbers.
     Requests,
-    /// What repeats stands earlier in the block.
+    /// The source of a match stands earlier in the block.
     Repeats,
     /// The block's numbers of executions and data accesses are those of its columns.
     Counts,

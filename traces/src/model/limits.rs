@@ -4,7 +4,7 @@
 pub const MAX_EXECUTIONS: usize = 1 << 20;
 /// The most data accesses in one block, which bounds the memory that reading one takes.
 pub const MAX_ACCESSES: usize = 1 << 23;
-/// The most accesses in one block with repeats, fetches included: a reader keeps them all.
+/// The most accesses in one block with matches, fetches included: a reader keeps them all.
 pub const MAX_REFERENCES: usize = 1 << 24;
 /// The most distinct shapes in one block.
 pub const MAX_SHAPES: usize = 1 << 16;

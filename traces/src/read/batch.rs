@@ -1,7 +1,7 @@
 //! Plays a block as references, some executions at a time.
 //!
 //! Literals are decoded and their addresses found; a match is copied from where its source stands
-//! in the memory of what is repeated. Three executions in four are matches, most of them in
+//! in the memory of sources. Three executions in four are matches, most of them in
 //! sequences of thousands. So the memory drops the references that cannot change any cache, and a
 //! match costs a third of what its references would.
 
@@ -22,13 +22,13 @@ use std::ops::Range;
 pub struct Batch {
     literals: Literals,
     memory: Memory,
-    /// What the block's repeats repeat.
+    /// The sources of the block's matches.
     sources: Sources,
-    /// How many of its repeats are used up.
-    repeats: usize,
+    /// How many of its matches are used up.
+    matches: usize,
     executions: u32,
     entered: Option<u32>,
-    /// What of the memory they are; `None` for what is only spelled out.
+    /// What of the memory they are; `None` for literals that no match copies.
     remembered: Option<Remembered>,
     spread: Vec<LineReference>,
 }
@@ -40,7 +40,7 @@ impl Batch {
             literals: Literals::new(templates),
             memory: Memory::new(thinner),
             sources: Sources::default(),
-            repeats: 0,
+            matches: 0,
             executions: 0,
             entered: None,
             remembered: None,
@@ -52,9 +52,10 @@ impl Batch {
     /// at.
     pub fn begin_block(&mut self, templates: &Templates, block: &Block, breaks: &[bool]) {
         self.literals.begin_block(templates, block, breaks);
-        self.repeats = 0;
-        self.sources.find(&block.repeats);
-        self.memory.begin_block(block.repeatable, &block.bounds);
+        self.matches = 0;
+        self.sources.find(&block.matches);
+        self.memory
+            .begin_block(block.copied_references, &block.bounds);
     }
 
     /// Plays some of the `executions`, at least one and the next ones; how many.
@@ -62,19 +63,19 @@ impl Batch {
         let (first, bounds) = (executions.start, &block.bounds);
         let later = self.memory.begin_execution(first, bounds);
         let began = self.memory.end();
-        let next = block.repeats.get(self.repeats);
-        if let Some(repeat) = next.filter(|repeat| repeat.place <= first) {
-            let end = repeat.place + repeat.length;
+        let next = block.matches.get(self.matches);
+        if let Some(matched) = next.filter(|matched| matched.place <= first) {
+            let end = matched.place + matched.length;
             let executions = first..executions.end.min(end);
-            let is_repeated = |executions| self.sources.has_some_of(executions);
+            let is_source = |executions| self.sources.has_some_of(executions);
             let memory = &mut self.memory;
-            let again = memory.repeat(executions, repeat.distance, bounds, is_repeated);
-            self.executions = again.executions;
-            self.entered = again.entered;
-            self.remembered = Some(again.remembered);
-            self.repeats += usize::from(first + self.executions == end);
+            let copied = memory.copy_match(executions, matched.distance, bounds, is_source);
+            self.executions = copied.executions;
+            self.entered = copied.entered;
+            self.remembered = Some(copied.remembered);
+            self.matches += usize::from(first + self.executions == end);
         } else {
-            let until = next.map_or(executions.end, |repeat| repeat.place);
+            let until = next.map_or(executions.end, |matched| matched.place);
             let most = until.min(executions.end) - first;
             let later = later.iter().map(|bound| bound - first);
             self.literals.play(block, most, later);

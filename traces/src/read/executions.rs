@@ -4,7 +4,7 @@
 //! always that with the smallest stamp, so no more than a block a thread is in memory.
 
 mod cursor;
-mod spelling;
+mod decompressed;
 
 use crate::format::block::{Block, Decoder, Outline};
 use crate::model::address_space::Locator;

@@ -141,7 +141,7 @@ impl RunLengths {
         for run in &block.outline.runs {
             let executions = end as usize..(end + run.executions) as usize;
             end += run.executions;
-            let accesses = match block.repeats.is_empty() {
+            let accesses = match block.matches.is_empty() {
                 true => block.places[executions].iter().map(size).sum(),
                 false => block.bounds.references_before(end) - accesses_before,
             };

@@ -101,7 +101,7 @@ impl Stream {
         self.lengthen_run(1);
     }
 
-    /// Adds the executions at the head of `words` that go on with a repeat.
+    /// Adds the executions at the head of `words` that go on with a match.
     #[inline]
     pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
         let followed = self.finder.follow(words, begins);

@@ -146,7 +146,7 @@ impl Writer {
 
     /// Records that the thread has executed a code block, in this shape, with its data accesses at
     /// these addresses. It has the first `count` of `words`, the first of which begins it; equal
-    /// words are equal executions. [`Writer::repeated`] goes by them, and takes many at a time.
+    /// words are equal executions. [`Writer::matched`] goes by them, and takes many at a time.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread, the thread has no stamp yet, or there
@@ -187,7 +187,7 @@ impl Writer {
     /// the head of `words`, which holds whole executions, each of which begins with a word of which
     /// `begins` is true. Where there are none, [`Writer::executed`] takes the next.
     #[inline]
-    pub fn repeated(
+    pub fn matched(
         &mut self,
         thread: u32,
         words: &[u64],
@@ -316,7 +316,7 @@ impl Writer {
         if stream.finder.is_new() {
             stream.finder = self.finders.pop().unwrap_or_default();
             let mut room = self.sink.room();
-            stream.finder.make_room(std::mem::take(&mut room.spelled));
+            stream.finder.make_room(std::mem::take(&mut room.parsed));
             room.thread = stream.chunk.thread;
             stream.chunk = room;
         }

@@ -1,4 +1,4 @@
-//! Repeats are found where a reader would look for them, and hold what was there.
+//! Matches are found where a reader would look for them, and hold what was there.
 
 use super::*;
 use proptest::prelude::*;
@@ -30,13 +30,13 @@ fn finder_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFin
 }
 
 /// Executions of shapes with one data access each, in all of which shape and address agree.
-fn found_in(shapes: &[u32]) -> Spelled {
+fn found_in(shapes: &[u32]) -> Parsed {
     let addresses: Vec<u64> = shapes.iter().map(|&shape| u64::from(shape) * 8).collect();
     finder_of(shapes, &addresses, &[1; 100]).take()
 }
 
-fn repeat(place: u32, length: u32, distance: u32) -> Repeat {
-    Repeat {
+fn matched(place: u32, length: u32, distance: u32) -> Match {
+    Match {
         place,
         length,
         distance,
@@ -44,61 +44,61 @@ fn repeat(place: u32, length: u32, distance: u32) -> Repeat {
 }
 
 #[test]
-fn what_comes_again_is_a_repeat_from_its_first_execution_on() {
+fn what_comes_again_is_a_match_from_its_first_execution_on() {
     let sequence: Vec<u32> = (0..60).collect();
     let shapes = [&sequence[..], &[90, 91], &sequence[..], &[92]].concat();
-    let spelled = found_in(&shapes);
-    assert_eq!(spelled.repeats, [repeat(62, 60, 62)]);
-    assert_eq!(spelled.shapes.len(), 60 + 2 + 1);
-    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+    let parsed = found_in(&shapes);
+    assert_eq!(parsed.matches, [matched(62, 60, 62)]);
+    assert_eq!(parsed.shapes.len(), 60 + 2 + 1);
+    assert_eq!(parsed.expanded(&[1; 100]).shapes, shapes);
 }
 
 #[test]
-fn a_sequence_that_follows_itself_is_one_repeat() {
+fn a_sequence_that_follows_itself_is_one_match() {
     let shapes = [1, 2, 3, 4, 5, 6, 7].repeat(20);
-    let spelled = found_in(&shapes);
-    assert_eq!(spelled.repeats.len(), 1);
-    assert_eq!(spelled.repeats[0].distance, 7);
-    assert_eq!(spelled.shapes.len(), 7);
-    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+    let parsed = found_in(&shapes);
+    assert_eq!(parsed.matches.len(), 1);
+    assert_eq!(parsed.matches[0].distance, 7);
+    assert_eq!(parsed.shapes.len(), 7);
+    assert_eq!(parsed.expanded(&[1; 100]).shapes, shapes);
 }
 
 #[test]
-fn after_a_difference_of_one_execution_a_repeat_goes_on() {
+fn after_a_difference_of_one_execution_a_match_goes_on() {
     let sequence: Vec<u32> = (0..80).collect();
-    let mut again = sequence.clone();
-    again[40] = 99;
-    let shapes = [sequence, again].concat();
-    let spelled = found_in(&shapes);
-    assert_eq!(spelled.repeats, [repeat(80, 40, 80), repeat(121, 39, 80)]);
-    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+    let mut copied = sequence.clone();
+    copied[40] = 99;
+    let shapes = [sequence, copied].concat();
+    let parsed = found_in(&shapes);
+    assert_eq!(parsed.matches, [matched(80, 40, 80), matched(121, 39, 80)]);
+    assert_eq!(parsed.expanded(&[1; 100]).shapes, shapes);
 }
 
 #[test]
 fn another_address_is_another_execution() {
     let shapes: Vec<u32> = (0..60).chain(0..60).collect();
     let addresses: Vec<u64> = (0..120).collect();
-    let spelled = finder_of(&shapes, &addresses, &[1; 60]).take();
-    assert_eq!(spelled.repeats, []);
-    assert_eq!((spelled.shapes, spelled.addresses), (shapes, addresses));
+    let parsed = finder_of(&shapes, &addresses, &[1; 60]).take();
+    assert_eq!(parsed.matches, []);
+    assert_eq!((parsed.shapes, parsed.addresses), (shapes, addresses));
 }
 
-/// It is too short for a window of its own: those that begin in it reach into the repeat after it.
+/// It is too short for a window of its own: those that begin in it reach into the match after it.
 #[test]
-fn a_short_difference_between_two_repeats_is_found_when_all_comes_again() {
+fn a_short_difference_between_two_matches_is_found_when_all_comes_again() {
     let first: Vec<u32> = (0..40).collect();
     let second: Vec<u32> = (40..80).collect();
     let between: Vec<u32> = (91..95).collect();
     let changed = [&first[..], &between, &second].concat();
     let shapes = [&first[..], &[80], &second, &[81], &changed, &[82], &changed].concat();
-    let spelled = found_in(&shapes);
-    assert_eq!(spelled.shapes.len(), 40 + 1 + 40 + 1 + between.len() + 1);
-    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+    let parsed = found_in(&shapes);
+    assert_eq!(parsed.shapes.len(), 40 + 1 + 40 + 1 + between.len() + 1);
+    assert_eq!(parsed.expanded(&[1; 100]).shapes, shapes);
 }
 
 /// A slot of a block that has ended may look like one of this block, and say any place.
 #[test]
-fn a_note_of_another_place_begins_no_repeat() {
+fn a_note_of_another_place_begins_no_match() {
     let shapes: Vec<u32> = (0..40).collect();
     let addresses = [0; 40];
     for earlier in [0, 3, 30, 35, 39, 40, 1 << 20] {
@@ -218,8 +218,8 @@ proptest! {
         prop_assert_eq!(finder.references(), references as usize);
         prop_assert_eq!(finder.executions(), executions.len());
         prop_assert_eq!(finder.data_accesses() + executions.len(), references as usize);
-        let spelled = finder.take();
-        let all = spelled.written_out(&[0, 2, 4, 6]);
+        let parsed = finder.take();
+        let all = parsed.expanded(&[0, 2, 4, 6]);
         let expected: Vec<u32> = executions.iter().map(|&(shape, _)| shape).collect();
         prop_assert_eq!(all.shapes, expected);
         let expected: Vec<u64> = words.iter().flat_map(|words| addresses_of(words)).collect();

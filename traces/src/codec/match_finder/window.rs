@@ -1,12 +1,12 @@
 //! Windows of executions, and where each was met last.
 //!
-//! A window that comes once more begins a repeat. All windows of all threads are entered in one
-//! table of fixed size, which stays in a second-level cache: what is lost with a slot is a repeat,
+//! A window that comes once more begins a match. All windows of all threads are entered in one
+//! table of fixed size, which stays in a second-level cache: what is lost with a slot is a match,
 //! at most.
 
 use crate::model::limits::MAX_EXECUTIONS;
 
-/// So many executions must be the same. A shorter repeat takes as much room as what it stands for;
+/// So many executions must be the same. A shorter match takes as much room as what it stands for;
 /// a longer one is missed where a server does little between two differences, as redis does.
 pub const WINDOW: usize = 5;
 /// Two to this power is the number of windows entered at a time; of two with the same number the

@@ -1,7 +1,7 @@
 //! A chunk of executions as a `block` entry of the file.
 
 use crate::codec::address::{Coded, Coder};
-use crate::codec::repeats::Repeat;
+use crate::codec::matches::Match;
 use crate::format::column::{Packed, pack};
 use crate::format::entry::{Message, message};
 use crate::format::raw_chunk::RawChunk;
@@ -26,7 +26,7 @@ impl Encoder {
         chunk: &RawChunk,
         data_counts: &[u16],
     ) -> std::io::Result<Option<Message>> {
-        let found = &chunk.spelled;
+        let found = &chunk.parsed;
         let places = &mut self.places;
         places.find(&found.shapes, data_counts);
         if places.numbers.len() > MAX_SHAPES {
@@ -46,19 +46,23 @@ fn columns(
     places: &Places,
     coded: &Coded,
 ) -> std::io::Result<Message> {
-    let found = &chunk.spelled;
+    let found = &chunk.parsed;
     let mut before = 0;
     let mut step = |run: &Run| run.stamp - std::mem::replace(&mut before, run.stamp);
     let steps: Vec<u64> = chunk.runs.iter().map(&mut step).collect();
     let lengths: Vec<u32> = chunk.runs.iter().map(|run| run.executions).collect();
     let mut after = 0;
-    let mut spelled_before = |repeat: &Repeat| {
-        let end = repeat.place + repeat.length;
-        repeat.place - std::mem::replace(&mut after, end)
+    let mut literals_before = |matched: &Match| {
+        let end = matched.place + matched.length;
+        matched.place - std::mem::replace(&mut after, end)
     };
-    let spelled_before: Vec<u32> = found.repeats.iter().map(&mut spelled_before).collect();
-    let repeat_lengths: Vec<u32> = found.repeats.iter().map(|repeat| repeat.length).collect();
-    let distances: Vec<u32> = found.repeats.iter().map(|repeat| repeat.distance).collect();
+    let literals_before: Vec<u32> = found.matches.iter().map(&mut literals_before).collect();
+    let match_lengths: Vec<u32> = found.matches.iter().map(|matched| matched.length).collect();
+    let distances: Vec<u32> = found
+        .matches
+        .iter()
+        .map(|matched| matched.distance)
+        .collect();
     let columns = [
         pack(compressor, &steps)?,
         pack(compressor, &lengths)?,
@@ -71,14 +75,14 @@ fn columns(
         pack(compressor, &coded.regions_low)?,
         pack(compressor, &coded.regions_high)?,
         pack(compressor, &coded.offsets)?,
-        pack(compressor, &spelled_before)?,
-        pack(compressor, &repeat_lengths)?,
+        pack(compressor, &literals_before)?,
+        pack(compressor, &match_lengths)?,
         pack(compressor, &distances)?,
     ];
     let counts = Counts {
         shapes: places.numbers.len() as u32,
         explicit: coded.offsets.len() as u32,
-        repeats: found.repeats.len() as u32,
+        matches: found.matches.len() as u32,
     };
     Ok(assemble(chunk, &counts, &columns))
 }
@@ -87,7 +91,7 @@ fn columns(
 struct Counts {
     shapes: u32,
     explicit: u32,
-    repeats: u32,
+    matches: u32,
 }
 
 fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Message {
@@ -100,7 +104,7 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     block.set_run_count(chunk.runs.len() as u32);
     block.set_shape_count(counts.shapes);
     block.set_explicit_count(counts.explicit);
-    block.set_repeat_count(counts.repeats);
+    block.set_repeat_count(counts.matches);
     let count = chunk.requests.len() as u32;
     let mut requests = block.reborrow().init_requests(count);
     for (place, request) in chunk.requests.iter().enumerate() {
@@ -133,8 +137,8 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     let [
         regions_high,
         offsets,
-        repeats_after,
-        repeat_lengths,
+        matches_after,
+        match_lengths,
         distances,
     ] = rest;
     steps.store(block.reborrow().init_run_stamps());
@@ -148,15 +152,15 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     regions_low.store(block.reborrow().init_regions_low());
     regions_high.store(block.reborrow().init_regions_high());
     offsets.store(block.reborrow().init_offsets());
-    if counts.repeats > 0 {
-        repeats_after.store(block.reborrow().init_repeats_after());
-        repeat_lengths.store(block.reborrow().init_repeat_lengths());
+    if counts.matches > 0 {
+        matches_after.store(block.reborrow().init_repeats_after());
+        match_lengths.store(block.reborrow().init_repeat_lengths());
         distances.store(block.init_repeat_distances());
     }
     message
 }
 
-/// The shapes that are spelled out, numbered anew within the block, and the slot of each of their
+/// The shapes of the literals, numbered anew within the block, and the slot of each of their
 /// data accesses.
 #[derive(Default)]
 struct Places {
@@ -170,7 +174,7 @@ struct Places {
 }
 
 impl Places {
-    fn find(&mut self, spelled: &[u32], data_counts: &[u16]) {
+    fn find(&mut self, literals: &[u32], data_counts: &[u16]) {
         for &shape in &self.numbers {
             self.known[shape as usize] = (0, 0);
         }
@@ -180,7 +184,7 @@ impl Places {
         self.high.clear();
         self.slots.clear();
         self.slot_count = 0;
-        for &shape in spelled {
+        for &shape in literals {
             let count = usize::from(data_counts[shape as usize]);
             let known = &mut self.known[shape as usize];
             if known.0 == 0 {

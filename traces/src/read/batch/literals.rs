@@ -1,4 +1,4 @@
-//! Finds the references of executions that are spelled out.
+//! Finds the references of literals.
 //!
 //! A batch is laid out first, holes for the data included, and then all its data addresses are
 //! found in one go. An execution has about two loads or stores, so a loop over each one's own would
@@ -70,7 +70,7 @@ pub struct Literals {
     templates: Vec<LineReference>,
     slots: Vec<Slot>,
     /// How many of the block's places, data accesses and explicit addresses are used up.
-    spelled: usize,
+    literals: usize,
     accesses: usize,
     explicit: usize,
     /// Number of executions.
@@ -98,7 +98,7 @@ impl Literals {
             shapes: Vec::new(),
             templates: Vec::new(),
             slots: Vec::new(),
-            spelled: 0,
+            literals: 0,
             accesses: 0,
             explicit: 0,
             executions: 0,
@@ -119,7 +119,7 @@ impl Literals {
         self.shapes.clear();
         self.templates.clear();
         self.slots.clear();
-        (self.spelled, self.accesses, self.explicit) = (0, 0, 0);
+        (self.literals, self.accesses, self.explicit) = (0, 0, 0);
         self.recent = [0; BASES];
         for &number in &block.shapes {
             let outline = templates.outline(number);
@@ -151,13 +151,13 @@ impl Literals {
         self.templates.resize(self.templates.len() + CHUNK, unused);
     }
 
-    /// Plays at least one of the next `most` executions, which are spelled out. The first of
+    /// Plays at least one of the next `most` executions, which are literals. The first of
     /// the block's bounds are after so many more: of `bounds`, which ascend.
     pub fn play(&mut self, block: &Block, most: u32, bounds: impl Iterator<Item = u32>) {
-        let places = &block.places[self.spelled..][..most as usize];
+        let places = &block.places[self.literals..][..most as usize];
         self.lay_out(places, bounds);
         self.find_addresses(block);
-        self.spelled += self.executions as usize;
+        self.literals += self.executions as usize;
     }
 
     /// The references of the executions, those of an access that spans lines as one.

@@ -1,6 +1,6 @@
-//! The references of executions that are repeated later.
+//! The references of sources: of executions that a later match copies.
 //!
-//! They stand one after the other, those left out that no cache can tell from nothing, so a repeat
+//! They stand one after the other, those left out that no cache can tell from nothing, so a match
 //! is copied from where its source's first bound is to where its last is. A reference is left out
 //! for one before it, so none is left out across a place from which something may be copied.
 
@@ -47,8 +47,8 @@ pub struct Remembered {
     pub counts: [u64; 3],
 }
 
-/// Executions that a repeat makes once more.
-pub struct Again {
+/// Executions of a match.
+pub struct CopiedMatch {
     /// What they reference.
     pub remembered: Remembered,
     /// How many.
@@ -57,7 +57,7 @@ pub struct Again {
     pub entered: Option<u32>,
 }
 
-/// What a block's executions so far reference that are repeated later.
+/// The references of a block's sources so far.
 pub struct Memory {
     references: Vec<LineReference>,
     spans: Vec<Span>,
@@ -133,7 +133,7 @@ impl Memory {
         self.entries.push((place, function, began));
     }
 
-    /// Passes executions that are not repeated.
+    /// Passes executions that are no source.
     pub fn skip(&mut self, literals: &Literals) {
         self.passed += literals.cuts.len();
         self.goes_on = false;
@@ -232,15 +232,15 @@ impl Memory {
         }
     }
 
-    /// Makes some of the `executions` once more, of which a repeat says that they are those
-    /// `distance` earlier, and takes them in if `is_repeated` says so of them.
-    pub fn repeat(
+    /// Copies some of the `executions` of a match from `distance` executions earlier, and takes
+    /// them in if `is_source` says that they are a source themselves.
+    pub fn copy_match(
         &mut self,
         executions: Range<u32>,
         distance: u32,
         bounds: &Bounds,
-        is_repeated: impl FnOnce(Range<u32>) -> bool,
-    ) -> Again {
+        is_source: impl FnOnce(Range<u32>) -> bool,
+    ) -> CopiedMatch {
         let first = executions.start;
         let earlier = first - distance..executions.end - distance;
         let mut entries = self.entries_from(earlier.start).iter().peekable();
@@ -253,10 +253,10 @@ impl Memory {
         let entered = entry.map(|&(_, function, _)| function);
         let last = end + distance;
         let here = self.end;
-        let is_repeated = is_repeated(first..last);
+        let is_source = is_source(first..last);
         let inner = &bounds.places()[self.passed..];
         let inner = inner.iter().take_while(|&&bound| bound < last).count();
-        if is_repeated {
+        if is_source {
             for &bound in &bounds.places()[self.passed..][..inner] {
                 let there = self.marks[bounds.index(bound - distance)];
                 self.marks[self.passed] = here.moved(there, from);
@@ -267,7 +267,7 @@ impl Memory {
             self.passed += inner;
         }
         self.goes_on = false;
-        Again {
+        CopiedMatch {
             remembered: self.remembered(from, to),
             executions: end - earlier.start,
             entered,

@@ -3,7 +3,7 @@
 //! Executions are played some hundreds at a time into room that stays in the first-level cache: a
 //! loop over many keeps in registers what a call for each would load and store again.
 
-use super::spelling::Spelling;
+use super::decompressed::Decompressed;
 use crate::codec::shape::{Outline, Templates};
 use crate::format::block::{self, Block};
 use crate::model::execution::{Access, Kind};
@@ -64,7 +64,7 @@ pub struct Cursor {
     pub executions_before: u64,
     /// The block's shapes.
     shapes: Vec<Outline>,
-    spelling: Spelling,
+    decompressed: Decompressed,
     execution: usize,
     access: usize,
     mark: usize,
@@ -83,7 +83,7 @@ impl Cursor {
         let outlines = block.shapes.iter().map(|&shape| templates.outline(shape));
         self.shapes.extend(outlines);
         let data_counts = self.shapes.iter().map(|outline| outline.data_count);
-        self.spelling.spell_out(block, data_counts);
+        self.decompressed.decompress(block, data_counts);
     }
 
     /// Executions of the thread so far.
@@ -108,8 +108,8 @@ impl Cursor {
     /// How many they were.
     pub fn play(&mut self, most: u32, templates: &Templates, played: &mut Played) -> u32 {
         let most = (most as usize).min(self.next_mark() - self.execution);
-        let places = &self.spelling.places[self.execution..][..most];
-        let mut addresses = &self.spelling.addresses[self.access..];
+        let places = &self.decompressed.places[self.execution..][..most];
+        let mut addresses = &self.decompressed.addresses[self.access..];
         let addresses_before = addresses.len();
         let mut end = 0;
         played.executions.clear();

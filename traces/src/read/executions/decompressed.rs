@@ -1,22 +1,22 @@
-//! The shapes and addresses of all executions of a block, repeats included.
+//! Decompresses a block: the shapes and addresses of all its executions, matches copied out.
 //!
-//! Whoever wants whole accesses gets them from here. A repeat may reach back to the beginning of
-//! its block, so all of the block is spelled out when it begins.
+//! Whoever wants whole accesses gets them from here. A match may reach back to the beginning of its
+//! block, so all of a block is decompressed when its playing begins.
 
 use crate::codec::address::{Explicit, Predictor};
 use crate::format::block::Block;
 use std::slice::Iter;
 
-/// A block's executions, spelled out.
+/// A block's executions, decompressed.
 #[derive(Default)]
-pub struct Spelling {
+pub struct Decompressed {
     /// Of every execution, place of its shape among those of the block.
     pub places: Vec<u16>,
     /// Of all data accesses, execution by execution.
     pub addresses: Vec<u64>,
 }
 
-/// What of a block is not yet spelled out.
+/// What of a block is not yet decompressed.
 struct Rest<'b> {
     places: &'b [u16],
     hows: &'b [u8],
@@ -26,9 +26,9 @@ struct Rest<'b> {
     slots: Vec<usize>,
 }
 
-impl Spelling {
-    /// Spells out a block; `data_counts` are those of its shapes.
-    pub fn spell_out(&mut self, block: &Block, data_counts: impl Iterator<Item = u32>) {
+impl Decompressed {
+    /// Decompresses a block; `data_counts` are those of its shapes.
+    pub fn decompress(&mut self, block: &Block, data_counts: impl Iterator<Item = u32>) {
         self.places.clear();
         self.addresses.clear();
         let mut slots = vec![0];
@@ -43,9 +43,9 @@ impl Spelling {
             predictor: Predictor::new(&block.bases),
             slots,
         };
-        for repeat in &block.repeats {
-            self.take(&mut rest, repeat.place as usize - self.places.len());
-            let source = repeat.source();
+        for matched in &block.matches {
+            self.take(&mut rest, matched.place as usize - self.places.len());
+            let source = matched.source();
             let data = block.bounds.data(source.clone());
             self.places
                 .extend_from_within(source.start as usize..source.end as usize);

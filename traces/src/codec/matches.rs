@@ -1,16 +1,17 @@
-//! Executions that do once more what the thread did before, address for address.
+//! Matches: executions that equal earlier ones of the thread, data addresses included.
 //!
-//! A server does the same for every request of a kind, on the same stack and often on the same
-//! objects: three executions in four stand in long sequences that have stood in the block before.
-//! Such a sequence is kept as a *repeat*: its length, and how far back it stood (LZ77, Ziv and
-//! Lempel, 1977, over executions). zstd finds this repetition too, but column by column: a reader
-//! would still predict each address that it can copy. The `match_finder` module finds the repeats.
+//! This is LZ77 (Ziv and Lempel, 1977) over executions. A server does the same for every request of
+//! a kind, on the same stack and often on the same objects, so three executions in four belong to
+//! long sequences that the block already holds. Such a sequence is stored as a *match*: its length,
+//! and how many executions earlier its source begins. The other executions are *literals*. zstd
+//! finds these matches too, but column by column: a reader would still have to predict each address
+//! that it can copy. The `match_finder` module finds the matches.
 
 use std::ops::Range;
 
 /// Executions that are those of `distance` earlier in the block, one for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Repeat {
+pub struct Match {
     /// Place of the first of them in the block.
     pub place: u32,
     /// Number of executions, at least 1.
@@ -20,19 +21,19 @@ pub struct Repeat {
     pub distance: u32,
 }
 
-impl Repeat {
-    /// The executions that it repeats.
+impl Match {
+    /// Its source: the executions that it copies.
     pub fn source(&self) -> Range<u32> {
         let first = self.place - self.distance;
         first..first + self.length
     }
 
-    /// The same as repeats that are no longer than their distance, each of which but the first
-    /// repeats twice as much as the one before: what a sequence that follows itself has become.
-    pub fn apart(self) -> impl Iterator<Item = Repeat> {
+    /// The same as matches that are no longer than their distance, each of which but the first
+    /// copies twice as much as the one before: what a sequence that follows itself has become.
+    pub fn apart(self) -> impl Iterator<Item = Match> {
         let mut rest = self;
         std::iter::from_fn(move || {
-            let next = Repeat {
+            let next = Match {
                 length: rest.length.min(rest.distance),
                 ..rest
             };
@@ -44,55 +45,55 @@ impl Repeat {
     }
 }
 
-/// A block's executions, repeats set apart.
+/// A block's executions as literals and matches.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Spelled {
-    /// By place; between them stands what is spelled out.
-    pub repeats: Vec<Repeat>,
-    /// Shape numbers of the executions that are spelled out.
+pub struct Parsed {
+    /// By place; the literals stand between them.
+    pub matches: Vec<Match>,
+    /// Shape numbers of the literals.
     pub shapes: Vec<u32>,
-    /// Addresses of their data accesses.
+    /// Addresses of the literals' data accesses.
     pub addresses: Vec<u64>,
 }
 
-impl Spelled {
+impl Parsed {
     /// Forgets all but keeps the room.
     pub fn clear(&mut self) {
-        self.repeats.clear();
+        self.matches.clear();
         self.shapes.clear();
         self.addresses.clear();
     }
 
-    /// All executions, what repeats included: a shape each, and the addresses of all.
+    /// All executions, matches copied out: a shape each, and the addresses of all.
     /// `data_counts` says how many each shape has.
-    pub fn written_out(&self, data_counts: &[u16]) -> WrittenOut<'_> {
+    pub fn expanded(&self, data_counts: &[u16]) -> Expanded<'_> {
         let count = |shape: u32| usize::from(data_counts[shape as usize]);
         let (mut shapes, mut addresses) = (Vec::new(), Vec::new());
         let mut begins = vec![0];
-        let mut spelled = (self.shapes.iter(), self.addresses.iter());
+        let mut literals = (self.shapes.iter(), self.addresses.iter());
         let mut copy = |until: usize, distance: Option<u32>| {
             while shapes.len() < until {
                 if let Some(distance) = distance {
                     let earlier = shapes.len() - distance as usize;
                     shapes.push(shapes[earlier]);
                     addresses.extend_from_within(begins[earlier]..begins[earlier + 1]);
-                } else if let Some(&shape) = spelled.0.next() {
+                } else if let Some(&shape) = literals.0.next() {
                     shapes.push(shape);
-                    addresses.extend(spelled.1.by_ref().take(count(shape)));
+                    addresses.extend(literals.1.by_ref().take(count(shape)));
                 } else {
                     break;
                 }
                 begins.push(addresses.len());
             }
         };
-        for repeat in &self.repeats {
-            copy(repeat.place as usize, None);
-            let end = repeat.place + repeat.length;
-            copy(end as usize, Some(repeat.distance));
+        for matched in &self.matches {
+            copy(matched.place as usize, None);
+            let end = matched.place + matched.length;
+            copy(end as usize, Some(matched.distance));
         }
         copy(usize::MAX, None);
-        WrittenOut {
-            repeats: &self.repeats,
+        Expanded {
+            matches: &self.matches,
             shapes,
             addresses,
             begins,
@@ -101,8 +102,8 @@ impl Spelled {
 }
 
 /// All executions of a block, to be cut into several.
-pub struct WrittenOut<'s> {
-    repeats: &'s [Repeat],
+pub struct Expanded<'s> {
+    matches: &'s [Match],
     /// A shape number each.
     pub shapes: Vec<u32>,
     /// Addresses of the data accesses of all.
@@ -111,7 +112,7 @@ pub struct WrittenOut<'s> {
     begins: Vec<usize>,
 }
 
-impl WrittenOut<'_> {
+impl Expanded<'_> {
     /// Number of executions.
     pub fn executions(&self) -> u32 {
         self.shapes.len() as u32
@@ -123,30 +124,30 @@ impl WrittenOut<'_> {
         before(executions.end) - before(executions.start)
     }
 
-    /// These executions. Of a repeat that is left which repeats them too.
-    pub fn part(&self, executions: &Range<u32>) -> Spelled {
-        let mut part = Spelled::default();
-        let spell = |part: &mut Spelled, places: Range<u32>| {
+    /// These executions. Of a match that part is kept whose source is among them.
+    pub fn part(&self, executions: &Range<u32>) -> Parsed {
+        let mut part = Parsed::default();
+        let copy_literals = |part: &mut Parsed, places: Range<u32>| {
             let places = places.start as usize..places.end as usize;
             let addresses = self.begins[places.start]..self.begins[places.end];
             part.addresses.extend(&self.addresses[addresses]);
             part.shapes.extend(&self.shapes[places]);
         };
         let mut done = executions.start;
-        for repeat in self.repeats {
-            let begin = repeat.place.max(executions.start + repeat.distance);
-            let end = executions.end.min(repeat.place + repeat.length);
+        for matched in self.matches {
+            let begin = matched.place.max(executions.start + matched.distance);
+            let end = executions.end.min(matched.place + matched.length);
             if begin < end {
-                spell(&mut part, done..begin);
-                part.repeats.push(Repeat {
+                copy_literals(&mut part, done..begin);
+                part.matches.push(Match {
                     place: begin - executions.start,
                     length: end - begin,
-                    distance: repeat.distance,
+                    distance: matched.distance,
                 });
                 done = end;
             }
         }
-        spell(&mut part, done..executions.end);
+        copy_literals(&mut part, done..executions.end);
         part
     }
 }
@@ -156,13 +157,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sequence_that_follows_itself_is_repeats_of_twice_as_much_each() {
-        let repeat = |place, length, distance| Repeat {
+    fn a_sequence_that_follows_itself_is_matches_of_twice_as_much_each() {
+        let matched = |place, length, distance| Match {
             place,
             length,
             distance,
         };
-        let apart: Vec<Repeat> = repeat(10, 133, 7).apart().collect();
+        let apart: Vec<Match> = matched(10, 133, 7).apart().collect();
         let lengths = [
             (10, 7, 7),
             (17, 14, 14),
@@ -172,12 +173,12 @@ mod tests {
         ];
         assert_eq!(
             apart,
-            lengths.map(|(place, length, distance)| repeat(place, length, distance))
+            lengths.map(|(place, length, distance)| matched(place, length, distance))
         );
-        assert!(apart.iter().all(|repeat| repeat.source().start == 3));
+        assert!(apart.iter().all(|matched| matched.source().start == 3));
         assert_eq!(
-            repeat(10, 7, 8).apart().collect::<Vec<_>>(),
-            [repeat(10, 7, 8)]
+            matched(10, 7, 8).apart().collect::<Vec<_>>(),
+            [matched(10, 7, 8)]
         );
     }
 }
