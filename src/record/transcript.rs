@@ -205,7 +205,7 @@ impl Transcript {
         let accesses = accesses.ok_or_else(|| Error::Unrecordable {
             problem: format!("code block {number} has no such accesses as thread {thread} made"),
         })?;
-        let shape = self.writer.shape(code_block, &accesses)?;
+        let shape = self.writer.template(code_block, &accesses)?;
         self.latest.set(number, shape, its, &parts);
         let sources: Vec<Source> = parts.iter().map(Source::from).collect();
         let sources = &sources[..];

@@ -52,7 +52,7 @@ mod write;
 use format::trace_capnp;
 
 pub use codec::match_finder::Followed;
-pub use codec::shape::DataAccess;
+pub use codec::template::DataAccess;
 pub use codec::thin::Thinner;
 pub use format::rule::{Rule, Violation};
 pub use model::address_space::{MAX_OBJECTS, Mapping, Owner};

@@ -1,6 +1,6 @@
 //! Predicts data addresses, so that nine in ten need not be stored.
 //!
-//! The same instruction of the same shape references the same address again, or goes on by a
+//! The same instruction of the same template references the same address again, or goes on by a
 //! stride, or, most often, is as far as last time from an address referenced just before: a field
 //! of the same object, a slot of the same stack frame. Which of the addresses before it is best for
 //! each such slot is found by trying all of them on the block, and stored. General compression
@@ -21,7 +21,7 @@ pub const BY_STRIDE: u8 = 1;
 /// It does not follow, and is stored.
 pub const EXPLICIT: u8 = 2;
 
-/// What is remembered of one data access of one shape.
+/// What is remembered of one data access of one template.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     memory: Memory,

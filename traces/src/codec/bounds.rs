@@ -7,7 +7,7 @@
 //! because that takes as much memory as the rest of a block.
 
 use crate::codec::matches::Match;
-use crate::codec::shape::Size;
+use crate::codec::template::Size;
 use std::ops::Range;
 
 /// How many accesses executions make.
@@ -231,12 +231,12 @@ mod tests {
         fn the_accesses_before_each_bound_are_those_of_the_executions_before_it(
             wishes in prop::collection::vec((0u32..5, 1u32..200, any::<u32>()), 1..12),
             stops in prop::collection::vec(0u32..300, 0..5),
-            shapes in prop::collection::vec((0u16..9, 1u16..9), 1..5),
+            templates in prop::collection::vec((0u16..9, 1u16..9), 1..5),
         ) {
             let (matches, executions) = lay_out(&wishes);
             let sizes: Vec<Size> =
-                shapes.iter().map(|&(data, fetches)| Size { data, fetches }).collect();
-            // By place, the shape of an execution, and that of its source.
+                templates.iter().map(|&(data, fetches)| Size { data, fetches }).collect();
+            // By place, the template of an execution, and that of its source.
             let mut all: Vec<u16> = (0..executions).map(|n| (n * n % sizes.len()) as u16).collect();
             let mut is_literal = vec![true; executions];
             for matched in &matches {
@@ -251,7 +251,7 @@ mod tests {
             bounds.find(executions, &matches, stops.iter().copied());
             let total = bounds.measure(&places, &sizes, &matches, 1 << 20).unwrap();
             let before = |place: usize| {
-                let size = |&shape: &u16| Accesses::of(sizes[usize::from(shape)]).0;
+                let size = |&template: &u16| Accesses::of(sizes[usize::from(template)]).0;
                 Accesses(all[..place].iter().map(size).sum::<u64>())
             };
             prop_assert_eq!(total, before(executions));

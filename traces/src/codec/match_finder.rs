@@ -12,7 +12,7 @@ mod window;
 pub use window::HashTable;
 
 use crate::codec::matches::{Match, Parsed};
-use crate::codec::shape::Size;
+use crate::codec::template::Size;
 use end::{End, MOST_WORDS};
 use std::ops::Range;
 use window::{WINDOW, Window, hash_of};
@@ -48,8 +48,8 @@ pub struct Arrival<'w, A> {
     pub words: &'w [u64],
     /// How many it has, at least one.
     pub count: usize,
-    /// Number of its shape.
-    pub shape: u32,
+    /// Number of its template.
+    pub template: u32,
     /// Addresses of its data accesses.
     pub addresses: A,
     /// How many it has.
@@ -84,7 +84,7 @@ impl MatchFinder {
             return;
         }
         self.follows = false;
-        self.parsed.shapes.push(arrival.shape);
+        self.parsed.templates.push(arrival.template);
         self.parsed.addresses.extend(arrival.addresses);
         self.agreed = if agrees { self.agreed + 1 } else { 0 };
         let earlier = self.enter_window(place, table);
@@ -287,7 +287,7 @@ impl MatchFinder {
         let place = count - length;
         let data_accesses = (self.end() - self.begin(place)).data();
         let parsed = &mut self.parsed;
-        parsed.shapes.truncate(parsed.shapes.len() - length);
+        parsed.templates.truncate(parsed.templates.len() - length);
         let kept = parsed.addresses.len() - data_accesses;
         parsed.addresses.truncate(kept);
         parsed.matches.push(Match {

@@ -50,8 +50,8 @@ impl Match {
 pub struct Parsed {
     /// By place; the literals stand between them.
     pub matches: Vec<Match>,
-    /// Shape numbers of the literals.
-    pub shapes: Vec<u32>,
+    /// Template numbers of the literals.
+    pub templates: Vec<u32>,
     /// Addresses of the literals' data accesses.
     pub addresses: Vec<u64>,
 }
@@ -60,26 +60,26 @@ impl Parsed {
     /// Forgets all but keeps the room.
     pub fn clear(&mut self) {
         self.matches.clear();
-        self.shapes.clear();
+        self.templates.clear();
         self.addresses.clear();
     }
 
-    /// All executions, matches copied out: a shape each, and the addresses of all.
-    /// `data_counts` says how many each shape has.
+    /// All executions, matches copied out: a template each, and the addresses of all.
+    /// `data_counts` says how many each template has.
     pub fn expanded(&self, data_counts: &[u16]) -> Expanded<'_> {
-        let count = |shape: u32| usize::from(data_counts[shape as usize]);
-        let (mut shapes, mut addresses) = (Vec::new(), Vec::new());
+        let count = |template: u32| usize::from(data_counts[template as usize]);
+        let (mut templates, mut addresses) = (Vec::new(), Vec::new());
         let mut begins = vec![0];
-        let mut literals = (self.shapes.iter(), self.addresses.iter());
+        let mut literals = (self.templates.iter(), self.addresses.iter());
         let mut copy = |until: usize, distance: Option<u32>| {
-            while shapes.len() < until {
+            while templates.len() < until {
                 if let Some(distance) = distance {
-                    let earlier = shapes.len() - distance as usize;
-                    shapes.push(shapes[earlier]);
+                    let earlier = templates.len() - distance as usize;
+                    templates.push(templates[earlier]);
                     addresses.extend_from_within(begins[earlier]..begins[earlier + 1]);
-                } else if let Some(&shape) = literals.0.next() {
-                    shapes.push(shape);
-                    addresses.extend(literals.1.by_ref().take(count(shape)));
+                } else if let Some(&template) = literals.0.next() {
+                    templates.push(template);
+                    addresses.extend(literals.1.by_ref().take(count(template)));
                 } else {
                     break;
                 }
@@ -94,7 +94,7 @@ impl Parsed {
         copy(usize::MAX, None);
         Expanded {
             matches: &self.matches,
-            shapes,
+            templates,
             addresses,
             begins,
         }
@@ -104,8 +104,8 @@ impl Parsed {
 /// All executions of a block, to be cut into several.
 pub struct Expanded<'s> {
     matches: &'s [Match],
-    /// A shape number each.
-    pub shapes: Vec<u32>,
+    /// A template number each.
+    pub templates: Vec<u32>,
     /// Addresses of the data accesses of all.
     pub addresses: Vec<u64>,
     /// By execution, and at the end, how many addresses there are before.
@@ -115,7 +115,7 @@ pub struct Expanded<'s> {
 impl Expanded<'_> {
     /// Number of executions.
     pub fn executions(&self) -> u32 {
-        self.shapes.len() as u32
+        self.templates.len() as u32
     }
 
     /// Number of data accesses of these executions.
@@ -131,7 +131,7 @@ impl Expanded<'_> {
             let places = places.start as usize..places.end as usize;
             let addresses = self.begins[places.start]..self.begins[places.end];
             part.addresses.extend(&self.addresses[addresses]);
-            part.shapes.extend(&self.shapes[places]);
+            part.templates.extend(&self.templates[places]);
         };
         let mut done = executions.start;
         for matched in self.matches {

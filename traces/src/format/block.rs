@@ -7,17 +7,17 @@ pub use write::Encoder;
 use crate::codec::address::{BASES, EXPLICIT, Explicit, MAX_REGIONS};
 use crate::codec::bounds::Bounds;
 use crate::codec::matches::Match;
-use crate::codec::shape::Size;
+use crate::codec::template::Size;
 use crate::format::column::unpack;
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::block;
-use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_REFERENCES, MAX_SHAPES};
+use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_REFERENCES, MAX_TEMPLATES};
 use crate::model::run::Run;
 use zstd::bulk::Decompressor;
 
 /// A block's order: what is needed of it to index a trace.
 #[derive(Default)]
-pub struct Outline {
+pub struct ChunkOrder {
     /// Index of the thread.
     pub thread: u32,
     /// Runs, by ascending stamp.
@@ -34,10 +34,10 @@ pub struct Outline {
 #[derive(Default)]
 pub struct Block {
     /// Its order.
-    pub outline: Outline,
-    /// The distinct shapes, by number in the trace.
-    pub shapes: Vec<u32>,
-    /// Per literal, place of its shape in `shapes`; every one exists.
+    pub order: ChunkOrder,
+    /// The distinct templates, by number in the trace.
+    pub templates: Vec<u32>,
+    /// Per literal, place of its template in `templates`; every one exists.
     pub places: Vec<u16>,
     /// The other executions, by place; no match is longer than its distance.
     pub matches: Vec<Match>,
@@ -45,7 +45,7 @@ pub struct Block {
     pub bounds: Bounds,
     /// Number of references that may be copied: all if there are matches, else none.
     pub copied_references: usize,
-    /// Per data access of each of `shapes`, the base of its address, below [`BASES`].
+    /// Per data access of each of `templates`, the base of its address, below [`BASES`].
     pub bases: Vec<u8>,
     /// Per data access of a literal, how its address follows; at most [`EXPLICIT`].
     pub hows: Vec<u8>,
@@ -55,11 +55,11 @@ pub struct Block {
 
 impl Block {
     fn find_bounds(&mut self, executions: usize, stops: &[u32]) {
-        let runs = self.outline.runs.iter().scan(0, |end, run| {
+        let runs = self.order.runs.iter().scan(0, |end, run| {
             *end += run.executions;
             Some(*end)
         });
-        let requests = self.outline.requests.iter();
+        let requests = self.order.requests.iter();
         let stops = stops.iter().chain(requests).copied().chain(runs);
         self.bounds.find(executions, &self.matches, stops);
     }
@@ -99,10 +99,10 @@ impl Decoder {
     }
 
     /// Reads a block's runs and request marks.
-    pub fn read_outline(
+    pub fn read_order(
         &mut self,
         block: block::Reader<'_>,
-        outline: &mut Outline,
+        order: &mut ChunkOrder,
     ) -> Result<(), Violation> {
         let executions = block.get_executions() as usize;
         let accesses = block.get_accesses() as usize;
@@ -130,8 +130,8 @@ impl Decoder {
             runs,
             &mut self.lengths,
         )?;
-        outline.thread = block.get_thread();
-        outline.runs.clear();
+        order.thread = block.get_thread();
+        order.runs.clear();
         let mut stamp = 0u64;
         let mut total = 0;
         for (place, (step, &executions)) in self.longs.iter().zip(&self.lengths).enumerate() {
@@ -142,28 +142,28 @@ impl Decoder {
             let sum = stamp.checked_add(*step);
             stamp = sum.ok_or_else(|| Rule::Runs.broken("a stamp is too large"))?;
             total += executions as usize;
-            outline.runs.push(Run { stamp, executions });
+            order.runs.push(Run { stamp, executions });
         }
         if total != executions {
             let detail = format!("the runs have {total} executions, the block {executions}");
             return Err(Rule::Runs.broken(detail));
         }
-        outline.requests.clear();
+        order.requests.clear();
         for place in block.get_requests()? {
-            let ascending = outline.requests.last().is_none_or(|last| *last < place);
+            let ascending = order.requests.last().is_none_or(|last| *last < place);
             if !ascending || place as usize > executions {
                 return Err(Rule::Requests.broken("request marks out of order or out of range"));
             }
-            outline.requests.push(place);
+            order.requests.push(place);
         }
-        outline.numbers.clear();
-        outline.numbers.extend(block.get_request_numbers()?);
-        outline.connections.clear();
-        outline.connections.extend(block.get_request_connections()?);
-        let requests = outline.requests.len();
+        order.numbers.clear();
+        order.numbers.extend(block.get_request_numbers()?);
+        order.connections.clear();
+        order.connections.extend(block.get_request_connections()?);
+        let requests = order.requests.len();
         let told = [
-            ("numbers", outline.numbers.len()),
-            ("connections", outline.connections.len()),
+            ("numbers", order.numbers.len()),
+            ("connections", order.connections.len()),
         ];
         match told
             .iter()
@@ -177,7 +177,7 @@ impl Decoder {
     }
 
     /// Reads all of a block, which a reader may stop at these `stops` and where runs and requests
-    /// end. `size` gives the size of a shape, `None` for one that is not defined.
+    /// end. `size` gives the size of a template, `None` for one that is not defined.
     pub fn read(
         &mut self,
         message: block::Reader<'_>,
@@ -185,10 +185,10 @@ impl Decoder {
         size: impl Fn(u32) -> Option<Size>,
         stops: &[u32],
     ) -> Result<(), Violation> {
-        self.read_outline(message, &mut block.outline)?;
+        self.read_order(message, &mut block.order)?;
         let literals = self.read_matches(message, block)?;
         block.find_bounds(message.get_executions() as usize, stops);
-        let accesses = self.read_shapes(message, block, literals, size)?;
+        let accesses = self.read_templates(message, block, literals, size)?;
         let zstd = &mut self.decompressor;
         unpack(zstd, message.get_hows(), "hows", accesses, &mut block.hows)?;
         // Both are folds without a branch, which the compiler turns into vector instructions.
@@ -290,9 +290,9 @@ impl Decoder {
         Ok(executions as usize - in_matches)
     }
 
-    /// Reads the shapes of so many literals, and counts accesses; how many data accesses the
+    /// Reads the templates of so many literals, and counts accesses; how many data accesses the
     /// literals have.
-    fn read_shapes(
+    fn read_templates(
         &mut self,
         message: block::Reader<'_>,
         block: &mut Block,
@@ -300,23 +300,29 @@ impl Decoder {
         size: impl Fn(u32) -> Option<Size>,
     ) -> Result<usize, Violation> {
         let accesses = message.get_accesses() as usize;
-        let shapes = message.get_shape_count() as usize;
-        if shapes > literals || shapes > MAX_SHAPES {
-            let detail = format!("claims {shapes} shapes of {literals} executions");
+        let templates = message.get_shape_count() as usize;
+        if templates > literals || templates > MAX_TEMPLATES {
+            let detail = format!("claims {templates} shapes of {literals} executions");
             return Err(Rule::Counts.broken(detail));
         }
         let zstd = &mut self.decompressor;
         let numbers = message.get_shape_numbers();
-        unpack(zstd, numbers, "shapeNumbers", shapes, &mut block.shapes)?;
+        unpack(
+            zstd,
+            numbers,
+            "shapeNumbers",
+            templates,
+            &mut block.templates,
+        )?;
         let low = message.get_shapes_low();
         unpack(zstd, low, "shapesLow", literals, &mut self.low)?;
         let high = message.get_shapes_high();
         unpack(zstd, high, "shapesHigh", literals, &mut self.high)?;
         // Small, so that the sums below find all of them in the nearest cache.
-        let mut sizes = Vec::with_capacity(shapes);
-        for &shape in &block.shapes {
-            sizes.push(size(shape).ok_or_else(|| {
-                Rule::References.broken(format!("shape {shape} is not defined before it"))
+        let mut sizes = Vec::with_capacity(templates);
+        for &template in &block.templates {
+            sizes.push(size(template).ok_or_else(|| {
+                Rule::References.broken(format!("shape {template} is not defined before it"))
             })?);
         }
         block.places.clear();
@@ -324,7 +330,7 @@ impl Decoder {
         let places = bytes.map(|(&low, &high)| u16::from_le_bytes([low, high]));
         block.places.extend(places);
         let largest = block.places.iter().fold(0, |largest, &p| p.max(largest));
-        if usize::from(largest) >= shapes && literals > 0 {
+        if usize::from(largest) >= templates && literals > 0 {
             return Err(Rule::References.broken("a shape is missing"));
         }
         let (mut literal_references, mut literal_data) = (0, 0);

@@ -50,7 +50,7 @@ impl RawChunk {
         self.parsed = all.part(&executions);
     }
 
-    /// The same as two, each with half of the executions. `data_counts` are those of the shapes.
+    /// The same as two, each with half of the executions. `data_counts` are those of the templates.
     pub fn halves(mut self, data_counts: &[u16]) -> [RawChunk; 2] {
         let parsed = std::mem::take(&mut self.parsed);
         let all = parsed.expanded(data_counts);
@@ -91,14 +91,14 @@ mod tests {
     use super::*;
     use crate::codec::matches::Match;
 
-    /// Executions of shapes with no access and with one.
-    fn chunk(shapes: &[u32], addresses: &[u64]) -> RawChunk {
+    /// Executions of templates with no access and with one.
+    fn chunk(templates: &[u32], addresses: &[u64]) -> RawChunk {
         RawChunk {
-            executions: shapes.len() as u32,
+            executions: templates.len() as u32,
             data_accesses: addresses.len() as u32,
             parsed: Parsed {
                 matches: Vec::new(),
-                shapes: shapes.into(),
+                templates: templates.into(),
                 addresses: addresses.into(),
             },
             ..RawChunk::default()
@@ -148,24 +148,24 @@ mod tests {
             data_accesses: 13,
             parsed: Parsed {
                 matches: vec![matched(4, 16, 4), matched(21, 1, 18)],
-                shapes: vec![0, 1, 0, 1, 1, 1, 0],
+                templates: vec![0, 1, 0, 1, 1, 1, 0],
                 addresses: vec![10, 11, 12, 13],
             },
             ..RawChunk::default()
         };
         let parsed = whole.parsed.expanded(&[0, 1]);
-        let (shapes, addresses) = (parsed.shapes, parsed.addresses);
+        let (templates, addresses) = (parsed.templates, parsed.addresses);
         let [earlier, later] = whole.halves(&[0, 1]);
         assert_eq!(earlier.parsed.matches, [matched(4, 8, 4)]);
         assert_eq!(later.parsed.matches, [matched(4, 4, 4)]);
         let halves = [earlier, later].map(|half| {
             let all = half.parsed.expanded(&[0, 1]);
-            assert_eq!(half.executions, all.shapes.len() as u32);
+            assert_eq!(half.executions, all.templates.len() as u32);
             assert_eq!(half.data_accesses, all.addresses.len() as u32);
-            (all.shapes, all.addresses)
+            (all.templates, all.addresses)
         });
         let [(earlier, its), (later, others)] = halves;
-        assert_eq!([earlier, later].concat(), shapes);
+        assert_eq!([earlier, later].concat(), templates);
         assert_eq!([its, others].concat(), addresses);
     }
 }

@@ -15,7 +15,7 @@ pub enum Rule {
     Program,
     /// Mappings are of whole pages, and of objects that are defined.
     Mappings,
-    /// Shapes fit their code blocks.
+    /// Templates fit their code blocks.
     Shapes,
     /// Runs add up and their stamps ascend.
     Runs,

@@ -6,5 +6,5 @@ pub const MAX_EXECUTIONS: usize = 1 << 20;
 pub const MAX_ACCESSES: usize = 1 << 23;
 /// The most accesses in one block with matches, fetches included: a reader keeps them all.
 pub const MAX_REFERENCES: usize = 1 << 24;
-/// The most distinct shapes in one block.
-pub const MAX_SHAPES: usize = 1 << 16;
+/// The most distinct templates in one block.
+pub const MAX_TEMPLATES: usize = 1 << 16;

@@ -9,8 +9,8 @@ pub(super) mod hand_out;
 mod literals;
 mod memory;
 
-use crate::codec::shape::Templates;
 use crate::codec::sources::Sources;
+use crate::codec::template::Templates;
 use crate::codec::thin::Thinner;
 use crate::format::block::Block;
 use crate::model::reference::LineReference;
@@ -34,7 +34,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Room for the shapes of a trace. A thinner leaves out references.
+    /// Room for the templates of a trace. A thinner leaves out references.
     pub fn new(templates: &Templates, thinner: Option<Thinner>) -> Batch {
         Batch {
             literals: Literals::new(templates),

@@ -4,9 +4,9 @@
 
 mod address_spaces;
 
-use crate::codec::shape::Templates;
-use crate::format::block::{Block, Decoder, Outline};
-use crate::format::definition::{read_code_blocks, read_functions, read_shapes};
+use crate::codec::template::Templates;
+use crate::format::block::{Block, ChunkOrder, Decoder};
+use crate::format::definition::{read_code_blocks, read_functions, read_templates};
 use crate::format::entry::{self, VERSION};
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::entry as schema;
@@ -37,8 +37,8 @@ pub struct Place {
     pub executions: u32,
     /// Executions of the thread before this block.
     pub executions_before: u64,
-    /// Shapes that are defined before this block.
-    pub shapes_before: u32,
+    /// Templates that are defined before this block.
+    pub templates_before: u32,
 }
 
 /// Why the entries of a file cannot be taken.
@@ -90,7 +90,7 @@ pub struct Contents {
     pub code_blocks: Vec<CodeBlock>,
     /// For each code block, the function that it enters.
     pub entered: Vec<Option<u32>>,
-    /// Shapes by number.
+    /// Templates by number.
     pub templates: Templates,
     /// Threads by number.
     pub threads: Vec<Thread>,
@@ -111,7 +111,7 @@ pub struct Contents {
     /// Data accesses in all blocks.
     pub data_accesses: u64,
     decoder: Decoder,
-    outline: Outline,
+    order: ChunkOrder,
 }
 
 impl Contents {
@@ -137,7 +137,7 @@ impl Contents {
             executions: 0,
             data_accesses: 0,
             decoder: Decoder::new()?,
-            outline: Outline::default(),
+            order: ChunkOrder::default(),
         })
     }
 
@@ -165,7 +165,7 @@ impl Contents {
             schema::Module(module) => self.take_module(module?)?,
             schema::Functions(functions) => self.take_functions(functions?)?,
             schema::CodeBlocks(blocks) => self.take_code_blocks(blocks?)?,
-            schema::Shapes(shapes) => self.take_shapes(shapes?)?,
+            schema::Shapes(templates) => self.take_templates(templates?)?,
             schema::Thread(thread) => {
                 let thread = thread?;
                 self.threads.push(Thread {
@@ -197,15 +197,13 @@ impl Contents {
     }
 
     /// Reads the runs and marks of the block at `place` of the file that the contents are from.
-    pub fn outline(
+    pub fn order(
         &self,
         file: &[u8],
         place: Place,
-        (decoder, outline): (&mut Decoder, &mut Outline),
+        (decoder, order): (&mut Decoder, &mut ChunkOrder),
     ) -> Result<(), Violation> {
-        read_block(file, place, |message| {
-            decoder.read_outline(message, outline)
-        })
+        read_block(file, place, |message| decoder.read_order(message, order))
     }
 
     /// Decodes the block at `place` of the file that the contents are from; its reader may stop at
@@ -217,7 +215,8 @@ impl Contents {
         (decoder, block): (&mut Decoder, &mut Block),
         stops: &[u32],
     ) -> Result<(), Violation> {
-        let size = |shape| (shape < place.shapes_before).then(|| self.templates.size(shape));
+        let size =
+            |template| (template < place.templates_before).then(|| self.templates.size(template));
         read_block(file, place, |message| {
             decoder.read(message, block, size, stops)
         })
@@ -286,10 +285,10 @@ impl Contents {
         Ok(())
     }
 
-    fn take_shapes(&mut self, entry: shapes::Reader<'_>) -> Result<(), Violation> {
+    fn take_templates(&mut self, entry: shapes::Reader<'_>) -> Result<(), Violation> {
         let (blocks, entered) = (&self.code_blocks, &self.entered);
         let templates = &mut self.templates;
-        read_shapes(self.decoder.decompressor(), entry, |number, accesses| {
+        read_templates(self.decoder.decompressor(), entry, |number, accesses| {
             let block = blocks.get(number as usize).ok_or_else(|| {
                 Rule::References.broken(format!("a shape is of code block {number}"))
             })?;
@@ -306,45 +305,42 @@ impl Contents {
         offset: usize,
         length: usize,
     ) -> Result<(), Violation> {
-        let outline = &mut self.outline;
-        self.decoder.read_outline(block, outline)?;
-        let stream = self
-            .streams
-            .get_mut(outline.thread as usize)
-            .ok_or_else(|| {
-                Rule::References.broken(format!("a block is of thread {}", outline.thread))
-            })?;
+        let order = &mut self.order;
+        self.decoder.read_order(block, order)?;
+        let stream = self.streams.get_mut(order.thread as usize).ok_or_else(|| {
+            Rule::References.broken(format!("a block is of thread {}", order.thread))
+        })?;
         let place = Place {
             entry,
             offset,
             length,
-            first_stamp: outline.runs.first().map_or(0, |run| run.stamp),
+            first_stamp: order.runs.first().map_or(0, |run| run.stamp),
             marks_before: stream.marks.len() as u32,
-            marks: outline.requests.len() as u32,
+            marks: order.requests.len() as u32,
             executions: block.get_executions(),
             executions_before: stream.executions,
-            shapes_before: self.templates.len() as u32,
+            templates_before: self.templates.len() as u32,
         };
-        if let (Some(first), Some(last)) = (outline.runs.first(), outline.runs.last()) {
+        if let (Some(first), Some(last)) = (order.runs.first(), order.runs.last()) {
             if stream.last_stamp.is_some_and(|before| first.stamp < before) {
                 return Err(Rule::Runs.broken("a block begins before its thread's last run"));
             }
             stream.last_stamp = Some(last.stamp);
-            let stamps = outline.runs.iter().map(|run| run.stamp);
+            let stamps = order.runs.iter().map(|run| run.stamp);
             stream.run_stamps.extend(stamps);
             stream.blocks.push(place);
             stream.executions += u64::from(place.executions);
         }
-        let mut runs = outline.runs.iter();
+        let mut runs = order.runs.iter();
         let mut run = runs.next();
         let mut run_end = run.map_or(0, |run| run.executions);
-        for (place, &mark) in outline.requests.iter().enumerate() {
+        for (place, &mark) in order.requests.iter().enumerate() {
             while mark >= run_end && run.is_some() {
                 run = runs.next();
                 run_end += run.map_or(0, |run| run.executions);
             }
-            let number = outline.numbers.get(place).copied();
-            let connection = outline.connections.get(place).copied();
+            let number = order.numbers.get(place).copied();
+            let connection = order.connections.get(place).copied();
             stream.marks.push(Mark {
                 stamp: run.map(|run| run.stamp),
                 number: number.filter(|&number| number != 0),

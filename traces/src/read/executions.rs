@@ -6,7 +6,7 @@
 mod cursor;
 mod decompressed;
 
-use crate::format::block::{Block, Decoder, Outline};
+use crate::format::block::{Block, ChunkOrder, Decoder};
 use crate::model::address_space::Locator;
 use crate::model::error::Error;
 use crate::model::execution::Execution;
@@ -157,7 +157,7 @@ impl<'t> Executions<'t> {
             match cursor.order.runs.get(cursor.run) {
                 Some(run) => self.waiting.push(Reverse((run.stamp, self.current as u32))),
                 None => {
-                    cursor.order = Outline::default();
+                    cursor.order = ChunkOrder::default();
                     self.queue_block(self.current);
                 }
             }

@@ -5,8 +5,8 @@
 //! merge goes to a larger stamp, there is one order and no other, and each thread keeps its own.
 //! Rejected: to sort all runs, which takes memory for the whole trace and hides what is wrong.
 
-use crate::codec::shape::Templates;
-use crate::format::block::{Block, Decoder, Outline};
+use crate::codec::template::Templates;
+use crate::format::block::{Block, ChunkOrder, Decoder};
 use crate::format::rule::{Rule, Violation};
 use crate::read::contents::{Contents, Place};
 use std::cmp::Reverse;
@@ -47,7 +47,7 @@ struct Cursor {
     block: usize,
     /// Its next run in the block before that.
     run: usize,
-    outline: Outline,
+    chunk_order: ChunkOrder,
 }
 
 /// Merges the threads' runs, of which `contents` says where in the file they are.
@@ -66,7 +66,7 @@ pub fn merge(
         let mut cursor = Cursor {
             block: 0,
             run: 0,
-            outline: Outline::default(),
+            chunk_order: ChunkOrder::default(),
         };
         let first = cursor.next_stamp(thread, (file, contents), decoder)?;
         order.threads += u32::from(first.is_some());
@@ -88,7 +88,7 @@ pub fn merge(
         }
         order.runs += u64::from(!goes_on);
         order.switches += u64::from(last.is_some_and(|(_, other)| other != thread));
-        order.executions += u64::from(cursor.outline.runs[cursor.run].executions);
+        order.executions += u64::from(cursor.chunk_order.runs[cursor.run].executions);
         last = Some((stamp, thread));
         cursor.run += 1;
         let next = cursor.next_stamp(thread, (file, contents), decoder)?;
@@ -106,13 +106,13 @@ impl Cursor {
         decoder: &mut Decoder,
     ) -> Result<Option<u64>, (Place, Violation)> {
         loop {
-            if let Some(run) = self.outline.runs.get(self.run) {
+            if let Some(run) = self.chunk_order.runs.get(self.run) {
                 return Ok(Some(run.stamp));
             }
             let Some(&place) = contents.streams[thread].blocks.get(self.block) else {
                 return Ok(None);
             };
-            let read = contents.outline(file, place, (decoder, &mut self.outline));
+            let read = contents.order(file, place, (decoder, &mut self.chunk_order));
             read.map_err(|violation| (place, violation))?;
             self.block += 1;
             self.run = 0;
@@ -133,12 +133,12 @@ impl RunLengths {
     /// Adds the runs of a decoded block.
     pub fn add(&mut self, block: &Block, templates: &Templates) {
         let size = |&place: &u16| {
-            let shape = block.shapes[usize::from(place)];
-            u64::from(templates.size(shape).references())
+            let template = block.templates[usize::from(place)];
+            u64::from(templates.size(template).references())
         };
-        let thread = block.outline.thread;
+        let thread = block.order.thread;
         let (mut end, mut accesses_before) = (0, 0);
-        for run in &block.outline.runs {
+        for run in &block.order.runs {
             let executions = end as usize..(end + run.executions) as usize;
             end += run.executions;
             let accesses = match block.matches.is_empty() {

@@ -137,12 +137,12 @@ impl<'t> Player<'t> {
         let requests = &self.trace.requests;
         let mut marks_passed = place.marks_before;
         let mut request = requests.after(block.thread, marks_passed);
-        let mut marks = self.block.outline.requests.iter().copied().peekable();
+        let mut marks = self.block.order.requests.iter().copied().peekable();
         let mut call_ends = self.call_ends.iter().copied().peekable();
         let mut execution = 0;
         let mut run_end = 0;
         let mut told = false;
-        for run in &self.block.outline.runs {
+        for run in &self.block.order.runs {
             run_end += run.executions;
             if let Some(locator) = &mut self.locator {
                 locator.begin_run(block.thread, run.stamp);

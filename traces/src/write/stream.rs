@@ -1,7 +1,7 @@
 //! What a writer holds of one thread: the chunk being gathered, and the execution being made.
 
 use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
-use crate::codec::shape::DataAccess;
+use crate::codec::template::DataAccess;
 use crate::format::raw_chunk::RawChunk;
 use crate::model::run::Run;
 
@@ -38,7 +38,7 @@ pub struct Stream {
     pub open: Option<Open>,
     /// What the open execution did, without addresses.
     pub open_accesses: Vec<DataAccess>,
-    /// Room for the number of its shape, and the addresses to go with it.
+    /// Room for the number of its template, and the addresses to go with it.
     pub open_words: Vec<u64>,
     /// The largest stamp so far.
     pub last_stamp: Option<u64>,

@@ -11,14 +11,14 @@ mod marks;
 mod tests;
 
 use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
-use crate::codec::shape::{Interner, Size};
-use crate::format::definition::{EnteredBlock, WrittenShape};
+use crate::codec::template::{Interner, Size};
+use crate::format::definition::{EnteredBlock, WrittenTemplate};
 use crate::model::address_space::Mapping;
 use crate::model::error::Error;
 use crate::model::limits::MAX_EXECUTIONS;
 use crate::model::program::Function;
 use crate::model::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
-use crate::write::sink::{Part, Sink};
+use crate::write::sink::{NewEntry, Sink};
 use crate::write::stream::Stream;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -40,13 +40,13 @@ pub struct Writer {
     /// By code block, its number of fetches.
     fetches: Vec<u16>,
     interner: Interner,
-    /// By shape.
+    /// By template.
     sizes: Vec<Size>,
     new_mappings: Vec<Mapping>,
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
-    new_shapes: Vec<WrittenShape>,
-    /// Bytes of names and data accesses of shapes in what is new.
+    new_templates: Vec<WrittenTemplate>,
+    /// Bytes of names and data accesses of templates in what is new.
     new_details: usize,
     streams: Vec<Stream>,
     hash_table: HashTable,
@@ -86,7 +86,7 @@ impl Writer {
             source,
         })?;
         let mut sink = Sink::start(file, partial, options.compression_level)?;
-        sink.write(Part::Header(header.clone()))?;
+        sink.write(NewEntry::Header(header.clone()))?;
         Ok(Writer {
             path: path.into(),
             sink,
@@ -101,7 +101,7 @@ impl Writer {
             new_mappings: Vec::new(),
             new_functions: Vec::new(),
             new_blocks: Vec::new(),
-            new_shapes: Vec::new(),
+            new_templates: Vec::new(),
             new_details: 0,
             streams: Vec::new(),
             hash_table: HashTable::default(),
@@ -119,7 +119,7 @@ impl Writer {
     /// # Errors
     /// [`Error::Write`].
     pub fn thread(&mut self, process_id: u32, os_thread_id: u32) -> Result<u32, Error> {
-        self.sink.write(Part::Thread {
+        self.sink.write(NewEntry::Thread {
             process_id,
             os_thread_id,
         })?;
@@ -144,26 +144,28 @@ impl Writer {
         Ok(())
     }
 
-    /// Records that the thread has executed a code block, in this shape, with its data accesses at
-    /// these addresses. It has the first `count` of `words`, the first of which begins it; equal
+    /// Records that the thread has executed a code block, in this template, with its data accesses
+    /// at these addresses. It has the first `count` of `words`, the first of which begins it; equal
     /// words are equal executions. [`Writer::matched`] goes by them, and takes many at a time.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread, the thread has no stamp yet, or there
-    /// is no such shape with so many data accesses; [`Error::Write`].
+    /// is no such template with so many data accesses; [`Error::Write`].
     #[inline]
     pub fn executed(
         &mut self,
         thread: u32,
-        shape: u32,
+        template: u32,
         words: &[u64],
         count: usize,
         addresses: impl ExactSizeIterator<Item = u64>,
     ) -> Result<(), Error> {
         let data = addresses.len();
-        let size = self.sizes.get(shape as usize).copied();
+        let size = self.sizes.get(template as usize).copied();
         let Some(size) = size.filter(|size| usize::from(size.data) == data) else {
-            return unrecordable(format!("there is no shape {shape} with {data} addresses"));
+            return unrecordable(format!(
+                "there is no shape {template} with {data} addresses"
+            ));
         };
         if count == 0 || count > words.len() {
             return unrecordable(format!("an execution of {count} words"));
@@ -175,7 +177,7 @@ impl Writer {
         let arrival = Arrival {
             words,
             count,
-            shape,
+            template,
             addresses,
             size,
         };
@@ -242,7 +244,7 @@ impl Writer {
             self.write_block(thread)?;
         }
         self.write_definitions()?;
-        self.sink.write(Part::End {
+        self.sink.write(NewEntry::End {
             reason,
             executions: self.executions,
             accesses: self.data_accesses,
@@ -337,7 +339,7 @@ impl Writer {
         self.data_accesses += u64::from(chunk.data_accesses);
         self.waiting -= (chunk.executions + chunk.data_accesses) as usize;
         self.write_definitions()?;
-        self.sink.write(Part::Chunk(chunk))
+        self.sink.write(NewEntry::Chunk(chunk))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::format::column::{Packed, pack};
 use crate::format::entry::{Message, message};
 use crate::format::raw_chunk::RawChunk;
 use crate::format::trace_capnp::entry;
-use crate::model::limits::MAX_SHAPES;
+use crate::model::limits::MAX_TEMPLATES;
 use crate::model::run::Run;
 use zstd::bulk::Compressor;
 
@@ -19,7 +19,7 @@ pub struct Encoder {
 
 impl Encoder {
     /// Writes a chunk as one entry; `None` when it needs more than one. `data_counts` are those
-    /// of the shapes.
+    /// of the templates.
     pub fn write(
         &mut self,
         compressor: &mut Compressor<'_>,
@@ -28,8 +28,8 @@ impl Encoder {
     ) -> std::io::Result<Option<Message>> {
         let found = &chunk.parsed;
         let places = &mut self.places;
-        places.find(&found.shapes, data_counts);
-        if places.numbers.len() > MAX_SHAPES {
+        places.find(&found.templates, data_counts);
+        if places.numbers.len() > MAX_TEMPLATES {
             return Ok(None);
         }
         let slot_count = places.slot_count;
@@ -80,7 +80,7 @@ fn columns(
         pack(compressor, &distances)?,
     ];
     let counts = Counts {
-        shapes: places.numbers.len() as u32,
+        templates: places.numbers.len() as u32,
         explicit: coded.offsets.len() as u32,
         matches: found.matches.len() as u32,
     };
@@ -89,7 +89,7 @@ fn columns(
 
 /// How many there are in a block.
 struct Counts {
-    shapes: u32,
+    templates: u32,
     explicit: u32,
     matches: u32,
 }
@@ -102,7 +102,7 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     block.set_executions(chunk.executions);
     block.set_accesses(chunk.data_accesses);
     block.set_run_count(chunk.runs.len() as u32);
-    block.set_shape_count(counts.shapes);
+    block.set_shape_count(counts.templates);
     block.set_explicit_count(counts.explicit);
     block.set_repeat_count(counts.matches);
     let count = chunk.requests.len() as u32;
@@ -160,7 +160,7 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     message
 }
 
-/// The shapes of the literals, numbered anew within the block, and the slot of each of their
+/// The templates of the literals, numbered anew within the block, and the slot of each of their
 /// data accesses.
 #[derive(Default)]
 struct Places {
@@ -169,14 +169,15 @@ struct Places {
     high: Vec<u8>,
     slots: Vec<u32>,
     slot_count: usize,
-    /// By shape: 1 + its number within the block and its first slot, or 0 if it is not known yet.
+    /// By template: 1 + its number within the block and its first slot, or 0 if it is not known
+    /// yet.
     known: Vec<(u32, u32)>,
 }
 
 impl Places {
     fn find(&mut self, literals: &[u32], data_counts: &[u16]) {
-        for &shape in &self.numbers {
-            self.known[shape as usize] = (0, 0);
+        for &template in &self.numbers {
+            self.known[template as usize] = (0, 0);
         }
         self.known.resize(data_counts.len(), (0, 0));
         self.numbers.clear();
@@ -184,11 +185,11 @@ impl Places {
         self.high.clear();
         self.slots.clear();
         self.slot_count = 0;
-        for &shape in literals {
-            let count = usize::from(data_counts[shape as usize]);
-            let known = &mut self.known[shape as usize];
+        for &template in literals {
+            let count = usize::from(data_counts[template as usize]);
+            let known = &mut self.known[template as usize];
             if known.0 == 0 {
-                self.numbers.push(shape);
+                self.numbers.push(template);
                 *known = (self.numbers.len() as u32, self.slot_count as u32);
                 self.slot_count += count;
             }

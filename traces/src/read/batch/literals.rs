@@ -6,7 +6,7 @@
 //! a fixed eight and keeping what is needed costs less.
 
 use crate::codec::address::{BASES, BY_STRIDE, Base, FROM_BASE, Memory};
-use crate::codec::shape::Templates;
+use crate::codec::template::Templates;
 use crate::format::block::Block;
 use crate::model::execution::{Kind, LINE_SHIFT};
 use crate::model::reference::LineReference;
@@ -14,12 +14,12 @@ use crate::model::reference::LineReference;
 /// A batch ends with the execution that reaches so many references: all of its room together stays
 /// in the first-level cache.
 pub const ENOUGH: usize = 768;
-/// What is copied at once. Most shapes have fewer references.
+/// What is copied at once. Most templates have fewer references.
 const CHUNK: usize = 8;
 
-/// A shape of the current block.
+/// A template of the current block.
 #[derive(Clone, Copy)]
-struct Shape {
+struct ChunkTemplate {
     first_reference: u32,
     first_slot: u32,
     references: u16,
@@ -28,7 +28,7 @@ struct Shape {
     entered: u32,
 }
 
-/// A data access of a shape of the current block.
+/// A data access of a template of the current block.
 #[derive(Clone, Copy)]
 struct Slot {
     memory: Memory,
@@ -65,9 +65,9 @@ pub struct Span {
 
 /// Some consecutive executions of a block, and where in the block they are.
 pub struct Literals {
-    shapes: Vec<Shape>,
-    /// The shapes' references, those of data without their line.
-    templates: Vec<LineReference>,
+    templates: Vec<ChunkTemplate>,
+    /// The templates' references, those of data without their line.
+    patterns: Vec<LineReference>,
     slots: Vec<Slot>,
     /// How many of the block's places, data accesses and explicit addresses are used up.
     literals: usize,
@@ -91,12 +91,12 @@ pub struct Literals {
 }
 
 impl Literals {
-    /// Room for the shapes of a trace.
+    /// Room for the templates of a trace.
     pub fn new(templates: &Templates) -> Literals {
         let room = ENOUGH + templates.longest() + CHUNK;
         Literals {
-            shapes: Vec::new(),
             templates: Vec::new(),
+            patterns: Vec::new(),
             slots: Vec::new(),
             literals: 0,
             accesses: 0,
@@ -116,39 +116,39 @@ impl Literals {
     /// Goes to the beginning of a block that was just decoded. `breaks` are the functions to break
     /// at.
     pub fn begin_block(&mut self, templates: &Templates, block: &Block, breaks: &[bool]) {
-        self.shapes.clear();
         self.templates.clear();
+        self.patterns.clear();
         self.slots.clear();
         (self.literals, self.accesses, self.explicit) = (0, 0, 0);
         self.recent = [0; BASES];
-        for &number in &block.shapes {
-            let outline = templates.outline(number);
-            let (first_reference, first_slot) = (self.templates.len(), self.slots.len());
-            for access in templates.accesses(&outline) {
+        for &number in &block.templates {
+            let template = templates.get(number);
+            let (first_reference, first_slot) = (self.patterns.len(), self.slots.len());
+            for access in templates.accesses(&template) {
                 if access.kind != Kind::Fetch {
                     self.slots.push(Slot {
                         memory: Memory::default(),
                         base: Base::new(block.bases[self.slots.len()]),
                         kind: access.kind,
-                        hole: (self.templates.len() - first_reference) as u16,
+                        hole: (self.patterns.len() - first_reference) as u16,
                         further_bytes: access.size_bytes - 1,
                     });
                 }
                 let line = access.address >> LINE_SHIFT;
-                self.templates.push(LineReference::new(line, access.kind));
+                self.patterns.push(LineReference::new(line, access.kind));
             }
-            let entry = outline.entry.checked_sub(1);
+            let entry = template.entry.checked_sub(1);
             let breaks_here = entry.and_then(|function| breaks.get(function as usize));
-            self.shapes.push(Shape {
+            self.templates.push(ChunkTemplate {
                 first_reference: first_reference as u32,
                 first_slot: first_slot as u32,
-                references: (self.templates.len() - first_reference) as u16,
+                references: (self.patterns.len() - first_reference) as u16,
                 data: (self.slots.len() - first_slot) as u16,
-                entered: breaks_here.map_or(0, |&breaks| u32::from(breaks) * outline.entry),
+                entered: breaks_here.map_or(0, |&breaks| u32::from(breaks) * template.entry),
             });
         }
         let unused = LineReference::new(0, Kind::Fetch);
-        self.templates.resize(self.templates.len() + CHUNK, unused);
+        self.patterns.resize(self.patterns.len() + CHUNK, unused);
     }
 
     /// Plays at least one of the next `most` executions, which are literals. The first of
@@ -168,34 +168,37 @@ impl Literals {
     /// Puts down the references of executions, those of data without their lines, and what data
     /// there is.
     fn lay_out(&mut self, places: &[u16], mut bounds: impl Iterator<Item = u32>) {
-        let first = self.shapes[usize::from(places[0])];
+        let first = self.templates[usize::from(places[0])];
         self.entered = first.entered.checked_sub(1);
         let (mut references, mut data, mut executions) = (0, 0, 0);
         self.cuts.clear();
         let mut bound = bounds.next();
         for &place in places {
-            let shape = self.shapes[usize::from(place)];
-            if shape.entered != 0 && executions > 0 {
+            let template = self.templates[usize::from(place)];
+            if template.entered != 0 && executions > 0 {
                 break;
             }
             if bound == Some(executions) {
                 self.cuts.push(references);
                 bound = bounds.next();
             }
-            let template = &self.templates[shape.first_reference as usize..];
-            let first = DataRef((references as u64) << 32 | u64::from(shape.first_slot));
-            let own = usize::from(shape.references);
+            let pattern = &self.patterns[template.first_reference as usize..];
+            let first = DataRef((references as u64) << 32 | u64::from(template.first_slot));
+            let own = usize::from(template.references);
             let length = if own <= CHUNK { CHUNK } else { own };
             if own <= CHUNK {
-                self.references[references..references + CHUNK].copy_from_slice(&template[..CHUNK]);
+                self.references[references..references + CHUNK].copy_from_slice(&pattern[..CHUNK]);
                 number(first, &mut self.data[data..data + CHUNK]);
             } else {
                 self.references[references..references + length]
-                    .copy_from_slice(&template[..length]);
-                number(first, &mut self.data[data..data + usize::from(shape.data)]);
+                    .copy_from_slice(&pattern[..length]);
+                number(
+                    first,
+                    &mut self.data[data..data + usize::from(template.data)],
+                );
             }
             references += own;
-            data += usize::from(shape.data);
+            data += usize::from(template.data);
             executions += 1;
             if references >= ENOUGH {
                 break;

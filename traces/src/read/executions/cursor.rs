@@ -4,7 +4,7 @@
 //! loop over many keeps in registers what a call for each would load and store again.
 
 use super::decompressed::Decompressed;
-use crate::codec::shape::{Outline, Templates};
+use crate::codec::template::{Template, Templates};
 use crate::format::block::{self, Block};
 use crate::model::execution::{Access, Kind};
 
@@ -29,7 +29,7 @@ pub struct PlayedExecution {
 }
 
 impl Played {
-    /// Room to play the shapes of a trace into.
+    /// Room to play the templates of a trace into.
     pub fn new(templates: &Templates) -> Played {
         // 24 KiB, and then room for any one more execution.
         let enough = 1024;
@@ -53,7 +53,7 @@ pub struct Cursor {
     /// Which of the thread's blocks comes after this one.
     pub next_block: usize,
     /// The order of the block being played.
-    pub order: block::Outline,
+    pub order: block::ChunkOrder,
     /// Place of the current run.
     pub run: usize,
     /// Request marks of the thread so far.
@@ -62,8 +62,8 @@ pub struct Cursor {
     pub request: Option<u32>,
     /// Executions of the thread before the block.
     pub executions_before: u64,
-    /// The block's shapes.
-    shapes: Vec<Outline>,
+    /// The block's templates.
+    templates: Vec<Template>,
     decompressed: Decompressed,
     execution: usize,
     access: usize,
@@ -74,15 +74,18 @@ impl Cursor {
     /// Goes to the beginning of a block that was just decoded, whose order it takes.
     pub fn begin_block(&mut self, templates: &Templates, block: &mut Block) {
         self.next_block += 1;
-        self.order = std::mem::take(&mut block.outline);
+        self.order = std::mem::take(&mut block.order);
         self.run = 0;
         self.execution = 0;
         self.access = 0;
         self.mark = 0;
-        self.shapes.clear();
-        let outlines = block.shapes.iter().map(|&shape| templates.outline(shape));
-        self.shapes.extend(outlines);
-        let data_counts = self.shapes.iter().map(|outline| outline.data_count);
+        self.templates.clear();
+        let own = block
+            .templates
+            .iter()
+            .map(|&template| templates.get(template));
+        self.templates.extend(own);
+        let data_counts = self.templates.iter().map(|template| template.data_count);
         self.decompressed.decompress(block, data_counts);
     }
 
@@ -114,9 +117,9 @@ impl Cursor {
         let mut end = 0;
         played.executions.clear();
         for &place in places {
-            let outline = &self.shapes[usize::from(place)];
+            let template = &self.templates[usize::from(place)];
             let room = &mut played.accesses[end..];
-            let (accesses, holes) = templates.expand(outline, room);
+            let (accesses, holes) = templates.expand(template, room);
             let (own, rest) = addresses.split_at(holes.len());
             addresses = rest;
             for (&hole, &address) in holes.iter().zip(own) {
@@ -125,8 +128,8 @@ impl Cursor {
             end += accesses.len();
             played.executions.push(PlayedExecution {
                 end: end as u32,
-                code_block: outline.code_block,
-                entry: outline.entry,
+                code_block: template.code_block,
+                entry: template.entry,
             });
             if end >= played.enough {
                 break;

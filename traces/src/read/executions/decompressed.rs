@@ -1,4 +1,4 @@
-//! Decompresses a block: the shapes and addresses of all its executions, matches copied out.
+//! Decompresses a block: the templates and addresses of all its executions, matches copied out.
 //!
 //! Whoever wants whole accesses gets them from here. A match may reach back to the beginning of its
 //! block, so all of a block is decompressed when its playing begins.
@@ -10,7 +10,7 @@ use std::slice::Iter;
 /// A block's executions, decompressed.
 #[derive(Default)]
 pub struct Decompressed {
-    /// Of every execution, place of its shape among those of the block.
+    /// Of every execution, place of its template among those of the block.
     pub places: Vec<u16>,
     /// Of all data accesses, execution by execution.
     pub addresses: Vec<u64>,
@@ -22,12 +22,12 @@ struct Rest<'b> {
     hows: &'b [u8],
     explicit: Iter<'b, Explicit>,
     predictor: Predictor,
-    /// By place of a shape: the first of its slots, and of the next one's.
+    /// By place of a template: the first of its slots, and of the next one's.
     slots: Vec<usize>,
 }
 
 impl Decompressed {
-    /// Decompresses a block; `data_counts` are those of its shapes.
+    /// Decompresses a block; `data_counts` are those of its templates.
     pub fn decompress(&mut self, block: &Block, data_counts: impl Iterator<Item = u32>) {
         self.places.clear();
         self.addresses.clear();
