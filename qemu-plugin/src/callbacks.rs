@@ -103,6 +103,6 @@ impl Recorded {
 /// All of an access's word but the address.
 fn template_of(access: &Access) -> u64 {
     let form = access.form;
-    let shape = word::data_shape(u32::from(form.size_shift), form.store);
-    word::data_template(usize::from(form.instruction)) | shape
+    let size_and_kind = word::size_and_kind(u32::from(form.size_shift), form.store);
+    word::data_template(usize::from(form.instruction)) | size_and_kind
 }

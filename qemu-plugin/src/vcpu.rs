@@ -8,7 +8,7 @@
 
 use crate::connections::Call;
 use crate::phase::{self, Phase};
-use crate::{plugin, shapes, translation, trouble};
+use crate::{plugin, size_and_kind, translation, trouble};
 use corehop_ring::{Event, Stream, word};
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::cell::UnsafeCell;
@@ -249,10 +249,10 @@ pub(crate) unsafe extern "C" fn on_access(
     let Some(vcpu) = (unsafe { vcpu(index) }) else {
         return;
     };
-    let Some(shape) = shapes::known(info) else {
+    let Some(size_and_kind) = size_and_kind::known(info) else {
         return push_unknown_access(vcpu, info, address, template);
     };
-    vcpu.push(word::at(template as usize as u64 | shape, address));
+    vcpu.push(word::at(template as usize as u64 | size_and_kind, address));
 }
 
 /// An access of which `template` says all but the address.
@@ -283,7 +283,7 @@ pub(crate) unsafe extern "C" fn on_first_access(
     vcpu.execute(index, word::at(template as usize as u64, address));
 }
 
-/// The first access of its shape. Apart, so that the others need no room for registers.
+/// The first access of its size and kind. Apart, so that the others need no room for registers.
 #[cold]
 #[inline(never)]
 fn push_unknown_access(
@@ -292,8 +292,8 @@ fn push_unknown_access(
     address: u64,
     template: *mut c_void,
 ) {
-    let shape = shapes::of(info);
-    vcpu.push(word::at(template as usize as u64 | shape, address));
+    let size_and_kind = size_and_kind::of(info);
+    vcpu.push(word::at(template as usize as u64 | size_and_kind, address));
 }
 
 /// Makes a callback for the loads alone, or the stores alone, of an instruction that makes both.
@@ -305,7 +305,7 @@ macro_rules! of_one_kind {
             address: u64,
             template: *mut c_void,
         ) {
-            if word::is_store(shapes::of(info)) == $is_store {
+            if word::is_store(size_and_kind::of(info)) == $is_store {
                 // SAFETY: the same callback contract, with the arguments QEMU passed; this one has
                 // not asked for its thread.
                 unsafe { $callback(index, info, address, template) };

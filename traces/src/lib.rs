@@ -53,7 +53,7 @@ use format::trace_capnp;
 
 pub use codec::match_finder::Followed;
 pub use codec::template::DataAccess;
-pub use codec::thin::Thinner;
+pub use codec::trace_filter::TraceFilter;
 pub use format::rule::{Rule, Violation};
 pub use model::address_space::{MAX_OBJECTS, Mapping, Owner};
 pub use model::error::Error;

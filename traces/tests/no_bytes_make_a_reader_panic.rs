@@ -107,8 +107,8 @@ impl Listener for Deaf {
 /// What is wrong with the first block that cannot be played.
 fn problem_of_playing(trace: &Trace) -> Option<String> {
     let player = Player::new(trace, None, &[true]).unwrap();
-    // Thinned, so that what thins is given anything as well.
-    let mut player = player.thinned(64);
+    // Stripped, so that the trace filter is given anything as well.
+    let mut player = player.stripped(64);
     let mut played = trace.blocks(None).into_iter();
     let failed = played.find_map(|block| player.play(block, &mut Deaf).err())?;
     assert!(matches!(failed, Error::Damaged { .. }));

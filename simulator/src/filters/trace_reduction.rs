@@ -4,12 +4,13 @@
 //! References that change nothing in any cache are left out, as by the filters of Puzak ("Analysis
 //! of cache replacement-algorithms", 1985) and of Wang and Baer ("Efficient trace-driven simulation
 //! methods for cache performance analysis", 1991). Each set partition is simulated by itself
-//! ([`Thinner`] says why), so the references left of it, in order, are all that it must be told. A
-//! *piece* is what a thread did without interruption: in it no core changes, whatever the plan.
+//! ([`TraceFilter`] says why), so the references left of it, in order, are all that it must be
+//! told. A *piece* is what a thread did without interruption: in it no core changes, whatever the
+//! plan.
 
 use super::entry::NEW_PIECE;
 use super::stream::Stream;
-use corehop_traces::{Kind, LineReference, Listener, Played, Thinner};
+use corehop_traces::{Kind, LineReference, Listener, Played, TraceFilter};
 
 /// What one thread did without interruption, between two places at which it may be moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,9 +49,9 @@ pub(crate) struct Reducer {
     /// `set_partition_count - 1`; their number is a power of two.
     mask: usize,
     /// Has heard of the open piece.
-    thinner: Thinner,
+    filter: TraceFilter,
     /// References of the open piece that are not in the room yet, and then unused room.
-    kept: Box<[LineReference; ENOUGH + Thinner::AT_ONCE]>,
+    kept: Box<[LineReference; ENOUGH + TraceFilter::AT_ONCE]>,
     kept_count: usize,
     tails: [Tail; SET_PARTITIONS_MAXIMUM],
     /// Room for the next entries of each set partition, side by side.
@@ -60,7 +61,7 @@ pub(crate) struct Reducer {
 }
 
 /// The most set partitions.
-pub(crate) const SET_PARTITIONS_MAXIMUM: usize = Thinner::MOST_RESIDUES;
+pub(crate) const SET_PARTITIONS_MAXIMUM: usize = TraceFilter::MAX_SET_PARTITIONS;
 
 /// Entries of a set partition that there is room for: what goes to its stream at once, and one or
 /// two that may come before it is seen to be full. Not a power of two, which would put all set
@@ -91,7 +92,7 @@ impl Reducer {
     /// # Panics
     /// When `set_partition_count` is no power of two, or more than 64.
     pub fn new(set_partition_count: u64) -> Reducer {
-        let thinner = Thinner::new(set_partition_count);
+        let filter = TraceFilter::new(set_partition_count);
         let set_partition_count = set_partition_count as usize;
         let tail = |set_partition| Tail {
             next: (set_partition * STRIDE) as u32,
@@ -104,8 +105,8 @@ impl Reducer {
             stamp: 0,
             open: false,
             mask: set_partition_count - 1,
-            thinner,
-            kept: Box::new([LineReference::new(0, Kind::Fetch); ENOUGH + Thinner::AT_ONCE]),
+            filter,
+            kept: Box::new([LineReference::new(0, Kind::Fetch); ENOUGH + TraceFilter::AT_ONCE]),
             kept_count: 0,
             tails: std::array::from_fn(tail),
             room: vec![0; set_partition_count * STRIDE],
@@ -157,7 +158,7 @@ impl Reducer {
             tail.next += 1;
             tail.unless_kept = tail.next;
         }
-        self.thinner.forget();
+        self.filter.forget();
         self.open = true;
     }
 
@@ -220,9 +221,9 @@ impl Listener for Reducer {
                 *sum += count;
             }
         }
-        for references in played.references.chunks(Thinner::AT_ONCE) {
+        for references in played.references.chunks(TraceFilter::AT_ONCE) {
             let kept = self.kept[self.kept_count..].first_chunk_mut();
-            self.kept_count += self.thinner.thin(references, kept.expect("room for all"));
+            self.kept_count += self.filter.strip(references, kept.expect("room for all"));
             if self.kept_count >= ENOUGH {
                 self.distribute();
             }

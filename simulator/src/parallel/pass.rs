@@ -133,7 +133,7 @@ impl<'a> Workshop<'a> {
             None => (
                 Player::new(reading.trace, reading.requests, &reading.breaks)?
                     .following(reading.calls)
-                    .thinned(reading.set_partition_count),
+                    .stripped(reading.set_partition_count),
                 Reducer::new(reading.set_partition_count),
             ),
         };

@@ -227,10 +227,10 @@ impl Prepared {
 
     /// Bytes of memory it takes.
     pub fn size_bytes(&self) -> usize {
-        let of_shard = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
+        let of_set_partition = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
             entries.capacity() * size_of::<Entry>() + set_partition.lines.size_bytes()
         };
-        let set_partitions: usize = self.set_partitions.iter().map(of_shard).sum();
+        let set_partitions: usize = self.set_partitions.iter().map(of_set_partition).sum();
         set_partitions + self.pieces.capacity() * size_of::<Piece>()
     }
 }

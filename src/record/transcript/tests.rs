@@ -124,7 +124,7 @@ fn words_of(steps: &[Step], stamped: &[bool], elided: bool) -> Vec<Option<u64>> 
 }
 
 fn data_word(place: usize, size_shift: u32, store: bool, address: u64) -> u64 {
-    let shape = word::data_shape(size_shift, store);
+    let shape = word::size_and_kind(size_shift, store);
     word::at(word::data_template(place) | shape, address)
 }
 

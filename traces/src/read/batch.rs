@@ -11,7 +11,7 @@ mod memory;
 
 use crate::codec::sources::Sources;
 use crate::codec::template::Templates;
-use crate::codec::thin::Thinner;
+use crate::codec::trace_filter::TraceFilter;
 use crate::format::block::Block;
 use crate::model::reference::LineReference;
 use literals::{Literals, Span};
@@ -34,11 +34,11 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Room for the templates of a trace. A thinner leaves out references.
-    pub fn new(templates: &Templates, thinner: Option<Thinner>) -> Batch {
+    /// Room for the templates of a trace. A trace filter leaves out references.
+    pub fn new(templates: &Templates, filter: Option<TraceFilter>) -> Batch {
         Batch {
             literals: Literals::new(templates),
-            memory: Memory::new(thinner),
+            memory: Memory::new(filter),
             sources: Sources::default(),
             matches: 0,
             executions: 0,

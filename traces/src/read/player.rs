@@ -3,7 +3,7 @@
 //! A block begins with nothing but what the trace's definitions say, so blocks are independent of
 //! each other, and a replay that has put their runs into order needs no decoding in that order.
 
-use crate::codec::thin::Thinner;
+use crate::codec::trace_filter::TraceFilter;
 use crate::format::block::{Block, Decoder};
 use crate::model::address_space::Locator;
 use crate::model::error::Error;
@@ -101,16 +101,16 @@ impl<'t> Player<'t> {
         self
     }
 
-    /// Leaves out most references that change nothing in caches of lines of so many residues: each
-    /// follows, among those of the same request that are told since the run, the last told entry or
-    /// the last told end of a call, one for which a [`Thinner`] leaves it out.
+    /// Leaves out most references that change nothing in caches of lines of so many set partitions:
+    /// each follows, among those of the same request that are told since the run, the last told
+    /// entry or the last told end of a call, one for which a [`TraceFilter`] leaves it out.
     ///
     /// # Panics
-    /// As [`Thinner::new`].
+    /// As [`TraceFilter::new`].
     #[must_use]
-    pub fn thinned(mut self, residues: u64) -> Player<'t> {
-        let thinner = Thinner::new(residues);
-        self.batch = Batch::new(&self.trace.contents.templates, Some(thinner));
+    pub fn stripped(mut self, set_partitions: u64) -> Player<'t> {
+        let filter = TraceFilter::new(set_partitions);
+        self.batch = Batch::new(&self.trace.contents.templates, Some(filter));
         self
     }
 

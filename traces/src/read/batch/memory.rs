@@ -6,7 +6,7 @@
 
 use super::literals::{Literals, Span};
 use crate::codec::bounds::Bounds;
-use crate::codec::thin::Thinner;
+use crate::codec::trace_filter::TraceFilter;
 use crate::model::execution::Kind;
 use crate::model::reference::LineReference;
 use std::ops::Range;
@@ -69,14 +69,14 @@ pub struct Memory {
     passed: usize,
     /// The executions so far that enter a function to break at, and which.
     entries: Vec<(u32, u32, Mark)>,
-    thinner: Option<Thinner>,
+    filter: Option<TraceFilter>,
     /// Whether the last reference is of the execution before the next.
     goes_on: bool,
 }
 
 impl Memory {
-    /// Remembers nothing yet; leaves out references if a thinner is there.
-    pub fn new(thinner: Option<Thinner>) -> Memory {
+    /// Remembers nothing yet; leaves out references if a trace filter is there.
+    pub fn new(filter: Option<TraceFilter>) -> Memory {
         Memory {
             references: Vec::new(),
             spans: Vec::new(),
@@ -84,7 +84,7 @@ impl Memory {
             marks: Vec::new(),
             passed: 0,
             entries: Vec::new(),
-            thinner,
+            filter,
             goes_on: false,
         }
     }
@@ -97,7 +97,7 @@ impl Memory {
         self.passed = 0;
         self.entries.clear();
         self.goes_on = false;
-        let room = references + Thinner::AT_ONCE;
+        let room = references + TraceFilter::AT_ONCE;
         if self.references.len() < room {
             // Zeroed pages are taken from the system only once something is put there.
             self.references = bytemuck::allocation::zeroed_vec(room);
@@ -171,8 +171,8 @@ impl Memory {
     }
 
     fn forget(&mut self) {
-        if let Some(thinner) = &mut self.thinner {
-            thinner.forget();
+        if let Some(filter) = &mut self.filter {
+            filter.forget();
         }
     }
 
@@ -197,7 +197,7 @@ impl Memory {
             let first = references[reference];
             self.forget_line(first.line());
             self.append(&[first]);
-            for further in 1..=further_lines.min(Thinner::MOST_RESIDUES as u64) {
+            for further in 1..=further_lines.min(TraceFilter::MAX_SET_PARTITIONS as u64) {
                 self.forget_line(first.line() + further);
             }
             self.end.counts[first.kind() as usize] += further_lines;
@@ -212,17 +212,17 @@ impl Memory {
     }
 
     fn forget_line(&mut self, line: u64) {
-        if let Some(thinner) = &mut self.thinner {
-            thinner.forget_line(line);
+        if let Some(filter) = &mut self.filter {
+            filter.forget_line(line);
         }
     }
 
     fn append(&mut self, references: &[LineReference]) {
-        for references in references.chunks(Thinner::AT_ONCE) {
+        for references in references.chunks(TraceFilter::AT_ONCE) {
             let room = &mut self.references[self.end.references as usize..];
             let room = room.first_chunk_mut().expect("room for all and some more");
-            let count = match &mut self.thinner {
-                Some(thinner) => thinner.thin(references, room),
+            let count = match &mut self.filter {
+                Some(filter) => filter.strip(references, room),
                 None => {
                     room[..references.len()].copy_from_slice(references);
                     references.len()

@@ -1,5 +1,5 @@
-//! A thinned player leaves out nothing but references that follow, within what no core can change
-//! in, one of the same line; and what it counts is not thinned.
+//! A stripped player leaves out nothing but references that follow, within what no core can change
+//! in, one of the same line; and what it counts is not stripped.
 
 mod streams;
 
@@ -67,12 +67,12 @@ impl Listener for Pieces {
     }
 }
 
-/// Whether all references can be told from the thinned ones.
-fn tells(all: &[LineReference], thinned: &[LineReference], residues: u64) -> bool {
-    let mut rest = thinned.iter().peekable();
-    let mut last: Vec<Option<LineReference>> = vec![None; residues as usize];
+/// Whether all references can be told from the stripped ones.
+fn tells(all: &[LineReference], stripped: &[LineReference], set_partitions: u64) -> bool {
+    let mut rest = stripped.iter().peekable();
+    let mut last: Vec<Option<LineReference>> = vec![None; set_partitions as usize];
     for reference in all {
-        let last = &mut last[(reference.line() % residues) as usize];
+        let last = &mut last[(reference.line() % set_partitions) as usize];
         let stored = Some(LineReference::new(reference.line(), Kind::Store));
         let is_told =
             *last == Some(*reference) || (reference.kind() == Kind::Load && *last == stored);
@@ -93,13 +93,13 @@ fn play(mut player: Player<'_>, trace: &Trace, requests: Option<&[u32]>) -> Vec<
     pieces.pieces
 }
 
-/// How many references there are, and how many of them when thinned.
+/// How many references there are, and how many of them when stripped.
 fn compare(
     trace: &Trace,
     requests: Option<&[u32]>,
     breaks: &[bool],
     calls: Option<&Calls>,
-    residues: u64,
+    set_partitions: u64,
 ) -> Result<(usize, usize), TestCaseError> {
     let player = || {
         Player::new(trace, requests, breaks)
@@ -107,17 +107,17 @@ fn compare(
             .following(calls)
     };
     let all = play(player(), trace, requests);
-    let thinned = play(player().thinned(residues), trace, requests);
-    prop_assert_eq!(all.len(), thinned.len());
+    let stripped = play(player().stripped(set_partitions), trace, requests);
+    prop_assert_eq!(all.len(), stripped.len());
     let mut counts = (0, 0);
-    for (all, thinned) in all.iter().zip(&thinned) {
-        prop_assert_eq!(all.told(), thinned.told());
+    for (all, stripped) in all.iter().zip(&stripped) {
+        prop_assert_eq!(all.told(), stripped.told());
         prop_assert!(
-            tells(&all.references, &thinned.references, residues),
-            "{all:?} {thinned:?}"
+            tells(&all.references, &stripped.references, set_partitions),
+            "{all:?} {stripped:?}"
         );
         counts.0 += all.references.len();
-        counts.1 += thinned.references.len();
+        counts.1 += stripped.references.len();
     }
     Ok(counts)
 }
@@ -132,7 +132,7 @@ proptest! {
         executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec(0u32..10, 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
-        residues in (0u32..=6).prop_map(|shift| 1 << shift),
+        set_partitions in (0u32..=6).prop_map(|shift| 1 << shift),
     ) {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
@@ -141,8 +141,8 @@ proptest! {
         let trace = Trace::open(&path).unwrap();
         let calls = Calls::of(&trace, &breaks).unwrap();
         for calls in [None, Some(&calls)] {
-            compare(&trace, None, &breaks, calls, residues)?;
-            compare(&trace, Some(&wanted), &breaks, calls, residues)?;
+            compare(&trace, None, &breaks, calls, set_partitions)?;
+            compare(&trace, Some(&wanted), &breaks, calls, set_partitions)?;
         }
     }
 }
@@ -153,6 +153,6 @@ fn of_the_bundled_sample_less_than_half_is_told() {
     let trace = Trace::open(path.as_ref()).unwrap();
     let requests: Vec<u32> = (40..60).collect();
     let breaks: Vec<bool> = (0..trace.functions().len()).map(|f| f % 500 == 0).collect();
-    let (all, thinned) = compare(&trace, Some(&requests), &breaks, None, 64).unwrap();
-    assert!(thinned * 2 < all, "{thinned} of {all} touches");
+    let (all, stripped) = compare(&trace, Some(&requests), &breaks, None, 64).unwrap();
+    assert!(stripped * 2 < all, "{stripped} of {all} touches");
 }
