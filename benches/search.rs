@@ -9,7 +9,7 @@
 use corehop_partitioner::candidates::{Candidates, Rule};
 use corehop_partitioner::evaluate::{Choice, Evaluator, Term, rounds};
 use corehop_partitioner::progress::Silent;
-use corehop_partitioner::requests::{Parts, Searched};
+use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
 use corehop_simulator::{Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
 use corehop_traces::Trace;
@@ -133,8 +133,8 @@ impl Subject {
     fn new(requests: usize, group_within: u64) -> Outcome<Subject> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/samples/mariadb-tpcc.trace");
         let trace = Trace::open(&path)?;
-        let parts = Parts::of(trace.requests(), Searched::Sample(requests), 1)?;
-        let learning: Vec<u32> = parts.learning().collect();
+        let parts = TrainTestSplit::of(trace.requests(), Searched::Sample(requests), 1)?;
+        let learning: Vec<u32> = parts.training().collect();
         let rule = Rule {
             group_within,
             ..Rule::default()

@@ -15,7 +15,7 @@ use crate::scope::Scope;
 use clap::Args;
 use corehop_partitioner::candidates::{Called, Candidates, Rule};
 use corehop_partitioner::progress::Progress;
-use corehop_partitioner::requests::Parts;
+use corehop_partitioner::requests::TrainTestSplit;
 use corehop_traces::Trace;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -48,8 +48,8 @@ struct Report<'a> {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scope = &arguments.scope;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
-    let parts = Parts::of(trace.requests(), scope.searched(), scope.seed)?;
-    let learning: Vec<u32> = parts.learning().collect();
+    let parts = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
+    let learning: Vec<u32> = parts.training().collect();
     let bar = Bar::new();
     bar.begin("counting calls", None);
     let candidates = Candidates::of(&trace, &learning, &scope.rule());

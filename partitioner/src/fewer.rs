@@ -1,12 +1,12 @@
 //! Whether fewer cores would do as well.
 //!
 //! More cores need not help: each has first references and hops of its own, and what gains a little
-//! on the requests searched can lose on others. So the best splits over fewer cores are judged
+//! on the requests searched can lose on others. So the best splits over fewer cores are evaluated
 //! beside the one asked for, on the same requests. A local search finds them: it meets mostly sets
 //! that are known by then, and whoever takes fewer cores searches for them in earnest.
 
 use crate::evaluate::{Choice, Evaluator, Placement};
-use crate::judge::Comparison;
+use crate::held_out::Comparison;
 use crate::objective::Objective;
 use crate::strategy::{Ranking, Search, Strategy, search};
 
@@ -17,7 +17,7 @@ pub struct Fewer {
     pub cores: u32,
     /// Functions as the trace numbers them, each with its core.
     pub split: Placement,
-    /// Beside one core, on the judging requests.
+    /// Beside one core, on the held-out requests.
     pub held_out: Comparison,
 }
 

@@ -108,7 +108,7 @@ fn settings() -> Settings<'static> {
         delegate: Delegate::Never,
         one_way: &[],
         time_limit: None,
-        judge: true,
+        evaluate_held_out: true,
         compare_fewer: true,
         checkpoint: None,
     }
@@ -127,14 +127,14 @@ fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
         (4, "something jumps into it")
     );
     let candidates = &outcome.candidates;
-    // The last of thirty is not complete; ten are searched, nine warm up, and ten judge.
+    // The last of thirty is not complete; ten are searched, nine warm up, and ten are held out.
     assert_eq!(candidates.requests, 19);
     assert_eq!(
         (candidates.called_too_often, candidates.called_too_rarely),
         (1, 1)
     );
     assert_eq!(outcome.ranking.evaluated, 1);
-    let held_out = outcome.judged.held_out.unwrap();
+    let held_out = outcome.evaluated.held_out.unwrap();
     assert_eq!(held_out.requests, 10);
     assert_eq!(held_out.split.l2.misses(), 0);
     // The sets that hold more lines than ways miss on every access to them, ten times over.

@@ -13,7 +13,7 @@ use std::time::Instant;
 const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
 /// References between two changes of core.
-const STRETCH: u64 = 20_000;
+const REFERENCES_BETWEEN_MOVES: u64 = 20_000;
 
 /// The references of one set partition.
 #[derive(Default)]
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         while let Some(execution) = executions.next()? {
             for access in execution.accesses {
                 for line in access.lines() {
-                    let core = (all / STRETCH % cores) as u8;
+                    let core = (all / REFERENCES_BETWEEN_MOVES % cores) as u8;
                     let set_partition = &mut set_partitions[(line % set_partition_count) as usize];
                     set_partition.reference(line / set_partition_count, core, access.kind);
                     all += 1;

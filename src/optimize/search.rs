@@ -120,7 +120,7 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             delegate,
             one_way: &one_way,
             time_limit: None,
-            judge: true,
+            evaluate_held_out: true,
             compare_fewer: false,
             checkpoint: None,
         };
@@ -137,7 +137,7 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             }
             other => other?,
         };
-        let judged = outcome.judged.verdict();
+        let judged = outcome.evaluated.verdict();
         let ratio = |objective| judged.ratio(objective).unwrap_or(1.0);
         found.add(Predicted {
             l2_misses_ratio: ratio(Objective::L2),

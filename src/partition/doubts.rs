@@ -8,9 +8,9 @@ use super::Report;
 use crate::name::shortened;
 use crate::number::{change, grouped};
 use corehop_partitioner::Comparison;
-use corehop_partitioner::draws::{Draw, Verdicts};
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
+use corehop_partitioner::resamples::{Resample, Verdicts};
 use corehop_partitioner::weights::ONE;
 use corehop_simulator::Machine;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 impl Report<'_> {
     /// What the verdict is of: requests that were not searched, where there are any.
     pub fn judged_on(&self) -> &Comparison {
-        self.outcome.judged.verdict()
+        self.outcome.evaluated.verdict()
     }
 
     fn name(&self, function: u32) -> String {
@@ -37,7 +37,7 @@ impl Report<'_> {
 
 /// Why the plan had better not be kept, in words; `None` when it pays, or nothing says otherwise.
 pub fn against(report: &Report<'_>) -> Option<String> {
-    report.outcome.judged.held_out.as_ref()?;
+    report.outcome.evaluated.held_out.as_ref()?;
     match Verdicts::of(&report.draws) {
         None => Some("there is nothing to gain".into()),
         Some(verdicts) if verdicts.pays() => None,
@@ -54,7 +54,7 @@ pub fn against(report: &Report<'_>) -> Option<String> {
 pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     lines.extend(runner_up(report).map(|said| ("runner-up", said)));
-    let judged = &report.outcome.judged;
+    let judged = &report.outcome.evaluated;
     if judged.order.len() > 1 && !report.outcome.ranking.in_full {
         let order = judged
             .order
@@ -90,7 +90,7 @@ pub fn lines(report: &Report<'_>) -> Vec<(&'static str, String)> {
 
 /// What other draws say of their own splits, and of this one.
 fn draws(report: &Report<'_>) -> Vec<(&'static str, String)> {
-    let listed = |ratio: fn(&Draw) -> Option<f64>| {
+    let listed = |ratio: fn(&Resample) -> Option<f64>| {
         let ratios = report.draws.iter().filter_map(ratio);
         let ratios: Vec<String> = ratios.map(change).collect();
         (ratios.len(), ratios.join(", "))
@@ -151,7 +151,7 @@ fn fewer(report: &Report<'_>) -> Option<String> {
 }
 
 fn runner_up(report: &Report<'_>) -> Option<String> {
-    let judged = &report.outcome.judged;
+    let judged = &report.outcome.evaluated;
     let (taken, next) = (&judged.ranked[judged.order[0]], judged.runner_up()?);
     let not_in = |split: &[(u32, u32)], other: &[(u32, u32)]| {
         let functions = |split: &[(u32, u32)]| split.iter().map(|&(f, _)| f).collect::<Vec<_>>();
@@ -199,7 +199,7 @@ fn value(report: &Report<'_>, value: u64) -> Value {
 
 /// The same as keys of the JSON object.
 pub fn keys(report: &Report<'_>) -> Map<String, Value> {
-    let judged = &report.outcome.judged;
+    let judged = &report.outcome.evaluated;
     let symbols = |split: &[(u32, u32)]| -> Vec<&str> {
         let functions = split.iter();
         let functions = functions.map(|&(f, _)| &report.trace.functions()[f as usize]);
@@ -210,7 +210,7 @@ pub fn keys(report: &Report<'_>) -> Map<String, Value> {
         let ranked = &judged.ranked[index];
         json!({
             "rank_alone": index + 1,
-            "alone": value(report, ranked.alone),
+            "alone": value(report, ranked.ranked_cost),
             "in_full": value(report, ranked.in_full),
             "functions": symbols(&ranked.split),
             "cores": cores(&ranked.split),

@@ -12,8 +12,8 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> Lines {
     let outcome = report.outcome;
     let ranking = &outcome.ranking;
     let candidates = &outcome.candidates;
-    let held_out = outcome.judged.held_out.as_ref();
-    let hops = held_out.unwrap_or(&outcome.judged.searched);
+    let held_out = outcome.evaluated.held_out.as_ref();
+    let hops = held_out.unwrap_or(&outcome.evaluated.searched);
     let mut object = json!({
         "machine": plan.machine,
         "trace": plan.trace,
@@ -32,10 +32,10 @@ pub fn render(report: &Report<'_>, plan: &Plan) -> Lines {
         "sets_replayed": outcome.sets_replayed,
         "seconds": report.seconds,
         "verdict": text::verdict(report),
-        "searched": comparison(&outcome.judged.searched),
+        "searched": comparison(&outcome.evaluated.searched),
         "held_out": held_out.map(comparison),
         "hops_per_request": hops.hops as f64 / hops.requests as f64,
-        "shared_cache_changed_rank": outcome.judged.shared_cache_changed_rank,
+        "shared_cache_changed_rank": outcome.evaluated.shared_cache_changed_rank,
         "returns": returns::value(report),
         "machines": machines(report),
         "plan": plan.functions,
@@ -58,7 +58,7 @@ pub fn comparison(comparison: &Comparison) -> Value {
 
 /// What several machines say, each by itself; empty where there is one.
 fn machines(report: &Report<'_>) -> Vec<Value> {
-    let judged = &report.outcome.judged;
+    let judged = &report.outcome.evaluated;
     let (objective, searched) = (report.settings.objective, judged.searched.of_machines());
     let of_machine = |(index, (of, searched)): (usize, (&Weighted, &Comparison))| {
         let held_out = judged.held_out.as_ref();

@@ -60,7 +60,7 @@ impl Sweep<'_> {
                     ..*self.settings
                 };
                 let judged = match partition(self.trace, one, &settings, progress) {
-                    Ok(outcome) => outcome.judged,
+                    Ok(outcome) => outcome.evaluated,
                     // With fewer candidates than cores the table ends early.
                     Err(Error::TooFewCandidates { .. }) if cores > 2 => break,
                     Err(error) => return Err(error.into()),

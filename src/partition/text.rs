@@ -14,7 +14,7 @@ use std::path::Path;
 pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
     let mut text = Lines::new();
     let outcome = report.outcome;
-    let parts = &outcome.parts;
+    let parts = &outcome.train_test;
     say(
         &mut text,
         "trace",
@@ -25,7 +25,7 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines
         parts.searched.len(),
         plan.seed,
         parts.warm_up.len(),
-        parts.judging.len()
+        parts.held_out.len()
     );
     say(&mut text, "requests", &drawn);
     say(&mut text, "candidates", &candidates(report));
@@ -40,7 +40,7 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines
     );
     say(&mut text, "splits", &searched);
     say(&mut text, "", &proof(ranking, report.settings.objective));
-    if outcome.judged.shared_cache_changed_rank {
+    if outcome.evaluated.shared_cache_changed_rank {
         say(
             &mut text,
             "",
@@ -69,7 +69,7 @@ pub fn render(report: &Report<'_>, plan: &Plan, written: Option<&Path>) -> Lines
 /// One sentence: whether the split pays on requests that were not searched.
 pub fn verdict(report: &Report<'_>) -> String {
     let objective = report.settings.objective;
-    let Some(held_out) = &report.outcome.judged.held_out else {
+    let Some(held_out) = &report.outcome.evaluated.held_out else {
         return "not judged: every request was searched".into();
     };
     let name = match report.machines {
@@ -165,7 +165,7 @@ fn candidates(report: &Report<'_>) -> String {
 
 /// By machine, what was searched and what was not.
 fn comparisons(text: &mut Lines, report: &Report<'_>) {
-    let (judged, cores) = (&report.outcome.judged, report.settings.cores);
+    let (judged, cores) = (&report.outcome.evaluated, report.settings.cores);
     let objective = report.settings.objective;
     for (index, (of, searched)) in report
         .machines

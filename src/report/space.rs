@@ -14,7 +14,7 @@ use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::evaluate::{Choice, Evaluator, rounds};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
-use corehop_partitioner::requests::{Parts, Searched};
+use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_partitioner::strategy::{EXHAUSTIVE_SPLITS, Search, Strategy, combinations, search};
 use corehop_partitioner::weights::{Factors, Weighted};
 use corehop_partitioner::{Comparison, Settings, partition};
@@ -81,7 +81,7 @@ impl Space {
 }
 
 /// The requests that the plan was searched on, and those that judge.
-fn parts(explained: &Explanation<'_>) -> Result<Parts, Failure> {
+fn parts(explained: &Explanation<'_>) -> Result<TrainTestSplit, Failure> {
     let complete = explained.requests.len() as u64;
     let expected = explained
         .plan
@@ -89,16 +89,16 @@ fn parts(explained: &Explanation<'_>) -> Result<Parts, Failure> {
         .map(|expected| expected.searched.requests);
     let searched = expected.unwrap_or(SEARCHED.min(complete / 2));
     let searched = Searched::Sample(searched.clamp(1, complete.max(1)) as usize);
-    Ok(Parts::of(
+    Ok(TrainTestSplit::of(
         explained.trace.requests(),
         searched,
         explained.plan.seed,
     )?)
 }
 
-fn drawn(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Result<Drawn, Failure> {
+fn drawn(explained: &Explanation<'_>, parts: &TrainTestSplit, bar: &Bar) -> Result<Drawn, Failure> {
     let (trace, machine) = (explained.trace, explained.machine);
-    let learning: Vec<u32> = parts.learning().collect();
+    let learning: Vec<u32> = parts.training().collect();
     let candidates = Candidates::of(trace, &learning, &Rule::default())?;
     let mut functions = others(&candidates, &explained.placed);
     functions.extend(explained.placed.iter().map(|placed| placed.function));
@@ -162,7 +162,7 @@ fn choice(explained: &Explanation<'_>, functions: &[u32]) -> Choice {
 }
 
 /// What a local search finds over 2 cores and more, up to the plan's.
-fn cores(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Vec<(u32, Comparison)> {
+fn cores(explained: &Explanation<'_>, parts: &TrainTestSplit, bar: &Bar) -> Vec<(u32, Comparison)> {
     let cores = explained.plan.cores;
     let settings = Settings {
         cores,
@@ -175,12 +175,12 @@ fn cores(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Vec<(u32, Com
         delegate: Delegate::Never,
         one_way: &[],
         time_limit: None,
-        judge: true,
+        evaluate_held_out: true,
         compare_fewer: true,
         checkpoint: None,
     };
     let machines = [Weighted::from(explained.machine.clone())];
-    if cores < 2 || parts.judging.is_empty() {
+    if cores < 2 || parts.held_out.is_empty() {
         return Vec::new();
     }
     let Ok(outcome) = partition(explained.trace, &machines, &settings, bar) else {
@@ -189,7 +189,7 @@ fn cores(explained: &Explanation<'_>, parts: &Parts, bar: &Bar) -> Vec<(u32, Com
     let fewer = outcome.fewer.iter();
     let fewer = fewer.map(|fewer| (fewer.cores, fewer.held_out.clone()));
     fewer
-        .chain([(cores, outcome.judged.verdict().clone())])
+        .chain([(cores, outcome.evaluated.verdict().clone())])
         .collect()
 }
 

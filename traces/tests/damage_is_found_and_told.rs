@@ -152,7 +152,7 @@ fn what_follows_damage_is_found() {
         assert_eq!(report.findings.len(), 1);
         assert_eq!(report.readable.entries, damaged);
         let [after] = report.after_damage[..] else {
-            panic!("one stretch follows the damage in entry {damaged}");
+            panic!("one intact range follows the damage in entry {damaged}");
         };
         assert_eq!(after.first_entry, damaged + 1);
         assert_eq!(after.entries, entries - damaged - 1);

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_come_evenly_from_all_splits() {
+    fn samples_come_evenly_from_all_splits() {
         let mut random = ChaCha8Rng::seed_from_u64(1);
         let mut drawn: BTreeMap<Choice, u32> = BTreeMap::new();
         for _ in 0..105 * 400 {

@@ -47,15 +47,15 @@ struct PartitionReplay {
     /// By line, its set in the L2, of those that the set partition has.
     l2_sets: Vec<u32>,
     entries: Vec<Entry>,
-    /// Lines stored to, distinct within a stretch.
+    /// Lines stored to, distinct within a chunk.
     stores: Vec<u32>,
-    stretches: Vec<Stretch>,
+    chunks: Vec<OccurrenceChunk>,
     /// By occurrence.
     referenced: Vec<bool>,
 }
 
 /// Consecutive references of one occurrence.
-struct Stretch {
+struct OccurrenceChunk {
     occurrence: u32,
     /// Where its references are among the entries.
     entries: std::ops::Range<u32>,
@@ -117,11 +117,11 @@ impl PrivateReplay {
 
     /// Number of references that a core goes through on which everything runs.
     pub fn references(&self) -> usize {
-        let stretches = self
+        let chunks = self
             .set_partitions
             .iter()
-            .flat_map(|set_partition| &set_partition.stretches);
-        stretches.map(|stretch| stretch.entries.len()).sum()
+            .flat_map(|set_partition| &set_partition.chunks);
+        chunks.map(|chunk| chunk.entries.len()).sum()
     }
 
     /// Number of set partitions.
@@ -156,10 +156,10 @@ impl PrivateReplay {
     /// belongs to.
     pub(super) fn each_reference(&self, set_partition: usize, mut tell: impl FnMut(u32, Entry)) {
         let set_partition = &self.set_partitions[set_partition];
-        for stretch in &set_partition.stretches {
-            let entries = stretch.entries.start as usize..stretch.entries.end as usize;
+        for chunk in &set_partition.chunks {
+            let entries = chunk.entries.start as usize..chunk.entries.end as usize;
             let entries = set_partition.entries[entries].iter();
-            entries.for_each(|&entry| tell(stretch.occurrence, entry));
+            entries.for_each(|&entry| tell(chunk.occurrence, entry));
         }
     }
 
@@ -168,7 +168,7 @@ impl PrivateReplay {
         let of_set_partition = |set_partition: &PartitionReplay| {
             let references = set_partition.entries.capacity() + set_partition.stores.capacity();
             references * size_of::<u32>()
-                + set_partition.stretches.capacity() * size_of::<Stretch>()
+                + set_partition.chunks.capacity() * size_of::<OccurrenceChunk>()
                 + set_partition.referenced.capacity()
         };
         self.set_partitions.iter().map(of_set_partition).sum()
@@ -188,7 +188,7 @@ impl PartitionReplay {
             l2_sets,
             entries: Vec::new(),
             stores: Vec::new(),
-            stretches: Vec::new(),
+            chunks: Vec::new(),
             referenced: vec![false; occurrences],
         };
         let mut pieces: Vec<(usize, u32)> = Vec::new();
@@ -210,11 +210,11 @@ impl PartitionReplay {
 
     fn append(&mut self, occurrence: u32, entries: std::ops::Range<u32>) {
         self.referenced[occurrence as usize] = true;
-        match self.stretches.last_mut() {
+        match self.chunks.last_mut() {
             Some(last) if last.occurrence == occurrence && last.entries.end == entries.start => {
                 last.entries.end = entries.end;
             }
-            _ => self.stretches.push(Stretch {
+            _ => self.chunks.push(OccurrenceChunk {
                 occurrence,
                 entries,
                 stores_end: 0,
@@ -224,8 +224,8 @@ impl PartitionReplay {
 
     fn gather_stores(&mut self) {
         let mut stored = Vec::new();
-        for stretch in &mut self.stretches {
-            let entries = stretch.entries.start as usize..stretch.entries.end as usize;
+        for chunk in &mut self.chunks {
+            let entries = chunk.entries.start as usize..chunk.entries.end as usize;
             let entries = self.entries[entries].iter();
             stored.extend(
                 entries
@@ -235,7 +235,7 @@ impl PartitionReplay {
             stored.sort_unstable();
             stored.dedup();
             self.stores.append(&mut stored);
-            stretch.stores_end = self.stores.len() as u32;
+            chunk.stores_end = self.stores.len() as u32;
         }
     }
 
@@ -251,10 +251,10 @@ impl PartitionReplay {
     fn play(&self, runs: &[bool], geometry: &Geometry, core: &mut HierarchyState) {
         let view = &geometry.core_views[0];
         let mut stores = 0;
-        for stretch in &self.stretches {
-            let stores_end = stretch.stores_end as usize;
-            if runs[stretch.occurrence as usize] {
-                let entries = stretch.entries.start as usize..stretch.entries.end as usize;
+        for chunk in &self.chunks {
+            let stores_end = chunk.stores_end as usize;
+            if runs[chunk.occurrence as usize] {
+                let entries = chunk.entries.start as usize..chunk.entries.end as usize;
                 for &entry in &self.entries[entries] {
                     core.access((geometry, view), kind(entry), entry >> 2, &mut ());
                 }

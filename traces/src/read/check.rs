@@ -24,7 +24,7 @@ pub struct Finding {
     pub violation: Violation,
 }
 
-/// A stretch of intact entries.
+/// A range of intact entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intact {
     /// Number of the first entry.
@@ -207,16 +207,16 @@ fn check_numbers(contents: &Contents) -> Vec<Finding> {
     findings
 }
 
-/// The stretches of intact entries after an entry at `damaged` that cannot be read.
+/// The ranges of intact entries after an entry at `damaged` that cannot be read.
 fn intact_after(file: &[u8], damaged: usize) -> Vec<Intact> {
-    let mut stretches: Vec<Intact> = Vec::new();
+    let mut ranges: Vec<Intact> = Vec::new();
     let mut from = damaged + 8;
     while let Some((offset, number)) = entry::next_intact(file, from) {
         let Found::Entry(bytes) = entry::look(file, offset, number) else {
             unreachable!("an intact entry with its own number");
         };
         let end = offset + bytes.len();
-        match stretches.last_mut() {
+        match ranges.last_mut() {
             Some(last)
                 if last.end == offset as u64
                     && last.first_entry.checked_add(last.entries) == Some(number) =>
@@ -224,7 +224,7 @@ fn intact_after(file: &[u8], damaged: usize) -> Vec<Intact> {
                 last.entries += 1;
                 last.end = end as u64;
             }
-            _ => stretches.push(Intact {
+            _ => ranges.push(Intact {
                 first_entry: number,
                 entries: 1,
                 start: offset as u64,
@@ -233,5 +233,5 @@ fn intact_after(file: &[u8], damaged: usize) -> Vec<Intact> {
         }
         from = end;
     }
-    stretches
+    ranges
 }
