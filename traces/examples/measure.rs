@@ -9,12 +9,12 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, path, level, executions_per_block] = &arguments[..] else {
+    let [_, path, level, executions_per_chunk] = &arguments[..] else {
         return Err("usage: measure TRACE LEVEL EXECUTIONS_PER_BLOCK".into());
     };
     let options = WriterOptions {
         compression_level: level.parse()?,
-        executions_per_block: executions_per_block.parse()?,
+        executions_per_chunk: executions_per_chunk.parse()?,
     };
     let folder = tempfile::tempdir()?;
     let written = folder.path().join("written.trace");
@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let trace = Trace::open(&written)?;
         let mut player = Player::new(&trace, None, &[])?;
         let mut counter = Counter::default();
-        for block in trace.blocks(None) {
-            player.play(block, &mut counter)?;
+        for chunk in trace.chunks(None) {
+            player.play(chunk, &mut counter)?;
         }
         assert_eq!(counter.executions, trace.execution_count());
         fastest = fastest.min(begun.elapsed().as_secs_f64());

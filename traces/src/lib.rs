@@ -66,7 +66,7 @@ pub use read::calls::{Call, Calls};
 pub use read::check::{Finding, Intact, Report, check};
 pub use read::executions::Executions;
 pub use read::order::Order;
-pub use read::player::{BlockRef, Player};
+pub use read::player::{ChunkRef, Player};
 pub use read::sizes::ColumnSize;
 pub use read::trace::{Ending, Trace};
 pub use write::copy::copy;

@@ -22,7 +22,7 @@ fn small() -> (TempDir, PathBuf, Vec<u8>) {
     };
     let options = WriterOptions {
         compression_level: 3,
-        executions_per_block: 3,
+        executions_per_chunk: 3,
     };
     let mut writer = Writer::create(&path, &header, &options).unwrap();
     for start in [0x1000, 0x2000] {

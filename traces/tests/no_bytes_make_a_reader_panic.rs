@@ -25,7 +25,7 @@ fn original(compression_level: i32) -> Vec<u8> {
     };
     let options = WriterOptions {
         compression_level,
-        executions_per_block: 50,
+        executions_per_chunk: 50,
     };
     let mut writer = Writer::create(&path, &header, &options).unwrap();
     let module = Module {
@@ -109,7 +109,7 @@ fn problem_of_playing(trace: &Trace) -> Option<String> {
     let player = Player::new(trace, None, &[true]).unwrap();
     // Stripped, so that the trace filter is given anything as well.
     let mut player = player.stripped(64);
-    let mut played = trace.blocks(None).into_iter();
+    let mut played = trace.chunks(None).into_iter();
     let failed = played.find_map(|block| player.play(block, &mut Deaf).err())?;
     assert!(matches!(failed, Error::Damaged { .. }));
     // What could not be played is no hindrance to the others.

@@ -31,10 +31,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..80)
 }
 
-fn begin(path: &Path, executions_per_block: usize) -> Writer {
+fn begin(path: &Path, executions_per_chunk: usize) -> Writer {
     let options = WriterOptions {
         compression_level: 1,
-        executions_per_block,
+        executions_per_chunk,
     };
     let mut writer = Writer::create(path, &Header::default(), &options).unwrap();
     let block = CodeBlock::new(0x1000, [4]);
@@ -46,8 +46,8 @@ fn begin(path: &Path, executions_per_block: usize) -> Writer {
 }
 
 /// Writes the steps; the stamp of each one's run. A stamp is the place of the step that follows it.
-fn write(path: &Path, steps: &[Step], executions_per_block: usize) -> Vec<u64> {
-    let mut writer = begin(path, executions_per_block);
+fn write(path: &Path, steps: &[Step], executions_per_chunk: usize) -> Vec<u64> {
+    let mut writer = begin(path, executions_per_chunk);
     let mut stamps = [None; THREADS];
     let mut taken = Vec::new();
     for (place, step) in (0u64..).zip(steps) {
@@ -114,11 +114,11 @@ proptest! {
     #[test]
     fn what_was_done_before_a_stamp_is_replayed_before_what_follows_it(
         steps in steps(),
-        executions_per_block in 1usize..20,
+        executions_per_chunk in 1usize..20,
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("order.trace");
-        let stamps = write(&path, &steps, executions_per_block);
+        let stamps = write(&path, &steps, executions_per_chunk);
         let (merged, order) = naive(&steps, &stamps);
         let replayed = replayed(&path);
         prop_assert_eq!(&replayed, &merged);

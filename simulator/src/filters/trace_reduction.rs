@@ -1,4 +1,4 @@
-//! Trace reduction: one block of a trace as short streams of line references, one for each set
+//! Trace reduction: one chunk of a trace as short streams of line references, one for each set
 //! partition.
 //!
 //! References that change nothing in any cache are left out, as by the filters of Puzak ("Analysis
@@ -27,9 +27,9 @@ pub(crate) struct Piece {
     pub references: [u64; 3],
 }
 
-/// A block, reduced. Buffers are kept from one block to the next.
+/// A chunk, reduced. Buffers are kept from one chunk to the next.
 #[derive(Default)]
-pub(crate) struct ReducedBlock {
+pub(crate) struct ReducedChunk {
     /// Its pieces in the thread's order, each with the stamp of its run.
     pub pieces: Vec<(u64, Piece)>,
     /// Number of executions.
@@ -39,9 +39,9 @@ pub(crate) struct ReducedBlock {
     pub streams: Vec<Stream>,
 }
 
-/// Reduces the block it listens to.
+/// Reduces the chunk it listens to.
 pub(crate) struct Reducer {
-    reduced: ReducedBlock,
+    reduced: ReducedChunk,
     thread: u32,
     stamp: u64,
     /// Whether the references to come may belong to the last piece.
@@ -100,7 +100,7 @@ impl Reducer {
             last: (set_partition * STRIDE + Stream::AT_ONCE) as u32 - 1,
         };
         Reducer {
-            reduced: ReducedBlock::default(),
+            reduced: ReducedChunk::default(),
             thread: 0,
             stamp: 0,
             open: false,
@@ -114,8 +114,8 @@ impl Reducer {
         }
     }
 
-    /// Begins to listen to a block of `thread`. Of `reduced`, only the room is used.
-    pub fn begin(&mut self, thread: u32, mut reduced: ReducedBlock) {
+    /// Begins to listen to a chunk of `thread`. Of `reduced`, only the room is used.
+    pub fn begin(&mut self, thread: u32, mut reduced: ReducedChunk) {
         reduced.pieces.clear();
         reduced.executions = 0;
         let streams = &mut reduced.streams;
@@ -129,7 +129,7 @@ impl Reducer {
     }
 
     /// What was heard since it began.
-    pub fn finish(&mut self) -> ReducedBlock {
+    pub fn finish(&mut self) -> ReducedChunk {
         self.end_piece();
         for set_partition in 0..=self.mask {
             let first = set_partition * STRIDE;
@@ -259,7 +259,7 @@ mod tests {
         let mut reducer = Reducer::new(SET_PARTITIONS as u64);
         let mut expected = vec![Vec::new(); SET_PARTITIONS];
         // Twice, since rooms are used again.
-        let mut reduced = ReducedBlock::default();
+        let mut reduced = ReducedChunk::default();
         for _ in 0..2 {
             reducer.begin(0, std::mem::take(&mut reduced));
             reducer.run(0);

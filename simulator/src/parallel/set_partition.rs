@@ -7,14 +7,14 @@ use crate::hierarchy::lines::Lines;
 /// Lines whose ids are found without hashing: of 64 set partitions, 64 KiB a host thread at a time.
 const RECENT_LINES: usize = 1 << 10;
 
-/// The lines of one set partition, and how far each waiting block's stream of it has been read.
+/// The lines of one set partition, and how far each waiting chunk's stream of it has been read.
 pub(crate) struct SetPartition {
     index: usize,
     /// Bits of a reference below its line's quotient.
     shift: u32,
     /// Quotients of line numbers, by line id.
     pub lines: Lines,
-    /// By waiting block.
+    /// By waiting chunk.
     read: Vec<usize>,
 }
 
@@ -37,10 +37,10 @@ impl SetPartition {
         first_piece: usize,
         entries: &mut Vec<Entry>,
     ) {
-        self.read.resize(order.blocks(), 0);
+        self.read.resize(order.chunks(), 0);
         for (index, place) in (first_piece..).zip(placed) {
-            let read = &mut self.read[place.block as usize];
-            let stream = &order.block(place.block).streams[self.index];
+            let read = &mut self.read[place.chunk as usize];
+            let stream = &order.chunk(place.chunk).streams[self.index];
             // A piece that references nothing of this set partition has no mark.
             if stream.from(*read).first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
                 continue;
@@ -63,7 +63,7 @@ impl SetPartition {
         }
     }
 
-    /// Forgets the blocks that do not stay.
+    /// Forgets the chunks that do not stay.
     pub fn release(&mut self, staying: &[bool]) {
         let mut stays = staying.iter();
         self.read.retain(|_| *stays.next().unwrap_or(&false));

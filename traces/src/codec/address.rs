@@ -3,7 +3,7 @@
 //! The same instruction of the same template references the same address again, or goes on by a
 //! stride, or, most often, is as far as last time from an address referenced just before: a field
 //! of the same object, a slot of the same stack frame. Which of the addresses before it is best for
-//! each such slot is found by trying all of them on the block, and stored. General compression
+//! each such slot is found by trying all of them on the chunk, and stored. General compression
 //! alone, over fixed-width columns of addresses, needs twice the space
 //! (docs/reference/trace-format.md has the figures).
 
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 /// How far back, in data accesses, an address may be predicted from, plus one.
 pub const BASES: usize = 16;
-/// The most regions of 64 KiB among the explicit addresses of one block.
+/// The most regions of 64 KiB among the explicit addresses of one chunk.
 pub const MAX_REGIONS: usize = 1 << 16;
 
 /// How an address follows from what came before: as far from its base as last time.
@@ -46,7 +46,7 @@ pub struct Base {
     mask: i8,
 }
 
-/// The state that coding and decoding a block's addresses share.
+/// The state that coding and decoding a chunk's addresses share.
 #[derive(Default)]
 pub struct Predictor {
     slots: Vec<Slot>,
@@ -185,7 +185,7 @@ impl Explicit {
     }
 }
 
-/// The addresses of a block as columns: see `schema/trace.capnp`.
+/// The addresses of a chunk as columns: see `schema/trace.capnp`.
 #[derive(Default)]
 pub struct Coded {
     pub bases: Vec<u8>,
@@ -196,7 +196,7 @@ pub struct Coded {
     pub offsets: Vec<u16>,
 }
 
-/// Codes the addresses of blocks, with room that is used again for each.
+/// Codes the addresses of chunks, with room that is used again for each.
 #[derive(Default)]
 pub struct Coder {
     coded: Coded,
@@ -213,7 +213,7 @@ pub struct Coder {
 /// Of so many regions the number is at hand.
 const LATEST: usize = 64;
 
-/// So many of a slot's addresses in a block say which base is best; the others say the same.
+/// So many of a slot's addresses in a chunk say which base is best; the others say the same.
 const TRIALS: u8 = 48;
 
 /// Of a slot: the last distance from each base, the farthest first, and how often it was the same
@@ -227,7 +227,7 @@ struct Trial {
 
 impl Coder {
     /// Codes `addresses`, the access at each place being in the slot, of so many, that `slots` has
-    /// there. `None` when they are spread over too many regions for one block.
+    /// there. `None` when they are spread over too many regions for one chunk.
     pub fn code(&mut self, slots: &[u32], slot_count: usize, addresses: &[u64]) -> Option<&Coded> {
         self.choose_bases(slots, slot_count, addresses);
         let coded = &mut self.coded;

@@ -1,10 +1,10 @@
-//! Where in a block a match, or its source, begins or ends.
+//! Where in a chunk a match, or its source, begins or ends.
 //!
 //! To copy what stood earlier, a reader must know where the accesses of some executions are. It
 //! asks that only of *bounds*: where a source begins or ends, where something stops the reader
 //! within a match, and where such a place, led back from each match to its source, stood before.
 //! They are one execution in thirty of a recorded mariadbd's; to keep the ends of all was rejected,
-//! because that takes as much memory as the rest of a block.
+//! because that takes as much memory as the rest of a chunk.
 
 use crate::codec::matches::Match;
 use crate::codec::template::Size;
@@ -30,7 +30,7 @@ impl Accesses {
     }
 }
 
-/// The bounds of a block.
+/// The bounds of a chunk.
 #[derive(Default)]
 pub struct Bounds {
     all: Bits,
@@ -43,7 +43,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Finds those of a block, none of whose matches is longer than its distance. At the `stops` a
+    /// Finds those of a chunk, none of whose matches is longer than its distance. At the `stops` a
     /// reader may stop and begin again.
     pub fn find(&mut self, executions: usize, matches: &[Match], stops: impl Iterator<Item = u32>) {
         self.places.clear();
@@ -164,7 +164,7 @@ impl Bounds {
         self.before(place).references() as u64
     }
 
-    /// Which of the block's data accesses are those of executions that begin and end at bounds.
+    /// Which of the chunk's data accesses are those of executions that begin and end at bounds.
     pub fn data(&self, executions: Range<u32>) -> Range<usize> {
         self.before(executions.start).data()..self.before(executions.end).data()
     }

@@ -20,11 +20,11 @@ use window::{WINDOW, Window, hash_of};
 /// At the distance of the match before, a match costs less, and may be shorter.
 const SHORTEST_AT_SAME_DISTANCE: usize = 4;
 
-/// Finds the matches among what one thread did since its block began.
+/// Finds the matches among what one thread did since its chunk began.
 #[derive(Default)]
 pub struct MatchFinder {
-    /// Tells this block's windows in the hash table from all others'.
-    block: u32,
+    /// Tells this chunk's windows in the hash table from all others'.
+    chunk: u32,
     /// The words of all executions.
     words: Vec<u64>,
     /// By execution.
@@ -72,7 +72,7 @@ impl MatchFinder {
     #[inline]
     pub fn push(&mut self, table: &mut HashTable, arrival: Arrival<'_, impl Iterator<Item = u64>>) {
         if self.ends.is_empty() {
-            self.block = table.next_block();
+            self.chunk = table.next_chunk();
         }
         let place = self.ends.len();
         extend_by_few(&mut self.words, arrival.words, arrival.count);
@@ -169,7 +169,7 @@ impl MatchFinder {
         self.end().data() + self.end().further_fetches() + self.executions()
     }
 
-    /// What was found; the next execution begins another block.
+    /// What was found; the next execution begins another chunk.
     pub fn take(&mut self) -> Parsed {
         self.words.clear();
         self.ends.clear();
@@ -266,7 +266,7 @@ impl MatchFinder {
             let its = hash_of(self.words_of(place..place + 1));
             hash = self.window.advance(place, its);
         }
-        table.enter(hash, self.block, place + 1 - WINDOW)
+        table.enter(hash, self.chunk, place + 1 - WINDOW)
     }
 
     /// Begins a match if the window at `place` is the one at `earlier`, and its executions are

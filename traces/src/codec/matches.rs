@@ -2,17 +2,17 @@
 //!
 //! This is LZ77 (Ziv and Lempel, 1977) over executions. A server does the same for every request of
 //! a kind, on the same stack and often on the same objects, so three executions in four belong to
-//! long sequences that the block already holds. Such a sequence is stored as a *match*: its length,
+//! long sequences that the chunk already holds. Such a sequence is stored as a *match*: its length,
 //! and how many executions earlier its source begins. The other executions are *literals*. zstd
 //! finds these matches too, but column by column: a reader would still have to predict each address
 //! that it can copy. The `match_finder` module finds the matches.
 
 use std::ops::Range;
 
-/// Executions that are those of `distance` earlier in the block, one for one.
+/// Executions that are those of `distance` earlier in the chunk, one for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// Place of the first of them in the block.
+    /// Place of the first of them in the chunk.
     pub place: u32,
     /// Number of executions, at least 1.
     pub length: u32,
@@ -45,7 +45,7 @@ impl Match {
     }
 }
 
-/// A block's executions as literals and matches.
+/// A chunk's executions as literals and matches.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
     /// By place; the literals stand between them.
@@ -101,7 +101,7 @@ impl Parsed {
     }
 }
 
-/// All executions of a block, to be cut into several.
+/// All executions of a chunk, to be cut into several.
 pub struct Expanded<'s> {
     matches: &'s [Match],
     /// A template number each.

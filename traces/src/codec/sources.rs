@@ -1,4 +1,4 @@
-//! The sources of a block's matches: which executions a later match copies.
+//! The sources of a chunk's matches: which executions a later match copies.
 //!
 //! A source may include executions that are themselves matches, but not every match is a source: a
 //! reader that knows which executions are sources need not keep the others.
@@ -6,7 +6,7 @@
 use crate::codec::matches::Match;
 use std::ops::Range;
 
-/// The executions that a block's matches copy.
+/// The executions that a chunk's matches copy.
 #[derive(Clone, Default)]
 pub struct Sources {
     /// Ascending, and apart from each other.
@@ -16,7 +16,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Finds those of a block.
+    /// Finds those of a chunk.
     pub fn find(&mut self, matches: &[Match]) {
         self.passed = 0;
         self.ranges.clear();

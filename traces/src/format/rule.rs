@@ -23,9 +23,9 @@ pub enum Rule {
     Order,
     /// Request marks ascend, and so do their numbers.
     Requests,
-    /// The source of a match stands earlier in the block.
+    /// The source of a match stands earlier in the chunk.
     Repeats,
-    /// The block's numbers of executions and data accesses are those of its columns.
+    /// The chunk's numbers of executions and data accesses are those of its columns.
     Counts,
     /// The recording was ended in order, and its totals agree.
     End,

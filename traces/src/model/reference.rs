@@ -62,9 +62,9 @@ pub struct Played<'a> {
     pub counts: [u64; 3],
 }
 
-/// Hears the executions of a block, in order.
+/// Hears the executions of a chunk, in order.
 pub trait Listener {
-    /// A run of the block's thread begins: what is played until the next call has this stamp. Not
+    /// A run of the chunk's thread begins: what is played until the next call has this stamp. Not
     /// called for a run of which nothing is wanted, nor for one that goes on where another ended
     /// without any other thread's run between them.
     fn run(&mut self, stamp: u64);

@@ -1,4 +1,4 @@
-//! Plays a block as references, some executions at a time.
+//! Plays a chunk as references, some executions at a time.
 //!
 //! Literals are decoded and their addresses found; a match is copied from where its source stands
 //! in the memory of sources. Three executions in four are matches, most of them in
@@ -12,17 +12,17 @@ mod memory;
 use crate::codec::sources::Sources;
 use crate::codec::template::Templates;
 use crate::codec::trace_filter::TraceFilter;
-use crate::format::block::Block;
+use crate::format::chunk::Chunk;
 use crate::model::reference::LineReference;
 use literals::{Literals, Span};
 use memory::{Memory, Remembered};
 use std::ops::Range;
 
-/// Some executions of a block, all of one request.
+/// Some executions of a chunk, all of one request.
 pub struct Batch {
     literals: Literals,
     memory: Memory,
-    /// The sources of the block's matches.
+    /// The sources of the chunk's matches.
     sources: Sources,
     /// How many of its matches are used up.
     matches: usize,
@@ -48,22 +48,22 @@ impl Batch {
         }
     }
 
-    /// Goes to the beginning of a block that was just decoded. `breaks` are the functions to break
+    /// Goes to the beginning of a chunk that was just decoded. `breaks` are the functions to break
     /// at.
-    pub fn begin_block(&mut self, templates: &Templates, block: &Block, breaks: &[bool]) {
-        self.literals.begin_block(templates, block, breaks);
+    pub fn begin_chunk(&mut self, templates: &Templates, chunk: &Chunk, breaks: &[bool]) {
+        self.literals.begin_chunk(templates, chunk, breaks);
         self.matches = 0;
-        self.sources.find(&block.matches);
+        self.sources.find(&chunk.matches);
         self.memory
-            .begin_block(block.copied_references, &block.bounds);
+            .begin_chunk(chunk.copied_references, &chunk.bounds);
     }
 
     /// Plays some of the `executions`, at least one and the next ones; how many.
-    pub fn fill(&mut self, block: &Block, executions: Range<u32>) -> u32 {
-        let (first, bounds) = (executions.start, &block.bounds);
+    pub fn fill(&mut self, chunk: &Chunk, executions: Range<u32>) -> u32 {
+        let (first, bounds) = (executions.start, &chunk.bounds);
         let later = self.memory.begin_execution(first, bounds);
         let began = self.memory.end();
-        let next = block.matches.get(self.matches);
+        let next = chunk.matches.get(self.matches);
         if let Some(matched) = next.filter(|matched| matched.place <= first) {
             let end = matched.place + matched.length;
             let executions = first..executions.end.min(end);
@@ -78,7 +78,7 @@ impl Batch {
             let until = next.map_or(executions.end, |matched| matched.place);
             let most = until.min(executions.end) - first;
             let later = later.iter().map(|bound| bound - first);
-            self.literals.play(block, most, later);
+            self.literals.play(chunk, most, later);
             self.executions = self.literals.executions;
             self.entered = self.literals.entered;
             let played = first..first + self.executions;

@@ -5,7 +5,7 @@
 mod address_spaces;
 
 use crate::codec::template::Templates;
-use crate::format::block::{Block, ChunkOrder, Decoder};
+use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
 use crate::format::definition::{read_code_blocks, read_functions, read_templates};
 use crate::format::entry::{self, VERSION};
 use crate::format::rule::{Rule, Violation};
@@ -18,9 +18,9 @@ use crate::model::requests::Mark;
 use crate::model::thread::Thread;
 use std::collections::HashSet;
 
-/// A block's place in the file, and what must be known to begin reading there.
+/// A chunk's place in the file, and what must be known to begin reading there.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct ChunkLocation {
     /// Number of the entry.
     pub entry: u32,
     /// Where it begins.
@@ -29,15 +29,15 @@ pub struct Place {
     pub length: usize,
     /// Stamp of the first run.
     pub first_stamp: u64,
-    /// Request marks of the thread before this block.
+    /// Request marks of the thread before this chunk.
     pub marks_before: u32,
-    /// Request marks in this block.
+    /// Request marks in this chunk.
     pub marks: u32,
     /// How many executions it has.
     pub executions: u32,
-    /// Executions of the thread before this block.
+    /// Executions of the thread before this chunk.
     pub executions_before: u64,
-    /// Templates that are defined before this block.
+    /// Templates that are defined before this chunk.
     pub templates_before: u32,
 }
 
@@ -57,9 +57,9 @@ impl<T: Into<Violation>> From<T> for Refusal {
 
 /// One thread's part of the contents.
 #[derive(Default)]
-pub struct ThreadContents {
-    /// Blocks that hold executions, in order.
-    pub blocks: Vec<Place>,
+pub struct ThreadChunks {
+    /// Chunks that hold executions, in order.
+    pub chunks: Vec<ChunkLocation>,
     /// Request marks, in order.
     pub marks: Vec<Mark>,
     /// Stamps of all runs, in order, until a trace takes them.
@@ -68,13 +68,13 @@ pub struct ThreadContents {
     executions: u64,
 }
 
-impl ThreadContents {
-    /// The block that holds this one of the thread's marks, which begins a request.
-    pub fn block_of(&self, mark: u32) -> Place {
+impl ThreadChunks {
+    /// The chunk that holds this one of the thread's marks, which begins a request.
+    pub fn chunk_of(&self, mark: u32) -> ChunkLocation {
         let later = self
-            .blocks
-            .partition_point(|block| block.marks_before <= mark);
-        self.blocks[later - 1]
+            .chunks
+            .partition_point(|chunk| chunk.marks_before <= mark);
+        self.chunks[later - 1]
     }
 }
 
@@ -94,8 +94,8 @@ pub struct Contents {
     pub templates: Templates,
     /// Threads by number.
     pub threads: Vec<Thread>,
-    /// The threads' blocks and marks.
-    pub streams: Vec<ThreadContents>,
+    /// The threads' chunks and marks.
+    pub streams: Vec<ThreadChunks>,
     /// What the user noted, in the order of the file.
     pub notes: Vec<Note>,
     /// Names of shared objects by number.
@@ -106,9 +106,9 @@ pub struct Contents {
     pub signal_handlers: HashSet<u64>,
     /// Why the recording ended, once that has come.
     pub end: Option<EndReason>,
-    /// Executions in all blocks.
+    /// Executions in all chunks.
     pub executions: u64,
-    /// Data accesses in all blocks.
+    /// Data accesses in all chunks.
     pub data_accesses: u64,
     decoder: Decoder,
     order: ChunkOrder,
@@ -172,11 +172,11 @@ impl Contents {
                     process_id: thread.get_process_id(),
                     os_thread_id: thread.get_os_thread_id(),
                 });
-                self.streams.push(ThreadContents::default());
+                self.streams.push(ThreadChunks::default());
             }
             schema::Block(block) => {
                 let number = entry::number(bytes);
-                self.take_block(block?, number, offset, bytes.len())?;
+                self.take_chunk(block?, number, offset, bytes.len())?;
             }
             schema::Note(note) => {
                 let note = note?;
@@ -196,29 +196,29 @@ impl Contents {
         Ok(())
     }
 
-    /// Reads the runs and marks of the block at `place` of the file that the contents are from.
+    /// Reads the runs and marks of the chunk at `place` of the file that the contents are from.
     pub fn order(
         &self,
         file: &[u8],
-        place: Place,
+        place: ChunkLocation,
         (decoder, order): (&mut Decoder, &mut ChunkOrder),
     ) -> Result<(), Violation> {
-        read_block(file, place, |message| decoder.read_order(message, order))
+        read_chunk(file, place, |message| decoder.read_order(message, order))
     }
 
-    /// Decodes the block at `place` of the file that the contents are from; its reader may stop at
+    /// Decodes the chunk at `place` of the file that the contents are from; its reader may stop at
     /// these `stops`.
     pub fn decode(
         &self,
         file: &[u8],
-        place: Place,
-        (decoder, block): (&mut Decoder, &mut Block),
+        place: ChunkLocation,
+        (decoder, chunk): (&mut Decoder, &mut Chunk),
         stops: &[u32],
     ) -> Result<(), Violation> {
         let size =
             |template| (template < place.templates_before).then(|| self.templates.size(template));
-        read_block(file, place, |message| {
-            decoder.read(message, block, size, stops)
+        read_chunk(file, place, |message| {
+            decoder.read(message, chunk, size, stops)
         })
     }
 
@@ -298,7 +298,7 @@ impl Contents {
         })
     }
 
-    fn take_block(
+    fn take_chunk(
         &mut self,
         block: block::Reader<'_>,
         entry: u32,
@@ -310,7 +310,7 @@ impl Contents {
         let stream = self.streams.get_mut(order.thread as usize).ok_or_else(|| {
             Rule::References.broken(format!("a block is of thread {}", order.thread))
         })?;
-        let place = Place {
+        let place = ChunkLocation {
             entry,
             offset,
             length,
@@ -328,7 +328,7 @@ impl Contents {
             stream.last_stamp = Some(last.stamp);
             let stamps = order.runs.iter().map(|run| run.stamp);
             stream.run_stamps.extend(stamps);
-            stream.blocks.push(place);
+            stream.chunks.push(place);
             stream.executions += u64::from(place.executions);
         }
         let mut runs = order.runs.iter();
@@ -374,10 +374,10 @@ impl Contents {
     }
 }
 
-/// Reads the entry at `place`, which is a block's.
-fn read_block(
+/// Reads the entry at `place`, which is a chunk's.
+fn read_chunk(
     file: &[u8],
-    place: Place,
+    place: ChunkLocation,
     read: impl FnOnce(block::Reader<'_>) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
     let message = entry::read(&file[place.offset..place.offset + place.length])?;

@@ -3,7 +3,7 @@
 //! Entries are numbered, compressed and written in the order in which they are handed over, so the
 //! file's bytes do not depend on how the two threads take turns.
 
-use crate::format::block::Encoder;
+use crate::format::chunk::Encoder;
 use crate::format::definition::{self, EnteredBlock, WrittenTemplate};
 use crate::format::entry::{Message, message, seal};
 use crate::format::raw_chunk::RawChunk;
@@ -208,7 +208,7 @@ impl Output {
         self.append(message)
     }
 
-    /// Writes a chunk as one block, or as several if it is too varied for one.
+    /// Writes a chunk as one entry, or as several if it is too varied for one.
     fn write_chunk(&mut self, mut chunk: RawChunk) -> std::io::Result<()> {
         let (encoder, compressor) = (&mut self.encoder, &mut self.compressor);
         match encoder.write(compressor, &chunk, &self.data_counts)? {

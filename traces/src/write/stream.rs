@@ -27,7 +27,7 @@ pub struct Open {
 
 /// One thread's side of a writer.
 #[derive(Default)]
-pub struct Stream {
+pub struct ThreadStream {
     /// The executions that are not written yet, without the open one.
     pub finder: MatchFinder,
     /// What else there is to them.
@@ -52,15 +52,15 @@ pub struct Stream {
     pub request_ended: bool,
 }
 
-impl Stream {
+impl ThreadStream {
     /// A thread that has done nothing.
-    pub fn new(thread: u32) -> Stream {
-        Stream {
+    pub fn new(thread: u32) -> ThreadStream {
+        ThreadStream {
             chunk: RawChunk {
                 thread,
                 ..RawChunk::default()
             },
-            ..Stream::default()
+            ..ThreadStream::default()
         }
     }
 
@@ -130,7 +130,7 @@ impl Stream {
         self.close_request();
     }
 
-    /// Takes what is to be written as a block.
+    /// Takes what is to be written as a chunk.
     pub fn take_chunk(&mut self) -> RawChunk {
         let next = RawChunk {
             thread: self.chunk.thread,

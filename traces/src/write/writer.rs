@@ -1,6 +1,6 @@
 //! Writes a trace as it is recorded: `<path>.partial`, which becomes `<path>` when it is finished.
 //!
-//! The writer gathers each thread's executions until a block is full, so memory stays bounded and
+//! The writer gathers each thread's executions until a chunk is full, so memory stays bounded and
 //! what has been written is readable, whatever happens to the recording.
 
 mod accesses;
@@ -19,11 +19,11 @@ use crate::model::limits::MAX_EXECUTIONS;
 use crate::model::program::Function;
 use crate::model::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
 use crate::write::sink::{NewEntry, Sink};
-use crate::write::stream::Stream;
+use crate::write::stream::ThreadStream;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Executions and data accesses of all threads that may wait for their blocks to fill: a bound on
+/// Executions and data accesses of all threads that may wait for their chunks to fill: a bound on
 /// memory, about 256 MiB, that only a server with many busy threads reaches.
 const MAX_WAITING: usize = 1 << 25;
 
@@ -31,7 +31,7 @@ const MAX_WAITING: usize = 1 << 25;
 pub struct Writer {
     path: PathBuf,
     sink: Sink,
-    executions_per_block: usize,
+    executions_per_chunk: usize,
     modules: u32,
     objects: u32,
     functions: u32,
@@ -48,7 +48,7 @@ pub struct Writer {
     new_templates: Vec<WrittenTemplate>,
     /// Bytes of names and data accesses of templates in what is new.
     new_details: usize,
-    streams: Vec<Stream>,
+    streams: Vec<ThreadStream>,
     hash_table: HashTable,
     /// Finders that no stream uses: a page of memory used again costs a fraction of a new one.
     finders: Vec<MatchFinder>,
@@ -90,7 +90,7 @@ impl Writer {
         Ok(Writer {
             path: path.into(),
             sink,
-            executions_per_block: options.executions_per_block.clamp(1, MAX_EXECUTIONS),
+            executions_per_chunk: options.executions_per_chunk.clamp(1, MAX_EXECUTIONS),
             modules: 0,
             objects: 0,
             functions: 0,
@@ -124,7 +124,7 @@ impl Writer {
             os_thread_id,
         })?;
         let thread = self.streams.len() as u32;
-        self.streams.push(Stream::new(thread));
+        self.streams.push(ThreadStream::new(thread));
         Ok(thread)
     }
 
@@ -199,7 +199,7 @@ impl Writer {
         let Some(stream) = stream.filter(|stream| stream.goes_on) else {
             return Followed::default();
         };
-        if stream.finder.executions() + words.len() > self.executions_per_block {
+        if stream.finder.executions() + words.len() > self.executions_per_chunk {
             return Followed::default();
         }
         let followed = stream.follow(words, begins);
@@ -227,7 +227,7 @@ impl Writer {
                 self.close_execution(thread as u32)?;
                 self.streams[thread].close_request();
             }
-            self.write_block(thread)?;
+            self.write_chunk(thread)?;
         }
         self.write_definitions()?;
         self.sink.flush_soon()
@@ -241,7 +241,7 @@ impl Writer {
         for thread in 0..self.streams.len() {
             self.close_execution(thread as u32)?;
             self.streams[thread].close_last_request();
-            self.write_block(thread)?;
+            self.write_chunk(thread)?;
         }
         self.write_definitions()?;
         self.sink.write(NewEntry::End {
@@ -271,7 +271,7 @@ impl Writer {
 
     #[inline]
     fn has_room(&self, finder: &MatchFinder, words: usize, size: Size) -> bool {
-        finder.executions() < self.executions_per_block && finder.has_room(words, size)
+        finder.executions() < self.executions_per_chunk && finder.has_room(words, size)
     }
 
     /// Makes ready for the thread's next execution, which has this size.
@@ -290,12 +290,12 @@ impl Writer {
         Ok(())
     }
 
-    /// What follows a request that has ended, and is none of another, is in a block of its own.
+    /// What follows a request that has ended, and is none of another, is in a chunk of its own.
     fn write_ended_request(&mut self, thread: u32) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         if stream.request_ended {
             stream.close_request();
-            self.write_block(thread as usize)?;
+            self.write_chunk(thread as usize)?;
         }
         Ok(())
     }
@@ -304,15 +304,16 @@ impl Writer {
     fn make_room(&mut self, thread: u32, words: usize, size: Size) -> Result<(), Error> {
         let thread = thread as usize;
         if !self.has_room(&self.streams[thread].finder, words, size) {
-            self.write_block(thread)?;
+            self.write_chunk(thread)?;
             if !self.has_room(&self.streams[thread].finder, words, size) {
                 return unrecordable(format!("an execution of {words} words"));
             }
         }
         if self.waiting > MAX_WAITING {
-            let size = |stream: &Stream| stream.finder.executions() + stream.finder.data_accesses();
+            let size =
+                |stream: &ThreadStream| stream.finder.executions() + stream.finder.data_accesses();
             let largest = (0..self.streams.len()).max_by_key(|&thread| size(&self.streams[thread]));
-            largest.map_or(Ok(()), |largest| self.write_block(largest))?;
+            largest.map_or(Ok(()), |largest| self.write_chunk(largest))?;
         }
         let stream = &mut self.streams[thread];
         if stream.finder.is_new() {
@@ -325,7 +326,7 @@ impl Writer {
         Ok(())
     }
 
-    fn write_block(&mut self, thread: usize) -> Result<(), Error> {
+    fn write_chunk(&mut self, thread: usize) -> Result<(), Error> {
         let stream = &mut self.streams[thread];
         if stream.finder.executions() == 0 && stream.chunk.requests.is_empty() {
             return Ok(());
@@ -343,7 +344,7 @@ impl Writer {
     }
 }
 
-fn stream(streams: &mut [Stream], thread: u32) -> Result<&mut Stream, Error> {
+fn stream(streams: &mut [ThreadStream], thread: u32) -> Result<&mut ThreadStream, Error> {
     streams
         .get_mut(thread as usize)
         .ok_or_else(|| Error::Unrecordable {

@@ -99,7 +99,7 @@ fn a_short_difference_between_two_matches_is_found_when_all_comes_again() {
     assert_eq!(parsed.expanded(&[1; 100]).templates, templates);
 }
 
-/// A slot of a block that has ended may look like one of this block, and say any place.
+/// A slot of a chunk that has ended may look like one of this chunk, and say any place.
 #[test]
 fn a_note_of_another_place_begins_no_match() {
     let templates: Vec<u32> = (0..40).collect();

@@ -7,7 +7,7 @@
 
 use crate::codec::address::{BASES, BY_STRIDE, Base, FROM_BASE, Memory};
 use crate::codec::template::Templates;
-use crate::format::block::Block;
+use crate::format::chunk::Chunk;
 use crate::model::execution::{Kind, LINE_SHIFT};
 use crate::model::reference::LineReference;
 
@@ -15,9 +15,9 @@ use crate::model::reference::LineReference;
 /// in the first-level cache.
 pub const ENOUGH: usize = 768;
 /// What is copied at once. Most templates have fewer references.
-const CHUNK: usize = 8;
+const COPIED_AT_ONCE: usize = 8;
 
-/// A template of the current block.
+/// A template of the current chunk.
 #[derive(Clone, Copy)]
 struct ChunkTemplate {
     first_reference: u32,
@@ -28,7 +28,7 @@ struct ChunkTemplate {
     entered: u32,
 }
 
-/// A data access of a template of the current block.
+/// A data access of a template of the current chunk.
 #[derive(Clone, Copy)]
 struct Slot {
     memory: Memory,
@@ -63,13 +63,13 @@ pub struct Span {
     pub further_lines: u64,
 }
 
-/// Some consecutive executions of a block, and where in the block they are.
+/// Some consecutive executions of a chunk, and where in the chunk they are.
 pub struct Literals {
     templates: Vec<ChunkTemplate>,
     /// The templates' references, those of data without their line.
     patterns: Vec<LineReference>,
     slots: Vec<Slot>,
-    /// How many of the block's places, data accesses and explicit addresses are used up.
+    /// How many of the chunk's places, data accesses and explicit addresses are used up.
     literals: usize,
     accesses: usize,
     explicit: usize,
@@ -82,18 +82,18 @@ pub struct Literals {
     reference_count: usize,
     /// Those of them that reference further lines.
     pub spans: Vec<Span>,
-    /// Where the references begin of the executions at bounds of the block but the first.
+    /// Where the references begin of the executions at bounds of the chunk but the first.
     pub cuts: Vec<usize>,
     data: Vec<DataRef>,
     data_count: usize,
-    /// The latest addresses of data: that of the block's n-th at place n modulo their number.
+    /// The latest addresses of data: that of the chunk's n-th at place n modulo their number.
     recent: [u64; BASES],
 }
 
 impl Literals {
     /// Room for the templates of a trace.
     pub fn new(templates: &Templates) -> Literals {
-        let room = ENOUGH + templates.longest() + CHUNK;
+        let room = ENOUGH + templates.longest() + COPIED_AT_ONCE;
         Literals {
             templates: Vec::new(),
             patterns: Vec::new(),
@@ -113,22 +113,22 @@ impl Literals {
         }
     }
 
-    /// Goes to the beginning of a block that was just decoded. `breaks` are the functions to break
+    /// Goes to the beginning of a chunk that was just decoded. `breaks` are the functions to break
     /// at.
-    pub fn begin_block(&mut self, templates: &Templates, block: &Block, breaks: &[bool]) {
+    pub fn begin_chunk(&mut self, templates: &Templates, chunk: &Chunk, breaks: &[bool]) {
         self.templates.clear();
         self.patterns.clear();
         self.slots.clear();
         (self.literals, self.accesses, self.explicit) = (0, 0, 0);
         self.recent = [0; BASES];
-        for &number in &block.templates {
+        for &number in &chunk.templates {
             let template = templates.get(number);
             let (first_reference, first_slot) = (self.patterns.len(), self.slots.len());
             for access in templates.accesses(&template) {
                 if access.kind != Kind::Fetch {
                     self.slots.push(Slot {
                         memory: Memory::default(),
-                        base: Base::new(block.bases[self.slots.len()]),
+                        base: Base::new(chunk.bases[self.slots.len()]),
                         kind: access.kind,
                         hole: (self.patterns.len() - first_reference) as u16,
                         further_bytes: access.size_bytes - 1,
@@ -148,15 +148,16 @@ impl Literals {
             });
         }
         let unused = LineReference::new(0, Kind::Fetch);
-        self.patterns.resize(self.patterns.len() + CHUNK, unused);
+        self.patterns
+            .resize(self.patterns.len() + COPIED_AT_ONCE, unused);
     }
 
     /// Plays at least one of the next `most` executions, which are literals. The first of
-    /// the block's bounds are after so many more: of `bounds`, which ascend.
-    pub fn play(&mut self, block: &Block, most: u32, bounds: impl Iterator<Item = u32>) {
-        let places = &block.places[self.literals..][..most as usize];
+    /// the chunk's bounds are after so many more: of `bounds`, which ascend.
+    pub fn play(&mut self, chunk: &Chunk, most: u32, bounds: impl Iterator<Item = u32>) {
+        let places = &chunk.places[self.literals..][..most as usize];
         self.lay_out(places, bounds);
-        self.find_addresses(block);
+        self.find_addresses(chunk);
         self.literals += self.executions as usize;
     }
 
@@ -185,10 +186,15 @@ impl Literals {
             let pattern = &self.patterns[template.first_reference as usize..];
             let first = DataRef((references as u64) << 32 | u64::from(template.first_slot));
             let own = usize::from(template.references);
-            let length = if own <= CHUNK { CHUNK } else { own };
-            if own <= CHUNK {
-                self.references[references..references + CHUNK].copy_from_slice(&pattern[..CHUNK]);
-                number(first, &mut self.data[data..data + CHUNK]);
+            let length = if own <= COPIED_AT_ONCE {
+                COPIED_AT_ONCE
+            } else {
+                own
+            };
+            if own <= COPIED_AT_ONCE {
+                self.references[references..references + COPIED_AT_ONCE]
+                    .copy_from_slice(&pattern[..COPIED_AT_ONCE]);
+                number(first, &mut self.data[data..data + COPIED_AT_ONCE]);
             } else {
                 self.references[references..references + length]
                     .copy_from_slice(&pattern[..length]);
@@ -210,10 +216,10 @@ impl Literals {
     }
 
     /// Finds the addresses of the data, and puts their references into place.
-    fn find_addresses(&mut self, block: &Block) {
+    fn find_addresses(&mut self, chunk: &Chunk) {
         let count = self.data_count;
-        let hows = &block.hows[self.accesses..][..count];
-        let mut explicit = block.explicit[self.explicit..].iter();
+        let hows = &chunk.hows[self.accesses..][..count];
+        let mut explicit = chunk.explicit[self.explicit..].iter();
         let explicit_before = explicit.len();
         let data = &self.data[..count];
         let slots = &mut self.slots[..];

@@ -57,13 +57,13 @@ pub struct CopiedMatch {
     pub entered: Option<u32>,
 }
 
-/// The references of a block's sources so far.
+/// The references of a chunk's sources so far.
 pub struct Memory {
     references: Vec<LineReference>,
     spans: Vec<Span>,
     /// Where its end is.
     end: Mark,
-    /// By bound of the block; those of bounds to come have no meaning.
+    /// By bound of the chunk; those of bounds to come have no meaning.
     marks: Vec<Mark>,
     /// How many bounds have come.
     passed: usize,
@@ -89,8 +89,8 @@ impl Memory {
         }
     }
 
-    /// Forgets all, and makes room for a block of so many references.
-    pub fn begin_block(&mut self, references: usize, bounds: &Bounds) {
+    /// Forgets all, and makes room for a chunk of so many references.
+    pub fn begin_chunk(&mut self, references: usize, bounds: &Bounds) {
         self.spans.clear();
         self.end = Mark::default();
         self.marks.resize(bounds.places().len(), Mark::default());
@@ -139,7 +139,7 @@ impl Memory {
         self.goes_on = false;
     }
 
-    /// Takes in executions, the first of which has a `place` in the block.
+    /// Takes in executions, the first of which has a `place` in the chunk.
     pub fn take(&mut self, literals: &Literals, place: u32, bounds: &Bounds) -> Remembered {
         let from = self.end;
         if !self.goes_on || literals.entered.is_some() || bounds.begins(place) {

@@ -5,7 +5,7 @@
 
 use super::decompressed::Decompressed;
 use crate::codec::template::{Template, Templates};
-use crate::format::block::{self, Block};
+use crate::format::chunk::{self, Chunk};
 use crate::model::execution::{Access, Kind};
 
 /// Executions that were played and not yet handed out.
@@ -50,19 +50,19 @@ impl Played {
 /// Where in its stream a thread is.
 #[derive(Default)]
 pub struct Cursor {
-    /// Which of the thread's blocks comes after this one.
-    pub next_block: usize,
-    /// The order of the block being played.
-    pub order: block::ChunkOrder,
+    /// Which of the thread's chunks comes after this one.
+    pub next_chunk: usize,
+    /// The order of the chunk being played.
+    pub order: chunk::ChunkOrder,
     /// Place of the current run.
     pub run: usize,
     /// Request marks of the thread so far.
     pub marks_passed: u32,
     /// The request that the thread is serving.
     pub request: Option<u32>,
-    /// Executions of the thread before the block.
+    /// Executions of the thread before the chunk.
     pub executions_before: u64,
-    /// The block's templates.
+    /// The chunk's templates.
     templates: Vec<Template>,
     decompressed: Decompressed,
     execution: usize,
@@ -71,22 +71,22 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Goes to the beginning of a block that was just decoded, whose order it takes.
-    pub fn begin_block(&mut self, templates: &Templates, block: &mut Block) {
-        self.next_block += 1;
-        self.order = std::mem::take(&mut block.order);
+    /// Goes to the beginning of a chunk that was just decoded, whose order it takes.
+    pub fn begin_chunk(&mut self, templates: &Templates, chunk: &mut Chunk) {
+        self.next_chunk += 1;
+        self.order = std::mem::take(&mut chunk.order);
         self.run = 0;
         self.execution = 0;
         self.access = 0;
         self.mark = 0;
         self.templates.clear();
-        let own = block
+        let own = chunk
             .templates
             .iter()
             .map(|&template| templates.get(template));
         self.templates.extend(own);
         let data_counts = self.templates.iter().map(|template| template.data_count);
-        self.decompressed.decompress(block, data_counts);
+        self.decompressed.decompress(chunk, data_counts);
     }
 
     /// Executions of the thread so far.

@@ -68,12 +68,12 @@ fn replay(
     let player = Player::new(trace, requests, breaks).unwrap();
     let mut player = player.following(calls);
     let mut runs = Vec::new();
-    for (place, block) in trace.blocks(requests).into_iter().enumerate().rev() {
+    for (place, chunk) in trace.chunks(requests).into_iter().enumerate().rev() {
         let mut own = Runs::default();
-        player.play(block, &mut own).unwrap();
+        player.play(chunk, &mut own).unwrap();
         assert_eq!(own.counts, own.counted);
         for (stamp, slices) in own.runs {
-            runs.push(((stamp, block.thread, place), slices));
+            runs.push(((stamp, chunk.thread, place), slices));
         }
     }
     runs.sort_by_key(|(order, _)| *order);
@@ -162,24 +162,24 @@ proptest! {
         blocks in code_blocks(),
         mut steps in steps(),
         mappings in mappings(),
-        executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
+        executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec(0u32..10, 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
     ) {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write_processes(&path, &blocks, &steps, executions_per_block, &mappings);
+        write_processes(&path, &blocks, &steps, executions_per_chunk, &mappings);
         let trace = Trace::open(&path).unwrap();
         for follow in [false, true] {
             compare(&trace, None, &breaks, follow)?;
             compare(&trace, Some(&wanted), &breaks, follow)?;
         }
-        let executions: u64 = trace.blocks(None).iter().map(|b| u64::from(b.executions)).sum();
+        let executions: u64 = trace.chunks(None).iter().map(|b| u64::from(b.executions)).sum();
         prop_assert_eq!(executions, trace.execution_count());
-        let order: Vec<_> = trace.blocks(None);
+        let order: Vec<_> = trace.chunks(None);
         prop_assert!(order.is_sorted_by_key(|block| (block.first_stamp, block.thread)));
-        let used = order.iter().map(|block| block.thread as usize);
+        let used = order.iter().map(|chunk| chunk.thread as usize);
         prop_assert!(used.max().is_none_or(|last| last < THREADS));
     }
 }

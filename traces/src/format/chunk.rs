@@ -15,7 +15,7 @@ use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_REFERENCES, MAX_TEM
 use crate::model::run::Run;
 use zstd::bulk::Decompressor;
 
-/// A block's order: what is needed of it to index a trace.
+/// A chunk's order: what is needed of it to index a trace.
 #[derive(Default)]
 pub struct ChunkOrder {
     /// Index of the thread.
@@ -30,9 +30,9 @@ pub struct ChunkOrder {
     pub connections: Vec<u64>,
 }
 
-/// A block as it is played.
+/// A chunk as it is played.
 #[derive(Default)]
-pub struct Block {
+pub struct Chunk {
     /// Its order.
     pub order: ChunkOrder,
     /// The distinct templates, by number in the trace.
@@ -53,7 +53,7 @@ pub struct Block {
     pub explicit: Vec<Explicit>,
 }
 
-impl Block {
+impl Chunk {
     fn find_bounds(&mut self, executions: usize, stops: &[u32]) {
         let runs = self.order.runs.iter().scan(0, |end, run| {
             *end += run.executions;
@@ -65,7 +65,7 @@ impl Block {
     }
 }
 
-/// Reads blocks, with room that is used again for each.
+/// Reads chunks, with room that is used again for each.
 pub struct Decoder {
     decompressor: Decompressor<'static>,
     longs: Vec<u64>,
@@ -93,24 +93,24 @@ impl Decoder {
         })
     }
 
-    /// The decompressor, for entries other than blocks.
+    /// The decompressor, for entries other than chunks.
     pub fn decompressor(&mut self) -> &mut Decompressor<'static> {
         &mut self.decompressor
     }
 
-    /// Reads a block's runs and request marks.
+    /// Reads a chunk's runs and request marks.
     pub fn read_order(
         &mut self,
-        block: block::Reader<'_>,
+        chunk: block::Reader<'_>,
         order: &mut ChunkOrder,
     ) -> Result<(), Violation> {
-        let executions = block.get_executions() as usize;
-        let accesses = block.get_accesses() as usize;
+        let executions = chunk.get_executions() as usize;
+        let accesses = chunk.get_accesses() as usize;
         if executions > MAX_EXECUTIONS || accesses > MAX_ACCESSES {
             let detail = format!("claims {executions} executions, {accesses} data accesses");
             return Err(Rule::Counts.broken(detail));
         }
-        let runs = block.get_run_count() as usize;
+        let runs = chunk.get_run_count() as usize;
         if runs > executions {
             let detail = format!("claims {runs} runs of {executions} executions");
             return Err(Rule::Runs.broken(detail));
@@ -118,19 +118,19 @@ impl Decoder {
         let zstd = &mut self.decompressor;
         unpack(
             zstd,
-            block.get_run_stamps(),
+            chunk.get_run_stamps(),
             "runStamps",
             runs,
             &mut self.longs,
         )?;
         unpack(
             zstd,
-            block.get_run_lengths(),
+            chunk.get_run_lengths(),
             "runLengths",
             runs,
             &mut self.lengths,
         )?;
-        order.thread = block.get_thread();
+        order.thread = chunk.get_thread();
         order.runs.clear();
         let mut stamp = 0u64;
         let mut total = 0;
@@ -149,7 +149,7 @@ impl Decoder {
             return Err(Rule::Runs.broken(detail));
         }
         order.requests.clear();
-        for place in block.get_requests()? {
+        for place in chunk.get_requests()? {
             let ascending = order.requests.last().is_none_or(|last| *last < place);
             if !ascending || place as usize > executions {
                 return Err(Rule::Requests.broken("request marks out of order or out of range"));
@@ -157,9 +157,9 @@ impl Decoder {
             order.requests.push(place);
         }
         order.numbers.clear();
-        order.numbers.extend(block.get_request_numbers()?);
+        order.numbers.extend(chunk.get_request_numbers()?);
         order.connections.clear();
-        order.connections.extend(block.get_request_connections()?);
+        order.connections.extend(chunk.get_request_connections()?);
         let requests = order.requests.len();
         let told = [
             ("numbers", order.numbers.len()),
@@ -176,28 +176,28 @@ impl Decoder {
         }
     }
 
-    /// Reads all of a block, which a reader may stop at these `stops` and where runs and requests
+    /// Reads all of a chunk, which a reader may stop at these `stops` and where runs and requests
     /// end. `size` gives the size of a template, `None` for one that is not defined.
     pub fn read(
         &mut self,
         message: block::Reader<'_>,
-        block: &mut Block,
+        chunk: &mut Chunk,
         size: impl Fn(u32) -> Option<Size>,
         stops: &[u32],
     ) -> Result<(), Violation> {
-        self.read_order(message, &mut block.order)?;
-        let literals = self.read_matches(message, block)?;
-        block.find_bounds(message.get_executions() as usize, stops);
-        let accesses = self.read_templates(message, block, literals, size)?;
+        self.read_order(message, &mut chunk.order)?;
+        let literals = self.read_matches(message, chunk)?;
+        chunk.find_bounds(message.get_executions() as usize, stops);
+        let accesses = self.read_templates(message, chunk, literals, size)?;
         let zstd = &mut self.decompressor;
-        unpack(zstd, message.get_hows(), "hows", accesses, &mut block.hows)?;
+        unpack(zstd, message.get_hows(), "hows", accesses, &mut chunk.hows)?;
         // Both are folds without a branch, which the compiler turns into vector instructions.
-        let largest = block.hows.iter().fold(0, |largest, &how| how.max(largest));
+        let largest = chunk.hows.iter().fold(0, |largest, &how| how.max(largest));
         if largest > EXPLICIT {
             return Err(Rule::Columns.broken("column hows has a value above 2"));
         }
         let explicit = |hows: &[u8]| hows.iter().map(|&how| how >> 1).sum::<u8>();
-        let explicit = block.hows.chunks(255).map(explicit);
+        let explicit = chunk.hows.chunks(255).map(explicit);
         let explicit = explicit.map(usize::from).sum::<usize>();
         if explicit != message.get_explicit_count() as usize {
             let claimed = message.get_explicit_count();
@@ -231,12 +231,12 @@ impl Decoder {
             explicit,
             &mut self.offsets,
         )?;
-        block.explicit.clear();
+        chunk.explicit.clear();
         for ((low, high), &offset) in self.low.iter().zip(&self.high).zip(&self.offsets) {
             let place = usize::from(*high) << 8 | usize::from(*low);
             let region = self.longs.get(place);
             let region = region.ok_or_else(|| Rule::References.broken("a region is missing"))?;
-            block.explicit.push(Explicit {
+            chunk.explicit.push(Explicit {
                 region: region << 16,
                 offset,
             });
@@ -248,7 +248,7 @@ impl Decoder {
     fn read_matches(
         &mut self,
         message: block::Reader<'_>,
-        block: &mut Block,
+        chunk: &mut Chunk,
     ) -> Result<usize, Violation> {
         let executions = message.get_executions();
         let matches = message.get_repeat_count() as usize;
@@ -263,7 +263,7 @@ impl Decoder {
             (message.get_repeat_lengths(), "repeatLengths"),
             (message.get_repeat_distances(), "repeatDistances"),
         ];
-        block.matches.clear();
+        chunk.matches.clear();
         if matches == 0 {
             return Ok(executions as usize);
         }
@@ -285,7 +285,7 @@ impl Decoder {
                 length,
                 distance,
             };
-            block.matches.extend(matched.apart());
+            chunk.matches.extend(matched.apart());
         }
         Ok(executions as usize - in_matches)
     }
@@ -295,7 +295,7 @@ impl Decoder {
     fn read_templates(
         &mut self,
         message: block::Reader<'_>,
-        block: &mut Block,
+        chunk: &mut Chunk,
         literals: usize,
         size: impl Fn(u32) -> Option<Size>,
     ) -> Result<usize, Violation> {
@@ -312,7 +312,7 @@ impl Decoder {
             numbers,
             "shapeNumbers",
             templates,
-            &mut block.templates,
+            &mut chunk.templates,
         )?;
         let low = message.get_shapes_low();
         unpack(zstd, low, "shapesLow", literals, &mut self.low)?;
@@ -320,47 +320,47 @@ impl Decoder {
         unpack(zstd, high, "shapesHigh", literals, &mut self.high)?;
         // Small, so that the sums below find all of them in the nearest cache.
         let mut sizes = Vec::with_capacity(templates);
-        for &template in &block.templates {
+        for &template in &chunk.templates {
             sizes.push(size(template).ok_or_else(|| {
                 Rule::References.broken(format!("shape {template} is not defined before it"))
             })?);
         }
-        block.places.clear();
+        chunk.places.clear();
         let bytes = self.low.iter().zip(&self.high);
         let places = bytes.map(|(&low, &high)| u16::from_le_bytes([low, high]));
-        block.places.extend(places);
-        let largest = block.places.iter().fold(0, |largest, &p| p.max(largest));
+        chunk.places.extend(places);
+        let largest = chunk.places.iter().fold(0, |largest, &p| p.max(largest));
         if usize::from(largest) >= templates && literals > 0 {
             return Err(Rule::References.broken("a shape is missing"));
         }
         let (mut literal_references, mut literal_data) = (0, 0);
-        for &place in &block.places {
+        for &place in &chunk.places {
             let size = sizes[usize::from(place)];
             literal_references += size.references() as usize;
             literal_data += usize::from(size.data);
         }
         let mut total = literal_data;
-        block.copied_references = 0;
-        if !block.matches.is_empty() {
+        chunk.copied_references = 0;
+        if !chunk.matches.is_empty() {
             let too_many =
                 || Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses");
             if literal_references > MAX_REFERENCES {
                 return Err(too_many());
             }
-            let (places, matches) = (&block.places, &block.matches);
-            let counted = block
+            let (places, matches) = (&chunk.places, &chunk.matches);
+            let counted = chunk
                 .bounds
                 .measure(places, &sizes, matches, MAX_REFERENCES);
             let counted = counted.ok_or_else(too_many)?;
-            (block.copied_references, total) = (counted.references(), counted.data());
+            (chunk.copied_references, total) = (counted.references(), counted.data());
         }
         let slots = sizes.iter().map(|size| usize::from(size.data)).sum();
         if total != accesses || slots > literal_data {
             let detail = format!("the shapes have {total} data accesses, the block {accesses}");
             return Err(Rule::Counts.broken(detail));
         }
-        unpack(zstd, message.get_bases(), "bases", slots, &mut block.bases)?;
-        if block.bases.iter().any(|&base| usize::from(base) >= BASES) {
+        unpack(zstd, message.get_bases(), "bases", slots, &mut chunk.bases)?;
+        if chunk.bases.iter().any(|&base| usize::from(base) >= BASES) {
             return Err(Rule::Columns.broken("column bases has a value above 15"));
         }
         Ok(literal_data)

@@ -86,9 +86,9 @@ fn tells(all: &[LineReference], stripped: &[LineReference], set_partitions: u64)
 
 fn play(mut player: Player<'_>, trace: &Trace, requests: Option<&[u32]>) -> Vec<Piece> {
     let mut pieces = Pieces::default();
-    for block in trace.blocks(requests) {
+    for chunk in trace.chunks(requests) {
         pieces.interrupted = true;
-        player.play(block, &mut pieces).unwrap();
+        player.play(chunk, &mut pieces).unwrap();
     }
     pieces.pieces
 }
@@ -129,7 +129,7 @@ proptest! {
         blocks in code_blocks(),
         mut steps in steps(),
         mappings in mappings(),
-        executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
+        executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec(0u32..10, 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
         set_partitions in (0u32..=6).prop_map(|shift| 1 << shift),
@@ -137,7 +137,7 @@ proptest! {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write_processes(&path, &blocks, &steps, executions_per_block, &mappings);
+        write_processes(&path, &blocks, &steps, executions_per_chunk, &mappings);
         let trace = Trace::open(&path).unwrap();
         let calls = Calls::of(&trace, &breaks).unwrap();
         for calls in [None, Some(&calls)] {
