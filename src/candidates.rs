@@ -13,7 +13,7 @@ use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
 use clap::Args;
-use corehop_partitioner::candidates::{Called, Candidates, Rule};
+use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_traces::Trace;
@@ -39,7 +39,7 @@ pub struct Arguments {
 struct Report<'a> {
     trace: &'a Trace,
     trace_name: &'a str,
-    rule: Rule,
+    rule: CandidateRule,
     seed: u64,
     candidates: &'a Candidates,
 }

@@ -16,8 +16,8 @@ use crate::partition::machines::first;
 use crate::progress::Bar;
 use crate::sample;
 use clap::Args;
-use corehop_partitioner::alternatives::{Alternatives, Placed, alternatives};
-use corehop_partitioner::candidates::{Candidates, Rule};
+use corehop_partitioner::alternatives::{Alternatives, PlannedFunction, alternatives};
+use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::complete;
 use corehop_partitioner::throughput::requests_per_cycle;
@@ -74,7 +74,7 @@ pub struct Explanation<'a> {
     pub machine: &'a Machine,
     pub plan: &'a Plan,
     pub split: Split,
-    pub placed: Vec<Placed>,
+    pub placed: Vec<PlannedFunction>,
     /// What was replayed; those that warm up come first.
     pub requests: Vec<u32>,
     pub warm_up: usize,
@@ -147,7 +147,7 @@ impl<'a> Question<'a> {
         let alternatives = match self.neighbours {
             false => Vec::new(),
             true => {
-                let candidates = Candidates::of(trace, &complete, &Rule::default())?;
+                let candidates = Candidates::of(trace, &complete, &CandidateRule::default())?;
                 let others = others(&candidates, &placed);
                 alternatives(trace, machine, &placed, &others, &options, bar)?
             }
@@ -169,22 +169,22 @@ impl<'a> Question<'a> {
 }
 
 /// The functions of a split, by core.
-fn placed(split: &Split) -> Vec<Placed> {
+fn placed(split: &Split) -> Vec<PlannedFunction> {
     let place = |function| {
-        Some(Placed {
+        Some(PlannedFunction {
             function,
             core: split.core_of(function)?,
             delegated: split.delegates(function),
         })
     };
-    let mut placed: Vec<Placed> = split.functions().filter_map(place).collect();
+    let mut placed: Vec<PlannedFunction> = split.functions().filter_map(place).collect();
     placed.sort_unstable_by_key(|placed| (placed.core, placed.function));
     placed
 }
 
 /// One candidate of each group that no planned function belongs to: hopping at another of a planned
 /// function's group is the same split.
-pub fn others(candidates: &Candidates, placed: &[Placed]) -> Vec<u32> {
+pub fn others(candidates: &Candidates, placed: &[PlannedFunction]) -> Vec<u32> {
     let planned = |function| placed.iter().any(|placed| placed.function == function);
     let mut taken = vec![false; candidates.groups as usize];
     for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {

@@ -1,6 +1,6 @@
 //! Names of code as people read them.
 
-use corehop_simulator::detail::Owner;
+use corehop_simulator::detail::CodeOwner;
 use corehop_traces::Trace;
 
 /// Of a name, in characters.
@@ -15,10 +15,10 @@ pub fn shortened(name: &str) -> String {
 }
 
 /// Whose code it is.
-pub fn of_owner(trace: &Trace, owner: Owner) -> String {
+pub fn of_owner(trace: &Trace, owner: CodeOwner) -> String {
     match owner {
-        Owner::Function(function) => trace.functions()[function as usize].name.clone(),
-        Owner::Module(module) => format!("[{}]", trace.modules()[module as usize].path),
-        Owner::Elsewhere => "[outside all modules]".into(),
+        CodeOwner::Function(function) => trace.functions()[function as usize].name.clone(),
+        CodeOwner::Module(module) => format!("[{}]", trace.modules()[module as usize].path),
+        CodeOwner::Elsewhere => "[outside all modules]".into(),
     }
 }

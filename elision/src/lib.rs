@@ -2,10 +2,10 @@
 //!
 //! A function that saves six registers writes to six places, and where one is says where all are;
 //! the fields of one object are as far apart as the instructions say. Seeing an access costs a
-//! recorded server several times what making it does. So [`Accesses::of`] finds, as QEMU translates
-//! a code block, those whose addresses follow from an earlier access of the same run of it, or from
-//! where the code lies, and [`complete`] puts them back into what was recorded. DynamoRIO's
-//! drmemtrace leaves out the same kind, and calls it address elision.
+//! recorded server several times what making it does. So [`BlockAccesses::of`] finds, as QEMU
+//! translates a code block, those whose addresses follow from an earlier access of the same run of
+//! it, or from where the code lies, and [`complete`] puts them back into what was recorded.
+//! DynamoRIO's drmemtrace leaves out the same kind, and calls it address elision.
 //!
 //! ```
 //! use corehop_elision::{Accesses, Address, Form, complete};
@@ -31,6 +31,6 @@ mod complete;
 mod plain;
 mod registers;
 
-pub use access::{Access, Address, Form};
-pub use block::Accesses;
-pub use complete::{Part, complete};
+pub use access::{AccessForm, Address, PlainAccess};
+pub use block::BlockAccesses;
+pub use complete::{CompletedAccess, complete};

@@ -5,7 +5,7 @@
 //! beside the one asked for, on the same requests. A local search finds them: it meets mostly sets
 //! that are known by then, and whoever takes fewer cores searches for them in earnest.
 
-use crate::evaluate::{Choice, Evaluator, Placement};
+use crate::evaluate::{Evaluator, IndexedPlacement, Placement};
 use crate::held_out::Comparison;
 use crate::objective::Objective;
 use crate::strategy::{Ranking, Search, Strategy, search};
@@ -65,8 +65,8 @@ pub(crate) fn rankings(evaluator: &mut Evaluator<'_>, wanted: &Search<'_>) -> Ve
 }
 
 /// Splits of a ranking, with the functions as the trace numbers them.
-pub(crate) fn named(best: &[(u64, Choice)], functions: &[u32]) -> Vec<(u64, Placement)> {
-    let named = |(misses, choice): &(u64, Choice)| {
+pub(crate) fn named(best: &[(u64, IndexedPlacement)], functions: &[u32]) -> Vec<(u64, Placement)> {
+    let named = |(misses, choice): &(u64, IndexedPlacement)| {
         let placed = choice.iter();
         let placed = placed.map(|&(index, core)| (functions[index as usize], core));
         (*misses, placed.collect())

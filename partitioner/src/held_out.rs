@@ -85,7 +85,8 @@ impl Comparison {
 pub struct Ranked {
     /// Its functions, each with its core.
     pub split: Placement,
-    /// What it was ranked by: a private-cache replay of each core ([`crate::objective::Cost`]).
+    /// What it was ranked by: a private-cache replay of each core
+    /// ([`crate::objective::UnitCosts`]).
     pub ranked_cost: u64,
     /// The objective's value with all cores together, shared L3 included; in units of
     /// 1 / [`crate::weights::ONE`] of one core's, where several machines are weighed.

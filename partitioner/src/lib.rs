@@ -29,7 +29,7 @@ pub mod weights;
 pub use error::Error;
 pub use held_out::{Comparison, Evaluated};
 
-use candidates::{Candidates, Rule};
+use candidates::{CandidateRule, Candidates};
 use checkpoint::{Checkpoint, Subject};
 use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
 use corehop_traces::Trace;
@@ -54,7 +54,7 @@ pub struct Settings<'a> {
     /// Requests to search on.
     pub searched: Searched,
     /// What makes a function a candidate.
-    pub rule: Rule,
+    pub rule: CandidateRule,
     /// Decides which requests are searched, and where a local search starts.
     pub seed: u64,
     /// What a split is to make small.

@@ -4,7 +4,7 @@
 //! other. On one core each half evicts the other; on two, both stay. Between the two functions that
 //! begin the phases lie others that the rule must leave out, each for its own reason.
 
-use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
@@ -96,7 +96,7 @@ fn search(settings: &Settings<'_>) -> Result<Outcome, Error> {
 }
 
 fn settings() -> Settings<'static> {
-    let rule = Rule::default();
+    let rule = CandidateRule::default();
     Settings {
         cores: 2,
         functions: 2,
@@ -175,9 +175,9 @@ fn the_same_seed_gives_the_same_outcome_on_any_number_of_threads() {
 
 #[test]
 fn candidates_close_to_each_other_are_one_group() {
-    let rule = Rule {
+    let rule = CandidateRule {
         group_within: 2 * PHASE_LINES,
-        ..Rule::default()
+        ..CandidateRule::default()
     };
     let refused = search(&Settings { rule, ..settings() })
         .unwrap_err()

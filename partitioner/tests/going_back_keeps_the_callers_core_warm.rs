@@ -4,7 +4,7 @@
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
@@ -72,7 +72,7 @@ fn search_with(delegate: Delegate, one_way: &[u32]) -> Outcome {
         cores: 2,
         functions: 2,
         searched: Searched::Sample(10),
-        rule: Rule::default(),
+        rule: CandidateRule::default(),
         seed: 1,
         objective: Objective::L2,
         strategy: None,

@@ -6,7 +6,7 @@
 //! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
 //! Whoever QEMU calls looks its thread up once, and hands it on to all that it calls in turn.
 
-use crate::connections::Call;
+use crate::connections::SystemCall;
 use crate::phase::{self, Phase};
 use crate::{plugin, size_and_kind, translation, trouble};
 use corehop_ring::{Event, Stream, word};
@@ -32,7 +32,7 @@ struct Vcpu {
     /// The connection it has read from last; 0 for none.
     connection: u64,
     /// The system call it is in.
-    call: Call,
+    call: SystemCall,
 }
 
 impl Vcpu {
@@ -43,7 +43,7 @@ impl Vcpu {
             serves: false,
             off: false,
             connection: 0,
-            call: Call {
+            call: SystemCall {
                 number: 0,
                 arguments: [0; 4],
             },
@@ -326,7 +326,7 @@ of_one_kind!(on_atomic_access, true, on_access);
 ///
 /// # Safety
 /// The calling thread runs virtual CPU `index` and is in a callback of QEMU's.
-pub(crate) unsafe fn enters_system_call(index: c_uint, call: Call) {
+pub(crate) unsafe fn enters_system_call(index: c_uint, call: SystemCall) {
     // SAFETY: as required of the caller, who cannot hold what only this file hands out.
     let Some(vcpu) = (unsafe { vcpu(index) }) else {
         return;
@@ -346,7 +346,7 @@ pub(crate) unsafe fn enters_system_call(index: c_uint, call: Call) {
 ///
 /// # Safety
 /// As of [`enters_system_call`].
-pub(crate) unsafe fn system_call(index: c_uint) -> Option<Call> {
+pub(crate) unsafe fn system_call(index: c_uint) -> Option<SystemCall> {
     // SAFETY: as in `enters_system_call`.
     Some(unsafe { vcpu(index) }?.call)
 }

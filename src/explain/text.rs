@@ -7,7 +7,7 @@ use crate::line::{Lines, line};
 use crate::name::{of_owner, shortened};
 use crate::number::{change_between, grouped as count, share};
 use crate::partition::machines::first;
-use corehop_partitioner::alternatives::Placed;
+use corehop_partitioner::alternatives::PlannedFunction;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
@@ -113,7 +113,7 @@ fn load(text: &mut Lines, report: &Explanation<'_>) {
             .placed
             .iter()
             .filter(|placed| placed.core as usize == core);
-        let name = |placed: &Placed| {
+        let name = |placed: &PlannedFunction| {
             let back = if placed.delegated { " and back" } else { "" };
             format!("{}{back}", shortened(report.name(placed.function)))
         };

@@ -10,7 +10,7 @@ use crate::doctor::{can_carry, physical_cores};
 use crate::failure::Failure;
 use crate::partition::{one_way, plan};
 use crate::progress::Bar;
-use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
@@ -113,7 +113,7 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             cores,
             functions: cores,
             searched: Searched::Sample(searched.max(1)),
-            rule: Rule::default(),
+            rule: CandidateRule::default(),
             seed: 1,
             objective,
             strategy: None,

@@ -18,7 +18,7 @@ use super::latest::{Doing, Latest, Source};
 use super::modules::{Mapping, Modules};
 use super::sharing::Sharing;
 use crate::console;
-use corehop_elision::{Access, Form, complete};
+use corehop_elision::{AccessForm, PlainAccess, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
 use corehop_traces::{CodeBlock, DataAccess, Error, Kind, Writer};
@@ -69,7 +69,7 @@ const MOST_BLOCKS: u32 = 1 << 24;
 struct Block {
     number: Number,
     start: u64,
-    accesses: Box<[Access]>,
+    accesses: Box<[PlainAccess]>,
 }
 
 /// What a code block is to the writer.
@@ -196,7 +196,7 @@ impl Transcript {
         let code_block = self.code_block(number)?;
         let data = words[1..].iter().take_while(|&&word| word::is_data(word));
         let (its, rest) = words.split_at(1 + data.count());
-        let forms: Vec<Form> = its[1..].iter().map(|&word| form_of(word)).collect();
+        let forms: Vec<AccessForm> = its[1..].iter().map(|&word| form_of(word)).collect();
         let block = self.blocks.get(&number);
         let (start, accesses) = block.map_or((0, &[][..]), |block| (block.start, &block.accesses));
         let parts = complete(start, accesses, word::is_execution_at(its[0]), &forms);
@@ -270,16 +270,16 @@ impl Transcript {
     }
 }
 
-fn form_of(word: u64) -> Form {
+fn form_of(word: u64) -> AccessForm {
     let (instruction, size_shift, store) = word::form_parts(word::form(word));
-    Form {
+    AccessForm {
         instruction,
         size_shift,
         store,
     }
 }
 
-fn access_of(form: Form) -> Option<DataAccess> {
+fn access_of(form: AccessForm) -> Option<DataAccess> {
     let kind = if form.store { Kind::Store } else { Kind::Load };
     DataAccess::new(form.instruction, kind, 1 << form.size_shift)
 }
@@ -299,7 +299,9 @@ impl Sink for Transcript {
                 let module = self.modules.at(process, start);
                 let definition = (module, start, instruction_sizes);
                 if code_block < MOST_BLOCKS {
-                    let accesses = accesses.iter().map_while(|&access| Access::decode(access));
+                    let accesses = accesses
+                        .iter()
+                        .map_while(|&access| PlainAccess::decode(access));
                     let block = Block {
                         number: Number::Defined(definition),
                         start,

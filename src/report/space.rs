@@ -9,9 +9,9 @@
 use crate::explain::{Explanation, others};
 use crate::failure::Failure;
 use crate::progress::Bar;
-use corehop_partitioner::candidates::{Candidates, Rule};
+use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::delegation::Delegate;
-use corehop_partitioner::evaluate::{Choice, Evaluator, rounds};
+use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, rounds};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::{Searched, TrainTestSplit};
@@ -99,7 +99,7 @@ fn parts(explained: &Explanation<'_>) -> Result<TrainTestSplit, Failure> {
 fn drawn(explained: &Explanation<'_>, parts: &TrainTestSplit, bar: &Bar) -> Result<Drawn, Failure> {
     let (trace, machine) = (explained.trace, explained.machine);
     let learning: Vec<u32> = parts.training().collect();
-    let candidates = Candidates::of(trace, &learning, &Rule::default())?;
+    let candidates = Candidates::of(trace, &learning, &CandidateRule::default())?;
     let mut functions = others(&candidates, &explained.placed);
     functions.extend(explained.placed.iter().map(|placed| placed.function));
     functions.sort_unstable();
@@ -145,10 +145,10 @@ fn drawn(explained: &Explanation<'_>, parts: &TrainTestSplit, bar: &Bar) -> Resu
 }
 
 /// The plan as a search has it: places among `functions`, cores numbered as they come first.
-fn choice(explained: &Explanation<'_>, functions: &[u32]) -> Choice {
+fn choice(explained: &Explanation<'_>, functions: &[u32]) -> IndexedPlacement {
     let place = |function| functions.binary_search(&function).expect("it was added") as u32;
     let placed = explained.placed.iter();
-    let mut choice: Choice = placed.map(|of| (place(of.function), of.core)).collect();
+    let mut choice: IndexedPlacement = placed.map(|of| (place(of.function), of.core)).collect();
     choice.sort_unstable();
     let mut met = Vec::new();
     for (_, core) in &mut choice {
@@ -168,7 +168,7 @@ fn cores(explained: &Explanation<'_>, parts: &TrainTestSplit, bar: &Bar) -> Vec<
         cores,
         functions: (explained.placed.len() as u32).max(cores),
         searched: Searched::Sample(parts.searched.len()),
-        rule: Rule::default(),
+        rule: CandidateRule::default(),
         seed: explained.plan.seed,
         objective: Objective::L2,
         strategy: Some(Strategy::Local),

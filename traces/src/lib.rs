@@ -65,7 +65,7 @@ pub use model::thread::Thread;
 pub use read::calls::{Call, Calls};
 pub use read::check::{Finding, Intact, Report, check};
 pub use read::executions::Executions;
-pub use read::order::Order;
+pub use read::order::OrderSummary;
 pub use read::player::{ChunkRef, Player};
 pub use read::sizes::ColumnSize;
 pub use read::trace::{Ending, Trace};

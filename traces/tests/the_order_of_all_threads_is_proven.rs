@@ -2,7 +2,7 @@
 //! never turns round what a thread did before another one took its stamp.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Header, Kind, Order, Rule, Trace, Writer, WriterOptions, check,
+    CodeBlock, EndReason, Header, Kind, OrderSummary, Rule, Trace, Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -81,16 +81,16 @@ fn replayed(path: &Path) -> Vec<usize> {
 }
 
 /// What there is to prove, found the simple way: sorted by stamp.
-fn naive(steps: &[Step], stamps: &[u64]) -> (Vec<usize>, Order) {
+fn naive(steps: &[Step], stamps: &[u64]) -> (Vec<usize>, OrderSummary) {
     let mut places: Vec<usize> = (0..steps.len()).collect();
     places.sort_by_key(|&place| stamps[place]);
     let threads = |place: &usize| steps[*place].thread;
-    let mut order = Order {
+    let mut order = OrderSummary {
         threads: (0..THREADS)
             .filter(|&thread| steps.iter().any(|step| step.thread == thread))
             .count() as u32,
         executions: steps.len() as u64,
-        ..Order::default()
+        ..OrderSummary::default()
     };
     let mut lengths = Vec::new();
     for run in places.chunk_by(|one, next| stamps[*one] == stamps[*next]) {

@@ -9,7 +9,7 @@
 use super::outlook::Outlook;
 use super::partial::{Child, State, expand, merge};
 use super::{MOST_STATES, Run};
-use crate::evaluate::{Choice, CoreSet, GROUPS};
+use crate::evaluate::{CoreSet, GROUPS, IndexedPlacement};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ struct Step {
 struct Settled {
     set: CoreSet,
     /// A split with a core on which just these run, and the core.
-    split: Choice,
+    split: IndexedPlacement,
     core: usize,
     /// What it is known to miss.
     cost: u64,
@@ -117,7 +117,8 @@ impl Graph {
 
     /// Appends what runs on the cores that these children settled.
     fn settle(&mut self, children: &[Child], run: &mut Run<'_, '_>) {
-        let cores: Vec<(&Choice, usize)> = children.iter().flat_map(Child::settled_cores).collect();
+        let cores: Vec<(&IndexedPlacement, usize)> =
+            children.iter().flat_map(Child::settled_cores).collect();
         let sets = run.evaluator.core_sets(&cores);
         let placed = sets.iter().zip(&cores);
         let placed: Vec<_> = placed
@@ -275,9 +276,9 @@ impl Graph {
     }
 
     /// The `keep` shortest paths no longer than `limit`, as splits, shortest first.
-    pub fn shortest(&self, limit: u64, keep: usize) -> Vec<(u64, Choice)> {
+    pub fn shortest(&self, limit: u64, keep: usize) -> Vec<(u64, IndexedPlacement)> {
         let to_end = self.to_end();
-        let mut paths = vec![vec![(0, Choice::new())]];
+        let mut paths = vec![vec![(0, IndexedPlacement::new())]];
         for (function, steps) in (0..).zip(&self.steps) {
             let after = &to_end[function as usize + 1];
             let mut next = vec![Vec::new(); after.len()];

@@ -5,7 +5,7 @@
 //! sets are by core and request. A line that two cores reference is held twice, and one that any of
 //! them stores to moves between them for ever; which cores those are is kept as one bit each.
 
-use super::attribution::{Attribution, Owner};
+use super::attribution::{Attribution, CodeOwner};
 use super::working_set::{WorkingSet, WorkingSets};
 use corehop_traces::{Execution, Kind};
 use std::cmp::Reverse;
@@ -33,7 +33,7 @@ pub struct CoreUse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeUse {
     /// Whose code it is.
-    pub owner: Owner,
+    pub owner: CodeOwner,
     /// Lines it referenced, each access counted.
     pub accesses: u64,
 }

@@ -4,7 +4,7 @@
 //! so that they speak of the same replay and add up to its totals. Lines are the engine's own ids.
 //! Sharing the work between host cores would not do: a stack distance needs every access in order.
 
-use super::attribution::{Attribution, Owner};
+use super::attribution::{Attribution, CodeOwner};
 use super::cores::{CoreUse, CoreUses};
 use super::interference::{Interference, Interfering};
 use super::reuse_distance::{LruStack, ReuseDistances};
@@ -55,7 +55,7 @@ pub struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionCost {
     /// Whose code it is.
-    pub owner: Owner,
+    pub owner: CodeOwner,
     /// What it cost, without the functions it calls.
     pub cost: Cost,
 }

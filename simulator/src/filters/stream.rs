@@ -10,9 +10,9 @@ const PAGE: usize = 1024;
 
 /// Some pages, of which all but the last are full.
 #[derive(Default)]
-pub(crate) struct Stream(Vec<Vec<u64>>);
+pub(crate) struct EntryStream(Vec<Vec<u64>>);
 
-impl Stream {
+impl EntryStream {
     /// The most entries that can be appended at once; divides those of a page.
     pub const AT_ONCE: usize = 256;
 
@@ -22,8 +22,8 @@ impl Stream {
         page.get(place % PAGE..).unwrap_or_default()
     }
 
-    /// Appends `entries`, always [`Stream::AT_ONCE`] but the last time. `spare` pages are used if
-    /// there are any.
+    /// Appends `entries`, always [`EntryStream::AT_ONCE`] but the last time. `spare` pages are used
+    /// if there are any.
     pub fn append(&mut self, entries: &[u64], spare: &mut Vec<Vec<u64>>) {
         if self.0.last().is_none_or(|last| last.len() == PAGE) {
             let mut page = spare.pop().unwrap_or_else(|| Vec::with_capacity(PAGE));

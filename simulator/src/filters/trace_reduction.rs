@@ -9,7 +9,7 @@
 //! plan.
 
 use super::entry::NEW_PIECE;
-use super::stream::Stream;
+use super::stream::EntryStream;
 use corehop_traces::{Kind, LineReference, Listener, Played, TraceFilter};
 
 /// What one thread did without interruption, between two places at which it may be moved.
@@ -36,7 +36,7 @@ pub(crate) struct ReducedChunk {
     pub executions: u64,
     /// By set partition, [`LineReference::bits`] of its references, and before those of each piece
     /// `index of the piece << 2 | NEW_PIECE`.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<EntryStream>,
 }
 
 /// Reduces the chunk it listens to.
@@ -66,7 +66,7 @@ pub(crate) const SET_PARTITIONS_MAXIMUM: usize = TraceFilter::MAX_SET_PARTITIONS
 /// Entries of a set partition that there is room for: what goes to its stream at once, and one or
 /// two that may come before it is seen to be full. Not a power of two, which would put all set
 /// partitions' rooms into the same few sets of the host's first-level cache.
-const STRIDE: usize = Stream::AT_ONCE + 8;
+const STRIDE: usize = EntryStream::AT_ONCE + 8;
 
 /// So many references kept are put into the room at once: a loop over few ends at an unforeseen
 /// place.
@@ -97,7 +97,7 @@ impl Reducer {
         let tail = |set_partition| Tail {
             next: (set_partition * STRIDE) as u32,
             unless_kept: NOWHERE,
-            last: (set_partition * STRIDE + Stream::AT_ONCE) as u32 - 1,
+            last: (set_partition * STRIDE + EntryStream::AT_ONCE) as u32 - 1,
         };
         Reducer {
             reduced: ReducedChunk::default(),
@@ -119,7 +119,7 @@ impl Reducer {
         reduced.pieces.clear();
         reduced.executions = 0;
         let streams = &mut reduced.streams;
-        streams.resize_with(self.mask + 1, Stream::default);
+        streams.resize_with(self.mask + 1, EntryStream::default);
         streams
             .iter_mut()
             .for_each(|stream| stream.empty(&mut self.spare));
@@ -195,11 +195,16 @@ impl Reducer {
 /// Moves what has gathered in the room of a set partition to its stream.
 #[cold]
 #[inline(never)]
-fn empty_room(tail: &mut Tail, room: &mut [u64], stream: &mut Stream, spare: &mut Vec<Vec<u64>>) {
-    stream.append(&room[..Stream::AT_ONCE], spare);
+fn empty_room(
+    tail: &mut Tail,
+    room: &mut [u64],
+    stream: &mut EntryStream,
+    spare: &mut Vec<Vec<u64>>,
+) {
+    stream.append(&room[..EntryStream::AT_ONCE], spare);
     // A reference may have come after a mark that filled it.
-    room[0] = room[Stream::AT_ONCE];
-    tail.next -= Stream::AT_ONCE as u32;
+    room[0] = room[EntryStream::AT_ONCE];
+    tail.next -= EntryStream::AT_ONCE as u32;
     tail.unless_kept = NOWHERE;
 }
 

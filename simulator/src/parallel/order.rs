@@ -9,8 +9,8 @@ use corehop_traces::ChunkRef;
 
 /// A piece that has its place: which of the waiting chunks holds it, and where in that chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
-    /// Index into [`Order::chunks`].
+pub(crate) struct PlacedPiece {
+    /// Index into [`ReplayOrder::chunks`].
     pub chunk: u32,
     /// Index into its pieces.
     pub piece: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Placed {
 
 /// Chunks of which some pieces are not replayed yet.
 #[derive(Default)]
-pub(crate) struct Order {
+pub(crate) struct ReplayOrder {
     waiting: Vec<Waiting>,
 }
 
@@ -29,7 +29,7 @@ struct Waiting {
     placed: usize,
 }
 
-impl Order {
+impl ReplayOrder {
     /// Adds chunks, by ascending first stamp and thread; a thread's chunks in its own order.
     pub fn add(&mut self, chunks: impl IntoIterator<Item = (ChunkRef, ReducedChunk)>) {
         let waiting = chunks.into_iter().map(|(chunk, reduced)| Waiting {
@@ -41,7 +41,7 @@ impl Order {
     }
 
     /// The pieces that come before anything in `next`, the first chunk still to come, in order.
-    pub fn place(&mut self, next: Option<&ChunkRef>) -> Vec<Placed> {
+    pub fn place(&mut self, next: Option<&ChunkRef>) -> Vec<PlacedPiece> {
         let horizon = next.map(|chunk| (chunk.first_stamp, chunk.thread));
         let mut ready = Vec::new();
         for (chunk, waiting) in self.waiting.iter_mut().enumerate() {
@@ -50,7 +50,7 @@ impl Order {
             let is_ready = |stamp| horizon.is_none_or(|horizon| (stamp, waiting.thread) <= horizon);
             let count = rest.partition_point(|&(stamp, _)| is_ready(stamp));
             for (place, &(stamp, _)) in rest[..count].iter().enumerate() {
-                let place = Placed {
+                let place = PlacedPiece {
                     chunk: chunk as u32,
                     piece: (waiting.placed + place) as u32,
                 };
@@ -69,7 +69,7 @@ impl Order {
     }
 
     /// The piece at a place.
-    pub fn piece(&self, placed: Placed) -> &Piece {
+    pub fn piece(&self, placed: PlacedPiece) -> &Piece {
         &self.chunk(placed.chunk).pieces[placed.piece as usize].1
     }
 

@@ -6,7 +6,7 @@
 //! another, so neither does the result on the number of host threads. No more than these few chunks
 //! are in memory.
 
-use super::order::{Order, Placed};
+use super::order::{PlacedPiece, ReplayOrder};
 use super::set_partition::SetPartition;
 use crate::error::Error;
 use crate::filters::trace_reduction::{ReducedChunk, Reducer};
@@ -14,7 +14,7 @@ use corehop_traces::{Calls, ChunkRef, Player, Trace};
 use std::sync::Mutex;
 
 /// What to read of a trace, and how.
-pub(crate) struct Reading<'a> {
+pub(crate) struct PassInput<'a> {
     pub trace: &'a Trace,
     /// Requests wanted; `None` for everything.
     pub requests: Option<&'a [u32]>,
@@ -34,28 +34,28 @@ const EXECUTIONS_AT_A_TIME: usize = 1 << 20;
 
 /// Pieces that have their place in the replay, by the chunks that hold them.
 #[derive(Clone, Copy)]
-pub(crate) struct Batch<'a> {
-    pub order: &'a Order,
-    pub placed: &'a [Placed],
+pub(crate) struct PieceBatch<'a> {
+    pub order: &'a ReplayOrder,
+    pub placed: &'a [PlacedPiece],
 }
 
 /// Reads a trace batch by batch: `sequential` hears of each batch first, then `parallel` for every
 /// set partition, with what `sequential` gave. `set_partitions` are all of them, in order.
 pub(crate) fn read<S: Send, T: Sync>(
-    reading: &Reading<'_>,
+    reading: &PassInput<'_>,
     set_partitions: &mut [(SetPartition, S)],
-    mut sequential: impl FnMut(Batch<'_>) -> T,
-    parallel: impl Fn(&T, Batch<'_>, &mut SetPartition, &mut S) + Sync,
+    mut sequential: impl FnMut(PieceBatch<'_>) -> T,
+    parallel: impl Fn(&T, PieceBatch<'_>, &mut SetPartition, &mut S) + Sync,
 ) -> Result<(), Error> {
     let chunks = reading.trace.chunks(reading.requests);
     let workshop = Workshop::new(reading);
-    let mut order = Order::default();
+    let mut order = ReplayOrder::default();
     let (mut now, mut rest) = split(&chunks);
     let mut reduced = work::<S>(&workshop, now, &mut [], |_| ())?;
     while !now.is_empty() {
         order.add(now.iter().copied().zip(reduced));
         let placed = order.place(rest.first());
-        let batch = Batch {
+        let batch = PieceBatch {
             order: &order,
             placed: &placed,
         };
@@ -111,13 +111,13 @@ const UNPOISONED: &str = "no thread panics while it holds this lock";
 
 /// Tools and rooms, each used by one host thread at a time.
 struct Workshop<'a> {
-    reading: &'a Reading<'a>,
+    reading: &'a PassInput<'a>,
     tools: Mutex<Vec<(Player<'a>, Reducer)>>,
     rooms: Mutex<Vec<ReducedChunk>>,
 }
 
 impl<'a> Workshop<'a> {
-    fn new(reading: &'a Reading<'a>) -> Workshop<'a> {
+    fn new(reading: &'a PassInput<'a>) -> Workshop<'a> {
         Workshop {
             reading,
             tools: Mutex::default(),

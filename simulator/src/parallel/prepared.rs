@@ -7,7 +7,7 @@
 //! sixth of the accesses of a recorded mariadbd are left, at four bytes each.
 
 use super::checks;
-use super::pass::{self, Batch, Reading};
+use super::pass::{self, PassInput, PieceBatch};
 use super::piece_placement::{Cores, PiecePlacement};
 use super::set_partition::SetPartition;
 use super::simulate::{self, Simulation};
@@ -101,7 +101,7 @@ impl Prepared {
             entries: Vec::new(),
         };
         let mut set_partitions = checks::set_partitions(set_partition_count, stripping);
-        let reading = Reading {
+        let reading = PassInput {
             trace,
             requests: options.requests.as_ref().map(|_| &chosen[..]),
             breaks,
@@ -245,7 +245,12 @@ struct Stripping {
 
 impl Stripping {
     /// Takes in the references of the placed pieces; the first piece has the index `first_piece`.
-    fn read_on(&mut self, set_partition: &mut SetPartition, batch: Batch<'_>, first_piece: usize) {
+    fn read_on(
+        &mut self,
+        set_partition: &mut SetPartition,
+        batch: PieceBatch<'_>,
+        first_piece: usize,
+    ) {
         self.gathered.clear();
         set_partition.gather(batch.order, batch.placed, first_piece, &mut self.gathered);
         let quotients = set_partition.lines.numbers();

@@ -1,6 +1,6 @@
 //! One set partition: its lines, numbered densely, and how its references come in replay order.
 
-use super::order::{Order, Placed};
+use super::order::{PlacedPiece, ReplayOrder};
 use crate::filters::entry::{Entry, NEW_PIECE, PIECE};
 use crate::hierarchy::lines::Lines;
 
@@ -32,8 +32,8 @@ impl SetPartition {
     /// Appends the references of the placed pieces; the first piece has the index `first_piece`.
     pub fn gather(
         &mut self,
-        order: &Order,
-        placed: &[Placed],
+        order: &ReplayOrder,
+        placed: &[PlacedPiece],
         first_piece: usize,
         entries: &mut Vec<Entry>,
     ) {

@@ -24,13 +24,13 @@ pub const EXPLICIT: u8 = 2;
 /// What is remembered of one data access of one template.
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    memory: Memory,
+    history: AddressHistory,
     base: Base,
 }
 
 /// The addresses that a slot's next one may follow from.
 #[derive(Clone, Copy, Default)]
-pub struct Memory {
+pub struct AddressHistory {
     /// How far the last address was from its base.
     pub from_base: u64,
     /// The last address.
@@ -65,7 +65,7 @@ impl Predictor {
     /// Forgets all, and begins with these bases.
     fn begin(&mut self, bases: &[u8]) {
         let slot = |&base: &u8| Slot {
-            memory: Memory::default(),
+            history: AddressHistory::default(),
             base: Base::new(base),
         };
         self.slots.clear();
@@ -92,14 +92,14 @@ impl Predictor {
         for (slot, &how) in slots.iter_mut().zip(hows) {
             let base = slot.base(&self.recent, position);
             let address = match how {
-                FROM_BASE => base.wrapping_add(slot.memory.from_base),
-                BY_STRIDE => slot.memory.next_by_stride(),
+                FROM_BASE => base.wrapping_add(slot.history.from_base),
+                BY_STRIDE => slot.history.next_by_stride(),
                 _ => {
                     let next = explicit.next().expect("as many as were counted");
-                    next.address(slot.memory.last)
+                    next.address(slot.history.last)
                 }
             };
-            slot.memory.update(base, address);
+            slot.history.update(base, address);
             self.recent[position % BASES] = address;
             position = position.wrapping_add(1);
             addresses.push(address);
@@ -111,15 +111,15 @@ impl Predictor {
     fn encode(&mut self, slot: usize, address: u64) -> (u8, u64) {
         let slot = &mut self.slots[slot];
         let base = slot.base(&self.recent, self.position);
-        let last = slot.memory.last;
-        let how = if base.wrapping_add(slot.memory.from_base) == address {
+        let last = slot.history.last;
+        let how = if base.wrapping_add(slot.history.from_base) == address {
             FROM_BASE
-        } else if slot.memory.next_by_stride() == address {
+        } else if slot.history.next_by_stride() == address {
             BY_STRIDE
         } else {
             EXPLICIT
         };
-        slot.memory.update(base, address);
+        slot.history.update(base, address);
         self.recent[self.position % BASES] = address;
         self.position = self.position.wrapping_add(1);
         (how, last)
@@ -151,7 +151,7 @@ impl Base {
     }
 }
 
-impl Memory {
+impl AddressHistory {
     /// The next address if the stride stays as it was.
     #[inline(always)]
     pub fn next_by_stride(&self) -> u64 {

@@ -12,11 +12,11 @@ use std::ops::Range;
 
 /// How many accesses executions make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Accesses(u64);
+pub struct AccessCounts(u64);
 
-impl Accesses {
-    fn of(size: Size) -> Accesses {
-        Accesses(u64::from(size.references()) << 32 | u64::from(size.data))
+impl AccessCounts {
+    fn of(size: Size) -> AccessCounts {
+        AccessCounts(u64::from(size.references()) << 32 | u64::from(size.data))
     }
 
     /// All of them, fetches included.
@@ -39,7 +39,7 @@ pub struct Bounds {
     before: Vec<u32>,
     places: Vec<u32>,
     /// By bound, the accesses of all executions before it.
-    accesses: Vec<Accesses>,
+    accesses: Vec<AccessCounts>,
 }
 
 impl Bounds {
@@ -97,12 +97,12 @@ impl Bounds {
         sizes: &[Size],
         matches: &[Match],
         most: usize,
-    ) -> Option<Accesses> {
-        let sizes: Vec<u64> = sizes.iter().map(|&size| Accesses::of(size).0).collect();
+    ) -> Option<AccessCounts> {
+        let sizes: Vec<u64> = sizes.iter().map(|&size| AccessCounts::of(size).0).collect();
         let size = |&place: &u16| sizes[usize::from(place)];
         self.accesses.clear();
         let mut rest = places;
-        let (mut total, mut end) = (Accesses(0), 0);
+        let (mut total, mut end) = (AccessCounts(0), 0);
         let matched = matches.iter().map(|matched| matched.length).sum::<u32>();
         let last = places.len() as u32 + matched;
         for matched in matches.iter().map(Some).chain([None]) {
@@ -120,7 +120,7 @@ impl Bounds {
             let before = self.before(matched.source().start).0;
             while let Some(inner) = self.next_up_to(end - 1) {
                 let own = self.before(inner - matched.distance).0 - before;
-                self.accesses.push(Accesses(total.0 + own));
+                self.accesses.push(AccessCounts(total.0 + own));
             }
             total.0 += self.before(matched.source().end).0 - before;
             if total.references() > most {
@@ -155,7 +155,7 @@ impl Bounds {
     }
 
     /// The accesses before a place, which is that of a bound.
-    fn before(&self, place: u32) -> Accesses {
+    fn before(&self, place: u32) -> AccessCounts {
         self.accesses[self.index(place)]
     }
 
@@ -251,8 +251,8 @@ mod tests {
             bounds.find(executions, &matches, stops.iter().copied());
             let total = bounds.measure(&places, &sizes, &matches, 1 << 20).unwrap();
             let before = |place: usize| {
-                let size = |&template: &u16| Accesses::of(sizes[usize::from(template)]).0;
-                Accesses(all[..place].iter().map(size).sum::<u64>())
+                let size = |&template: &u16| AccessCounts::of(sizes[usize::from(template)]).0;
+                AccessCounts(all[..place].iter().map(size).sum::<u64>())
             };
             prop_assert_eq!(total, before(executions));
             prop_assert!(bounds.places().is_sorted());

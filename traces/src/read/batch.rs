@@ -7,7 +7,7 @@
 
 pub(super) mod hand_out;
 mod literals;
-mod memory;
+mod source_memory;
 
 use crate::codec::sources::Sources;
 use crate::codec::template::Templates;
@@ -15,13 +15,13 @@ use crate::codec::trace_filter::TraceFilter;
 use crate::format::chunk::Chunk;
 use crate::model::reference::LineReference;
 use literals::{Literals, Span};
-use memory::{Memory, Remembered};
+use source_memory::{Remembered, SourceMemory};
 use std::ops::Range;
 
 /// Some executions of a chunk, all of one request.
 pub struct Batch {
     literals: Literals,
-    memory: Memory,
+    memory: SourceMemory,
     /// The sources of the chunk's matches.
     sources: Sources,
     /// How many of its matches are used up.
@@ -38,7 +38,7 @@ impl Batch {
     pub fn new(templates: &Templates, filter: Option<TraceFilter>) -> Batch {
         Batch {
             literals: Literals::new(templates),
-            memory: Memory::new(filter),
+            memory: SourceMemory::new(filter),
             sources: Sources::default(),
             matches: 0,
             executions: 0,
@@ -116,7 +116,7 @@ impl Batch {
             return remembered.counts;
         }
         let (references, spans, _) = self.references();
-        let mut counts = memory::count(references);
+        let mut counts = source_memory::count(references);
         for span in spans {
             counts[references[span.reference].kind() as usize] += span.further_lines;
         }

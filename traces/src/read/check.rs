@@ -9,7 +9,7 @@ use crate::format::rule::{Rule, Violation};
 use crate::model::error::Error;
 use crate::model::requests::Requests;
 use crate::read::contents::{ChunkLocation, Contents};
-use crate::read::order::{Order, RunLengths, merge};
+use crate::read::order::{OrderSummary, RunLengths, merge};
 use crate::read::reading::{Reading, Stop, map, read};
 use std::path::Path;
 
@@ -55,7 +55,7 @@ pub struct Report {
     /// Those of them whose end is there too.
     pub complete_requests: u64,
     /// The order of all that can be read, where it was proven: no rule is broken that it needs.
-    pub order: Option<Order>,
+    pub order: Option<OrderSummary>,
     /// Intact entries after damage. They are not read, since what they build on may be missing.
     pub after_damage: Vec<Intact>,
 }

@@ -12,7 +12,7 @@ use crate::model::error::Error;
 use crate::model::execution::Execution;
 use crate::read::trace::Trace;
 use crate::read::wanted::Wanted;
-use cursor::{Cursor, Played};
+use cursor::{Cursor, PlayedBuffer};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -46,7 +46,7 @@ pub struct Executions<'t> {
     /// That of the current run.
     stamp: u64,
     left_in_run: u32,
-    played: Played,
+    played: PlayedBuffer,
     next_played: usize,
     /// Executions of the current thread before the next one.
     next_number: u64,
@@ -66,7 +66,7 @@ impl<'t> Executions<'t> {
             current: 0,
             stamp: 0,
             left_in_run: 0,
-            played: Played::new(&trace.contents.templates),
+            played: PlayedBuffer::new(&trace.contents.templates),
             next_played: 0,
             next_number: 0,
             next_access: 0,

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// What was found about the order of a trace whose threads have one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Order {
+pub struct OrderSummary {
     /// Threads that have run.
     pub threads: u32,
     /// Their runs, all of which are in the order.
@@ -29,11 +29,11 @@ pub struct Order {
     pub largest_run_accesses: u64,
 }
 
-impl Order {
+impl OrderSummary {
     /// The same, with these lengths of its runs.
-    pub(super) fn with(self, lengths: RunLengths) -> Order {
+    pub(super) fn with(self, lengths: RunLengths) -> OrderSummary {
         let (median_run_accesses, largest_run_accesses) = lengths.median_and_largest();
-        Order {
+        OrderSummary {
             median_run_accesses,
             largest_run_accesses,
             ..self
@@ -58,8 +58,8 @@ pub fn merge(
     file: &[u8],
     contents: &Contents,
     decoder: &mut Decoder,
-) -> Result<Order, (ChunkLocation, Violation)> {
-    let mut order = Order::default();
+) -> Result<OrderSummary, (ChunkLocation, Violation)> {
+    let mut order = OrderSummary::default();
     let mut cursors = Vec::new();
     let mut waiting = BinaryHeap::new();
     for thread in 0..contents.streams.len() {

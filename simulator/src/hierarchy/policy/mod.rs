@@ -9,14 +9,14 @@
 mod ages;
 mod fifo;
 mod lru;
-mod memory;
 mod plru;
+mod policy_state;
 
 use crate::machine::Policy;
 
-pub(crate) use memory::{EMPTY, Memory, Set};
+pub(crate) use policy_state::{EMPTY, PolicyState, Set};
 
-impl Memory {
+impl PolicyState {
     /// Appends an empty set.
     pub fn add(&mut self, policy: Policy, ways: usize) {
         match policy {

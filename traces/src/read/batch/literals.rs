@@ -5,7 +5,7 @@
 //! end at an unforeseen place every time, which costs a processor more than the loop does; copying
 //! a fixed eight and keeping what is needed costs less.
 
-use crate::codec::address::{BASES, BY_STRIDE, Base, FROM_BASE, Memory};
+use crate::codec::address::{AddressHistory, BASES, BY_STRIDE, Base, FROM_BASE};
 use crate::codec::template::Templates;
 use crate::format::chunk::Chunk;
 use crate::model::execution::{Kind, LINE_SHIFT};
@@ -31,7 +31,7 @@ struct ChunkTemplate {
 /// A data access of a template of the current chunk.
 #[derive(Clone, Copy)]
 struct Slot {
-    memory: Memory,
+    history: AddressHistory,
     base: Base,
     kind: Kind,
     /// Where among the references of an execution its own is.
@@ -127,7 +127,7 @@ impl Literals {
             for access in templates.accesses(&template) {
                 if access.kind != Kind::Fetch {
                     self.slots.push(Slot {
-                        memory: Memory::default(),
+                        history: AddressHistory::default(),
                         base: Base::new(chunk.bases[self.slots.len()]),
                         kind: access.kind,
                         hole: (self.patterns.len() - first_reference) as u16,
@@ -236,15 +236,15 @@ impl Literals {
             let before = std::hint::select_unpredictable(back == 1, latest, before);
             let base = slot.base.address(before);
             let address = match hows[place] {
-                FROM_BASE => base.wrapping_add(slot.memory.from_base),
-                BY_STRIDE => slot.memory.next_by_stride(),
+                FROM_BASE => base.wrapping_add(slot.history.from_base),
+                BY_STRIDE => slot.history.next_by_stride(),
                 _ => {
                     let next = explicit.next().expect("as many as were counted");
-                    next.address(slot.memory.last)
+                    next.address(slot.history.last)
                 }
             };
             latest = address;
-            slot.memory.update(base, address);
+            slot.history.update(base, address);
             recent[position % BASES] = address;
             let reference = data.begin() + usize::from(slot.hole);
             let line = address >> LINE_SHIFT;

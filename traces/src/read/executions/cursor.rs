@@ -9,7 +9,7 @@ use crate::format::chunk::{self, Chunk};
 use crate::model::execution::{Access, Kind};
 
 /// Executions that were played and not yet handed out.
-pub struct Played {
+pub struct PlayedBuffer {
     /// In replay order.
     pub executions: Vec<PlayedExecution>,
     /// The accesses of all of them, one execution's after another's, and then unused room.
@@ -28,9 +28,9 @@ pub struct PlayedExecution {
     pub entry: u32,
 }
 
-impl Played {
+impl PlayedBuffer {
     /// Room to play the templates of a trace into.
-    pub fn new(templates: &Templates) -> Played {
+    pub fn new(templates: &Templates) -> PlayedBuffer {
         // 24 KiB, and then room for any one more execution.
         let enough = 1024;
         let unused = Access {
@@ -39,7 +39,7 @@ impl Played {
             size_bytes: 1,
             kind: Kind::Fetch,
         };
-        Played {
+        PlayedBuffer {
             executions: Vec::new(),
             accesses: vec![unused; enough + templates.longest()],
             enough,
@@ -109,7 +109,7 @@ impl Cursor {
 
     /// Plays at least one execution, at most `most`, and none that begins a request but the first.
     /// How many they were.
-    pub fn play(&mut self, most: u32, templates: &Templates, played: &mut Played) -> u32 {
+    pub fn play(&mut self, most: u32, templates: &Templates, played: &mut PlayedBuffer) -> u32 {
         let most = (most as usize).min(self.next_mark() - self.execution);
         let places = &self.decompressed.places[self.execution..][..most];
         let mut addresses = &self.decompressed.addresses[self.access..];

@@ -13,18 +13,18 @@ use std::ops::Range;
 
 /// A place among the references.
 #[derive(Clone, Copy, Default)]
-pub struct Mark {
+pub struct Position {
     references: u32,
     spans: u32,
     /// Fetches, loads and stores of the executions before it.
     counts: [u64; 3],
 }
 
-impl Mark {
+impl Position {
     /// So far after `here` as `there` is after `from`.
-    fn moved(self, there: Mark, from: Mark) -> Mark {
+    fn moved(self, there: Position, from: Position) -> Position {
         let counts = std::array::from_fn(|kind| there.counts[kind] - from.counts[kind]);
-        Mark {
+        Position {
             references: self.references + (there.references - from.references),
             spans: self.spans + (there.spans - from.spans),
             counts: add(self.counts, counts),
@@ -58,29 +58,29 @@ pub struct CopiedMatch {
 }
 
 /// The references of a chunk's sources so far.
-pub struct Memory {
+pub struct SourceMemory {
     references: Vec<LineReference>,
     spans: Vec<Span>,
     /// Where its end is.
-    end: Mark,
+    end: Position,
     /// By bound of the chunk; those of bounds to come have no meaning.
-    marks: Vec<Mark>,
+    marks: Vec<Position>,
     /// How many bounds have come.
     passed: usize,
     /// The executions so far that enter a function to break at, and which.
-    entries: Vec<(u32, u32, Mark)>,
+    entries: Vec<(u32, u32, Position)>,
     filter: Option<TraceFilter>,
     /// Whether the last reference is of the execution before the next.
     goes_on: bool,
 }
 
-impl Memory {
+impl SourceMemory {
     /// Remembers nothing yet; leaves out references if a trace filter is there.
-    pub fn new(filter: Option<TraceFilter>) -> Memory {
-        Memory {
+    pub fn new(filter: Option<TraceFilter>) -> SourceMemory {
+        SourceMemory {
             references: Vec::new(),
             spans: Vec::new(),
-            end: Mark::default(),
+            end: Position::default(),
             marks: Vec::new(),
             passed: 0,
             entries: Vec::new(),
@@ -92,8 +92,9 @@ impl Memory {
     /// Forgets all, and makes room for a chunk of so many references.
     pub fn begin_chunk(&mut self, references: usize, bounds: &Bounds) {
         self.spans.clear();
-        self.end = Mark::default();
-        self.marks.resize(bounds.places().len(), Mark::default());
+        self.end = Position::default();
+        self.marks
+            .resize(bounds.places().len(), Position::default());
         self.passed = 0;
         self.entries.clear();
         self.goes_on = false;
@@ -115,7 +116,7 @@ impl Memory {
     }
 
     /// Where what is taken in next begins.
-    pub fn end(&self) -> Mark {
+    pub fn end(&self) -> Position {
         self.end
     }
 
@@ -129,7 +130,7 @@ impl Memory {
     }
 
     /// Notes that an execution enters a function to break at.
-    pub fn enter(&mut self, place: u32, function: u32, began: Mark) {
+    pub fn enter(&mut self, place: u32, function: u32, began: Position) {
         self.entries.push((place, function, began));
     }
 
@@ -162,11 +163,11 @@ impl Memory {
         self.remembered(from, self.end)
     }
 
-    fn remembered(&self, from: Mark, to: Mark) -> Remembered {
+    fn remembered(&self, from: Position, to: Position) -> Remembered {
         Remembered {
             references: from.references as usize..to.references as usize,
             spans: from.spans as usize..to.spans as usize,
-            counts: Mark::default().moved(to, from).counts,
+            counts: Position::default().moved(to, from).counts,
         }
     }
 
@@ -274,12 +275,12 @@ impl Memory {
         }
     }
 
-    fn entries_from(&self, place: u32) -> &[(u32, u32, Mark)] {
+    fn entries_from(&self, place: u32) -> &[(u32, u32, Position)] {
         let before = self.entries.partition_point(|entry| entry.0 < place);
         &self.entries[before..]
     }
 
-    fn copy(&mut self, from: Mark, to: Mark) {
+    fn copy(&mut self, from: Position, to: Position) {
         let here = self.end;
         self.end = here.moved(to, from);
         let references = from.references as usize..to.references as usize;
