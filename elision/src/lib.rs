@@ -8,16 +8,16 @@
 //! DynamoRIO's drmemtrace leaves out the same kind, and calls it address elision.
 //!
 //! ```
-//! use corehop_elision::{Accesses, Address, Form, complete};
+//! use corehop_elision::{AccessForm, Address, BlockAccesses, complete};
 //!
 //! // push rbx; mov rax, [rdi]; add [rdi+8], rax; pop rbx
 //! let code: [&[u8]; 4] = [&[0x53], &[0x48, 0x8b, 7], &[0x48, 1, 0x47, 8], &[0x5b]];
-//! let accesses = Accesses::of(0x1000, code.into_iter(), false);
-//! let is_recorded = |access: &&_| !corehop_elision::Access::is_elided(access);
+//! let accesses = BlockAccesses::of(0x1000, code.into_iter(), false);
+//! let is_recorded = |access: &&_| !corehop_elision::PlainAccess::is_elided(access);
 //! assert_eq!(accesses.all.iter().filter(is_recorded).count(), 2);
 //!
 //! // The push begins the execution's words, so of the other accesses one is recorded.
-//! let load = Form { instruction: 1, size_shift: 3, store: false };
+//! let load = AccessForm { instruction: 1, size_shift: 3, store: false };
 //! let parts = complete(0x1000, &accesses.all, true, &[load]);
 //! let found: Vec<_> = parts.iter().map(|part| (part.word, part.distance)).collect();
 //! assert_eq!(found, [(Some(0), 0), (Some(1), 0), (Some(1), 8), (Some(1), 8), (Some(0), 0)]);
