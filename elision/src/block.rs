@@ -1,4 +1,4 @@
-//! The accesses of a code block, found by going through its instructions once.
+//! Finds the accesses of a code block, by going through its instructions once.
 
 use crate::access::{AccessForm, Address, MOST_ACCESSES, PlainAccess};
 use crate::plain::{self, Made};

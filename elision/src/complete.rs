@@ -1,4 +1,4 @@
-//! All accesses of an execution, from those that were recorded.
+//! Restores all accesses of an execution from those that were recorded.
 
 use crate::access::{AccessForm, Address, PlainAccess};
 

@@ -1,11 +1,12 @@
-//! Which accesses of a code block follow from its others, and so need not be recorded.
+//! Address elision: accesses whose addresses follow from others of their code block are not
+//! recorded.
 //!
-//! A function that saves six registers writes to six places, and where one is says where all are;
-//! the fields of one object are as far apart as the instructions say. Seeing an access costs a
-//! recorded server several times what making it does. So [`BlockAccesses::of`] finds, as QEMU
-//! translates a code block, those whose addresses follow from an earlier access of the same run of
-//! it, or from where the code lies, and [`complete`] puts them back into what was recorded.
-//! DynamoRIO's drmemtrace leaves out the same kind, and calls it address elision.
+//! A function that saves six registers stores to six addresses, and one of them implies the others.
+//! The fields of one object are as far apart as the instructions say. To record an access costs a
+//! server several times what making it does. So [`BlockAccesses::of`] finds, when QEMU translates a
+//! code block, the accesses whose addresses follow from an earlier access of the same execution, or
+//! from the address of the code. [`complete`] puts them back into what was recorded. DynamoRIO's
+//! drmemtrace does the same, and calls it address elision.
 //!
 //! ```
 //! use corehop_elision::{AccessForm, Address, BlockAccesses, complete};

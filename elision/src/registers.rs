@@ -1,5 +1,5 @@
-//! What a code block's registers hold, as far as its instructions say: something unknown, and how
-//! far from it.
+//! Symbolic registers: each register of a code block holds an unknown origin plus a distance.
+//! distance.
 
 use iced_x86::{Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 

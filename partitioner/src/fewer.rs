@@ -1,9 +1,10 @@
-//! Whether fewer cores would do as well.
+//! Fewer cores: whether a split over fewer cores would do as well.
 //!
-//! More cores need not help: each has first references and hops of its own, and what gains a little
-//! on the requests searched can lose on others. So the best splits over fewer cores are evaluated
-//! beside the one asked for, on the same requests. A local search finds them: it meets mostly sets
-//! that are known by then, and whoever takes fewer cores searches for them in earnest.
+//! More cores need not help. Each core misses on its own first references and costs hops, and what
+//! gains a little on the searched requests can lose on others. So the best splits over fewer cores
+//! are evaluated on the same requests as the split that was asked for. A local search finds them,
+//! because it meets mostly sets that are known by then; whoever takes fewer cores searches for them
+//! in full.
 
 use crate::evaluate::{Evaluator, IndexedPlacement, Placement};
 use crate::held_out::Comparison;

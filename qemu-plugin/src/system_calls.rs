@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! When the server makes a system call, each part of the plugin hears what concerns it.
+//! System calls: each part of the plugin is told of those that concern it.
 
 use crate::connections::{self, SystemCall};
 use crate::{plugin, signals, translation, trouble, vcpu};

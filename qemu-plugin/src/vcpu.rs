@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What runs while the server runs: one callback for each access that is recorded, and one for each
-//! code block of which none can say that it runs.
+//! The callbacks that run while the server runs: one for each recorded access, and one for each
+//! code block whose execution no recorded access shows.
 //!
 //! In user mode a virtual CPU is a thread, and its number finds what that thread writes, with no
 //! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
-//! Whoever QEMU calls looks its thread up once, and hands it on to all that it calls in turn.
+//! Each function that QEMU calls looks its thread up once, and hands it on to all that it calls in
+//! turn.
 
 use crate::connections::SystemCall;
 use crate::phase::{self, Phase};

@@ -154,5 +154,5 @@ fn of_the_bundled_sample_less_than_half_is_told() {
     let requests: Vec<u32> = (40..60).collect();
     let breaks: Vec<bool> = (0..trace.functions().len()).map(|f| f % 500 == 0).collect();
     let (all, stripped) = compare(&trace, Some(&requests), &breaks, None, 64).unwrap();
-    assert!(stripped * 2 < all, "{stripped} of {all} touches");
+    assert!(stripped * 2 < all, "{stripped} of {all} references");
 }

@@ -1,17 +1,16 @@
-//! Guaranteed hits: references of a piece that hit whatever ran before (Puzak 1985; Wang, Baer
-//! 1991).
+//! Guaranteed hits: references that hit an L1 whatever ran before their piece (must-hit filter).
 //!
-//! In a piece nobody but its thread references any cache. So a line that an LRU cache of W ways has
-//! stays there while fewer than W others of its set are referenced, and is not the oldest in that
-//! time: of three references of it, first and last so close, the one between hits, and no line
-//! makes room otherwise, nor is the order after the last another, if it is left out. A larger cache
-//! that includes the L1s may take a line from them, and one that hands its victims to an exclusive
-//! L3 lets others find it there, but only when it is filled, which guaranteed hits never do; so
-//! between first and last every other reference in the line's set of such a cache must be one of
-//! those. A line's first store in a piece stays, for it may take the line from other cores; and so
-//! does the first after it may have made room, for it takes the line from where it went.
+//! Puzak (1985) and Wang and Baer (1991) have such filters. In a piece only one thread references
+//! any cache. So a line in an LRU cache of W ways stays there while fewer than W other lines of its
+//! set are referenced: of three references of it, the first and the last that close together, the
+//! one between hits, and leaving it out changes neither what makes room nor the LRU order after.
+//! A larger cache that includes the L1s may take the line from them, and one that hands its victims
+//! to an exclusive L3 lets others find it there, but only when filled, which guaranteed hits never
+//! do. So between first and last, all references in the line's set of such a cache must be
+//! guaranteed hits. A line's first store in a piece stays, for it may take the line from other
+//! cores; so does the first after it may have made room, for it takes it from where it went.
 //!
-//! More than a third of what trace reduction leaves goes, mostly of loops. To simulate the L1s once
+//! This drops over a third of what trace reduction keeps, mostly of loops. To simulate the L1s once
 //! for all plans was rejected: what a piece finds there depends on what ran before on its core.
 
 use super::entry::{Entry, kind};

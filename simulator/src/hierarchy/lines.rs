@@ -1,5 +1,4 @@
-//! Numbers lines densely, in the order in which they are first referenced, as a hierarchy wants
-//! them.
+//! Line numbering: lines get dense ids in the order of their first references.
 //!
 //! Programs reference few lines again and again, so a small table in front of the hash map, indexed
 //! by the line number's low bits, answers nearly always.

@@ -1,9 +1,10 @@
-//! How a trace gets small: what need not be stored because it follows from what was stored before.
+//! How a trace gets small: what follows from earlier data is not stored.
 //!
-//! An execution becomes the number of its [`template`]; executions that come again become
-//! [`matches`], which the [`match_finder`] finds; most data addresses are predicted from an earlier
-//! [`address`]. A reader undoes this, and asks [`bounds`] and [`sources`] where a match lies. Of
-//! the lines that are left, the ones that no cache can tell from nothing are left out by the [`trace_filter`].
+//! An execution is stored as the number of its access [`template`]. Sequences of executions that
+//! come again are stored as [`matches`], which the [`match_finder`] finds. Most data addresses are
+//! predicted from an earlier [`address`]. A reader undoes this; [`bounds`] and [`sources`] tell it
+//! where matches and their sources lie. For cache simulation, the [`trace_filter`] leaves out line
+//! references that change no cache.
 
 pub(crate) mod address;
 pub(crate) mod bounds;
