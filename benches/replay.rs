@@ -220,7 +220,7 @@ fn naive(subject: &Subject, expected: &Replay) -> Outcome<f64> {
     let begun = Instant::now();
     let mut oracle = Oracle::new(&subject.machine, cores);
     for &(core, access) in &accesses {
-        oracle.touch(
+        oracle.reference(
             core,
             access.kind,
             access.address,

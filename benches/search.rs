@@ -6,10 +6,10 @@
 //! rounds are, on the same two host threads; what all would take is extrapolated. Without
 //! arguments, as under `cargo test`, it runs once on a few requests, to show that it still works.
 
-use corehop_partitioner::candidates::{Candidates, Rule};
-use corehop_partitioner::evaluate::{Choice, Evaluator, Term, rounds};
+use corehop_partitioner::candidates::{CandidateRule, Candidates};
+use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, Term, rounds};
 use corehop_partitioner::progress::Silent;
-use corehop_partitioner::requests::{Parts, Searched};
+use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
 use corehop_simulator::{Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
 use corehop_traces::Trace;
@@ -133,11 +133,11 @@ impl Subject {
     fn new(requests: usize, group_within: u64) -> Outcome<Subject> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/samples/mariadb-tpcc.trace");
         let trace = Trace::open(&path)?;
-        let parts = Parts::of(trace.requests(), Searched::Sample(requests), 1)?;
-        let learning: Vec<u32> = parts.learning().collect();
-        let rule = Rule {
+        let parts = TrainTestSplit::of(trace.requests(), Searched::Sample(requests), 1)?;
+        let learning: Vec<u32> = parts.training().collect();
+        let rule = CandidateRule {
             group_within,
-            ..Rule::default()
+            ..CandidateRule::default()
         };
         Ok(Subject {
             functions: Candidates::of(&trace, &learning, &rule)?.representatives(),
@@ -196,7 +196,7 @@ impl Subject {
         })
     }
 
-    fn split(&self, choice: &Choice) -> Split {
+    fn split(&self, choice: &IndexedPlacement) -> Split {
         let placed = choice.iter();
         Split::new(placed.map(|&(index, core)| (self.functions[index as usize], core)))
     }
@@ -205,7 +205,7 @@ impl Subject {
     fn naive_seconds(&self, cores: u32, splits: usize) -> Outcome<f64> {
         let machine = self.private();
         let begun = Instant::now();
-        let replay = |choice: &Choice| -> Outcome<u64> {
+        let replay = |choice: &IndexedPlacement| -> Outcome<u64> {
             let split = self.split(choice);
             let mut replayer = Replayer::new(&machine, &split)?;
             for _ in 0..self.rounds() {
@@ -239,7 +239,7 @@ impl Subject {
         Ok(())
     }
 
-    fn evaluated(&self, choices: &[Choice]) -> Outcome<Vec<u64>> {
+    fn evaluated(&self, choices: &[IndexedPlacement]) -> Outcome<Vec<u64>> {
         let prepared = self.prepare()?;
         let private_replay =
             PrivateReplay::new(&prepared, &self.machine, self.rounds()).ok_or("a shared L2")?;
@@ -248,7 +248,7 @@ impl Subject {
     }
 
     /// Splits drawn at random, the same each time: a multiplicative sequence is random enough.
-    fn drawn(&self, cores: u32, splits: usize) -> Vec<Choice> {
+    fn drawn(&self, cores: u32, splits: usize) -> Vec<IndexedPlacement> {
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);

@@ -11,9 +11,9 @@ use crate::progress::Bar;
 use crate::sample;
 use crate::scope::Scope;
 use clap::Args;
-use corehop_partitioner::candidates::{Called, Candidates, Rule};
+use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
 use corehop_partitioner::progress::Progress;
-use corehop_partitioner::requests::Parts;
+use corehop_partitioner::requests::TrainTestSplit;
 use corehop_traces::Trace;
 use corehop_wording::name::shortened;
 use corehop_wording::number::grouped;
@@ -39,7 +39,7 @@ pub struct Arguments {
 struct Listing<'a> {
     trace: &'a Trace,
     trace_name: &'a str,
-    rule: Rule,
+    rule: CandidateRule,
     seed: u64,
     candidates: &'a Candidates,
 }
@@ -48,8 +48,8 @@ struct Listing<'a> {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scope = &arguments.scope;
     let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
-    let parts = Parts::of(trace.requests(), scope.searched(), scope.seed)?;
-    let learning: Vec<u32> = parts.learning().collect();
+    let parts = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
+    let learning: Vec<u32> = parts.training().collect();
     let bar = Bar::new();
     bar.begin("counting calls", None);
     let candidates = Candidates::of(&trace, &learning, &scope.rule());

@@ -5,7 +5,7 @@ use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::progress::during;
 use clap::Args;
-use corehop_traces::{Finding, Intact, Order, Report, Rule, check};
+use corehop_traces::{Finding, Intact, OrderSummary, Report, Rule, check};
 use corehop_wording::number::{counted, grouped};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ fn as_json(arguments: &Arguments, report: &Report) -> Value {
 }
 
 /// What is proven of the order of the threads, and how exact it is.
-fn order_lines(order: &Order) -> [String; 2] {
+fn order_lines(order: &OrderSummary) -> [String; 2] {
     let runs = counted(order.runs, "run", "runs");
     let threads = counted(order.threads.into(), "thread", "threads");
     let switches = counted(order.switches, "switch", "switches");

@@ -24,8 +24,8 @@ use choices::{Aim, How, Returns};
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::checkpoint::Checkpoint;
-use corehop_partitioner::draws::{Draw, more_draws};
 use corehop_partitioner::fewer::functions;
+use corehop_partitioner::resamples::{Resample, resample};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Settings, machine_list};
 use corehop_simulator::Machine;
@@ -174,10 +174,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         outcome = corehop_partitioner::partition(&trace, &machines, &settings, &bar)?;
     }
     let seconds = started.elapsed().as_secs_f64();
-    let mut draws = vec![Draw::of(settings.seed, &outcome.judged, settings.objective)];
-    if outcome.judged.held_out.is_some() {
+    let mut draws = vec![Resample::of(
+        settings.seed,
+        &outcome.evaluated,
+        settings.objective,
+    )];
+    if outcome.evaluated.held_out.is_some() {
         let more = arguments.draws - 1;
-        draws.extend(more_draws(
+        draws.extend(resample(
             &trace, &machines, &settings, &outcome, more, &bar,
         )?);
     }
@@ -234,7 +238,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         delegate: arguments.returns.delegate(),
         one_way: &[],
         time_limit: arguments.time_limit,
-        judge: true,
+        evaluate_held_out: true,
         compare_fewer: !arguments.sweep,
         checkpoint,
     }

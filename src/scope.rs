@@ -2,7 +2,7 @@
 //! `candidates` and for `partition`, so that the one lists what the other chooses from.
 
 use clap::Args;
-use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::requests::Searched;
 
 /// The options that say so.
@@ -18,14 +18,14 @@ pub struct Scope {
     #[arg(long, default_value_t = 1, value_parser = seeds())]
     pub seed: u64,
     /// Leave out functions called more often than this in any request.
-    #[arg(long, value_name = "CALLS", default_value_t = Rule::default().max_calls)]
+    #[arg(long, value_name = "CALLS", default_value_t = CandidateRule::default().max_calls)]
     max_calls: u32,
     /// Leave out functions called in a smaller share of the requests than this.
-    #[arg(long, value_name = "SHARE", default_value_t = Rule::default().min_share,
+    #[arg(long, value_name = "SHARE", default_value_t = CandidateRule::default().min_share,
           value_parser = share)]
     min_share: f64,
     /// Treat functions always called within this many accesses of each other as one.
-    #[arg(long, value_name = "ACCESSES", default_value_t = Rule::default().group_within)]
+    #[arg(long, value_name = "ACCESSES", default_value_t = CandidateRule::default().group_within)]
     group_within: u64,
 }
 
@@ -72,8 +72,8 @@ impl Scope {
     }
 
     /// What makes a function a candidate.
-    pub fn rule(&self) -> Rule {
-        Rule {
+    pub fn rule(&self) -> CandidateRule {
+        CandidateRule {
             max_calls: self.max_calls,
             min_share: self.min_share,
             group_within: self.group_within,

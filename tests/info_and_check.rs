@@ -26,7 +26,7 @@ fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
     };
     let options = WriterOptions {
         compression_level: 3,
-        executions_per_block: 4,
+        executions_per_chunk: 4,
     };
     let mut writer = Writer::create(path, &header, &options)?;
     for (name, build_id) in [("server", "0a1b"), ("libc.so.6", "")] {

@@ -11,7 +11,7 @@ const DISTANCE_BITS: u32 = 40;
 
 /// All of an access but its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct AccessForm {
     /// Place of its instruction in the code block, below 512.
     pub instruction: u16,
     /// log2 of the number of bytes, at most 7.
@@ -22,9 +22,9 @@ pub struct Form {
 
 /// An access that is made whenever its code block runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct PlainAccess {
     /// All but its address.
-    pub form: Form,
+    pub form: AccessForm,
     /// How its address is known.
     pub address: Address,
 }
@@ -53,7 +53,7 @@ impl Address {
     }
 }
 
-impl Access {
+impl PlainAccess {
     /// Whether it need not be recorded.
     pub fn is_elided(&self) -> bool {
         self.address != Address::Recorded
@@ -66,7 +66,7 @@ impl Access {
             Address::FromCode(distance) => (1, 0, distance),
             Address::From { access, distance } => (2, access, distance),
         };
-        let Form {
+        let AccessForm {
             instruction,
             size_shift,
             store,
@@ -77,14 +77,14 @@ impl Access {
     }
 
     /// The access of this number; `None` where none has it.
-    pub fn decode(number: u64) -> Option<Access> {
+    pub fn decode(number: u64) -> Option<PlainAccess> {
         let unused = 64 - DISTANCE_BITS;
         let distance = (number << unused).cast_signed() >> unused;
         let rest = number >> DISTANCE_BITS;
         let access = (rest >> 2) as u16 & ACCESS;
         let form = (rest >> 12) as u16;
-        Some(Access {
-            form: Form {
+        Some(PlainAccess {
+            form: AccessForm {
                 instruction: form >> 3,
                 size_shift: (form >> 1) as u8 & 3,
                 store: form & 1 == 1,
@@ -114,18 +114,18 @@ mod tests {
                     Address::From { access, distance },
                 ] {
                     for (instruction, size_shift, store) in [(0, 0, false), (511, 3, true)] {
-                        let form = Form {
+                        let form = AccessForm {
                             instruction,
                             size_shift,
                             store,
                         };
-                        let access = Access { form, address };
-                        assert_eq!(Access::decode(access.encode()), Some(access));
+                        let access = PlainAccess { form, address };
+                        assert_eq!(PlainAccess::decode(access.encode()), Some(access));
                     }
                 }
             }
         }
-        assert_eq!(Access::decode(3 << DISTANCE_BITS), None);
+        assert_eq!(PlainAccess::decode(3 << DISTANCE_BITS), None);
         assert_eq!(Address::at(1 << 39, Address::FromCode), None);
     }
 }

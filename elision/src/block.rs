@@ -1,8 +1,8 @@
-//! The accesses of a code block, found by going through its instructions once.
+//! Finds the accesses of a code block, by going through its instructions once.
 
-use crate::access::{Access, Address, Form, MOST_ACCESSES};
+use crate::access::{AccessForm, Address, MOST_ACCESSES, PlainAccess};
 use crate::plain::{self, Made};
-use crate::registers::{Origin, Place, Registers};
+use crate::registers::{Origin, Registers, RelativeAddress};
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfo, InstructionInfoFactory, OpAccess,
     UsedMemory,
@@ -10,14 +10,14 @@ use iced_x86::{
 
 /// What is known of the accesses of a code block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Accesses {
+pub struct BlockAccesses {
     /// Those of its plain instructions, in program order.
-    pub all: Vec<Access>,
+    pub all: Vec<PlainAccess>,
     /// Whether nothing is recorded of a run before the first of these that is recorded.
     pub none_before: bool,
 }
 
-impl Accesses {
+impl BlockAccesses {
     /// Those of the code block that starts at `start` and has these instructions. `in_pieces` says
     /// that QEMU moves 16 and 32 bytes in pieces of 8, as version 7 does; else such moves are not
     /// plain.
@@ -25,7 +25,7 @@ impl Accesses {
         start: u64,
         instructions: impl Iterator<Item = &'b [u8]>,
         in_pieces: bool,
-    ) -> Accesses {
+    ) -> BlockAccesses {
         let mut block = Block::new(start, in_pieces);
         let mut factory = InstructionInfoFactory::new();
         let mut address = start;
@@ -44,8 +44,8 @@ impl Accesses {
     }
 
     /// Those of one instruction; none of one that is not plain.
-    pub fn of_instruction(&self, instruction: usize) -> impl Iterator<Item = &Access> {
-        let place = |access: &Access| usize::from(access.form.instruction);
+    pub fn of_instruction(&self, instruction: usize) -> impl Iterator<Item = &PlainAccess> {
+        let place = |access: &PlainAccess| usize::from(access.form.instruction);
         let first = self
             .all
             .partition_point(|access| place(access) < instruction);
@@ -58,7 +58,7 @@ struct Block {
     start: u64,
     in_pieces: bool,
     registers: Registers,
-    found: Accesses,
+    found: BlockAccesses,
     /// Those that are recorded: where they are, and their places among all.
     recorded: Vec<(Origin, i64, u16)>,
     /// An instruction has come of which it is not known what accesses it makes.
@@ -71,7 +71,7 @@ impl Block {
             start,
             in_pieces,
             registers: Registers::new(),
-            found: Accesses::default(),
+            found: BlockAccesses::default(),
             recorded: Vec::new(),
             is_uncertain: false,
         }
@@ -98,10 +98,10 @@ impl Block {
         let place_of = |made: &Made| {
             let place = self.registers.place(&memory[made.operand])?;
             let distance = place.distance.wrapping_add(made.offset);
-            Some(Place { distance, ..place })
+            Some(RelativeAddress { distance, ..place })
         };
         let places: Vec<_> = made.iter().map(place_of).collect();
-        let is_known = |place: &Option<Place>| {
+        let is_known = |place: &Option<RelativeAddress>| {
             let place = place.as_ref();
             place.is_some_and(|place| self.known(place).is_some())
         };
@@ -109,7 +109,7 @@ impl Block {
         let is_in_pieces = made.len() > 1 && made.iter().all(|one| one.store == made[0].store);
         let may_elide = !is_in_pieces || places.iter().all(is_known);
         for (made, at) in made.iter().zip(places) {
-            let form = Form {
+            let form = AccessForm {
                 instruction: place,
                 size_shift: made.size_shift,
                 store: made.store,
@@ -118,21 +118,21 @@ impl Block {
         }
     }
 
-    fn add(&mut self, form: Form, place: Option<Place>, may_elide: bool) {
+    fn add(&mut self, form: AccessForm, place: Option<RelativeAddress>, may_elide: bool) {
         let known = place.as_ref().filter(|_| may_elide);
         let known = known.and_then(|place| self.known(place));
         let address = known.unwrap_or(Address::Recorded);
         if address == Address::Recorded {
             self.add_recorded(place);
         }
-        self.found.all.push(Access { form, address });
+        self.found.all.push(PlainAccess { form, address });
     }
 
     /// Notes where the access is that is added next, from which others may follow.
-    fn add_recorded(&mut self, place: Option<Place>) {
-        let is_first = self.found.all.iter().all(Access::is_elided);
+    fn add_recorded(&mut self, place: Option<RelativeAddress>) {
+        let is_first = self.found.all.iter().all(PlainAccess::is_elided);
         self.found.none_before |= is_first && !self.is_uncertain;
-        if let Some(Place {
+        if let Some(RelativeAddress {
             origin: Some(origin),
             distance,
         }) = place
@@ -143,7 +143,7 @@ impl Block {
     }
 
     /// How an address is known without being recorded.
-    fn known(&self, place: &Place) -> Option<Address> {
+    fn known(&self, place: &RelativeAddress) -> Option<Address> {
         let Some(origin) = place.origin else {
             let distance = place.distance.wrapping_sub(self.start.cast_signed());
             return Address::at(distance, Address::FromCode);

@@ -1,12 +1,12 @@
-//! All accesses of an execution, from those that were recorded.
+//! Restores all accesses of an execution from those that were recorded.
 
-use crate::access::{Access, Address, Form};
+use crate::access::{AccessForm, Address, PlainAccess};
 
 /// One access of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct CompletedAccess {
     /// All but its address.
-    pub form: Form,
+    pub form: AccessForm,
     /// The execution's word that has the address it is known from; `None` for address zero.
     pub word: Option<u32>,
     /// How far from there it is.
@@ -18,9 +18,14 @@ pub struct Part {
 /// is if `leads`; the others, from 1 on, are accesses that have these forms.
 ///
 /// One that ended early, by a fault, has what it made up to where a recorded access is missing.
-pub fn complete(start: u64, accesses: &[Access], leads: bool, forms: &[Form]) -> Vec<Part> {
+pub fn complete(
+    start: u64,
+    accesses: &[PlainAccess],
+    leads: bool,
+    forms: &[AccessForm],
+) -> Vec<CompletedAccess> {
     let mut others = (1u32..).zip(forms).peekable();
-    let recorded = |(word, form): (u32, &Form)| Part {
+    let recorded = |(word, form): (u32, &AccessForm)| CompletedAccess {
         form: *form,
         word: Some(word),
         distance: 0,
@@ -31,7 +36,7 @@ pub fn complete(start: u64, accesses: &[Access], leads: bool, forms: &[Form]) ->
     let mut leads = leads.then_some(0);
     for access in accesses {
         let form = access.form;
-        let is_before = |other: &(u32, &Form)| other.1.instruction < form.instruction;
+        let is_before = |other: &(u32, &AccessForm)| other.1.instruction < form.instruction;
         while let Some(other) = others.next_if(is_before) {
             parts.push(recorded(other));
         }
@@ -54,7 +59,7 @@ pub fn complete(start: u64, accesses: &[Access], leads: bool, forms: &[Form]) ->
             },
         };
         words.push(word);
-        parts.push(Part {
+        parts.push(CompletedAccess {
             form,
             word,
             distance,
@@ -68,23 +73,27 @@ pub fn complete(start: u64, accesses: &[Access], leads: bool, forms: &[Form]) ->
 mod tests {
     use super::*;
 
-    fn form(instruction: u16) -> Form {
-        Form {
+    fn form(instruction: u16) -> AccessForm {
+        AccessForm {
             instruction,
             size_shift: 3,
             store: false,
         }
     }
 
-    fn access(instruction: u16, address: Address) -> Access {
-        Access {
+    fn access(instruction: u16, address: Address) -> PlainAccess {
+        PlainAccess {
             form: form(instruction),
             address,
         }
     }
 
     /// Instruction, word and distance of each.
-    fn parts(accesses: &[Access], leads: bool, forms: &[Form]) -> Vec<(u16, Option<u32>, u64)> {
+    fn parts(
+        accesses: &[PlainAccess],
+        leads: bool,
+        forms: &[AccessForm],
+    ) -> Vec<(u16, Option<u32>, u64)> {
         let parts = complete(0x1000, accesses, leads, forms);
         let parts = parts.iter();
         let parts = parts.map(|part| (part.form.instruction, part.word, part.distance));

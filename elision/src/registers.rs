@@ -1,5 +1,5 @@
-//! What a code block's registers hold, as far as its instructions say: something unknown, and how
-//! far from it.
+//! Symbolic registers: each register of a code block holds an unknown origin plus a distance.
+//! distance.
 
 use iced_x86::{Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 
@@ -22,7 +22,7 @@ const COUNT: usize = 16;
 
 /// Where an access is. Two whose `origin` is the same are as far apart as their distances are.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct RelativeAddress {
     /// `None` for an absolute address.
     pub origin: Option<Origin>,
     /// From there.
@@ -50,8 +50,8 @@ impl Registers {
 
     /// Where an access of the next instruction is; `None` where that is not only a matter of
     /// general registers.
-    pub fn place(&self, memory: &UsedMemory) -> Option<Place> {
-        let mut place = Place {
+    pub fn place(&self, memory: &UsedMemory) -> Option<RelativeAddress> {
+        let mut place = RelativeAddress {
             origin: None,
             distance: memory.displacement().cast_signed(),
         };

@@ -1,6 +1,6 @@
 //! Whatever the code, from the accesses of a run that are recorded all of them are found again.
 
-use corehop_elision::{Access, Accesses, Address, Form, complete};
+use corehop_elision::{AccessForm, Address, BlockAccesses, PlainAccess, complete};
 use iced_x86::{Decoder, DecoderOptions};
 use proptest::prelude::*;
 
@@ -45,14 +45,14 @@ proptest! {
         start in any::<u64>(),
         in_pieces in any::<bool>(),
     ) {
-        let found = Accesses::of(start, instructions(&bytes).into_iter(), in_pieces);
+        let found = BlockAccesses::of(start, instructions(&bytes).into_iter(), in_pieces);
         let recorded = found.all.iter().filter(|access| !access.is_elided());
-        let recorded: Vec<Form> = recorded.map(|access| access.form).collect();
+        let recorded: Vec<AccessForm> = recorded.map(|access| access.form).collect();
         for leads in [false, true] {
             let leads = leads && !recorded.is_empty();
             let parts = complete(start, &found.all, leads, &recorded[usize::from(leads)..]);
-            let forms: Vec<Form> = parts.iter().map(|part| part.form).collect();
-            let expected: Vec<Form> = found.all.iter().map(|access| access.form).collect();
+            let forms: Vec<AccessForm> = parts.iter().map(|part| part.form).collect();
+            let expected: Vec<AccessForm> = found.all.iter().map(|access| access.form).collect();
             prop_assert_eq!(forms, expected);
             let mut word = u32::from(!leads);
             for (part, access) in parts.iter().zip(&found.all) {
@@ -76,7 +76,7 @@ proptest! {
         }
         // One callback sees all loads of an instruction, and one all its stores.
         for access in &found.all {
-            let alike = |other: &&Access| {
+            let alike = |other: &&PlainAccess| {
                 let (form, its) = (other.form, access.form);
                 (form.instruction, form.store) == (its.instruction, its.store)
             };
@@ -84,7 +84,7 @@ proptest! {
             prop_assert!(alike.all(|other| other.is_elided() == access.is_elided()));
         }
         for access in found.all {
-            prop_assert_eq!(Access::decode(access.encode()), Some(access));
+            prop_assert_eq!(PlainAccess::decode(access.encode()), Some(access));
         }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// As many instructions as a code block may have, and the bytes of the longest one.
 const MOST_INSTRUCTIONS: usize = 512;
 const LONGEST_INSTRUCTION: u64 = 15;
-/// The longest stretch of code that one record may name.
+/// The longest piece of code that one record may name.
 const LONGEST_BYTES: u64 = MOST_INSTRUCTIONS as u64 * LONGEST_INSTRUCTION;
 /// As many loads and stores as an execution may have.
 const MOST_DATA: usize = 65_000;

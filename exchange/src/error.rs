@@ -4,18 +4,18 @@ use std::fmt::{Display, Formatter};
 
 /// Where something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FilePosition {
     /// The line of a text, from 1.
     Line(u64),
     /// The byte of a file, from 0.
     Byte(u64),
 }
 
-impl Display for Place {
+impl Display for FilePosition {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Line(line) => write!(formatter, "line {line}"),
-            Place::Byte(byte) => write!(formatter, "byte {byte}"),
+            FilePosition::Line(line) => write!(formatter, "line {line}"),
+            FilePosition::Byte(byte) => write!(formatter, "byte {byte}"),
         }
     }
 }
@@ -37,7 +37,7 @@ pub enum Error {
         /// What the input is called.
         name: String,
         /// Where the record begins that is wrong.
-        place: Place,
+        place: FilePosition,
         /// What is wrong with it.
         problem: String,
     },
@@ -54,7 +54,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) fn at(self, name: &str, place: Place) -> Error {
+    pub(crate) fn at(self, name: &str, place: FilePosition) -> Error {
         match self {
             Fault::Problem(problem) => Error::Broken {
                 name: name.into(),

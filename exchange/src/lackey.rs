@@ -7,7 +7,7 @@
 //! back as the same accesses.
 
 use crate::assembler::Assembler;
-use crate::error::{Error, Fault, Place, problem};
+use crate::error::{Error, Fault, FilePosition, problem};
 use crate::{Imported, Options};
 use corehop_traces::{Access, Kind, Writer};
 use std::io::{self, BufRead, Read, Write};
@@ -46,7 +46,7 @@ pub fn import(
         let thread = assembler.add_thread(1, 1)?;
         assembler.switch_to(thread)
     };
-    begin().map_err(|fault| fault.at(name, Place::Line(1)))?;
+    begin().map_err(|fault| fault.at(name, FilePosition::Line(1)))?;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -61,10 +61,10 @@ pub fn import(
         }
         number += 1;
         let taken = take(&line, &mut assembler, options.join);
-        taken.map_err(|fault| fault.at(name, Place::Line(number)))?;
+        taken.map_err(|fault| fault.at(name, FilePosition::Line(number)))?;
     }
     let finished = assembler.finish();
-    let summary = finished.map_err(|fault| fault.at(name, Place::Line(number)))?;
+    let summary = finished.map_err(|fault| fault.at(name, FilePosition::Line(number)))?;
     Ok(Imported {
         summary,
         left_out: Vec::new(),

@@ -25,7 +25,7 @@ pub mod drmemtrace;
 mod error;
 pub mod lackey;
 
-pub use error::{Error, Place};
+pub use error::{Error, FilePosition};
 
 use corehop_traces::Summary;
 

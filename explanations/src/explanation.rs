@@ -1,6 +1,6 @@
 //! What is known of a plan, and the figures that follow from it.
 
-use corehop_partitioner::alternatives::{Alternatives, Placed};
+use corehop_partitioner::alternatives::{Alternatives, PlannedFunction};
 use corehop_partitioner::throughput::requests_per_cycle;
 use corehop_plans::Plan;
 use corehop_simulator::detail::Detail;
@@ -21,7 +21,7 @@ pub struct Explanation<'a> {
     /// The plan, with the trace's numbers of functions.
     pub split: Split,
     /// The planned functions, by core.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<PlannedFunction>,
     /// What was replayed; those that warm up come first.
     pub requests: Vec<u32>,
     /// How many of the requests warm the caches.

@@ -5,8 +5,8 @@
 
 use crate::error::Error;
 use crate::explanation::Explanation;
-use corehop_partitioner::alternatives::{Placed, alternatives};
-use corehop_partitioner::candidates::{Candidates, Rule};
+use corehop_partitioner::alternatives::{PlannedFunction, alternatives};
+use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::complete;
 use corehop_plans::Plan;
@@ -64,7 +64,7 @@ impl<'a> Question<'a> {
         let alternatives = match self.neighbours {
             false => Vec::new(),
             true => {
-                let candidates = Candidates::of(trace, &complete, &Rule::default())
+                let candidates = Candidates::of(trace, &complete, &CandidateRule::default())
                     .map_err(corehop_partitioner::Error::from)?;
                 let others = others(&candidates, &placed);
                 alternatives(trace, machine, &placed, &others, &options, progress)?
@@ -87,22 +87,22 @@ impl<'a> Question<'a> {
 }
 
 /// The functions of a split, by core.
-fn placed(split: &Split) -> Vec<Placed> {
+fn placed(split: &Split) -> Vec<PlannedFunction> {
     let place = |function| {
-        Some(Placed {
+        Some(PlannedFunction {
             function,
             core: split.core_of(function)?,
             delegated: split.delegates(function),
         })
     };
-    let mut placed: Vec<Placed> = split.functions().filter_map(place).collect();
+    let mut placed: Vec<PlannedFunction> = split.functions().filter_map(place).collect();
     placed.sort_unstable_by_key(|placed| (placed.core, placed.function));
     placed
 }
 
 /// One candidate of each group that no planned function belongs to: hopping at another of a planned
 /// function's group is the same split.
-pub fn others(candidates: &Candidates, placed: &[Placed]) -> Vec<u32> {
+pub fn others(candidates: &Candidates, placed: &[PlannedFunction]) -> Vec<u32> {
     let planned = |function| placed.iter().any(|placed| placed.function == function);
     let mut taken = vec![false; candidates.groups as usize];
     for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {

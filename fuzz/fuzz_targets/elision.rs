@@ -2,7 +2,7 @@
 //! accesses of a run are completed.
 #![no_main]
 
-use corehop_elision::{Access, Accesses, Form, complete};
+use corehop_elision::{AccessForm, BlockAccesses, PlainAccess, complete};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -17,15 +17,15 @@ fuzz_target!(|bytes: &[u8]| {
         code.push(instruction);
         rest = others;
     }
-    let found = Accesses::of(0x40_0000, code.into_iter(), in_pieces);
+    let found = BlockAccesses::of(0x40_0000, code.into_iter(), in_pieces);
     let recorded = found.all.iter().filter(|access| !access.is_elided());
-    let recorded: Vec<Form> = recorded.map(|access| access.form).collect();
+    let recorded: Vec<AccessForm> = recorded.map(|access| access.form).collect();
     let parts = complete(0x40_0000, &found.all, false, &recorded);
     assert!(parts.iter().map(|part| part.form).eq(found.all.iter().map(|access| access.form)));
 
     // The same bytes as a table that anybody may have written.
     let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8")));
-    let wild: Vec<Access> = words.map_while(Access::decode).collect();
+    let wild: Vec<PlainAccess> = words.map_while(PlainAccess::decode).collect();
     for leads in [false, true] {
         let parts = complete(0x40_0000, &wild, leads, &recorded);
         assert!(parts.len() <= wild.len() + recorded.len());

@@ -44,10 +44,10 @@ fuzz_target!(|bytes: &[u8]| {
         let mut executions = trace.executions();
         while let Ok(Some(_)) = executions.next() {}
         let player = || Player::new(&trace, None, &[true]).ok();
-        let players = [player(), player().map(|player| player.thinned(64))];
+        let players = [player(), player().map(|player| player.stripped(64))];
         for mut player in players.into_iter().flatten() {
-            for block in trace.blocks(None) {
-                let _ = player.play(block, &mut Deaf);
+            for chunk in trace.chunks(None) {
+                let _ = player.play(chunk, &mut Deaf);
             }
         }
     }

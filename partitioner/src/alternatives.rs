@@ -12,7 +12,7 @@ use corehop_traces::Trace;
 
 /// A planned function, as the trace numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlannedFunction {
     /// The function.
     pub function: u32,
     /// Where its entry moves a thread.
@@ -43,7 +43,7 @@ pub struct Alternatives {
 pub fn alternatives(
     trace: &Trace,
     machine: &Machine,
-    plan: &[Placed],
+    plan: &[PlannedFunction],
     candidates: &[u32],
     options: &ReplayOptions<'_>,
     progress: &dyn Progress,
@@ -55,7 +55,7 @@ pub fn alternatives(
     let prepared = Prepared::with_calls(trace, &[machine], &functions, options)?;
     let neighbours = plan.len() * (others.len() + 2);
     progress.begin("replaying the plan's neighbours", Some(neighbours as u64));
-    let replayed = |change: &dyn Fn(&mut Vec<Placed>)| {
+    let replayed = |change: &dyn Fn(&mut Vec<PlannedFunction>)| {
         let mut placed = plan.to_vec();
         change(&mut placed);
         progress.advance(1);

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 /// The rule that makes a function a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
+pub struct CandidateRule {
     /// Most calls in any one request; the paper's 1.
     pub max_calls: u32,
     /// Least share of requests with a call, 0 to 1; the paper's 0.8.
@@ -21,9 +21,9 @@ pub struct Rule {
     pub group_within: u64,
 }
 
-impl Default for Rule {
+impl Default for CandidateRule {
     fn default() -> Self {
-        Rule {
+        CandidateRule {
             max_calls: 1,
             min_share: 0.8,
             group_within: 300,
@@ -119,7 +119,7 @@ impl Candidates {
     ///
     /// # Errors
     /// What reading the trace says.
-    pub fn of(trace: &Trace, requests: &[u32], rule: &Rule) -> Result<Candidates, Error> {
+    pub fn of(trace: &Trace, requests: &[u32], rule: &CandidateRule) -> Result<Candidates, Error> {
         let (calls, accesses) = count_calls(trace, requests)?;
         let mut candidates = Candidates {
             requests: requests.len(),

@@ -4,7 +4,7 @@
 //! repeated in a moment. So the costs are kept, of whole sets and of each set partition, not where
 //! the search stood: the same strategy on the same requests comes by there again, and others (more
 //! cores, another strategy) find most of what they need. Costs are of a [`Subject`], all that they
-//! depend on; one file holds several, because a search may be of several draws or machines.
+//! depend on; one file holds several, because a search may be of several resamples or machines.
 //!
 //! The file is written beside and renamed, so that whoever ends the program finds the last whole
 //! one. A log that grows was rejected: a search that is stopped often would meet its costs again

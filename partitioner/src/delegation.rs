@@ -5,10 +5,10 @@
 //! each function. The search leaves it out: with it a core's occurrences are no longer intervals of
 //! calls, on which its bounds stand. So it is asked of the split that was found: every combination
 //! is replayed in full on the searched requests, of more than six functions only those that one
-//! change after the other makes better. The best is then judged like the split itself.
+//! change after the other makes better. The best is then evaluated like the split itself.
 
 use crate::evaluate::rounds;
-use crate::judge::Comparison;
+use crate::held_out::Comparison;
 use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::{Error, Outcome};
@@ -70,7 +70,7 @@ pub struct Delegation {
     pub rounds: usize,
     /// The best beside one core, on the searched requests, cold caches at the start.
     pub searched: Comparison,
-    /// The best beside one core, on the judging requests; `None` where there are none.
+    /// The best beside one core, on the held-out requests; `None` where there are none.
     pub held_out: Option<Comparison>,
 }
 
@@ -101,16 +101,16 @@ pub fn delegation(
     progress: &dyn Progress,
 ) -> Result<Delegation, Error> {
     let Outcome {
-        parts,
-        judged,
+        train_test,
+        evaluated,
         split,
         ..
     } = outcome;
-    let rounds = rounds(parts.searched.len());
+    let rounds = rounds(train_test.searched.len());
     let functions: Vec<u32> = split.iter().map(|&(function, _)| function).collect();
     progress.begin("trying hops back", None);
     let options = ReplayOptions {
-        requests: Some(parts.searched.clone()),
+        requests: Some(train_test.searched.clone()),
         ..ReplayOptions::default()
     };
     let prepared = Prepared::with_calls(trace, &[machine], &functions, &options)?;
@@ -146,14 +146,14 @@ pub fn delegation(
         best: variant(best.clone()),
         tried: tried.known.len(),
         rounds,
-        searched: judged.searched.clone(),
-        held_out: judged.held_out.clone(),
+        searched: evaluated.searched.clone(),
+        held_out: evaluated.held_out.clone(),
     };
     if found.pays() {
         let on_searched = prepared.replay(machine, &split_of(&best))?;
         found.searched = found.searched.with(&on_searched);
         if let Some(held_out) = &mut found.held_out {
-            let options = parts.judging_options();
+            let options = train_test.held_out_options();
             let on_others = replay(trace, machine, &split_of(&best), &options)?;
             *held_out = held_out.with(&on_others);
         }

@@ -1,9 +1,9 @@
 //! What a split costs, without replaying it.
 //!
-//! A cost is so much for every private miss and every hop ([`crate::objective::Cost`]), on one
+//! A cost is so much for every private miss and every hop ([`crate::objective::UnitCosts`]), on one
 //! machine or on several weighed against each other ([`crate::weights`]). The private misses of a
 //! split are a sum over cores of what each misses alone, and that is a sum over set partitions of a
-//! function of the occurrences that run on the core and touch lines of the set partition
+//! function of the occurrences that run on the core and reference lines of the set partition
 //! ([`corehop_simulator::PrivateReplay`] says why). Splits share most of their cores' sets, and
 //! sets that differ share most set partitions: with candidates called in a fixed order a set is an
 //! interval between two of them, and two functions called close together differ in few lines. So
@@ -25,7 +25,7 @@ mod term;
 
 use crate::checkpoint::{Checkpoint, Costs, Subject};
 use crate::weights::Factors;
-use calls::{Calls, Intervals};
+use calls::{CandidateCalls, Intervals};
 use corehop_simulator::{Prepared, Split};
 use keys::{ByKey, Key, random};
 use lower_bounds::LowerBounds;
@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 pub use term::Term;
 
 /// How often so many searched requests are replayed in a row; all rounds count. Few requests do not
-/// warm the caches: in one round of ten most misses are first touches, which every further core
+/// warm the caches: in one round of ten most misses are first references, which every further core
 /// repeats, and ranking by them shies away from splits that win in a long run.
 pub fn rounds(requests: usize) -> usize {
     match requests {
@@ -49,7 +49,7 @@ pub fn rounds(requests: usize) -> usize {
 
 /// A split under evaluation: functions, as indices of those searched, ascending, each with its
 /// core. Cores are numbered by their first functions, so that each split has one form.
-pub type Choice = Vec<(u32, u32)>;
+pub type IndexedPlacement = Vec<(u32, u32)>;
 
 /// A split with its functions as the trace numbers them, each with its core.
 pub type Placement = Vec<(u32, u32)>;
@@ -67,7 +67,7 @@ pub fn cores_of(split: &[(u32, u32)]) -> usize {
 pub struct Evaluator<'a> {
     source: Source<'a>,
     functions: Vec<u32>,
-    calls: Option<Calls>,
+    calls: Option<CandidateCalls>,
     set_partitions: SetPartitions,
     /// By group of set partitions, what one core costs on which a set runs, hops in the first
     /// group, or [`UNKNOWN`]; of a split, in the first group, where each is replayed in full.
@@ -100,7 +100,7 @@ enum Source<'a> {
 pub(crate) struct CoreSet(Key);
 
 /// A set, and a core of a split on which it runs.
-type Placed<'s> = (CoreSet, &'s Choice, usize);
+type PlannedFunction<'s> = (CoreSet, &'s IndexedPlacement, usize);
 
 /// Most sets simulated at a time: few enough that they fit the host's cache.
 const SETS_AT_A_TIME: usize = 1 << 10;
@@ -119,7 +119,7 @@ impl<'a> Evaluator<'a> {
             .expect("a machine at lower_bounds")
             .private_replay;
         Evaluator {
-            calls: Some(Calls::of(private_replay, functions)),
+            calls: Some(CandidateCalls::of(private_replay, functions)),
             set_partitions: SetPartitions::of(private_replay),
             ..Evaluator::of(Source::PrivateReplay(terms), functions)
         }
@@ -183,7 +183,7 @@ impl<'a> Evaluator<'a> {
     pub fn calls(&self) -> Vec<Vec<u32>> {
         self.calls
             .as_ref()
-            .map(Calls::by_thread)
+            .map(CandidateCalls::by_thread)
             .unwrap_or_default()
     }
 
@@ -221,7 +221,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// What each split costs, summed over cores.
-    pub fn evaluate(&mut self, splits: &[Choice]) -> Vec<u64> {
+    pub fn evaluate(&mut self, splits: &[IndexedPlacement]) -> Vec<u64> {
         let misses = self.evaluate_until(splits, &|| false).into_iter();
         misses
             .map(|misses| misses.expect("nothing ends it"))
@@ -232,7 +232,7 @@ impl<'a> Evaluator<'a> {
     /// were not evaluated by then.
     pub fn evaluate_until(
         &mut self,
-        splits: &[Choice],
+        splits: &[IndexedPlacement],
         is_over: &dyn Fn() -> bool,
     ) -> Vec<Option<u64>> {
         let groups = 0..GROUPS;
@@ -250,13 +250,16 @@ impl<'a> Evaluator<'a> {
     }
 
     /// What runs on these cores of splits; splits are not to be replayed in full.
-    pub(crate) fn core_sets(&self, cores: &[(&Choice, usize)]) -> Vec<CoreSet> {
-        let set = |&(split, core): &(&Choice, usize)| CoreSet(self.keys(split)[core]);
+    pub(crate) fn core_sets(&self, cores: &[(&IndexedPlacement, usize)]) -> Vec<CoreSet> {
+        let set = |&(split, core): &(&IndexedPlacement, usize)| CoreSet(self.keys(split)[core]);
         cores.par_iter().map(set).collect()
     }
 
     /// By group, what each of these costs at least.
-    pub(crate) fn lower_bounds_of_sets(&mut self, sets: &[Placed<'_>]) -> Vec<[u64; GROUPS]> {
+    pub(crate) fn lower_bounds_of_sets(
+        &mut self,
+        sets: &[PlannedFunction<'_>],
+    ) -> Vec<[u64; GROUPS]> {
         if let Source::PrivateReplay(terms) = self.source {
             let unknown = self.lower_bounds.unknown(sets.iter());
             let intervals = self.intervals(&unknown);
@@ -271,12 +274,12 @@ impl<'a> Evaluator<'a> {
     /// simulated.
     pub(crate) fn evaluate_sets(
         &mut self,
-        sets: &[Placed<'_>],
+        sets: &[PlannedFunction<'_>],
         group: usize,
         is_over: &dyn Fn() -> bool,
     ) -> Option<Vec<u64>> {
         let groups = group..group + 1;
-        let is_unknown = |(set, ..): &&Placed<'_>| self.misses(set.0, &groups).is_none();
+        let is_unknown = |(set, ..): &&PlannedFunction<'_>| self.misses(set.0, &groups).is_none();
         let unknown = sets.iter().filter(is_unknown).copied().collect();
         self.learn(unknown, &groups, is_over);
         let misses = sets.iter().map(|(set, ..)| self.misses(set.0, &groups));
@@ -300,7 +303,7 @@ impl<'a> Evaluator<'a> {
     /// Simulates sets until `is_over`.
     fn learn(
         &mut self,
-        mut unknown: Vec<Placed<'_>>,
+        mut unknown: Vec<PlannedFunction<'_>>,
         groups: &Range<usize>,
         is_over: &dyn Fn() -> bool,
     ) {
@@ -322,7 +325,7 @@ impl<'a> Evaluator<'a> {
                     learnt
                 }
                 Source::InFull(prepared, factors, rounds) => {
-                    let replay = |&(_, split, _): &Placed<'_>| {
+                    let replay = |&(_, split, _): &PlannedFunction<'_>| {
                         let split = self.named(split);
                         let cost = factors.replayed(prepared, &split, rounds);
                         let mut costs = [0; GROUPS];
@@ -355,14 +358,14 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn named(&self, split: &Choice) -> Split {
+    fn named(&self, split: &IndexedPlacement) -> Split {
         let placed = split.iter();
         Split::new(placed.map(|&(index, core)| (self.functions[index as usize], core)))
     }
 
     /// What runs on these cores; nothing where splits are replayed in full.
-    fn intervals(&self, sets: &[Placed<'_>]) -> Vec<Intervals> {
-        let of = |&(_, split, core): &Placed<'_>| {
+    fn intervals(&self, sets: &[PlannedFunction<'_>]) -> Vec<Intervals> {
+        let of = |&(_, split, core): &PlannedFunction<'_>| {
             let calls = self.calls.as_ref();
             calls.map(|calls| calls.intervals(split).swap_remove(core))
         };
@@ -370,7 +373,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// By core, what runs there; one key for the whole split where each is replayed in full.
-    fn keys(&self, split: &Choice) -> Vec<Key> {
+    fn keys(&self, split: &IndexedPlacement) -> Vec<Key> {
         match &self.calls {
             Some(calls) => calls.keys(split),
             None => {

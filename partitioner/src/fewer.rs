@@ -1,12 +1,13 @@
-//! Whether fewer cores would do as well.
+//! Fewer cores: whether a split over fewer cores would do as well.
 //!
-//! More cores need not help: each has first touches and hops of its own, and what gains a little on
-//! the requests searched can lose on others. So the best splits over fewer cores are judged beside
-//! the one asked for, on the same requests. A local search finds them: it meets mostly sets that
-//! are known by then, and whoever takes fewer cores searches for them in earnest.
+//! More cores need not help. Each core misses on its own first references and costs hops, and what
+//! gains a little on the searched requests can lose on others. So the best splits over fewer cores
+//! are evaluated on the same requests as the split that was asked for. A local search finds them,
+//! because it meets mostly sets that are known by then; whoever takes fewer cores searches for them
+//! in full.
 
-use crate::evaluate::{Choice, Evaluator, Placement};
-use crate::judge::Comparison;
+use crate::evaluate::{Evaluator, IndexedPlacement, Placement};
+use crate::held_out::Comparison;
 use crate::objective::Objective;
 use crate::strategy::{Ranking, Search, Strategy, search};
 
@@ -17,7 +18,7 @@ pub struct Fewer {
     pub cores: u32,
     /// Functions as the trace numbers them, each with its core.
     pub split: Placement,
-    /// Beside one core, on the judging requests.
+    /// Beside one core, on the held-out requests.
     pub held_out: Comparison,
 }
 
@@ -65,8 +66,8 @@ pub(crate) fn rankings(evaluator: &mut Evaluator<'_>, wanted: &Search<'_>) -> Ve
 }
 
 /// Splits of a ranking, with the functions as the trace numbers them.
-pub(crate) fn named(best: &[(u64, Choice)], functions: &[u32]) -> Vec<(u64, Placement)> {
-    let named = |(misses, choice): &(u64, Choice)| {
+pub(crate) fn named(best: &[(u64, IndexedPlacement)], functions: &[u32]) -> Vec<(u64, Placement)> {
+    let named = |(misses, choice): &(u64, IndexedPlacement)| {
         let placed = choice.iter();
         let placed = placed.map(|&(index, core)| (functions[index as usize], core));
         (*misses, placed.collect())

@@ -1,11 +1,11 @@
 //! The search: at which function entries should a server's threads change core?
 //!
-//! [`partition`] goes from a trace to a plan in four steps: divide the requests into those to
-//! search on and those to judge by ([`requests`]), find the functions a thread could change core
-//! at ([`candidates`]), rank splits by what each core's private caches would miss ([`evaluate`],
-//! [`strategy`]), and replay the best few in full, shared L3 included, on requests the search never
-//! saw ([`judge`]). Then it asks whether threads had better go back when calls return
-//! ([`mod@delegation`]).
+//! [`partition`] goes from a trace to a plan in four steps. It divides the requests into searched
+//! and held-out ones ([`requests`]). It finds the functions at which a thread could change core
+//! ([`candidates`]). It ranks splits by what each core's private caches would miss ([`evaluate`],
+//! [`strategy`]). It replays the best few in full, shared L3 included, and evaluates the best of
+//! them on the held-out requests ([`held_out`]). Then it asks whether threads had better go back
+//! when calls return ([`mod@delegation`]).
 
 #![forbid(unsafe_code)]
 
@@ -13,35 +13,35 @@ pub mod alternatives;
 pub mod candidates;
 pub mod checkpoint;
 pub mod delegation;
-pub mod draws;
 mod error;
 pub mod evaluate;
 pub mod fewer;
+pub mod held_out;
 pub mod hop_cost;
-pub mod judge;
 pub mod machine_list;
 pub mod objective;
 pub mod plan;
 pub mod progress;
 pub mod requests;
+pub mod resamples;
 pub mod strategy;
 pub mod throughput;
 pub mod weights;
 
 pub use error::Error;
-pub use judge::{Comparison, Judged};
+pub use held_out::{Comparison, Evaluated};
 
-use candidates::{Candidates, Rule};
+use candidates::{CandidateRule, Candidates};
 use checkpoint::{Checkpoint, Subject};
 use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
 use corehop_traces::Trace;
 use delegation::{Delegate, Delegation, delegation};
 use evaluate::{Evaluator, Placement, rounds};
 use fewer::Fewer;
-use judge::Judge;
+use held_out::HeldOutEvaluation;
 use objective::Objective;
 use progress::Progress;
-use requests::{Parts, Searched};
+use requests::{Searched, TrainTestSplit};
 use std::time::{Duration, Instant};
 use strategy::{Ranking, Search, Strategy};
 use weights::{Factors, Weighted};
@@ -56,7 +56,7 @@ pub struct Settings<'a> {
     /// Requests to search on.
     pub searched: Searched,
     /// What makes a function a candidate.
-    pub rule: Rule,
+    pub rule: CandidateRule,
     /// Decides which requests are searched, and where a local search starts.
     pub seed: u64,
     /// What a split is to make small.
@@ -69,9 +69,9 @@ pub struct Settings<'a> {
     pub one_way: &'a [u32],
     /// Longest time to look for splits; the result then depends on the speed of the host.
     pub time_limit: Option<Duration>,
-    /// Whether to judge the result on requests that were not searched.
-    pub judge: bool,
-    /// Whether to find out if fewer cores do as well, where the result is judged.
+    /// Whether to evaluate the result on requests that were not searched.
+    pub evaluate_held_out: bool,
+    /// Whether to find out if fewer cores do as well, where the result is evaluated.
     pub compare_fewer: bool,
     /// Where to keep what is learnt, and to find what was.
     pub checkpoint: Option<&'a Checkpoint>,
@@ -81,7 +81,7 @@ pub struct Settings<'a> {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Which requests were used for what.
-    pub parts: Parts,
+    pub train_test: TrainTestSplit,
     /// The functions the rule admits.
     pub candidates: Candidates,
     /// Chosen functions as the trace numbers them, each with its core.
@@ -89,7 +89,7 @@ pub struct Outcome {
     /// Those of them to whose callers threads go back.
     pub delegated: Vec<u32>,
     /// How it compares, on the searched requests and on others.
-    pub judged: Judged,
+    pub evaluated: Evaluated,
     /// What going back would do, or does; `None` when nobody asked, or the search was stopped.
     pub delegation: Option<Delegation>,
     /// The best splits over fewer cores, by ascending number, if they were asked for.
@@ -109,30 +109,30 @@ impl Outcome {
 
     /// The fewest cores that do as well on requests not searched, if that was found out.
     pub fn as_good_with_fewer(&self, objective: Objective) -> Option<&Fewer> {
-        let held_out = self.judged.held_out.as_ref()?;
+        let held_out = self.evaluated.held_out.as_ref()?;
         fewer::as_good(&self.fewer, held_out, objective)
     }
 }
 
-/// The requests that this search uses, none to judge by where it is not to be judged.
-fn parts_of(trace: &Trace, settings: &Settings<'_>) -> Result<Parts, Error> {
-    let mut parts = Parts::of(trace.requests(), settings.searched, settings.seed)?;
-    if !settings.judge {
-        parts.judging.clear();
+/// The requests that this search uses; none are held out where it is not to be evaluated.
+fn train_test_split_of(trace: &Trace, settings: &Settings<'_>) -> Result<TrainTestSplit, Error> {
+    let mut train_test = TrainTestSplit::of(trace.requests(), settings.searched, settings.seed)?;
+    if !settings.evaluate_held_out {
+        train_test.held_out.clear();
     }
-    Ok(parts)
+    Ok(train_test)
 }
 
 /// The candidates that this search chooses from.
 fn candidates_of(
     trace: &Trace,
-    parts: &Parts,
+    train_test: &TrainTestSplit,
     settings: &Settings<'_>,
     progress: &dyn Progress,
 ) -> Result<Candidates, Error> {
-    let learning: Vec<u32> = parts.learning().collect();
+    let training: Vec<u32> = train_test.training().collect();
     progress.begin("counting calls", None);
-    let candidates = Candidates::of(trace, &learning, &settings.rule)?;
+    let candidates = Candidates::of(trace, &training, &settings.rule)?;
     progress.end();
     match candidates.groups < settings.functions {
         false => Ok(candidates),
@@ -160,7 +160,7 @@ pub fn partition(
     settings: &Settings<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, Error> {
-    let mut outcome = search_and_judge(trace, machines, settings, progress)?;
+    let mut outcome = search_and_evaluate(trace, machines, settings, progress)?;
     let [machine] = machines else {
         return Ok(outcome);
     };
@@ -178,15 +178,15 @@ pub fn partition(
     )?;
     if settings.delegate == Delegate::Take {
         outcome.delegated.clone_from(&found.best.delegated);
-        outcome.judged.searched.clone_from(&found.searched);
-        outcome.judged.held_out.clone_from(&found.held_out);
+        outcome.evaluated.searched.clone_from(&found.searched);
+        outcome.evaluated.held_out.clone_from(&found.held_out);
     }
     outcome.delegation = Some(found);
     Ok(outcome)
 }
 
 /// The best split, whose threads stay where calls take them.
-fn search_and_judge(
+fn search_and_evaluate(
     trace: &Trace,
     machines: &[Weighted],
     settings: &Settings<'_>,
@@ -196,17 +196,17 @@ fn search_and_judge(
         0 < settings.cores && settings.cores <= settings.functions,
         "a split has at least one core, and a function for each"
     );
-    let parts = parts_of(trace, settings)?;
-    let candidates = candidates_of(trace, &parts, settings, progress)?;
+    let train_test = train_test_split_of(trace, settings)?;
+    let candidates = candidates_of(trace, &train_test, settings, progress)?;
     let functions = candidates.representatives();
     progress.begin("preparing the searched requests", None);
     let options = ReplayOptions {
-        requests: Some(parts.searched.clone()),
+        requests: Some(train_test.searched.clone()),
         ..ReplayOptions::default()
     };
     let simulated: Vec<&Machine> = machines.iter().map(|of| &of.machine).collect();
     let prepared = Prepared::new(trace, &simulated, &functions, &options)?;
-    let rounds = rounds(parts.searched.len());
+    let rounds = rounds(train_test.searched.len());
     let factors = Factors::of(machines, settings.objective, &prepared, rounds)?;
     let terms = factors.terms(&prepared, rounds);
     progress.end();
@@ -218,7 +218,7 @@ fn search_and_judge(
         let subject = Subject {
             value: format!("{:?} {:?}", settings.objective, factors.machines),
             functions: functions.clone(),
-            requests: parts.searched.clone(),
+            requests: train_test.searched.clone(),
             rounds,
         };
         evaluator.keep_in(checkpoint, subject);
@@ -234,26 +234,26 @@ fn search_and_judge(
     };
     let ranking = strategy::search(&mut evaluator, &search);
     evaluator.keep();
-    let judge = Judge {
+    let evaluation = HeldOutEvaluation {
         trace,
         machines,
         factors: &factors,
-        parts: &parts,
+        train_test: &train_test,
         prepared: &prepared,
         progress,
     };
-    let (split, judged) = judge.judge(fewer::named(&ranking.best, &functions))?;
+    let (split, evaluated) = evaluation.evaluate(fewer::named(&ranking.best, &functions))?;
     let sets_replayed = evaluator.sets_known();
-    let fewer = match settings.compare_fewer && judged.held_out.is_some() {
-        true => judge.judge_fewer(fewer::rankings(&mut evaluator, &search), &functions)?,
+    let fewer = match settings.compare_fewer && evaluated.held_out.is_some() {
+        true => evaluation.evaluate_fewer(fewer::rankings(&mut evaluator, &search), &functions)?,
         false => Vec::new(),
     };
     evaluator.keep();
     Ok(Outcome {
-        parts,
+        train_test,
         split,
         delegated: Vec::new(),
-        judged,
+        evaluated,
         delegation: None,
         fewer,
         sets_replayed,

@@ -1,8 +1,8 @@
 //! What a split is to make small.
 //!
-//! The search ranks by what each core does alone ([`Cost`]): misses of its private caches and hops
-//! to it are sums over cores. The shared L3 belongs to all cores together, and so does waiting for
-//! a busy core. So L3 misses are ranked by what reaches the L3, cycles as if the L3 held every
+//! The search ranks by what each core does alone ([`UnitCosts`]): misses of its private caches and
+//! hops to it are sums over cores. The shared L3 belongs to all cores together, and so does waiting
+//! for a busy core. So L3 misses are ranked by what reaches the L3, cycles as if the L3 held every
 //! line, throughput by cycles; of these more splits are replayed in full, and the one with the
 //! smallest value is taken. That is the best of these few.
 
@@ -38,7 +38,7 @@ pub enum Objective {
 /// What one core alone adds to a split's value: so much for each of its misses, and for each hop to
 /// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
+pub struct UnitCosts {
     /// A miss of the L1I, and of the L1D.
     pub l1: [u64; 2],
     /// An L2 miss of a fetch, and of a load or store.
@@ -47,7 +47,7 @@ pub struct Cost {
     pub hop: u64,
 }
 
-impl Cost {
+impl UnitCosts {
     /// Of the misses that a core counted.
     pub fn of(&self, tally: &Tally) -> u64 {
         let misses = |level, kinds: &[Kind]| -> u64 {
@@ -70,25 +70,25 @@ impl Cost {
 impl Objective {
     /// What the ranking charges a core of `machine`. Cycles are those beyond an L1 hit's, which all
     /// splits have; an L2 miss takes as long as the L3, or memory where there is none.
-    pub fn cost(self, machine: &Machine) -> Cost {
-        let l2_misses = |l2| Cost {
+    pub fn cost(self, machine: &Machine) -> UnitCosts {
+        let l2_misses = |l2| UnitCosts {
             l2,
-            ..Cost::default()
+            ..UnitCosts::default()
         };
         match self {
             Objective::L2 | Objective::L3 => l2_misses([1, 1]),
             Objective::Fetch => l2_misses([1, 0]),
             Objective::Data => l2_misses([0, 1]),
-            Objective::L1 => Cost {
+            Objective::L1 => UnitCosts {
                 l1: [1, 1],
-                ..Cost::default()
+                ..UnitCosts::default()
             },
             Objective::Cycles | Objective::Throughput { .. } => {
                 let beyond = machine.l3.map(|l3| l3.latency_cycles);
                 let beyond = beyond.unwrap_or(machine.memory_latency_cycles);
                 let l2 = machine.l2.latency_cycles;
                 let later = |outer: u32, inner: u32| u64::from(outer.saturating_sub(inner));
-                Cost {
+                UnitCosts {
                     l1: [machine.l1i, machine.l1d].map(|l1| later(l2, l1.latency_cycles)),
                     l2: [later(beyond, l2); 2],
                     hop: machine.hop_cost_cycles.into(),

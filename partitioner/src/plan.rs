@@ -26,7 +26,7 @@ pub struct SearchResult<'a> {
 
 /// The plan that carries out the split.
 pub fn of(found: &SearchResult<'_>) -> Plan {
-    let judged = &found.outcome.judged;
+    let judged = &found.outcome.evaluated;
     let expected = judged.held_out.as_ref().map(|held_out| Expected {
         hops_per_request: held_out.hops as f64 / held_out.requests as f64,
         searched: comparison(&judged.searched),

@@ -1,8 +1,8 @@
-//! Which requests the search may look at, and which judge it.
+//! The train/test split of the requests: which the search may look at, and which evaluate it.
 //!
-//! A split fitted to ten requests flatters itself on those ten. So the trace's complete requests
-//! fall into three parts: *searched*, drawn by a seed; *warm-up*, the first half of the rest; and
-//! *judging*, its second half, which nothing before the final verdict looks at.
+//! A split fitted to ten requests does better on those ten than on others. So the trace's complete
+//! requests are divided into three: *searched*, sampled by a seed; *warm-up*, the first half of the
+//! rest; and *held-out*, its second half, which nothing before the final verdict looks at.
 
 use crate::Error;
 use corehop_simulator::ReplayOptions;
@@ -14,21 +14,21 @@ use rand_chacha::ChaCha8Rng;
 /// How many requests to search on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Searched {
-    /// This many, drawn at random by the seed.
+    /// This many, sampled at random by the seed.
     Sample(usize),
-    /// Every complete request: none is left to judge the result.
+    /// Every complete request: none is left to evaluate the result.
     All,
 }
 
-/// The trace's complete requests in three parts, each in replay order.
+/// The trace's complete requests, divided in three, each in replay order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct TrainTestSplit {
     /// The search replays these.
     pub searched: Vec<u32>,
-    /// Replayed before the judging ones, uncounted, so that those find warm caches.
+    /// Replayed before the held-out ones, uncounted, so that those find warm caches.
     pub warm_up: Vec<u32>,
     /// Counted for the verdict.
-    pub judging: Vec<u32>,
+    pub held_out: Vec<u32>,
 }
 
 /// Indices of the requests that the recording did not cut short.
@@ -37,15 +37,15 @@ pub fn complete(requests: &[Request]) -> Vec<u32> {
     complete.map(|(index, _)| index).collect()
 }
 
-/// Of a seed's random numbers, those that draw judging requests; the first stream draws the
+/// Of a seed's random numbers, those that sample held-out requests; the first stream samples the
 /// searched ones.
-const JUDGING_STREAM: u64 = 1;
+const HELD_OUT_STREAM: u64 = 1;
 
-impl Parts {
-    /// Replays the judging requests, after those that warm up.
-    pub fn judging_options(&self) -> ReplayOptions<'static> {
+impl TrainTestSplit {
+    /// Replays the held-out requests, after those that warm up.
+    pub fn held_out_options(&self) -> ReplayOptions<'static> {
         ReplayOptions {
-            requests: Some([&self.warm_up[..], &self.judging].concat()),
+            requests: Some([&self.warm_up[..], &self.held_out].concat()),
             warm_up_requests: self.warm_up.len(),
             ..ReplayOptions::default()
         }
@@ -55,7 +55,11 @@ impl Parts {
     ///
     /// # Errors
     /// [`Error::NoRequests`] or [`Error::TooFewRequests`].
-    pub fn of(requests: &[Request], searched: Searched, seed: u64) -> Result<Parts, Error> {
+    pub fn of(
+        requests: &[Request],
+        searched: Searched,
+        seed: u64,
+    ) -> Result<TrainTestSplit, Error> {
         let complete = complete(requests);
         let wanted = match searched {
             _ if complete.is_empty() => return Err(Error::NoRequests),
@@ -69,46 +73,46 @@ impl Parts {
             });
         }
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let drawn = sample(&mut random, complete.len(), wanted).into_vec();
-        let mut is_drawn = vec![false; complete.len()];
-        for index in drawn {
-            is_drawn[index] = true;
+        let sampled = sample(&mut random, complete.len(), wanted).into_vec();
+        let mut is_sampled = vec![false; complete.len()];
+        for index in sampled {
+            is_sampled[index] = true;
         }
         let part = |wanted: bool| -> Vec<u32> {
             let chosen = complete
                 .iter()
-                .zip(&is_drawn)
-                .filter(|&(_, &drawn)| drawn == wanted);
+                .zip(&is_sampled)
+                .filter(|&(_, &sampled)| sampled == wanted);
             chosen.map(|(&request, _)| request).collect()
         };
         let mut warm_up = part(false);
-        let judging = warm_up.split_off(warm_up.len() / 2);
-        Ok(Parts {
+        let held_out = warm_up.split_off(warm_up.len() / 2);
+        Ok(TrainTestSplit {
             searched: part(true),
             warm_up,
-            judging,
+            held_out,
         })
     }
 
-    /// The same with other judging requests: a random half of those that `first` did not search
-    /// either. A split that was found there can be judged here too, and draws that are judged all
-    /// on the same requests would hide how much those differ.
+    /// The same with other held-out requests: a random half of those that `first` did not search
+    /// either. A split that was found there can be evaluated here too, and resamples that are all
+    /// evaluated on the same requests would hide how much those differ.
     #[must_use]
-    pub fn apart_from(mut self, first: &Parts, seed: u64) -> Parts {
-        self.judging
+    pub fn apart_from(mut self, first: &TrainTestSplit, seed: u64) -> TrainTestSplit {
+        self.held_out
             .retain(|request| first.searched.binary_search(request).is_err());
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        random.set_stream(JUDGING_STREAM);
-        let half = self.judging.len().div_ceil(2);
-        let mut drawn = sample(&mut random, self.judging.len(), half).into_vec();
-        drawn.sort_unstable();
-        let judging = drawn.into_iter().map(|index| self.judging[index]);
-        self.judging = judging.collect();
+        random.set_stream(HELD_OUT_STREAM);
+        let half = self.held_out.len().div_ceil(2);
+        let mut sampled = sample(&mut random, self.held_out.len(), half).into_vec();
+        sampled.sort_unstable();
+        let held_out = sampled.into_iter().map(|index| self.held_out[index]);
+        self.held_out = held_out.collect();
         self
     }
 
-    /// The requests that candidates may be counted over: all but the judging ones.
-    pub fn learning(&self) -> impl Iterator<Item = u32> {
+    /// The requests that candidates may be counted over: all but the held-out ones.
+    pub fn training(&self) -> impl Iterator<Item = u32> {
         self.searched.iter().chain(&self.warm_up).copied()
     }
 }
@@ -129,21 +133,21 @@ mod tests {
     }
 
     #[test]
-    fn every_complete_request_is_in_exactly_one_part() {
-        let parts = Parts::of(&requests(31), Searched::Sample(10), 1).unwrap();
+    fn every_complete_request_is_in_exactly_one_set() {
+        let train_test = TrainTestSplit::of(&requests(31), Searched::Sample(10), 1).unwrap();
         let mut all = [
-            parts.searched.clone(),
-            parts.warm_up.clone(),
-            parts.judging.clone(),
+            train_test.searched.clone(),
+            train_test.warm_up.clone(),
+            train_test.held_out.clone(),
         ]
         .concat();
         all.sort_unstable();
         assert_eq!(all, (0..30).collect::<Vec<u32>>());
         assert_eq!(
             (
-                parts.searched.len(),
-                parts.warm_up.len(),
-                parts.judging.len()
+                train_test.searched.len(),
+                train_test.warm_up.len(),
+                train_test.held_out.len()
             ),
             (10, 10, 10)
         );
@@ -151,40 +155,48 @@ mod tests {
 
     #[test]
     fn the_seed_alone_decides() {
-        let of = |seed| Parts::of(&requests(101), Searched::Sample(10), seed).unwrap();
+        let of = |seed| TrainTestSplit::of(&requests(101), Searched::Sample(10), seed).unwrap();
         assert_eq!(of(7), of(7));
         assert_ne!(of(7).searched, of(8).searched);
     }
 
     #[test]
-    fn another_draw_is_judged_by_a_half_that_neither_draw_searched() {
-        let of = |seed| Parts::of(&requests(101), Searched::Sample(10), seed).unwrap();
+    fn a_resample_is_evaluated_on_a_half_that_neither_search_saw() {
+        let of = |seed| TrainTestSplit::of(&requests(101), Searched::Sample(10), seed).unwrap();
         let (first, own) = (of(1), of(2));
         let apart = own.clone().apart_from(&first, 2);
-        let unseen = own.judging.iter().filter(|r| !first.searched.contains(r));
+        let unseen = own.held_out.iter().filter(|r| !first.searched.contains(r));
         let unseen: Vec<u32> = unseen.copied().collect();
-        assert!(unseen.len() < own.judging.len(), "the draws must overlap");
-        assert_eq!(apart.judging.len(), unseen.len().div_ceil(2));
-        assert!(apart.judging.is_sorted());
-        assert!(apart.judging.iter().all(|request| unseen.contains(request)));
+        assert!(
+            unseen.len() < own.held_out.len(),
+            "the samples must overlap"
+        );
+        assert_eq!(apart.held_out.len(), unseen.len().div_ceil(2));
+        assert!(apart.held_out.is_sorted());
+        assert!(
+            apart
+                .held_out
+                .iter()
+                .all(|request| unseen.contains(request))
+        );
         assert_eq!(
             (&apart.searched, &apart.warm_up),
             (&own.searched, &own.warm_up)
         );
-        assert_ne!(own.clone().apart_from(&first, 3).judging, apart.judging);
+        assert_ne!(own.clone().apart_from(&first, 3).held_out, apart.held_out);
     }
 
     #[test]
-    fn searching_all_leaves_none_to_judge() {
-        let parts = Parts::of(&requests(5), Searched::All, 1).unwrap();
-        assert_eq!(parts.searched, [0, 1, 2, 3]);
-        assert!(parts.warm_up.is_empty() && parts.judging.is_empty());
+    fn searching_all_leaves_none_held_out() {
+        let train_test = TrainTestSplit::of(&requests(5), Searched::All, 1).unwrap();
+        assert_eq!(train_test.searched, [0, 1, 2, 3]);
+        assert!(train_test.warm_up.is_empty() && train_test.held_out.is_empty());
     }
 
     #[test]
     fn too_few_requests_are_named_as_such() {
         let said = |count| {
-            Parts::of(&requests(count), Searched::Sample(3), 1)
+            TrainTestSplit::of(&requests(count), Searched::Sample(3), 1)
                 .unwrap_err()
                 .to_string()
         };

@@ -1,10 +1,10 @@
 //! The whole search on a trace whose best split is known: two phases that each fill an L2.
 //!
-//! Every request enters `parse`, touches one half of the data, enters `execute`, touches the other.
-//! On one core each half evicts the other; on two, both stay. Between the two functions that begin
-//! the phases lie others that the rule must leave out, each for its own reason.
+//! Every request enters `parse`, references one half of the data, enters `execute`, references the
+//! other. On one core each half evicts the other; on two, both stay. Between the two functions that
+//! begin the phases lie others that the rule must leave out, each for its own reason.
 
-use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
@@ -17,7 +17,7 @@ use corehop_traces::{
 use std::path::Path;
 
 const REQUESTS: u64 = 30;
-/// Lines of data a phase touches: with the lines of code, just within an L2 of 4096 lines.
+/// Lines of data a phase references: with the lines of code, just within an L2 of 4096 lines.
 const PHASE_LINES: u64 = 3000;
 
 /// `parse` and `execute` begin the phases; the others must not be chosen.
@@ -63,7 +63,7 @@ fn trace(folder: &Path) -> Trace {
     let path = folder.join("two-phases.trace");
     let mut writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
     let (thread, blocks) = write_definitions(&mut writer);
-    let touch = |writer: &mut Writer, first: u64| {
+    let reference = |writer: &mut Writer, first: u64| {
         for line in first..first + PHASE_LINES {
             writer
                 .data(thread, 0, Kind::Load, 8, 0x1000_0000 + line * 64)
@@ -74,7 +74,7 @@ fn trace(folder: &Path) -> Trace {
         writer.stamp(thread, request).unwrap();
         writer.request(thread).unwrap();
         writer.execution(thread, blocks[0]).unwrap();
-        touch(&mut writer, 0);
+        reference(&mut writer, 0);
         let others = [2, 2, 4];
         for index in others
             .iter()
@@ -83,7 +83,7 @@ fn trace(folder: &Path) -> Trace {
             writer.execution(thread, blocks[*index]).unwrap();
         }
         writer.execution(thread, blocks[1]).unwrap();
-        touch(&mut writer, PHASE_LINES);
+        reference(&mut writer, PHASE_LINES);
     }
     writer.finish(EndReason::RequestsReached).unwrap();
     Trace::open(&path).unwrap()
@@ -96,7 +96,7 @@ fn search(settings: &Settings<'_>) -> Result<Outcome, Error> {
 }
 
 fn settings() -> Settings<'static> {
-    let rule = Rule::default();
+    let rule = CandidateRule::default();
     Settings {
         cores: 2,
         functions: 2,
@@ -108,7 +108,7 @@ fn settings() -> Settings<'static> {
         delegate: Delegate::Never,
         one_way: &[],
         time_limit: None,
-        judge: true,
+        evaluate_held_out: true,
         compare_fewer: true,
         checkpoint: None,
     }
@@ -127,14 +127,14 @@ fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
         (4, "something jumps into it")
     );
     let candidates = &outcome.candidates;
-    // The last of thirty is not complete; ten are searched, nine warm up, and ten judge.
+    // The last of thirty is not complete; ten are searched, nine warm up, and ten are held out.
     assert_eq!(candidates.requests, 19);
     assert_eq!(
         (candidates.called_too_often, candidates.called_too_rarely),
         (1, 1)
     );
     assert_eq!(outcome.ranking.evaluated, 1);
-    let held_out = outcome.judged.held_out.unwrap();
+    let held_out = outcome.evaluated.held_out.unwrap();
     assert_eq!(held_out.requests, 10);
     assert_eq!(held_out.split.l2.misses(), 0);
     // The sets that hold more lines than ways miss on every access to them, ten times over.
@@ -175,9 +175,9 @@ fn the_same_seed_gives_the_same_outcome_on_any_number_of_threads() {
 
 #[test]
 fn candidates_close_to_each_other_are_one_group() {
-    let rule = Rule {
+    let rule = CandidateRule {
         group_within: 2 * PHASE_LINES,
-        ..Rule::default()
+        ..CandidateRule::default()
     };
     let refused = search(&Settings { rule, ..settings() })
         .unwrap_err()

@@ -14,7 +14,7 @@ mod random;
 mod searched;
 
 use corehop_partitioner::checkpoint::{Checkpoint, Subject};
-use corehop_partitioner::evaluate::{Choice, Evaluator, cores_of};
+use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, cores_of};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::{Progress, Silent};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy as How, search};
@@ -30,12 +30,12 @@ use std::time::{Duration, Instant};
 
 /// Every split at `chosen` functions over `cores` cores, each once: functions by counting in
 /// binary, cores by counting to their base, those that number cores by their first functions kept.
-fn all_splits(chosen: u32, cores: u32) -> Vec<Choice> {
+fn all_splits(chosen: u32, cores: u32) -> Vec<IndexedPlacement> {
     let functions = |mask: u32| (0..FUNCTIONS).filter(move |f| mask >> f & 1 == 1);
     let masks = (0..1u32 << FUNCTIONS).filter(|mask| mask.count_ones() == chosen);
     let numbers = 0..cores.pow(chosen);
     let placed = masks.flat_map(|mask| {
-        let placed = move |number: u32| -> Choice {
+        let placed = move |number: u32| -> IndexedPlacement {
             let core = move |place: u32| number / cores.pow(place) % cores;
             functions(mask).zip((0..).map(core)).collect()
         };
@@ -47,7 +47,7 @@ fn all_splits(chosen: u32, cores: u32) -> Vec<Choice> {
 }
 
 /// Whether each core's first function comes after those of all lower cores.
-fn is_numbered(split: &Choice) -> bool {
+fn is_numbered(split: &IndexedPlacement) -> bool {
     let is_next = |place: usize| split[place].1 as usize <= used(&split[..place]);
     (0..split.len()).all(is_next)
 }
@@ -146,7 +146,7 @@ proptest! {
     ) {
         let machines: Vec<Machine> = machines.into_iter().map(|m| large(m, true)).collect();
         with_evaluator(&steps, &Aim(objective, &machines), |evaluator, naive| {
-            let of = |split: Choice| (naive(&split), split);
+            let of = |split: IndexedPlacement| (naive(&split), split);
             let mut brute: Vec<_> = all_splits(cores, cores).into_iter().map(of).collect();
             brute.sort();
             brute.truncate(3);
@@ -175,7 +175,7 @@ proptest! {
         let machine = large(machine, is_alone);
         let functions = cores + more;
         with_evaluator(&steps, &l2(&machine), |evaluator, naive| {
-            let of = |split: Choice| (naive(&split), split);
+            let of = |split: IndexedPlacement| (naive(&split), split);
             let mut brute: Vec<_> = all_splits(functions, cores).into_iter().map(of).collect();
             brute.sort();
             brute.truncate(3);

@@ -4,7 +4,7 @@
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
@@ -72,13 +72,13 @@ fn search_with(delegate: Delegate, one_way: &[u32]) -> Outcome {
         cores: 2,
         functions: 2,
         searched: Searched::Sample(10),
-        rule: Rule::default(),
+        rule: CandidateRule::default(),
         seed: 1,
         objective: Objective::L2,
         strategy: None,
         delegate,
         one_way,
-        judge: true,
+        evaluate_held_out: true,
         compare_fewer: false,
         time_limit: None,
         checkpoint: None,
@@ -111,7 +111,7 @@ fn asked_to_tell_it_tells_and_leaves_the_split_as_it_was() {
     assert_eq!(found.best.delegated, [1]);
     assert_eq!(found.best.replay, found.alone[1].replay);
     // On the second core `serve` and `lookup` take each other's lines, in every request.
-    let held_out = outcome.judged.held_out.unwrap();
+    let held_out = outcome.evaluated.held_out.unwrap();
     assert!(held_out.split.l2.misses() >= held_out.requests * 2 * LINES);
     assert_eq!(held_out.hops, held_out.requests * 2);
     let better = found.held_out.unwrap();
@@ -124,16 +124,16 @@ fn asked_to_tell_it_tells_and_leaves_the_split_as_it_was() {
 }
 
 #[test]
-fn asked_to_take_it_judges_the_split_that_goes_back() {
+fn asked_to_take_it_evaluates_the_split_that_goes_back() {
     let outcome = search(Delegate::Take);
     assert_eq!(
         (&outcome.split[..], &outcome.delegated[..]),
         (&[(0, 0), (1, 1)][..], &[1][..])
     );
-    let held_out = outcome.judged.held_out.unwrap();
+    let held_out = outcome.evaluated.held_out.unwrap();
     let counted = (held_out.split.l2.misses(), held_out.hops);
     assert_eq!(counted, (held_out.requests, held_out.requests * 2));
-    let searched = outcome.judged.searched;
+    let searched = outcome.evaluated.searched;
     assert_eq!(
         searched.split.l2.misses(),
         outcome.delegation.unwrap().searched.split.l2.misses()

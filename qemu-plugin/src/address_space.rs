@@ -7,7 +7,7 @@
 //! since the fork is shared too, but only the recorder can see which those are, at the end.
 //! Rejected: to follow the memory calls from the start, which a single process would pay for.
 
-use crate::connections::Call;
+use crate::connections::SystemCall;
 use crate::maps::{self, Line};
 use corehop_ring::{Memory, Message, Object};
 use std::ops::Range;
@@ -103,7 +103,7 @@ pub(crate) struct Mapped {
 
 impl Mapped {
     /// What a call has mapped that has returned with this result.
-    pub(crate) fn by(call: &Call, result: i64) -> Option<Mapped> {
+    pub(crate) fn by(call: &SystemCall, result: i64) -> Option<Mapped> {
         let result = u64::try_from(result).ok()?;
         let [first, second, third, fourth] = call.arguments;
         let has = |flags: u64, flag: i32| flags & u64::from(flag.cast_unsigned()) != 0;

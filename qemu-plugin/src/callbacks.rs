@@ -8,7 +8,7 @@
 
 use crate::instruction::is_atomic;
 use crate::vcpu;
-use corehop_elision::{Access, Accesses};
+use corehop_elision::{BlockAccesses, PlainAccess};
 use corehop_ring::word;
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_insn,
@@ -23,7 +23,7 @@ type OnAccess = unsafe extern "C" fn(c_uint, qemu_plugin_meminfo_t, u64, *mut c_
 pub(crate) struct Recorded {
     /// The number it was defined with.
     pub(crate) number: u32,
-    accesses: Accesses,
+    accesses: BlockAccesses,
 }
 
 /// What sees an instruction's accesses.
@@ -33,7 +33,7 @@ struct Callback {
 }
 
 impl Recorded {
-    pub(crate) fn new(number: u32, accesses: Accesses) -> Recorded {
+    pub(crate) fn new(number: u32, accesses: BlockAccesses) -> Recorded {
         Recorded { number, accesses }
     }
 
@@ -94,15 +94,15 @@ impl Recorded {
     }
 
     /// Accesses of a plain instruction that are recorded.
-    fn seen(&self, place: usize) -> impl Iterator<Item = &Access> {
+    fn seen(&self, place: usize) -> impl Iterator<Item = &PlainAccess> {
         let accesses = self.accesses.of_instruction(place);
         accesses.filter(|access| !access.is_elided())
     }
 }
 
 /// All of an access's word but the address.
-fn template_of(access: &Access) -> u64 {
+fn template_of(access: &PlainAccess) -> u64 {
     let form = access.form;
-    let shape = word::data_shape(u32::from(form.size_shift), form.store);
-    word::data_template(usize::from(form.instruction)) | shape
+    let size_and_kind = word::size_and_kind(u32::from(form.size_shift), form.store);
+    word::data_template(usize::from(form.instruction)) | size_and_kind
 }

@@ -25,14 +25,14 @@ static UNANSWERED: [AtomicU64; MOST_DESCRIPTORS] = [const { AtomicU64::new(0) };
 
 /// A system call: its number and its first arguments.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Call {
+pub(crate) struct SystemCall {
     pub(crate) number: i64,
     pub(crate) arguments: [u64; 4],
 }
 
 /// What a thread has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Read {
+pub(crate) struct ConnectionRead {
     /// The connection it came over.
     pub(crate) connection: u64,
     /// Whether it begins a request.
@@ -60,7 +60,7 @@ fn unanswered(connection: u64) -> &'static AtomicU64 {
 
 /// A call begins. Answers are noted here, because the next request may be read before they return,
 /// and descriptors are given up here, because another thread may get the same one at once.
-pub(crate) fn begins(call: &Call) {
+pub(crate) fn begins(call: &SystemCall) {
     let [first, second, third, _] = call.arguments;
     match call.number {
         libc::SYS_close => set(first, 0),
@@ -85,7 +85,7 @@ fn answer(descriptor: u64) {
 }
 
 /// A call returns; what it has read from a connection.
-pub(crate) fn returns(call: &Call, result: i64) -> Option<Read> {
+pub(crate) fn returns(call: &SystemCall, result: i64) -> Option<ConnectionRead> {
     let result = u64::try_from(result).ok()?;
     let [first, second, third, fourth] = call.arguments;
     match call.number {
@@ -124,10 +124,10 @@ fn takes(flags: u64) -> bool {
     flags & libc::MSG_PEEK as u64 == 0
 }
 
-fn read(descriptor: u64) -> Option<Read> {
+fn read(descriptor: u64) -> Option<ConnectionRead> {
     let connection = connection(descriptor)?;
     let before = unanswered(connection).swap(connection, Ordering::Relaxed);
-    Some(Read {
+    Some(ConnectionRead {
         connection,
         begins: before != connection,
     })

@@ -5,7 +5,7 @@
 //! say where its handlers are, so each is told to the recorder once. Where they end follows from
 //! what they do.
 
-use crate::connections::Call;
+use crate::connections::SystemCall;
 use crate::plugin;
 use corehop_ring::Message;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ static TOLD: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 const NO_HANDLERS: [u64; 2] = [0, 1];
 
 /// A system call begins: it may install a handler.
-pub(crate) fn begins(call: &Call) {
+pub(crate) fn begins(call: &SystemCall) {
     if call.number != libc::SYS_rt_sigaction || call.arguments[1] == 0 {
         return;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! When the server makes a system call, each part of the plugin hears what concerns it.
+//! System calls: each part of the plugin is told of those that concern it.
 
-use crate::connections::{self, Call};
+use crate::connections::{self, SystemCall};
 use crate::{plugin, signals, translation, trouble, vcpu};
 use qemu_plugin_sys::qemu_plugin_id_t;
 use std::ffi::c_uint;
@@ -22,7 +22,7 @@ pub(crate) unsafe extern "C" fn on_call(
     _: u64,
     _: u64,
 ) {
-    let call = Call {
+    let call = SystemCall {
         number,
         arguments: [first, second, third, fourth],
     };

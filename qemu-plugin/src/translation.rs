@@ -7,12 +7,12 @@
 
 use crate::address_space::{AddressSpace, Mapped};
 use crate::callbacks::Recorded;
-use crate::connections::Call;
+use crate::connections::SystemCall;
 use crate::instruction::{Bytes, no_op_number};
 use crate::mappings::Mappings;
 use crate::phase::Phase;
 use crate::{Elision, plugin, stale, vcpu};
-use corehop_elision::{Access, Accesses};
+use corehop_elision::{BlockAccesses, PlainAccess};
 use corehop_ring::{Message, Off, RequestMarker, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
@@ -78,7 +78,7 @@ pub(crate) fn begins() {
 
 /// A system call has returned, and may have mapped something. New code cannot run where it is
 /// mapped before that.
-pub(crate) fn called(call: &Call, result: i64) {
+pub(crate) fn called(call: &SystemCall, result: i64) {
     let Some(mapped) = Mapped::by(call, result) else {
         return;
     };
@@ -121,15 +121,20 @@ impl Known {
                 let code_block = memory.next_block();
                 let instructions = code.iter().map(|bytes| &**bytes);
                 let accesses = match plugin().elision {
-                    Elision::Off => Accesses::default(),
-                    Elision::On { in_pieces } => Accesses::of(start, instructions, in_pieces),
+                    Elision::Off => BlockAccesses::default(),
+                    Elision::On { in_pieces } => BlockAccesses::of(start, instructions, in_pieces),
                 };
                 memory.send(&Message::Block {
                     code_block,
                     process: std::process::id(),
                     start,
                     instruction_sizes: code.iter().map(|bytes| bytes.len() as u8).collect(),
-                    accesses: accesses.all.iter().copied().map(Access::encode).collect(),
+                    accesses: accesses
+                        .all
+                        .iter()
+                        .copied()
+                        .map(PlainAccess::encode)
+                        .collect(),
                 })?;
                 Ok(new.insert(Recorded::new(code_block, accesses)))
             }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What runs while the server runs: one callback for each access that is recorded, and one for each
-//! code block of which none can say that it runs.
+//! The callbacks that run while the server runs: one for each recorded access, and one for each
+//! code block whose execution no recorded access shows.
 //!
 //! In user mode a virtual CPU is a thread, and its number finds what that thread writes, with no
 //! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
-//! Whoever QEMU calls looks its thread up once, and hands it on to all that it calls in turn.
+//! Each function that QEMU calls looks its thread up once, and hands it on to all that it calls in
+//! turn.
 
-use crate::connections::Call;
+use crate::connections::SystemCall;
 use crate::phase::{self, Phase};
-use crate::{plugin, shapes, translation, trouble};
+use crate::{plugin, size_and_kind, translation, trouble};
 use corehop_ring::{Event, Stream, word};
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::cell::UnsafeCell;
@@ -32,7 +33,7 @@ struct Vcpu {
     /// The connection it has read from last; 0 for none.
     connection: u64,
     /// The system call it is in.
-    call: Call,
+    call: SystemCall,
 }
 
 impl Vcpu {
@@ -43,7 +44,7 @@ impl Vcpu {
             serves: false,
             off: false,
             connection: 0,
-            call: Call {
+            call: SystemCall {
                 number: 0,
                 arguments: [0; 4],
             },
@@ -249,10 +250,10 @@ pub(crate) unsafe extern "C" fn on_access(
     let Some(vcpu) = (unsafe { vcpu(index) }) else {
         return;
     };
-    let Some(shape) = shapes::known(info) else {
+    let Some(size_and_kind) = size_and_kind::known(info) else {
         return push_unknown_access(vcpu, info, address, template);
     };
-    vcpu.push(word::at(template as usize as u64 | shape, address));
+    vcpu.push(word::at(template as usize as u64 | size_and_kind, address));
 }
 
 /// An access of which `template` says all but the address.
@@ -283,7 +284,7 @@ pub(crate) unsafe extern "C" fn on_first_access(
     vcpu.execute(index, word::at(template as usize as u64, address));
 }
 
-/// The first access of its shape. Apart, so that the others need no room for registers.
+/// The first access of its size and kind. Apart, so that the others need no room for registers.
 #[cold]
 #[inline(never)]
 fn push_unknown_access(
@@ -292,8 +293,8 @@ fn push_unknown_access(
     address: u64,
     template: *mut c_void,
 ) {
-    let shape = shapes::of(info);
-    vcpu.push(word::at(template as usize as u64 | shape, address));
+    let size_and_kind = size_and_kind::of(info);
+    vcpu.push(word::at(template as usize as u64 | size_and_kind, address));
 }
 
 /// Makes a callback for the loads alone, or the stores alone, of an instruction that makes both.
@@ -305,7 +306,7 @@ macro_rules! of_one_kind {
             address: u64,
             template: *mut c_void,
         ) {
-            if word::is_store(shapes::of(info)) == $is_store {
+            if word::is_store(size_and_kind::of(info)) == $is_store {
                 // SAFETY: the same callback contract, with the arguments QEMU passed; this one has
                 // not asked for its thread.
                 unsafe { $callback(index, info, address, template) };
@@ -326,7 +327,7 @@ of_one_kind!(on_atomic_access, true, on_access);
 ///
 /// # Safety
 /// The calling thread runs virtual CPU `index` and is in a callback of QEMU's.
-pub(crate) unsafe fn enters_system_call(index: c_uint, call: Call) {
+pub(crate) unsafe fn enters_system_call(index: c_uint, call: SystemCall) {
     // SAFETY: as required of the caller, who cannot hold what only this file hands out.
     let Some(vcpu) = (unsafe { vcpu(index) }) else {
         return;
@@ -346,7 +347,7 @@ pub(crate) unsafe fn enters_system_call(index: c_uint, call: Call) {
 ///
 /// # Safety
 /// As of [`enters_system_call`].
-pub(crate) unsafe fn system_call(index: c_uint) -> Option<Call> {
+pub(crate) unsafe fn system_call(index: c_uint) -> Option<SystemCall> {
     // SAFETY: as in `enters_system_call`.
     Some(unsafe { vcpu(index) }?.call)
 }

@@ -27,7 +27,7 @@ const EXECUTION: u64 = 7 << TAG_SHIFT;
 const ADDRESS_BITS: u32 = 47;
 const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
 const INSTRUCTION_SHIFT: u32 = ADDRESS_BITS;
-const SHAPE_SHIFT: u32 = 56;
+const SIZE_AND_KIND_SHIFT: u32 = 56;
 const STORE: u64 = 1 << 3;
 
 /// One word, taken apart.
@@ -73,13 +73,13 @@ pub fn data_template(instruction: usize) -> u64 {
 }
 
 /// The part of a data word that depends on the kind of access; `size_shift` is at most 7.
-pub fn data_shape(size_shift: u32, store: bool) -> u64 {
-    (u64::from(size_shift & 7) | if store { STORE } else { 0 }) << SHAPE_SHIFT
+pub fn size_and_kind(size_shift: u32, store: bool) -> u64 {
+    (u64::from(size_shift & 7) | if store { STORE } else { 0 }) << SIZE_AND_KIND_SHIFT
 }
 
-/// Whether a data word, or its shape alone, says that it is a store.
-pub fn is_store(shape: u64) -> bool {
-    shape & (STORE << SHAPE_SHIFT) != 0
+/// Whether a data word, or its size and kind alone, says that it is a store.
+pub fn is_store(size_and_kind: u64) -> bool {
+    size_and_kind & (STORE << SIZE_AND_KIND_SHIFT) != 0
 }
 
 /// All but the address of the word of an execution at its first recorded access, if the code block
@@ -115,11 +115,11 @@ pub fn has_form(word: u64, form: Form) -> bool {
 
 /// The place of the instruction, log2 of the number of bytes and whether it is a store, of a form.
 pub fn form_parts(form: Form) -> (u16, u8, bool) {
-    let shape = u64::from(form) << ADDRESS_BITS;
+    let size_and_kind = u64::from(form) << ADDRESS_BITS;
     (
         form % MOST_INSTRUCTIONS as u16,
-        (shape >> SHAPE_SHIFT) as u8 & 7,
-        is_store(shape),
+        (size_and_kind >> SIZE_AND_KIND_SHIFT) as u8 & 7,
+        is_store(size_and_kind),
     )
 }
 
@@ -174,8 +174,11 @@ impl Event {
                 size_shift,
                 store,
             } => {
-                let shape = data_shape(u32::from(size_shift), store);
-                at(data_template(usize::from(instruction)) | shape, address)
+                let size_and_kind = size_and_kind(u32::from(size_shift), store);
+                at(
+                    data_template(usize::from(instruction)) | size_and_kind,
+                    address,
+                )
             }
             Event::Execution { code_block } => EXECUTION | u64::from(code_block),
             Event::ExecutionAt {

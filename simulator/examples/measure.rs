@@ -1,8 +1,8 @@
 //! How fast hierarchies are: `cargo run --release -p corehop-simulator --example measure -- TRACE`.
 //!
-//! Divides a trace's touches into hierarchies of one set partition each, leaves out repeated ones
-//! as a replay does, and times one host core driving the hierarchies; the simulated core changes
-//! every so often, so that stores find copies elsewhere to remove.
+//! Divides a trace's references into hierarchies of one set partition each, leaves out repeated
+//! ones as a replay does, and times one host core driving the hierarchies; the simulated core
+//! changes every so often, so that stores find copies elsewhere to remove.
 
 use corehop_simulator::{CacheLevel, Geometry, Hierarchy, Machine};
 use corehop_traces::{Kind, Trace};
@@ -12,25 +12,25 @@ use std::time::Instant;
 
 const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
-/// Touches between two changes of core.
-const STRETCH: u64 = 20_000;
+/// References between two changes of core.
+const REFERENCES_BETWEEN_MOVES: u64 = 20_000;
 
-/// The touches of one set partition.
+/// The references of one set partition.
 #[derive(Default)]
 struct SetPartition {
     ids: HashMap<u64, u32>,
     lines: Vec<u64>,
-    touches: Vec<(u32, u8, Kind)>,
+    references: Vec<(u32, u8, Kind)>,
 }
 
 impl SetPartition {
-    fn touch(&mut self, quotient: u64, core: u8, kind: Kind) {
+    fn reference(&mut self, quotient: u64, core: u8, kind: Kind) {
         let id = *self.ids.entry(quotient).or_insert_with(|| {
             self.lines.push(quotient);
             self.lines.len() as u32 - 1
         });
-        if self.touches.last() != Some(&(id, core, kind)) {
-            self.touches.push((id, core, kind));
+        if self.references.last() != Some(&(id, core, kind)) {
+            self.references.push((id, core, kind));
         }
     }
 }
@@ -51,9 +51,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         while let Some(execution) = executions.next()? {
             for access in execution.accesses {
                 for line in access.lines() {
-                    let core = (all / STRETCH % cores) as u8;
+                    let core = (all / REFERENCES_BETWEEN_MOVES % cores) as u8;
                     let set_partition = &mut set_partitions[(line % set_partition_count) as usize];
-                    set_partition.touch(line / set_partition_count, core, access.kind);
+                    set_partition.reference(line / set_partition_count, core, access.kind);
                     all += 1;
                 }
             }
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             set_partition.lines.iter().for_each(|&line| {
                 hierarchy.line(line);
             });
-            for &(line, core, kind) in &set_partition.touches {
+            for &(line, core, kind) in &set_partition.references {
                 hierarchy.access(core.into(), kind, line, &mut ());
             }
             for (tally, kind) in hierarchy
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let seconds = begun.elapsed().as_secs_f64();
         let driven: usize = set_partitions
             .iter()
-            .map(|set_partition| set_partition.touches.len())
+            .map(|set_partition| set_partition.references.len())
             .sum();
         println!(
             "{cores} cores: {all} touches, {driven} driven in {seconds:.3} s: {:.1} M/s \

@@ -41,7 +41,7 @@
 //!
 //! // Functions 0 and 1, entered in turn, each read two lines of their own.
 //! let load = |line: u64| Access { address: line * 64, pc: 0, size_bytes: 8, kind: Kind::Load };
-//! let touched = [[load(0), load(1)], [load(2), load(3)]];
+//! let referenced = [[load(0), load(1)], [load(2), load(3)]];
 //! let misses = |split: Split| {
 //!     let mut replayer = Replayer::new(&machine, &split)?;
 //!     for call in 0..10 {
@@ -53,7 +53,7 @@
 //!             number: call.into(),
 //!             code_block: function,
 //!             entry: Some(function),
-//!             accesses: &touched[function as usize],
+//!             accesses: &referenced[function as usize],
 //!         });
 //!     }
 //!     let replay = replayer.finish();

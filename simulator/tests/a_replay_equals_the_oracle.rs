@@ -49,7 +49,7 @@ struct Case {
     mappings: Vec<Mapping>,
     /// Of the requests: those that are missing were not recorded.
     numbers: Vec<u64>,
-    executions_per_block: usize,
+    executions_per_chunk: usize,
     machine: Machine,
     /// Another one that the same pass simulates.
     other: Machine,
@@ -73,7 +73,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let recorded = (programs(), mappings(), left_out);
     let recordings = (recorded, 1usize..20, machines(), machines());
     (recordings, replays).prop_map(
-        |((recorded, executions_per_block, machine, other), replays)| {
+        |((recorded, executions_per_chunk, machine, other), replays)| {
             let (steps, mappings, left_out) = recorded;
             let ((functions, delegated), every_other, warm_up, thread_per_core) = replays;
             let numbers = (1..).zip(left_out).filter(|(_, left_out)| !left_out);
@@ -83,7 +83,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 steps,
                 mappings,
                 numbers,
-                executions_per_block,
+                executions_per_chunk,
                 machine,
                 other,
                 functions,
@@ -159,7 +159,7 @@ fn counters_and_hops_are_equal() {
             &case.steps,
             numbers,
             mappings,
-            case.executions_per_block,
+            case.executions_per_chunk,
             &path,
         )
         .unwrap();

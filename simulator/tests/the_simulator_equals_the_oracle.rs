@@ -250,7 +250,7 @@ fn while_the_l3_never_evicts_each_cluster_can_be_simulated_alone() {
 }
 
 #[test]
-fn touching_a_line_twice_in_a_row_is_touching_it_once() {
+fn a_line_referenced_twice_in_a_row_is_referenced_once() {
     holds("touches reduce", cases(), |(machine, cores, program)| {
         let mut once = Hierarchies::new(&machine, cores, 1);
         let mut twice = Hierarchies::new(&machine, cores, 1);

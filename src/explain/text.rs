@@ -4,7 +4,7 @@
 
 use crate::line::{Lines, line};
 use corehop_explanations::{Explanation, Mover, Throughput};
-use corehop_partitioner::alternatives::Placed;
+use corehop_partitioner::alternatives::PlannedFunction;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_partitioner::machine_list::first;
 use corehop_simulator::Replay;
@@ -113,7 +113,7 @@ fn load(text: &mut Lines, explained: &Explanation<'_>) {
             .placed
             .iter()
             .filter(|placed| placed.core as usize == core);
-        let name = |placed: &Placed| {
+        let name = |placed: &PlannedFunction| {
             let back = if placed.delegated { " and back" } else { "" };
             format!("{}{back}", shortened(explained.name(placed.function)))
         };

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::one_way;
 use crate::progress::Bar;
 use corehop_measurer::machine::cpus::{can_carry, physical_cores};
-use corehop_partitioner::candidates::Rule;
+use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
@@ -113,14 +113,14 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             cores,
             functions: cores,
             searched: Searched::Sample(searched.max(1)),
-            rule: Rule::default(),
+            rule: CandidateRule::default(),
             seed: 1,
             objective,
             strategy: None,
             delegate,
             one_way: &one_way,
             time_limit: None,
-            judge: true,
+            evaluate_held_out: true,
             compare_fewer: false,
             checkpoint: None,
         };
@@ -137,7 +137,7 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             }
             other => other?,
         };
-        let judged = outcome.judged.verdict();
+        let judged = outcome.evaluated.verdict();
         let ratio = |objective| judged.ratio(objective).unwrap_or(1.0);
         found.add(Predicted {
             l2_misses_ratio: ratio(Objective::L2),

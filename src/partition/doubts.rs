@@ -6,9 +6,9 @@
 
 use super::comparison;
 use super::finished_search::FinishedSearch;
-use corehop_partitioner::draws::{Draw, Verdicts};
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
+use corehop_partitioner::resamples::{Resample, Verdicts};
 use corehop_partitioner::weights::ONE;
 use corehop_simulator::Machine;
 use corehop_wording::number::{change, grouped};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 /// Why the plan had better not be kept, in words; `None` when it pays, or nothing says otherwise.
 pub fn against(search: &FinishedSearch<'_>) -> Option<String> {
-    search.outcome.judged.held_out.as_ref()?;
+    search.outcome.evaluated.held_out.as_ref()?;
     match Verdicts::of(&search.draws) {
         None => Some("there is nothing to gain".into()),
         Some(verdicts) if verdicts.pays() => None,
@@ -33,7 +33,7 @@ pub fn against(search: &FinishedSearch<'_>) -> Option<String> {
 pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     lines.extend(runner_up(search).map(|said| ("runner-up", said)));
-    let judged = &search.outcome.judged;
+    let judged = &search.outcome.evaluated;
     if judged.order.len() > 1 && !search.outcome.ranking.in_full {
         let order = judged
             .order
@@ -69,7 +69,7 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
 
 /// What other draws say of their own splits, and of this one.
 fn draws(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
-    let listed = |ratio: fn(&Draw) -> Option<f64>| {
+    let listed = |ratio: fn(&Resample) -> Option<f64>| {
         let ratios = search.draws.iter().filter_map(ratio);
         let ratios: Vec<String> = ratios.map(change).collect();
         (ratios.len(), ratios.join(", "))
@@ -130,7 +130,7 @@ fn fewer(search: &FinishedSearch<'_>) -> Option<String> {
 }
 
 fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
-    let judged = &search.outcome.judged;
+    let judged = &search.outcome.evaluated;
     let (taken, next) = (&judged.ranked[judged.order[0]], judged.runner_up()?);
     let not_in = |split: &[(u32, u32)], other: &[(u32, u32)]| {
         let functions = |split: &[(u32, u32)]| split.iter().map(|&(f, _)| f).collect::<Vec<_>>();
@@ -178,7 +178,7 @@ fn value(search: &FinishedSearch<'_>, value: u64) -> Value {
 
 /// The same as keys of the JSON object.
 pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
-    let judged = &search.outcome.judged;
+    let judged = &search.outcome.evaluated;
     let symbols = |split: &[(u32, u32)]| -> Vec<&str> {
         let functions = split.iter();
         let functions = functions.map(|&(f, _)| &search.trace.functions()[f as usize]);
@@ -189,7 +189,7 @@ pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
         let ranked = &judged.ranked[index];
         json!({
             "rank_alone": index + 1,
-            "alone": value(search, ranked.alone),
+            "alone": value(search, ranked.ranked_cost),
             "in_full": value(search, ranked.in_full),
             "functions": symbols(&ranked.split),
             "cores": cores(&ranked.split),

@@ -1,7 +1,7 @@
 //! A finished search with what it was asked: all that is printed of it, in words or as JSON.
 
-use corehop_partitioner::draws::Draw;
 use corehop_partitioner::plan::{self, SearchResult};
+use corehop_partitioner::resamples::Resample;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Outcome, Settings};
 use corehop_plans::Plan;
@@ -19,14 +19,14 @@ pub struct FinishedSearch<'a> {
     /// Functions at the end of whose calls no thread can go back, with the reasons.
     pub one_way: &'a [(u32, String)],
     /// This search and those with other seeds.
-    pub draws: Vec<Draw>,
+    pub draws: Vec<Resample>,
     pub seconds: f64,
 }
 
 impl FinishedSearch<'_> {
     /// What the verdict is of: requests that were not searched, where there are any.
     fn judged_on(&self) -> &Comparison {
-        self.outcome.judged.verdict()
+        self.outcome.evaluated.verdict()
     }
 
     /// The name of a function of the trace, cut to fit a table.

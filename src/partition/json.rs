@@ -13,8 +13,8 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
     let outcome = search.outcome;
     let ranking = &outcome.ranking;
     let candidates = &outcome.candidates;
-    let held_out = outcome.judged.held_out.as_ref();
-    let hops = held_out.unwrap_or(&outcome.judged.searched);
+    let held_out = outcome.evaluated.held_out.as_ref();
+    let hops = held_out.unwrap_or(&outcome.evaluated.searched);
     let mut object = json!({
         "machine": plan.machine,
         "trace": plan.trace,
@@ -33,10 +33,10 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
         "sets_replayed": outcome.sets_replayed,
         "seconds": search.seconds,
         "verdict": text::verdict(search),
-        "searched": comparison::value(&outcome.judged.searched),
+        "searched": comparison::value(&outcome.evaluated.searched),
         "held_out": held_out.map(comparison::value),
         "hops_per_request": hops.hops as f64 / hops.requests as f64,
-        "shared_cache_changed_rank": outcome.judged.shared_cache_changed_rank,
+        "shared_cache_changed_rank": outcome.evaluated.shared_cache_changed_rank,
         "returns": returns::value(search),
         "machines": machines(search),
         "plan": plan.functions,
@@ -50,7 +50,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
 
 /// What several machines say, each by itself; empty where there is one.
 fn machines(search: &FinishedSearch<'_>) -> Vec<Value> {
-    let judged = &search.outcome.judged;
+    let judged = &search.outcome.evaluated;
     let (objective, searched) = (search.settings.objective, judged.searched.of_machines());
     let of_machine = |(index, (of, searched)): (usize, (&Weighted, &Comparison))| {
         let held_out = judged.held_out.as_ref();

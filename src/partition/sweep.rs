@@ -59,7 +59,7 @@ impl<'a> MachineSweep<'a> {
                     ..*self.settings
                 };
                 let judged = match partition(self.trace, one, &settings, progress) {
-                    Ok(outcome) => outcome.judged,
+                    Ok(outcome) => outcome.evaluated,
                     // With fewer candidates than cores the table ends early.
                     Err(Error::TooFewCandidates { .. }) if cores > 2 => break,
                     Err(error) => return Err(error),

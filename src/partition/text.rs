@@ -15,7 +15,7 @@ use std::path::Path;
 pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
     let mut text = Lines::new();
     let outcome = search.outcome;
-    let parts = &outcome.parts;
+    let parts = &outcome.train_test;
     say(
         &mut text,
         "trace",
@@ -26,7 +26,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
         parts.searched.len(),
         plan.seed,
         parts.warm_up.len(),
-        parts.judging.len()
+        parts.held_out.len()
     );
     say(&mut text, "requests", &drawn);
     say(&mut text, "candidates", &candidates(search));
@@ -41,7 +41,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
     );
     say(&mut text, "splits", &searched);
     say(&mut text, "", &proof(ranking, search.settings.objective));
-    if outcome.judged.shared_cache_changed_rank {
+    if outcome.evaluated.shared_cache_changed_rank {
         say(
             &mut text,
             "",
@@ -70,7 +70,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
 /// One sentence: whether the split pays on requests that were not searched.
 pub fn verdict(search: &FinishedSearch<'_>) -> String {
     let objective = search.settings.objective;
-    let Some(held_out) = &search.outcome.judged.held_out else {
+    let Some(held_out) = &search.outcome.evaluated.held_out else {
         return "not judged: every request was searched".into();
     };
     let name = match search.machines {
@@ -166,7 +166,7 @@ fn candidates(search: &FinishedSearch<'_>) -> String {
 
 /// By machine, what was searched and what was not.
 fn comparisons(text: &mut Lines, search: &FinishedSearch<'_>) {
-    let (judged, cores) = (&search.outcome.judged, search.settings.cores);
+    let (judged, cores) = (&search.outcome.evaluated, search.settings.cores);
     let objective = search.settings.objective;
     for (index, (of, searched)) in search
         .machines

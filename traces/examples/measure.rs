@@ -9,12 +9,12 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, path, level, executions_per_block] = &arguments[..] else {
+    let [_, path, level, executions_per_chunk] = &arguments[..] else {
         return Err("usage: measure TRACE LEVEL EXECUTIONS_PER_BLOCK".into());
     };
     let options = WriterOptions {
         compression_level: level.parse()?,
-        executions_per_block: executions_per_block.parse()?,
+        executions_per_chunk: executions_per_chunk.parse()?,
     };
     let folder = tempfile::tempdir()?;
     let written = folder.path().join("written.trace");
@@ -44,21 +44,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "read: {:.1} million accesses a second, best of 5",
         accesses as f64 / fastest / 1e6
     );
-    let (mut fastest, mut touches) = (f64::INFINITY, 0);
+    let (mut fastest, mut references) = (f64::INFINITY, 0);
     for _ in 0..5 {
         let begun = Instant::now();
         let trace = Trace::open(&written)?;
         let mut player = Player::new(&trace, None, &[])?;
         let mut counter = Counter::default();
-        for block in trace.blocks(None) {
-            player.play(block, &mut counter)?;
+        for chunk in trace.chunks(None) {
+            player.play(chunk, &mut counter)?;
         }
         assert_eq!(counter.executions, trace.execution_count());
         fastest = fastest.min(begun.elapsed().as_secs_f64());
-        touches = counter.touches;
+        references = counter.references;
     }
     println!(
-        "read as {touches} lines touched: {:.1} million accesses a second, best of 5",
+        "read as {references} lines touched: {:.1} million accesses a second, best of 5",
         accesses as f64 / fastest / 1e6
     );
     Ok(())
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[derive(Default)]
 struct Counter {
     executions: u64,
-    touches: u64,
+    references: u64,
 }
 
 impl Listener for Counter {
@@ -76,6 +76,6 @@ impl Listener for Counter {
 
     fn played(&mut self, played: Played<'_>) {
         self.executions += u64::from(played.executions);
-        self.touches += played.touches.len() as u64;
+        self.references += played.references.len() as u64;
     }
 }

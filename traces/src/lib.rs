@@ -1,4 +1,4 @@
-//! The corehop trace: everything a server touched while it served requests, in one order.
+//! The corehop trace: everything a server referenced while it served requests, in one order.
 //!
 //! A trace is what stands between recording and replay. It holds *executions*: one run of one
 //! straight-line code block by one thread, with the loads and stores it made. Which instructions a
@@ -52,8 +52,8 @@ mod write;
 use format::trace_capnp;
 
 pub use codec::match_finder::Followed;
-pub use codec::shape::DataAccess;
-pub use codec::thin::Thinner;
+pub use codec::template::DataAccess;
+pub use codec::trace_filter::TraceFilter;
 pub use format::rule::{Rule, Violation};
 pub use model::address_space::{MAX_OBJECTS, Mapping, Owner};
 pub use model::error::Error;
@@ -61,13 +61,13 @@ pub use model::execution::{self, Access, Execution, Kind};
 pub use model::function_name;
 pub use model::program::{self, CodeBlock, Function, Instruction, Module, Request};
 pub use model::recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
+pub use model::reference::{LineReference, Listener, Played};
 pub use model::thread::Thread;
-pub use model::touch::{Listener, Played, Touch};
 pub use read::calls::{Call, Calls};
 pub use read::check::{Finding, Intact, Report, check};
 pub use read::executions::Executions;
-pub use read::order::Order;
-pub use read::player::{BlockRef, Player};
+pub use read::order::OrderSummary;
+pub use read::player::{ChunkRef, Player};
 pub use read::sizes::ColumnSize;
 pub use read::trace::{Ending, Trace};
 pub use write::copy::copy;

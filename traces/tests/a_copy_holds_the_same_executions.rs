@@ -10,7 +10,7 @@ const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/mariadb-tpcc.
 fn options() -> WriterOptions {
     WriterOptions {
         compression_level: 1,
-        executions_per_block: 100_000,
+        executions_per_chunk: 100_000,
     }
 }
 

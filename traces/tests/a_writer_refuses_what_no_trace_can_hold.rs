@@ -114,7 +114,7 @@ fn more_definitions_than_fit_one_entry_read_back() {
     refused(writer.function(&long), "name of 4194314 bytes");
     writer.thread(1, 1).unwrap();
     writer.stamp(0, 1).unwrap();
-    // Shapes of all sizes, and as many as there are code blocks.
+    // Templates of all sizes, and as many as there are code blocks.
     for number in 0..70_000 {
         writer.execution(0, number).unwrap();
         for _ in 0..if number % 1000 == 0 {
@@ -164,25 +164,25 @@ fn executions_must_have_a_place_in_the_order() {
     writer.data(0, 1, Kind::Load, 8, 0).unwrap();
     refused(writer.data(0, 0, Kind::Load, 8, 0), "out of program order");
     let load = |instruction| DataAccess::new(instruction, Kind::Load, 8).unwrap();
-    refused(writer.shape(1, &[]), "no code block 1");
-    refused(writer.shape(0, &[load(2)]), "instruction 2");
-    refused(writer.shape(0, &[load(1), load(0)]), "program order");
-    let shape = writer.shape(0, &[load(0)]).unwrap();
-    let mut executed = |thread, shape, addresses: &[u64]| {
-        writer.executed(thread, shape, &[1, 64, 1], 2, addresses.iter().copied())
+    refused(writer.template(1, &[]), "no code block 1");
+    refused(writer.template(0, &[load(2)]), "instruction 2");
+    refused(writer.template(0, &[load(1), load(0)]), "program order");
+    let template = writer.template(0, &[load(0)]).unwrap();
+    let mut executed = |thread, template, addresses: &[u64]| {
+        writer.executed(thread, template, &[1, 64, 1], 2, addresses.iter().copied())
     };
-    refused(executed(0, shape, &[64, 64]), "2 addresses");
-    refused(executed(0, shape, &[]), "0 addresses");
-    refused(executed(0, shape + 1, &[64]), "no shape");
-    refused(executed(1, shape, &[64]), "no thread 1");
-    executed(0, shape, &[64]).unwrap();
-    let mut long = |count| writer.executed(0, shape, &[1; 1 << 22], count, [64].into_iter());
+    refused(executed(0, template, &[64, 64]), "2 addresses");
+    refused(executed(0, template, &[]), "0 addresses");
+    refused(executed(0, template + 1, &[64]), "no shape");
+    refused(executed(1, template, &[64]), "no thread 1");
+    executed(0, template, &[64]).unwrap();
+    let mut long = |count| writer.executed(0, template, &[1; 1 << 22], count, [64].into_iter());
     refused(long(0), "0 words");
     refused(long((1 << 22) + 1), "4194305 words");
     refused(long(1 << 22), "4194304 words");
     let none = Followed::default();
-    assert_eq!(writer.repeated(0, &[1, 64], |word| word == 1), none);
-    assert_eq!(writer.repeated(1, &[1, 64], |word| word == 1), none);
+    assert_eq!(writer.matched(0, &[1, 64], |word| word == 1), none);
+    assert_eq!(writer.matched(1, &[1, 64], |word| word == 1), none);
     // What was refused has left nothing behind.
     writer.finish(EndReason::ServerExited).unwrap();
     let trace = Trace::open(&path).unwrap();
@@ -214,7 +214,7 @@ fn more_data_accesses_than_an_execution_can_hold_are_refused() {
 }
 
 #[test]
-fn a_chunk_that_touches_too_much_for_one_block_becomes_several() {
+fn a_chunk_of_too_many_references_for_one_block_becomes_several() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
     let mut writer = writer(&path);

@@ -22,7 +22,7 @@ fn small() -> (TempDir, PathBuf, Vec<u8>) {
     };
     let options = WriterOptions {
         compression_level: 3,
-        executions_per_block: 3,
+        executions_per_chunk: 3,
     };
     let mut writer = Writer::create(&path, &header, &options).unwrap();
     for start in [0x1000, 0x2000] {
@@ -152,7 +152,7 @@ fn what_follows_damage_is_found() {
         assert_eq!(report.findings.len(), 1);
         assert_eq!(report.readable.entries, damaged);
         let [after] = report.after_damage[..] else {
-            panic!("one stretch follows the damage in entry {damaged}");
+            panic!("one intact range follows the damage in entry {damaged}");
         };
         assert_eq!(after.first_entry, damaged + 1);
         assert_eq!(after.entries, entries - damaged - 1);

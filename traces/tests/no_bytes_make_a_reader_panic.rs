@@ -25,7 +25,7 @@ fn original(compression_level: i32) -> Vec<u8> {
     };
     let options = WriterOptions {
         compression_level,
-        executions_per_block: 50,
+        executions_per_chunk: 50,
     };
     let mut writer = Writer::create(&path, &header, &options).unwrap();
     let module = Module {
@@ -107,9 +107,9 @@ impl Listener for Deaf {
 /// What is wrong with the first block that cannot be played.
 fn problem_of_playing(trace: &Trace) -> Option<String> {
     let player = Player::new(trace, None, &[true]).unwrap();
-    // Thinned, so that what thins is given anything as well.
-    let mut player = player.thinned(64);
-    let mut played = trace.blocks(None).into_iter();
+    // Stripped, so that the trace filter is given anything as well.
+    let mut player = player.stripped(64);
+    let mut played = trace.chunks(None).into_iter();
     let failed = played.find_map(|block| player.play(block, &mut Deaf).err())?;
     assert!(matches!(failed, Error::Damaged { .. }));
     // What could not be played is no hindrance to the others.

@@ -97,13 +97,13 @@ proptest! {
         blocks in code_blocks(),
         mut steps in steps(),
         mappings in mappings(),
-        executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
+        executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec(0u32..10, 0..3),
     ) {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write_processes(&path, &blocks, &steps, executions_per_block, &mappings);
+        write_processes(&path, &blocks, &steps, executions_per_chunk, &mappings);
         let trace = Trace::open(&path).unwrap();
         let mut expected = expected(&blocks, &steps);
         let mut plain = trace.executions().with_virtual_addresses();

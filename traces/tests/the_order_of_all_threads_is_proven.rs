@@ -2,7 +2,7 @@
 //! never turns round what a thread did before another one took its stamp.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Header, Kind, Order, Rule, Trace, Writer, WriterOptions, check,
+    CodeBlock, EndReason, Header, Kind, OrderSummary, Rule, Trace, Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -31,10 +31,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..80)
 }
 
-fn begin(path: &Path, executions_per_block: usize) -> Writer {
+fn begin(path: &Path, executions_per_chunk: usize) -> Writer {
     let options = WriterOptions {
         compression_level: 1,
-        executions_per_block,
+        executions_per_chunk,
     };
     let mut writer = Writer::create(path, &Header::default(), &options).unwrap();
     let block = CodeBlock::new(0x1000, [4]);
@@ -46,8 +46,8 @@ fn begin(path: &Path, executions_per_block: usize) -> Writer {
 }
 
 /// Writes the steps; the stamp of each one's run. A stamp is the place of the step that follows it.
-fn write(path: &Path, steps: &[Step], executions_per_block: usize) -> Vec<u64> {
-    let mut writer = begin(path, executions_per_block);
+fn write(path: &Path, steps: &[Step], executions_per_chunk: usize) -> Vec<u64> {
+    let mut writer = begin(path, executions_per_chunk);
     let mut stamps = [None; THREADS];
     let mut taken = Vec::new();
     for (place, step) in (0u64..).zip(steps) {
@@ -81,16 +81,16 @@ fn replayed(path: &Path) -> Vec<usize> {
 }
 
 /// What there is to prove, found the simple way: sorted by stamp.
-fn naive(steps: &[Step], stamps: &[u64]) -> (Vec<usize>, Order) {
+fn naive(steps: &[Step], stamps: &[u64]) -> (Vec<usize>, OrderSummary) {
     let mut places: Vec<usize> = (0..steps.len()).collect();
     places.sort_by_key(|&place| stamps[place]);
     let threads = |place: &usize| steps[*place].thread;
-    let mut order = Order {
+    let mut order = OrderSummary {
         threads: (0..THREADS)
             .filter(|&thread| steps.iter().any(|step| step.thread == thread))
             .count() as u32,
         executions: steps.len() as u64,
-        ..Order::default()
+        ..OrderSummary::default()
     };
     let mut lengths = Vec::new();
     for run in places.chunk_by(|one, next| stamps[*one] == stamps[*next]) {
@@ -114,11 +114,11 @@ proptest! {
     #[test]
     fn what_was_done_before_a_stamp_is_replayed_before_what_follows_it(
         steps in steps(),
-        executions_per_block in 1usize..20,
+        executions_per_chunk in 1usize..20,
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("order.trace");
-        let stamps = write(&path, &steps, executions_per_block);
+        let stamps = write(&path, &steps, executions_per_chunk);
         let (merged, order) = naive(&steps, &stamps);
         let replayed = replayed(&path);
         prop_assert_eq!(&replayed, &merged);

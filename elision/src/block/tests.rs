@@ -7,7 +7,7 @@ use iced_x86::{Code, Encoder, IcedError, MemoryOperand, Register};
 const START: u64 = 0x40_0000;
 
 /// What is found of the code that `write` assembles.
-fn found(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Accesses {
+fn found(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> BlockAccesses {
     found_by(false, write)
 }
 
@@ -15,7 +15,7 @@ fn found(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Acc
 fn found_by(
     in_pieces: bool,
     write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>,
-) -> Accesses {
+) -> BlockAccesses {
     let mut assembler = CodeAssembler::new(64).unwrap();
     write(&mut assembler).unwrap();
     let mut address = START;
@@ -29,15 +29,15 @@ fn found_by(
             encoder.take_buffer()
         })
         .collect();
-    Accesses::of(START, instructions.iter().map(Vec::as_slice), in_pieces)
+    BlockAccesses::of(START, instructions.iter().map(Vec::as_slice), in_pieces)
 }
 
 /// What an access is from and how far from it; `None` for one that is recorded.
 type From = Option<(u16, i64)>;
 
 /// Of each access: its instruction, and `true` for a store.
-fn outline(found: &Accesses) -> Vec<(u16, bool, From)> {
-    let outline = |access: &Access| {
+fn outline(found: &BlockAccesses) -> Vec<(u16, bool, From)> {
+    let outline = |access: &PlainAccess| {
         let from = match access.address {
             Address::Recorded => None,
             Address::FromCode(_) => panic!("{access:?}"),
@@ -182,7 +182,7 @@ fn something_before_may_be_recorded() {
 #[test]
 fn nothing_is_known_behind_bytes_that_are_no_instruction() {
     let code: [&[u8]; 3] = [&[0x53], &[0x06], &[0x5b]];
-    let found = Accesses::of(START, code.into_iter(), true);
+    let found = BlockAccesses::of(START, code.into_iter(), true);
     assert_eq!(outline(&found), [(0, true, None), (2, false, None)]);
 }
 

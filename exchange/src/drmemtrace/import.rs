@@ -7,7 +7,7 @@
 
 use super::{RECORD_BYTES, Record, file_type, kind, marker};
 use crate::assembler::Assembler;
-use crate::error::{Error, Fault, Place, problem};
+use crate::error::{Error, Fault, FilePosition, problem};
 use crate::{Imported, Options};
 use corehop_traces::{Kind, Writer};
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ pub fn import(
     let mut offset = 0;
     let mut over = false;
     while let Some(record) = next(&mut input, name, offset)? {
-        let place = Place::Byte(offset);
+        let place = FilePosition::Byte(offset);
         let taken = match (over, offset, record.kind) {
             (true, ..) => problem("a record after the footer; import one file at a time"),
             (_, 0, kind::HEADER) => Ok(()),
@@ -50,7 +50,7 @@ pub fn import(
         over = record.kind == kind::FOOTER;
         offset += RECORD_BYTES as u64;
     }
-    let place = Place::Byte(offset);
+    let place = FilePosition::Byte(offset);
     if !over {
         let cut: Result<(), Fault> = problem("the file ends without a footer: it was cut off");
         cut.map_err(|fault| fault.at(name, place))?;
@@ -80,7 +80,7 @@ fn next(input: &mut impl BufRead, name: &str, offset: u64) -> Result<Option<Reco
             Ok(0) if have == 0 => return Ok(None),
             Ok(0) => {
                 let cut = format!("the file ends within a record, after {have} of 12 bytes");
-                return Err(Fault::Problem(cut).at(name, Place::Byte(offset)));
+                return Err(Fault::Problem(cut).at(name, FilePosition::Byte(offset)));
             }
             Ok(more) => have += more,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -1,7 +1,7 @@
 //! What runs on which core of a split: intervals of each thread's occurrences, from call to call.
 
 use super::keys::{Key, Prefixes, random};
-use super::{Choice, cores_of};
+use super::{IndexedPlacement, cores_of};
 use corehop_simulator::PrivateReplay;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(super) struct Intervals {
 }
 
 /// The calls at which threads may move.
-pub(super) struct Calls {
+pub(super) struct CandidateCalls {
     threads: Vec<Thread>,
     /// Number of functions.
     functions: usize,
@@ -30,9 +30,9 @@ struct Thread {
     calls: Vec<(u32, u32)>,
 }
 
-impl Calls {
+impl CandidateCalls {
     /// Of these functions, as the trace numbers them.
-    pub fn of(private_replay: &PrivateReplay, functions: &[u32]) -> Calls {
+    pub fn of(private_replay: &PrivateReplay, functions: &[u32]) -> CandidateCalls {
         let index_of: HashMap<u32, u32> = functions.iter().copied().zip(0..).collect();
         let mut threads: Vec<Thread> = Vec::new();
         let mut last = None;
@@ -50,7 +50,7 @@ impl Calls {
             thread.calls.extend(entered.map(|&f| (f, index)));
         }
         let count = private_replay.occurrences().len();
-        Calls {
+        CandidateCalls {
             threads,
             functions: functions.len(),
             prefixes: Prefixes::of((0..count).map(|_| true)),
@@ -65,7 +65,7 @@ impl Calls {
 
     /// By core, the key of the occurrences that run there, and of those that a thread which begins
     /// with one hops for.
-    pub fn keys(&self, split: &Choice) -> Vec<Key> {
+    pub fn keys(&self, split: &IndexedPlacement) -> Vec<Key> {
         let mut keys = vec![0; cores_of(split)];
         self.place(split, |core, occurrences, hops_at_once| {
             keys[core] ^= self.prefixes.key(&[occurrences]);
@@ -77,7 +77,7 @@ impl Calls {
     }
 
     /// By core, what runs there.
-    pub fn intervals(&self, split: &Choice) -> Vec<Intervals> {
+    pub fn intervals(&self, split: &IndexedPlacement) -> Vec<Intervals> {
         let mut intervals = vec![Intervals::default(); cores_of(split)];
         let starts: HashSet<u32> = self.threads.iter().map(|t| t.occurrences.start).collect();
         self.place(split, |core, occurrences, hops_at_once| {
@@ -90,7 +90,7 @@ impl Calls {
 
     /// Tells where each occurrence runs, in intervals, and whether a thread hops before its first
     /// one. Every interval but a thread's first begins with a hop.
-    fn place(&self, split: &Choice, mut tell: impl FnMut(usize, (u32, u32), bool)) {
+    fn place(&self, split: &IndexedPlacement, mut tell: impl FnMut(usize, (u32, u32), bool)) {
         let mut core_of = vec![u32::MAX; self.functions];
         for &(function, core) in split {
             core_of[function as usize] = core;

@@ -1,9 +1,9 @@
-//! What sets of occurrences are known by: the exclusive or of random 128-bit numbers, one an
-//! occurrence (Zobrist hashing).
+//! Keys of sets of occurrences: the exclusive or of random 128-bit numbers, one an occurrence
+//! (Zobrist hashing).
 //!
-//! The key of an interval is the difference of two prefixes, so that a split's sets cost one step a
-//! call. That two of a million sets meet has a probability below 10^-26; sets themselves as keys
-//! were most of the time of a search.
+//! The key of an interval is the exclusive or of two prefixes, so a split's sets cost one step a
+//! call. The probability that two of a million sets have one key is below 10^-26. To use the sets
+//! themselves as keys took most of the time of a search.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

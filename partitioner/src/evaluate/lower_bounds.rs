@@ -7,7 +7,7 @@
 //! what the cheapest kind does, of those that cost anything.
 
 use super::keys::{ByKey, Key};
-use super::{GROUPS, Placed, Term};
+use super::{GROUPS, PlannedFunction, Term};
 use crate::evaluate::calls::Intervals;
 use corehop_simulator::{LANES, LowerBound, PrivateReplay};
 use rayon::prelude::*;
@@ -28,15 +28,19 @@ impl LowerBounds {
     }
 
     /// Those of `sets` of which nothing is known, each once.
-    pub fn unknown<'s>(&self, sets: impl Iterator<Item = &'s Placed<'s>>) -> Vec<Placed<'s>> {
+    pub fn unknown<'s>(
+        &self,
+        sets: impl Iterator<Item = &'s PlannedFunction<'s>>,
+    ) -> Vec<PlannedFunction<'s>> {
         let mut met = HashSet::new();
-        let is_new =
-            |(set, ..): &&Placed<'_>| !self.known.contains_key(&set.0) && met.insert(set.0);
+        let is_new = |(set, ..): &&PlannedFunction<'_>| {
+            !self.known.contains_key(&set.0) && met.insert(set.0)
+        };
         sets.filter(is_new).copied().collect()
     }
 
     /// Counts what `sets` cost, which run so.
-    pub fn learn(&mut self, terms: &[Term], sets: &[Placed<'_>], intervals: &[Intervals]) {
+    pub fn learn(&mut self, terms: &[Term], sets: &[PlannedFunction<'_>], intervals: &[Intervals]) {
         if self.bounds.is_empty() {
             let of_term = |term: &Term| LowerBound::new(&term.private_replay);
             self.bounds = terms.iter().map(of_term).collect();

@@ -1,8 +1,8 @@
 //! What sets of occurrences cost on the lines of each set partition.
 //!
-//! Sets that differ share most set partitions: only occurrences that touch lines of a set partition
-//! matter there. So each set partition remembers by its own keys, and each is simulated on one host
-//! thread, on one machine after the other.
+//! Sets that differ share most set partitions: only occurrences that reference lines of a set
+//! partition matter there. So each set partition remembers by its own keys, and each is simulated
+//! on one host thread, on one machine after the other.
 
 use super::calls::Intervals;
 use super::keys::{ByKey, Key, Prefixes};
@@ -25,7 +25,7 @@ impl SetPartitions {
     /// Of which nothing is known.
     pub fn of(private_replay: &PrivateReplay) -> SetPartitions {
         let set_partition = |set_partition| SetPartition {
-            prefixes: Prefixes::of(private_replay.touched(set_partition).iter().copied()),
+            prefixes: Prefixes::of(private_replay.referenced(set_partition).iter().copied()),
             known: HashMap::from_iter([(0, 0)]),
         };
         SetPartitions(

@@ -3,7 +3,7 @@
 //! A split's cost is a sum over cores and over machines; a term is one machine's part of it. Costs
 //! are whole numbers, so that sums do not depend on their order.
 
-use crate::objective::Cost;
+use crate::objective::UnitCosts;
 use corehop_simulator::PrivateReplay;
 
 /// What one core adds to a split's cost on one machine.
@@ -11,7 +11,7 @@ pub struct Term {
     /// The core.
     pub private_replay: PrivateReplay,
     /// What its misses and hops cost.
-    pub cost: Cost,
+    pub cost: UnitCosts,
     /// What that is multiplied by.
     pub factor: u64,
 }
@@ -19,9 +19,9 @@ pub struct Term {
 impl Term {
     /// Of L2 misses alone.
     pub fn l2(private_replay: PrivateReplay) -> Term {
-        let cost = Cost {
+        let cost = UnitCosts {
             l2: [1, 1],
-            ..Cost::default()
+            ..UnitCosts::default()
         };
         let factor = 1;
         Term {

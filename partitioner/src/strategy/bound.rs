@@ -1,22 +1,22 @@
 //! Branch and bound over partial splits: proven, for any number of cores.
 //!
-//! All splits are the ways through a graph ([`super::graph`]), and a way is as long as its split
-//! misses. Simulating every core that some way settles would take too long, and most ways are too
+//! All splits are the paths through a graph ([`super::graph`]), and a path is as long as its split
+//! misses. Simulating every core that some path settles would take too long, and most paths are too
 //! long to matter. So each core first costs what it misses *at least*, whatever the caches are,
-//! which takes no simulation ([`crate::evaluate`]). Then, again and again: all cores on ways no
+//! which takes no simulation ([`crate::evaluate`]). Then, again and again: all cores on paths no
 //! longer than a limit are simulated, a group of set partitions at a time, and cost what they miss
 //! from then on (lazy shortest paths: Dellin and Srinivasa, "A unifying formalism for shortest path
 //! problems with expensive edge evaluations", 2016). The limit rises in steps to what the worst of
-//! the splits to keep misses; when no way within it has a core that was not simulated, the shortest
-//! ways are the best splits.
+//! the splits to keep misses; when no path within it has a core that was not simulated, the
+//! shortest paths are the best splits.
 //!
 //! **The lower bound of a search that ends early.** No core costs more at any time than it misses.
-//! So no split is shorter than the shortest way at that time, with the costs known then:
+//! So no split is shorter than the shortest path at that time, with the costs known then:
 //!
 //! > misses(s) = sum over cores c of misses(s, c) >= sum over c of cost(s, c)
 //! >           >= min over t of sum over c of cost(t, c).
 //!
-//! That lower bound never falls, and each core simulated that is on a short way raises it.
+//! That lower bound never falls, and each core simulated that is on a short path raises it.
 //!
 //! When candidates come in one fixed order, the open lists begin with the last chosen function or
 //! run around to the first: at most n x n states a layer and number of cores, and all cores' sets
@@ -61,7 +61,7 @@ impl Explore for Bound {
     }
 }
 
-/// Simulates what is on short ways until the best splits are known; gives the lower bound.
+/// Simulates what is on short paths until the best splits are known; gives the lower bound.
 fn deepen(graph: &mut Graph, run: &mut Run<'_, '_>) -> u64 {
     let mut limit = graph.lower_bound().min(best(run));
     let step = (best(run) - limit) / STEPS + 1;

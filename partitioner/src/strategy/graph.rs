@@ -1,15 +1,15 @@
-//! Partial splits as a graph, in which every way from the first to the last layer is a split.
+//! Partial splits as a graph, in which every path from the first to the last layer is a split.
 //!
 //! A layer has the partial splits with so many functions decided, those with the same future
 //! ([`super::partial`]) as one. A step decides one more function, in or out, and costs what the
-//! cores miss that this settles. So a split's misses are the length of its way, the best split is a
-//! shortest way, and with too small numbers for the costs it is a lower bound. The graph is built
-//! once; how often lengths are looked up then hardly matters.
+//! cores miss that this settles. So a split's misses are the length of its path, the best split is
+//! a shortest path, and with too small numbers for the costs it is a lower bound. The graph is
+//! built once; how often lengths are looked up then hardly matters.
 
 use super::outlook::Outlook;
 use super::partial::{Child, State, expand, merge};
 use super::{MOST_STATES, Run};
-use crate::evaluate::{Choice, CoreSet, GROUPS};
+use crate::evaluate::{CoreSet, GROUPS, IndexedPlacement};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ struct Step {
 struct Settled {
     set: CoreSet,
     /// A split with a core on which just these run, and the core.
-    split: Choice,
+    split: IndexedPlacement,
     core: usize,
     /// What it is known to miss.
     cost: u64,
@@ -47,10 +47,10 @@ struct Settled {
     simulated: usize,
 }
 
-/// By number of decided functions, the length of a way, by partial split.
+/// By number of decided functions, the length of a path, by partial split.
 type Lengths = Vec<Vec<u64>>;
 
-/// No way.
+/// No path.
 const NONE: u64 = u64::MAX;
 
 /// Partial splits of a layer before those are left out whose cores miss too much when simulated.
@@ -78,7 +78,7 @@ impl Graph {
             }
             let children = expand(outlook, &states, function, &run.space.fits());
             states = graph.add(children, most, run);
-            if states.len() > CROWD && !graph.thin_out(&mut states, most, run) {
+            if states.len() > CROWD && !graph.prune(&mut states, most, run) {
                 return Err(bound);
             }
         }
@@ -117,7 +117,8 @@ impl Graph {
 
     /// Appends what runs on the cores that these children settled.
     fn settle(&mut self, children: &[Child], run: &mut Run<'_, '_>) {
-        let cores: Vec<(&Choice, usize)> = children.iter().flat_map(Child::settled_cores).collect();
+        let cores: Vec<(&IndexedPlacement, usize)> =
+            children.iter().flat_map(Child::settled_cores).collect();
         let sets = run.evaluator.core_sets(&cores);
         let placed = sets.iter().zip(&cores);
         let placed: Vec<_> = placed
@@ -143,7 +144,7 @@ impl Graph {
 
     /// Simulates all cores, and leaves out the last layer's states that miss more than `most`;
     /// whether the search was not over before.
-    fn thin_out(&mut self, states: &mut Vec<State>, most: u64, run: &mut Run<'_, '_>) -> bool {
+    fn prune(&mut self, states: &mut Vec<State>, most: u64, run: &mut Run<'_, '_>) -> bool {
         while let Some(open) = self.open(NONE) {
             if !self.simulate(&open, run) {
                 return false;
@@ -171,7 +172,7 @@ impl Graph {
         true
     }
 
-    /// Sets on ways no longer than `limit` that are not simulated, of those the ones that were
+    /// Sets on paths no longer than `limit` that are not simulated, of those the ones that were
     /// least; `None` when all are.
     pub fn open(&self, limit: u64) -> Option<Vec<usize>> {
         let mut open = self.sets_within(limit);
@@ -203,7 +204,7 @@ impl Graph {
         true
     }
 
-    /// The length of the shortest way.
+    /// The length of the shortest path.
     pub fn lower_bound(&self) -> u64 {
         self.to_end()[0][0]
     }
@@ -220,7 +221,7 @@ impl Graph {
             .sum()
     }
 
-    /// The shortest ways from the start.
+    /// The shortest paths from the start.
     fn to_state(&self) -> Lengths {
         let mut lengths: Lengths = vec![vec![0]];
         for (steps, &states) in self.steps.iter().zip(&self.states[1..]) {
@@ -236,7 +237,7 @@ impl Graph {
         lengths
     }
 
-    /// The shortest ways to the end.
+    /// The shortest paths to the end.
     fn to_end(&self) -> Lengths {
         let mut lengths: Lengths = vec![vec![0; self.states[self.steps.len()]]];
         for (steps, &states) in self.steps.iter().zip(&self.states).rev() {
@@ -253,7 +254,7 @@ impl Graph {
         lengths
     }
 
-    /// Sets that ways no longer than `limit` settle, each once, ascending.
+    /// Sets that paths no longer than `limit` settle, each once, ascending.
     fn sets_within(&self, limit: u64) -> Vec<usize> {
         let (to_state, to_end) = (self.to_state(), self.to_end());
         let mut is_within = vec![false; self.sets.len()];
@@ -274,16 +275,16 @@ impl Graph {
             .collect()
     }
 
-    /// The `keep` shortest ways no longer than `limit`, as splits, shortest first.
-    pub fn shortest(&self, limit: u64, keep: usize) -> Vec<(u64, Choice)> {
+    /// The `keep` shortest paths no longer than `limit`, as splits, shortest first.
+    pub fn shortest(&self, limit: u64, keep: usize) -> Vec<(u64, IndexedPlacement)> {
         let to_end = self.to_end();
-        let mut ways = vec![vec![(0, Choice::new())]];
+        let mut paths = vec![vec![(0, IndexedPlacement::new())]];
         for (function, steps) in (0..).zip(&self.steps) {
             let after = &to_end[function as usize + 1];
             let mut next = vec![Vec::new(); after.len()];
             for step in steps {
                 let (cost, to) = (self.cost(step), step.to as usize);
-                for (length, split) in &ways[step.from as usize] {
+                for (length, split) in &paths[step.from as usize] {
                     let length = length + cost;
                     if length.saturating_add(after[to]) > limit {
                         continue;
@@ -295,15 +296,15 @@ impl Graph {
                     next[to].push((length, split));
                 }
             }
-            for ways in &mut next {
-                ways.sort_unstable();
-                ways.truncate(keep);
+            for paths in &mut next {
+                paths.sort_unstable();
+                paths.truncate(keep);
             }
-            ways = next;
+            paths = next;
         }
-        let mut ways = ways.concat();
-        ways.sort_unstable();
-        ways.truncate(keep);
-        ways
+        let mut paths = paths.concat();
+        paths.sort_unstable();
+        paths.truncate(keep);
+        paths
     }
 }

@@ -9,7 +9,7 @@
 
 use super::space::canonical;
 use super::{Explore, Run};
-use crate::evaluate::Choice;
+use crate::evaluate::IndexedPlacement;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -37,7 +37,7 @@ impl Explore for Local {
 }
 
 /// Takes the best change after the other from `start` on, for as long as it helps.
-pub(super) fn descend(start: Choice, run: &mut Run<'_, '_>) {
+pub(super) fn descend(start: IndexedPlacement, run: &mut Run<'_, '_>) {
     let Some(mut current) = run.offer(vec![start]) else {
         return;
     };
@@ -51,9 +51,9 @@ pub(super) fn descend(start: Choice, run: &mut Run<'_, '_>) {
 }
 
 /// One function after the other, each where it helps most.
-pub(super) fn greedy(run: &mut Run<'_, '_>) -> Choice {
+pub(super) fn greedy(run: &mut Run<'_, '_>) -> IndexedPlacement {
     let search = *run.search;
-    let mut greedy = Choice::new();
+    let mut greedy = IndexedPlacement::new();
     for chosen in 0..run.space.functions {
         let is_chosen = |function: u32| greedy.iter().any(|&(chosen, _)| chosen == function);
         let others = (0..run.space.candidates).filter(|&function| !is_chosen(function));
@@ -67,7 +67,7 @@ pub(super) fn greedy(run: &mut Run<'_, '_>) -> Choice {
                 canonical(greedy.iter().copied().chain([(function, core)]).collect())
             })
         });
-        let longer: Vec<Choice> = longer.collect();
+        let longer: Vec<IndexedPlacement> = longer.collect();
         let misses = run.evaluator.evaluate_until(&longer, &|| search.is_over());
         // Of those that time was too short for, the first: some split there must be.
         let misses = misses.into_iter().map(|misses| misses.unwrap_or(u64::MAX));

@@ -18,7 +18,7 @@ mod space;
 
 pub use space::combinations;
 
-use crate::evaluate::{Choice, Evaluator};
+use crate::evaluate::{Evaluator, IndexedPlacement};
 use crate::progress::Progress;
 use space::Space;
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ pub struct Search<'a> {
 #[derive(Clone, Debug)]
 pub struct Ranking {
     /// The best few, best first.
-    pub best: Vec<(u64, Choice)>,
+    pub best: Vec<(u64, IndexedPlacement)>,
     /// Number of splits evaluated.
     pub evaluated: u64,
     /// How they were chosen.
@@ -128,7 +128,7 @@ struct Run<'r, 'e> {
     evaluator: &'r mut Evaluator<'e>,
     space: Space,
     search: &'r Search<'r>,
-    best: BTreeSet<(u64, Choice)>,
+    best: BTreeSet<(u64, IndexedPlacement)>,
     evaluated: u64,
     stopped: bool,
 }
@@ -214,7 +214,7 @@ fn choose(evaluator: &Evaluator<'_>, search: &Search<'_>, splits: u128) -> (Stra
 impl Run<'_, '_> {
     /// Evaluates `splits`, remembers the best, and gives the best of these. A search that is over
     /// before all are evaluated is stopped; the first of all is evaluated in any case.
-    fn offer(&mut self, splits: Vec<Choice>) -> Option<(u64, Choice)> {
+    fn offer(&mut self, splits: Vec<IndexedPlacement>) -> Option<(u64, IndexedPlacement)> {
         let search = *self.search;
         let first = usize::from(self.best.is_empty()).min(splits.len());
         let mut misses = self.evaluator.evaluate_until(&splits[..first], &|| false);
@@ -231,7 +231,7 @@ impl Run<'_, '_> {
         best
     }
 
-    fn remember(&mut self, splits: impl IntoIterator<Item = (u64, Choice)>) {
+    fn remember(&mut self, splits: impl IntoIterator<Item = (u64, IndexedPlacement)>) {
         self.best.extend(splits);
         while self.best.len() > self.search.keep {
             self.best.pop_last();

@@ -9,14 +9,14 @@
 //! is looked at once (Bellman's principle).
 
 use super::outlook::{ABSENT, Outlook};
-use crate::evaluate::Choice;
+use crate::evaluate::IndexedPlacement;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 /// Partial splits with the same future.
 pub(super) struct State {
     /// One of them.
-    pub split: Choice,
+    pub split: IndexedPlacement,
     /// What the settled cores of any of them miss at least.
     pub lower_bound: u64,
     /// Chosen functions whose cores are not settled, ascending; the same for all.
@@ -43,7 +43,7 @@ impl State {
     /// Nothing is decided.
     pub fn empty(outlook: &Outlook) -> State {
         State {
-            split: Choice::new(),
+            split: IndexedPlacement::new(),
             lower_bound: 0,
             open: Vec::new(),
             firsts: vec![ABSENT; outlook.lists.len()],
@@ -53,7 +53,7 @@ impl State {
 
 impl Child {
     /// The functions just settled, each with a split that it is settled in and its core there.
-    pub fn settled_cores(&self) -> impl Iterator<Item = (&Choice, usize)> {
+    pub fn settled_cores(&self) -> impl Iterator<Item = (&IndexedPlacement, usize)> {
         let split = &self.state.split;
         let core = move |of: &u32| (split, split.partition_point(|(function, _)| function < of));
         self.settled.iter().map(core)

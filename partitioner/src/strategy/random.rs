@@ -1,8 +1,8 @@
 //! Splits drawn at random, evenly and independently, and how good the best of them is sure to be.
 //!
-//! If a share p of all splits were better than the best of k draws, the chance that none of the k
+//! If a share p of all splits were better than the best of k samples, the chance that none of the k
 //! hit one of those was (1 - p)^k. So with 99 % confidence p is at most 1 - 0.01^(1/k): of a
-//! thousand draws the best is among the best 0.46 % (the distribution-free tolerance limit of
+//! thousand samples the best is among the best 0.46 % (the distribution-free tolerance limit of
 //! Wilks, 1941). It bounds the rank, not the misses.
 
 use super::{Explore, Run};
@@ -30,17 +30,17 @@ impl Explore for Random {
             if run.is_over() {
                 break;
             }
-            let draws = (0..BATCH).map(|_| space.drawn(&mut random));
-            run.offer(draws.collect());
+            let samples = (0..BATCH).map(|_| space.drawn(&mut random));
+            run.offer(samples.collect());
         }
         run.evaluator.lower_bound()
     }
 }
 
-/// The share of all splits that is better than the best of so many draws, at most, with 99 %
+/// The share of all splits that is better than the best of so many samples, at most, with 99 %
 /// confidence.
-pub(super) fn better_share(draws: u64) -> f64 {
-    1.0 - 0.01_f64.powf(1.0 / draws as f64)
+pub(super) fn better_share(samples: u64) -> f64 {
+    1.0 - 0.01_f64.powf(1.0 / samples as f64)
 }
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_draws_leave_a_smaller_share_that_can_be_better() {
+    fn more_samples_leave_a_smaller_share_that_can_be_better() {
         assert!((better_share(1) - 0.99).abs() < 1e-12);
         assert!((better_share(1000) - 0.004_594).abs() < 1e-6);
     }

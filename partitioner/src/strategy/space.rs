@@ -5,7 +5,7 @@
 //! core 0, and each other one on a core that an earlier one has, or on the next. With a core for
 //! each function there is one such string, 0 1 2 and so on.
 
-use crate::evaluate::{Choice, cores_of};
+use crate::evaluate::{IndexedPlacement, cores_of};
 use rand::Rng;
 use rand::RngExt;
 use rand::seq::index::sample;
@@ -37,12 +37,12 @@ impl Space {
     }
 
     /// The first split in the order of [`Space::successor`].
-    pub fn first(&self) -> Choice {
+    pub fn first(&self) -> IndexedPlacement {
         self.placed(0..self.functions)
     }
 
     /// These functions, the first ones together.
-    fn placed(&self, functions: impl Iterator<Item = u32>) -> Choice {
+    fn placed(&self, functions: impl Iterator<Item = u32>) -> IndexedPlacement {
         let alone = self.functions - self.cores;
         let core = |place: u32| place.saturating_sub(alone);
         functions.zip((0..).map(core)).collect()
@@ -50,12 +50,12 @@ impl Space {
 
     /// The next split: the same functions on other cores, else the next functions in lexicographic
     /// order.
-    pub fn successor(&self, split: &Choice) -> Option<Choice> {
+    pub fn successor(&self, split: &IndexedPlacement) -> Option<IndexedPlacement> {
         self.other_cores(split)
             .or_else(|| self.other_functions(split))
     }
 
-    fn other_cores(&self, split: &Choice) -> Option<Choice> {
+    fn other_cores(&self, split: &IndexedPlacement) -> Option<IndexedPlacement> {
         let count = split.len();
         for place in (1..count).rev() {
             let used = cores_of(&split[..place]) as u32;
@@ -77,7 +77,7 @@ impl Space {
         None
     }
 
-    fn other_functions(&self, split: &Choice) -> Option<Choice> {
+    fn other_functions(&self, split: &IndexedPlacement) -> Option<IndexedPlacement> {
         let limit = |place: usize| self.candidates - self.functions + place as u32;
         let mut places = (0..split.len()).rev();
         let place = places.find(|&place| split[place].0 < limit(place))?;
@@ -86,14 +86,14 @@ impl Space {
     }
 
     /// A split drawn evenly from all.
-    pub fn drawn(&self, random: &mut impl Rng) -> Choice {
+    pub fn drawn(&self, random: &mut impl Rng) -> IndexedPlacement {
         let functions = sample(random, self.candidates as usize, self.functions as usize);
         let mut functions: Vec<u32> = functions.iter().map(|function| function as u32).collect();
         functions.sort_unstable();
         // The last of m functions in n blocks is alone in one of S(m - 1, n - 1) of S(m, n) cases,
         // and else in any of the n blocks of the others; so is the last of those.
         let mut blocks = self.cores;
-        let mut placed = Choice::new();
+        let mut placed = IndexedPlacement::new();
         for count in (1..=self.functions).rev() {
             let alone = share_alone(count, blocks);
             let function = functions[count as usize - 1];
@@ -108,7 +108,7 @@ impl Space {
     }
 
     /// Every split that differs from `split` in one function, or in one function's core.
-    pub fn neighbours(&self, split: &Choice) -> Vec<Choice> {
+    pub fn neighbours(&self, split: &IndexedPlacement) -> Vec<IndexedPlacement> {
         let mut neighbours = BTreeSet::new();
         let is_chosen = |function: u32| split.iter().any(|&(chosen, _)| chosen == function);
         let others: Vec<u32> = (0..self.candidates).filter(|&f| !is_chosen(f)).collect();
@@ -128,7 +128,7 @@ impl Space {
 }
 
 /// The one form of a split: functions ascending, cores numbered by their first functions.
-pub(super) fn canonical(mut split: Choice) -> Choice {
+pub(super) fn canonical(mut split: IndexedPlacement) -> IndexedPlacement {
     split.sort_unstable();
     let mut cores: Vec<u32> = Vec::new();
     for (_, core) in &mut split {
@@ -186,7 +186,7 @@ mod tests {
         cores: 2,
     };
 
-    fn all(space: &Space) -> Vec<Choice> {
+    fn all(space: &Space) -> Vec<IndexedPlacement> {
         let first = Some(space.first());
         std::iter::successors(first, |split| space.successor(split)).collect()
     }
@@ -203,7 +203,7 @@ mod tests {
         // C(6, 4) choices, each in S(4, 2) = 7 set partitions.
         let visited = all(&SPACE);
         assert_eq!((visited.len(), SPACE.count()), (105, 105));
-        let distinct: BTreeSet<Choice> = visited.into_iter().map(canonical).collect();
+        let distinct: BTreeSet<IndexedPlacement> = visited.into_iter().map(canonical).collect();
         assert_eq!(distinct.len(), 105);
         assert!(distinct.iter().all(|split| cores_of(split) == 2));
     }
@@ -225,9 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn draws_come_evenly_from_all_splits() {
+    fn samples_come_evenly_from_all_splits() {
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        let mut drawn: BTreeMap<Choice, u32> = BTreeMap::new();
+        let mut drawn: BTreeMap<IndexedPlacement, u32> = BTreeMap::new();
         for _ in 0..105 * 400 {
             *drawn.entry(SPACE.drawn(&mut random)).or_default() += 1;
         }

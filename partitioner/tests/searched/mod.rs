@@ -4,7 +4,7 @@
 //! access by access and knows nothing of terms, set partitions or sums over cores.
 
 use crate::entered::{Step, record};
-use corehop_partitioner::evaluate::{Choice, Evaluator};
+use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::weights::{Factors, Weighted};
 use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Replayer, Split};
@@ -55,7 +55,7 @@ pub fn large(machine: Machine, is_alone: bool) -> Machine {
 }
 
 /// A plain replay, access by access.
-pub fn replayed(trace: &Trace, machine: &Machine, split: &Choice) -> Replay {
+pub fn replayed(trace: &Trace, machine: &Machine, split: &IndexedPlacement) -> Replay {
     let split = Split::new(split.iter().copied());
     let mut replayer = Replayer::new(machine, &split).unwrap();
     for _ in 0..ROUNDS {
@@ -93,7 +93,7 @@ pub fn l2(machine: &Machine) -> Aim<'_> {
 pub fn with_evaluator(
     steps: &[Step],
     Aim(objective, machines): &Aim<'_>,
-    test: impl FnOnce(&mut Evaluator<'_>, &dyn Fn(&Choice) -> u64) -> TestCaseResult,
+    test: impl FnOnce(&mut Evaluator<'_>, &dyn Fn(&IndexedPlacement) -> u64) -> TestCaseResult,
 ) -> TestCaseResult {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("random.trace");
@@ -115,7 +115,7 @@ pub fn with_evaluator(
         Some(terms) => Evaluator::new(terms, &functions),
         None => Evaluator::in_full(&prepared, &factors, &functions, ROUNDS),
     };
-    let naive = |split: &Choice| {
+    let naive = |split: &IndexedPlacement| {
         let of_machines = factors.machines.iter();
         let values = of_machines.map(|&(machine, factor)| {
             let replay = replayed(&trace, machine, split);

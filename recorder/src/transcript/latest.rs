@@ -4,7 +4,7 @@
 //! 2 a recorded access, which together stay in a second-level cache where a vector a code block
 //! would not.
 
-use corehop_elision::Part;
+use corehop_elision::CompletedAccess;
 use corehop_ring::word::{self, Form};
 use std::collections::HashMap;
 
@@ -50,8 +50,8 @@ impl Source {
     }
 }
 
-impl From<&Part> for Source {
-    fn from(part: &Part) -> Source {
+impl From<&CompletedAccess> for Source {
+    fn from(part: &CompletedAccess) -> Source {
         Source {
             distance: part.distance,
             word: part.word.unwrap_or(0),
@@ -105,7 +105,7 @@ impl Latest {
     }
 
     /// An execution of the code block, of these words, had this shape, whose accesses are `parts`.
-    pub fn set(&mut self, block: u32, shape: u32, words: &[u64], parts: &[Part]) {
+    pub fn set(&mut self, block: u32, shape: u32, words: &[u64], parts: &[CompletedAccess]) {
         let leads = word::is_execution_at(words[0]);
         let known = self.by_shape.entry((block, shape, leads));
         let known = known.or_insert_with(|| {

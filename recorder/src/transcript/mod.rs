@@ -21,7 +21,7 @@ mod tests;
 pub use modules::Modules;
 
 use crate::events::{self, Observer, Warning};
-use corehop_elision::{Access, Form, complete};
+use corehop_elision::{AccessForm, PlainAccess, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
 use corehop_traces::{CodeBlock, DataAccess, Error, Kind, Writer};
@@ -77,7 +77,7 @@ const MOST_BLOCKS: u32 = 1 << 24;
 struct Block {
     number: Number,
     start: u64,
-    accesses: Box<[Access]>,
+    accesses: Box<[PlainAccess]>,
 }
 
 /// What a code block is to the writer.
@@ -166,7 +166,7 @@ impl Transcript {
     /// Takes in whole executions.
     fn executions(&mut self, thread: u32, mut words: &[u64]) -> Result<(), Error> {
         while !words.is_empty() {
-            let same = self.writer.repeated(thread, words, word::is_execution);
+            let same = self.writer.matched(thread, words, word::is_execution);
             self.progress.executions += same.executions as u64;
             self.progress.data_accesses += same.data_accesses as u64;
             words = &words[same.words..];
@@ -205,7 +205,7 @@ impl Transcript {
         let code_block = self.code_block(number)?;
         let data = words[1..].iter().take_while(|&&word| word::is_data(word));
         let (its, rest) = words.split_at(1 + data.count());
-        let forms: Vec<Form> = its[1..].iter().map(|&word| form_of(word)).collect();
+        let forms: Vec<AccessForm> = its[1..].iter().map(|&word| form_of(word)).collect();
         let block = self.blocks.get(&number);
         let (start, accesses) = block.map_or((0, &[][..]), |block| (block.start, &block.accesses));
         let parts = complete(start, accesses, word::is_execution_at(its[0]), &forms);
@@ -214,7 +214,7 @@ impl Transcript {
         let accesses = accesses.ok_or_else(|| Error::Unrecordable {
             problem: format!("code block {number} has no such accesses as thread {thread} made"),
         })?;
-        let shape = self.writer.shape(code_block, &accesses)?;
+        let shape = self.writer.template(code_block, &accesses)?;
         self.latest.set(number, shape, its, &parts);
         let sources: Vec<Source> = parts.iter().map(Source::from).collect();
         let sources = &sources[..];
@@ -279,16 +279,16 @@ impl Transcript {
     }
 }
 
-fn form_of(word: u64) -> Form {
+fn form_of(word: u64) -> AccessForm {
     let (instruction, size_shift, store) = word::form_parts(word::form(word));
-    Form {
+    AccessForm {
         instruction,
         size_shift,
         store,
     }
 }
 
-fn access_of(form: Form) -> Option<DataAccess> {
+fn access_of(form: AccessForm) -> Option<DataAccess> {
     let kind = if form.store { Kind::Store } else { Kind::Load };
     DataAccess::new(form.instruction, kind, 1 << form.size_shift)
 }
@@ -308,7 +308,9 @@ impl Sink for Transcript {
                 let module = self.modules.at(process, start);
                 let definition = (module, start, instruction_sizes);
                 if code_block < MOST_BLOCKS {
-                    let accesses = accesses.iter().map_while(|&access| Access::decode(access));
+                    let accesses = accesses
+                        .iter()
+                        .map_while(|&access| PlainAccess::decode(access));
                     let block = Block {
                         number: Number::Defined(definition),
                         start,

@@ -28,14 +28,14 @@ const PLAIN_SEEN: u32 = 4;
 
 /// What it makes: a store at an address and one a line further, and a load from a fixed address.
 /// Whatever else it does, its third instruction does.
-fn plain() -> [corehop_elision::Access; 3] {
+fn plain() -> [corehop_elision::PlainAccess; 3] {
     let from = Address::From {
         access: 0,
         distance: 64,
     };
     let fixed = Address::FromCode(5 * 64 - start_of(PLAIN).cast_signed());
-    let access = |(instruction, address)| corehop_elision::Access {
-        form: Form {
+    let access = |(instruction, address)| corehop_elision::PlainAccess {
+        form: AccessForm {
             instruction,
             size_shift: 3,
             store: instruction < 2,
@@ -124,7 +124,7 @@ fn words_of(steps: &[Step], stamped: &[bool], elided: bool) -> Vec<Option<u64>> 
 }
 
 fn data_word(place: usize, size_shift: u32, store: bool, address: u64) -> u64 {
-    let shape = word::data_shape(size_shift, store);
+    let shape = word::size_and_kind(size_shift, store);
     word::at(word::data_template(place) | shape, address)
 }
 
@@ -144,7 +144,7 @@ fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
     let mut transcript = Transcript::new(writer, Modules::unread(), Arc::new(|_| {}));
     let (memory, _file) = Memory::create(&Settings::default()).unwrap();
     for code_block in 0..=PLAIN_SEEN {
-        let accesses = plain().map(corehop_elision::Access::encode).to_vec();
+        let accesses = plain().map(corehop_elision::PlainAccess::encode).to_vec();
         memory
             .send(&Message::Block {
                 code_block,

@@ -8,12 +8,12 @@
 
 use crate::error::Error;
 use corehop_explanations::{Explanation, others};
-use corehop_partitioner::candidates::{Candidates, Rule};
+use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::delegation::Delegate;
-use corehop_partitioner::evaluate::{Choice, Evaluator, rounds};
+use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, rounds};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
-use corehop_partitioner::requests::{Parts, Searched};
+use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_partitioner::strategy::{EXHAUSTIVE_SPLITS, Search, Strategy, combinations, search};
 use corehop_partitioner::weights::{Factors, Weighted};
 use corehop_partitioner::{Comparison, Settings, partition};
@@ -80,7 +80,7 @@ impl SearchSpace {
 }
 
 /// The requests that the plan was searched on, and those that judge.
-fn parts(explained: &Explanation<'_>) -> Result<Parts, Error> {
+fn parts(explained: &Explanation<'_>) -> Result<TrainTestSplit, Error> {
     let complete = explained.requests.len() as u64;
     let expected = explained
         .plan
@@ -88,7 +88,7 @@ fn parts(explained: &Explanation<'_>) -> Result<Parts, Error> {
         .map(|expected| expected.searched.requests);
     let searched = expected.unwrap_or(SEARCHED.min(complete / 2));
     let searched = Searched::Sample(searched.clamp(1, complete.max(1)) as usize);
-    Ok(Parts::of(
+    Ok(TrainTestSplit::of(
         explained.trace.requests(),
         searched,
         explained.plan.seed,
@@ -97,12 +97,12 @@ fn parts(explained: &Explanation<'_>) -> Result<Parts, Error> {
 
 fn drawn(
     explained: &Explanation<'_>,
-    parts: &Parts,
+    parts: &TrainTestSplit,
     progress: &dyn Progress,
 ) -> Result<Drawn, Error> {
     let (trace, machine) = (explained.trace, explained.machine);
-    let learning: Vec<u32> = parts.learning().collect();
-    let candidates = Candidates::of(trace, &learning, &Rule::default())?;
+    let learning: Vec<u32> = parts.training().collect();
+    let candidates = Candidates::of(trace, &learning, &CandidateRule::default())?;
     let mut functions = others(&candidates, &explained.placed);
     functions.extend(explained.placed.iter().map(|placed| placed.function));
     functions.sort_unstable();
@@ -148,10 +148,10 @@ fn drawn(
 }
 
 /// The plan as a search has it: places among `functions`, cores numbered as they come first.
-fn choice(explained: &Explanation<'_>, functions: &[u32]) -> Choice {
+fn choice(explained: &Explanation<'_>, functions: &[u32]) -> IndexedPlacement {
     let place = |function| functions.binary_search(&function).expect("it was added") as u32;
     let placed = explained.placed.iter();
-    let mut choice: Choice = placed.map(|of| (place(of.function), of.core)).collect();
+    let mut choice: IndexedPlacement = placed.map(|of| (place(of.function), of.core)).collect();
     choice.sort_unstable();
     let mut met = Vec::new();
     for (_, core) in &mut choice {
@@ -167,7 +167,7 @@ fn choice(explained: &Explanation<'_>, functions: &[u32]) -> Choice {
 /// What a local search finds over 2 cores and more, up to the plan's.
 fn cores(
     explained: &Explanation<'_>,
-    parts: &Parts,
+    parts: &TrainTestSplit,
     progress: &dyn Progress,
 ) -> Vec<(u32, Comparison)> {
     let cores = explained.plan.cores;
@@ -175,19 +175,19 @@ fn cores(
         cores,
         functions: (explained.placed.len() as u32).max(cores),
         searched: Searched::Sample(parts.searched.len()),
-        rule: Rule::default(),
+        rule: CandidateRule::default(),
         seed: explained.plan.seed,
         objective: Objective::L2,
         strategy: Some(Strategy::Local),
         delegate: Delegate::Never,
         one_way: &[],
         time_limit: None,
-        judge: true,
+        evaluate_held_out: true,
         compare_fewer: true,
         checkpoint: None,
     };
     let machines = [Weighted::from(explained.machine.clone())];
-    if cores < 2 || parts.judging.is_empty() {
+    if cores < 2 || parts.held_out.is_empty() {
         return Vec::new();
     }
     let Ok(outcome) = partition(explained.trace, &machines, &settings, progress) else {
@@ -196,7 +196,7 @@ fn cores(
     let fewer = outcome.fewer.iter();
     let fewer = fewer.map(|fewer| (fewer.cores, fewer.held_out.clone()));
     fewer
-        .chain([(cores, outcome.judged.verdict().clone())])
+        .chain([(cores, outcome.evaluated.verdict().clone())])
         .collect()
 }
 

@@ -1,19 +1,20 @@
 //! A lower bound on misses: those that no private cache of its size avoids, whatever it replaces.
 //!
-//! A core that runs an occurrence misses its first touch of a line when the core never touched the
-//! line before, or when another core stored to it since. And of the lines of one L2 set that it
-//! touches again during any *window* of time, no more than the caches held when the window began
-//! can be there: all others are missed as well. That holds for every policy, so these misses are a
-//! lower bound on what [`PrivateReplay::tally`] counts, and to count them takes no caches: of each
-//! line whether the core has touched it, and in this window. One bit says that, so [`LANES`] sets
-//! of occurrences are counted in one go, each in its own bit of a word, a hundred times as fast as
-//! one simulation after the other.
+//! A core that runs an occurrence misses its first reference of a line when the core never
+//! referenced the line before, or when another core stored to it since. And of the lines of one L2
+//! set that it references again during any *window* of time, no more than the caches held when the
+//! window began can be there: all others are missed as well. That holds for every policy, so these
+//! misses are a lower bound on what [`PrivateReplay::tally`] counts, and to count them takes no
+//! caches: of each line whether the core has referenced it, and in this window. One bit says that,
+//! so [`LANES`] sets of occurrences are counted in one go, each in its own bit of a word, a hundred
+//! times as fast as one simulation after the other.
 //!
-//! What a core does while it has the line changes nothing, so of an occurrence's touches of a line,
-//! with none of another occurrence between, the first is kept. A window ends when a few times as
-//! many lines of its set were touched as the caches hold: much fewer leave nothing to miss, and
-//! many more are touched again and again, which only counts once. How many is best depends on the
-//! share that runs on the core, so several lengths are tried, and the largest count is as true.
+//! What a core does while it has the line changes nothing, so of an occurrence's references of a
+//! line, with none of another occurrence between, the first is kept. A window ends when a few times
+//! as many lines of its set were referenced as the caches hold: much fewer leave nothing to miss,
+//! and many more are referenced again and again, which only counts once. How many is best depends
+//! on the share that runs on the core, so several lengths are tried, and the largest count is as
+//! true.
 
 use super::private_replay::PrivateReplay;
 use crate::filters::entry::kind;
@@ -37,7 +38,7 @@ struct PartitionMeetings {
     meetings: Vec<Meeting>,
 }
 
-/// An occurrence's touches of a line, with no other's between.
+/// An occurrence's references of a line, with no other's between.
 #[derive(Clone, Copy)]
 struct Meeting {
     line: u32,
@@ -95,7 +96,7 @@ impl PartitionMeetings {
         let l2_sets = private_replay.l2_sets(index).to_vec();
         let mut last: Vec<Option<usize>> = vec![None; l2_sets.len()];
         let mut meetings: Vec<Meeting> = Vec::new();
-        private_replay.each_touch(index, |occurrence, entry| {
+        private_replay.each_reference(index, |occurrence, entry| {
             let (line, kind) = (entry >> 2, kind(entry));
             let last = &mut last[line as usize];
             match last.map(|index| &mut meetings[index]) {
@@ -155,7 +156,7 @@ impl PartitionMeetings {
 /// A count under way.
 struct Count<'a> {
     set_partition: &'a PartitionMeetings,
-    /// By line, the cores that have touched it since another stored to it.
+    /// By line, the cores that have referenced it since another stored to it.
     has: Vec<u64>,
     /// Misses of lines that the core had not, of fetches and of loads and stores.
     cold: [Columns; 2],
@@ -165,10 +166,10 @@ struct Count<'a> {
 
 /// The part of it that windows of one length tell.
 struct Windows {
-    /// By line, the cores that touched it in this window.
-    touched: Vec<u64>,
-    /// By set, lines touched again in this window that may have been there, up to as many as there
-    /// is room for.
+    /// By line, the cores that referenced it in this window.
+    referenced: Vec<u64>,
+    /// By set, lines referenced again in this window that may have been there, up to as many as
+    /// there is room for.
     again: Vec<Columns>,
     /// Misses for want of room.
     misses: Columns,
@@ -178,7 +179,7 @@ impl<'a> Count<'a> {
     fn new(set_partition: &'a PartitionMeetings, room: u32) -> Count<'a> {
         let lines = set_partition.l2_sets.len();
         let windows = || Windows {
-            touched: vec![0; lines],
+            referenced: vec![0; lines],
             again: vec![Columns::default(); set_partition.sets()],
             misses: Columns::default(),
         };
@@ -200,20 +201,20 @@ impl<'a> Count<'a> {
             let kind = usize::from(!meeting.is_fetch);
             self.cold[kind].add(runs & !*has);
             for (length, windows) in self.windows.iter_mut().enumerate() {
-                let (touched, again) = (&mut windows.touched[line], &mut windows.again[set]);
+                let (referenced, again) = (&mut windows.referenced[line], &mut windows.again[set]);
                 if meeting.begins[length] {
                     *again = Columns::default();
                 }
                 if meeting.is_first[length] {
-                    *touched = 0;
+                    *referenced = 0;
                 }
                 if counted[kind] {
-                    let back = runs & *has & !*touched;
+                    let back = runs & *has & !*referenced;
                     let full = again.are_at(self.room);
                     windows.misses.add(back & full);
                     again.add(back & !full);
                 }
-                *touched |= runs;
+                *referenced |= runs;
             }
             *has |= runs;
             if meeting.stores {

@@ -1,12 +1,13 @@
 //! Private-cache replay: one core of a split is simulated without the others.
 //!
-//! What a core's private caches miss depends only on *which occurrences run on it*: its own touches
-//! come in replay order, and every store elsewhere removes the line, whichever other core makes it.
-//! An *occurrence* is what a thread did between two functions at which it may move. So the private
-//! misses of a split are the sum, over its cores, of those of each core alone, as long as no core
-//! shares an L2 and no inclusive L3 evicts. And a core's misses are a sum over set partitions, each
-//! of which depends only on the occurrences that touch lines of that set partition: whoever asks
-//! about many sets of occurrences can ask set partition by set partition and remember the answers.
+//! What a core's private caches miss depends only on *which occurrences run on it*: its own
+//! references come in replay order, and every store elsewhere removes the line, whichever other
+//! core makes it. An *occurrence* is what a thread did between two functions at which it may move.
+//! So the private misses of a split are the sum, over its cores, of those of each core alone, as
+//! long as no core shares an L2 and no inclusive L3 evicts. And a core's misses are a sum over set
+//! partitions, each of which depends only on the occurrences that reference lines of that set
+//! partition: whoever asks about many sets of occurrences can ask set partition by set partition
+//! and remember the answers.
 //!
 //! Of an occurrence that runs elsewhere only its stores are seen, once each. To replay all cores
 //! and read off one was rejected: it costs as many times more as there are cores.
@@ -46,17 +47,17 @@ struct PartitionReplay {
     /// By line, its set in the L2, of those that the set partition has.
     l2_sets: Vec<u32>,
     entries: Vec<Entry>,
-    /// Lines stored to, distinct within a stretch.
+    /// Lines stored to, distinct within a chunk.
     stores: Vec<u32>,
-    stretches: Vec<Stretch>,
+    chunks: Vec<OccurrenceChunk>,
     /// By occurrence.
-    touched: Vec<bool>,
+    referenced: Vec<bool>,
 }
 
-/// Consecutive touches of one occurrence.
-struct Stretch {
+/// Consecutive references of one occurrence.
+struct OccurrenceChunk {
     occurrence: u32,
-    /// Where its touches are among the entries.
+    /// Where its references are among the entries.
     entries: std::ops::Range<u32>,
     /// Where its stored lines end; they begin where those before it end.
     stores_end: u32,
@@ -105,8 +106,8 @@ impl PrivateReplay {
         &self.occurrences
     }
 
-    /// Number of lines of `set_partition` touched: whatever runs where, each misses at least once
-    /// in some L2.
+    /// Number of lines of `set_partition` referenced: whatever runs where, each misses at least
+    /// once in some L2.
     ///
     /// # Panics
     /// When there are not so many set partitions.
@@ -114,13 +115,13 @@ impl PrivateReplay {
         self.l2_sets(set_partition).len() as u64
     }
 
-    /// Number of touches that a core goes through on which everything runs.
-    pub fn touches(&self) -> usize {
-        let stretches = self
+    /// Number of references that a core goes through on which everything runs.
+    pub fn references(&self) -> usize {
+        let chunks = self
             .set_partitions
             .iter()
-            .flat_map(|set_partition| &set_partition.stretches);
-        stretches.map(|stretch| stretch.entries.len()).sum()
+            .flat_map(|set_partition| &set_partition.chunks);
+        chunks.map(|chunk| chunk.entries.len()).sum()
     }
 
     /// Number of set partitions.
@@ -128,13 +129,13 @@ impl PrivateReplay {
         self.set_partitions.len()
     }
 
-    /// By occurrence, whether it touches lines of `set_partition`; no other occurrence matters
+    /// By occurrence, whether it references lines of `set_partition`; no other occurrence matters
     /// there.
     ///
     /// # Panics
     /// When there are not so many set partitions.
-    pub fn touched(&self, set_partition: usize) -> &[bool] {
-        &self.set_partitions[set_partition].touched
+    pub fn referenced(&self, set_partition: usize) -> &[bool] {
+        &self.set_partitions[set_partition].referenced
     }
 
     /// What a core misses on lines of `set_partition` when exactly the occurrences run on it that
@@ -151,24 +152,24 @@ impl PrivateReplay {
         &self.set_partitions[set_partition].l2_sets
     }
 
-    /// Tells every touch of `set_partition` in replay order, with the occurrence that it belongs
-    /// to.
-    pub(super) fn each_touch(&self, set_partition: usize, mut tell: impl FnMut(u32, Entry)) {
+    /// Tells every reference of `set_partition` in replay order, with the occurrence that it
+    /// belongs to.
+    pub(super) fn each_reference(&self, set_partition: usize, mut tell: impl FnMut(u32, Entry)) {
         let set_partition = &self.set_partitions[set_partition];
-        for stretch in &set_partition.stretches {
-            let entries = stretch.entries.start as usize..stretch.entries.end as usize;
+        for chunk in &set_partition.chunks {
+            let entries = chunk.entries.start as usize..chunk.entries.end as usize;
             let entries = set_partition.entries[entries].iter();
-            entries.for_each(|&entry| tell(stretch.occurrence, entry));
+            entries.for_each(|&entry| tell(chunk.occurrence, entry));
         }
     }
 
     /// Bytes of memory it takes, without the caches.
     pub fn size_bytes(&self) -> usize {
         let of_set_partition = |set_partition: &PartitionReplay| {
-            let touches = set_partition.entries.capacity() + set_partition.stores.capacity();
-            touches * size_of::<u32>()
-                + set_partition.stretches.capacity() * size_of::<Stretch>()
-                + set_partition.touched.capacity()
+            let references = set_partition.entries.capacity() + set_partition.stores.capacity();
+            references * size_of::<u32>()
+                + set_partition.chunks.capacity() * size_of::<OccurrenceChunk>()
+                + set_partition.referenced.capacity()
         };
         self.set_partitions.iter().map(of_set_partition).sum()
     }
@@ -187,13 +188,13 @@ impl PartitionReplay {
             l2_sets,
             entries: Vec::new(),
             stores: Vec::new(),
-            stretches: Vec::new(),
-            touched: vec![false; occurrences],
+            chunks: Vec::new(),
+            referenced: vec![false; occurrences],
         };
         let mut pieces: Vec<(usize, u32)> = Vec::new();
-        for (mark, touches) in entry::pieces(entries) {
+        for (mark, references) in entry::pieces(entries) {
             pieces.push(((mark >> 2) as usize, set_partition.entries.len() as u32));
-            set_partition.entries.extend(touches);
+            set_partition.entries.extend(references);
         }
         set_partition.entries.shrink_to_fit();
         let ends = pieces.iter().skip(1).map(|&(_, start)| start);
@@ -208,12 +209,12 @@ impl PartitionReplay {
     }
 
     fn append(&mut self, occurrence: u32, entries: std::ops::Range<u32>) {
-        self.touched[occurrence as usize] = true;
-        match self.stretches.last_mut() {
+        self.referenced[occurrence as usize] = true;
+        match self.chunks.last_mut() {
             Some(last) if last.occurrence == occurrence && last.entries.end == entries.start => {
                 last.entries.end = entries.end;
             }
-            _ => self.stretches.push(Stretch {
+            _ => self.chunks.push(OccurrenceChunk {
                 occurrence,
                 entries,
                 stores_end: 0,
@@ -223,8 +224,8 @@ impl PartitionReplay {
 
     fn gather_stores(&mut self) {
         let mut stored = Vec::new();
-        for stretch in &mut self.stretches {
-            let entries = stretch.entries.start as usize..stretch.entries.end as usize;
+        for chunk in &mut self.chunks {
+            let entries = chunk.entries.start as usize..chunk.entries.end as usize;
             let entries = self.entries[entries].iter();
             stored.extend(
                 entries
@@ -234,7 +235,7 @@ impl PartitionReplay {
             stored.sort_unstable();
             stored.dedup();
             self.stores.append(&mut stored);
-            stretch.stores_end = self.stores.len() as u32;
+            chunk.stores_end = self.stores.len() as u32;
         }
     }
 
@@ -250,10 +251,10 @@ impl PartitionReplay {
     fn play(&self, runs: &[bool], geometry: &Geometry, core: &mut HierarchyState) {
         let view = &geometry.core_views[0];
         let mut stores = 0;
-        for stretch in &self.stretches {
-            let stores_end = stretch.stores_end as usize;
-            if runs[stretch.occurrence as usize] {
-                let entries = stretch.entries.start as usize..stretch.entries.end as usize;
+        for chunk in &self.chunks {
+            let stores_end = chunk.stores_end as usize;
+            if runs[chunk.occurrence as usize] {
+                let entries = chunk.entries.start as usize..chunk.entries.end as usize;
                 for &entry in &self.entries[entries] {
                     core.access((geometry, view), kind(entry), entry >> 2, &mut ());
                 }

@@ -17,7 +17,7 @@ pub struct Attribution {
 
 /// Whose code it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum CodeOwner {
     /// A function, by its index in the trace.
     Function(u32),
     /// None of the trace's functions, but in this module, by its index.
@@ -26,13 +26,13 @@ pub enum Owner {
     Elsewhere,
 }
 
-impl Owner {
+impl CodeOwner {
     /// The function's name, or in brackets the module's path.
     pub fn name(self, trace: &Trace) -> String {
         match self {
-            Owner::Function(function) => trace.functions()[function as usize].name.clone(),
-            Owner::Module(module) => format!("[{}]", trace.modules()[module as usize].path),
-            Owner::Elsewhere => "[outside all modules]".into(),
+            CodeOwner::Function(function) => trace.functions()[function as usize].name.clone(),
+            CodeOwner::Module(module) => format!("[{}]", trace.modules()[module as usize].path),
+            CodeOwner::Elsewhere => "[outside all modules]".into(),
         }
     }
 }
@@ -50,7 +50,7 @@ impl Attribution {
         };
         attribution.owners = blocks
             .map(|(block, entered)| {
-                let entered = entered.map(Owner::Function);
+                let entered = entered.map(CodeOwner::Function);
                 let owner = entered.unwrap_or_else(|| spans.owner(block.start));
                 attribution.number(owner)
             })
@@ -68,21 +68,21 @@ impl Attribution {
         (self.functions + self.modules) as usize + 1
     }
 
-    fn number(&self, owner: Owner) -> u32 {
+    fn number(&self, owner: CodeOwner) -> u32 {
         match owner {
-            Owner::Function(function) => function,
-            Owner::Module(module) => self.functions + module,
-            Owner::Elsewhere => self.functions + self.modules,
+            CodeOwner::Function(function) => function,
+            CodeOwner::Module(module) => self.functions + module,
+            CodeOwner::Elsewhere => self.functions + self.modules,
         }
     }
 
     /// Who an owner's number stands for.
-    pub fn owner(&self, number: usize) -> Owner {
+    pub fn owner(&self, number: usize) -> CodeOwner {
         let number = number as u32;
         match number.checked_sub(self.functions) {
-            None => Owner::Function(number),
-            Some(module) if module < self.modules => Owner::Module(module),
-            Some(_) => Owner::Elsewhere,
+            None => CodeOwner::Function(number),
+            Some(module) if module < self.modules => CodeOwner::Module(module),
+            Some(_) => CodeOwner::Elsewhere,
         }
     }
 }
@@ -143,20 +143,20 @@ impl<'t> Spans<'t> {
     }
 
     /// Whose code lies at this guest address.
-    pub fn owner(&self, address: u64) -> Owner {
+    pub fn owner(&self, address: u64) -> CodeOwner {
         let after = self.spans.partition_point(|span| span.start <= address);
         let mut nearest = after.checked_sub(1);
         while let Some(index) = nearest {
             let span = &self.spans[index];
             if address < span.end {
-                return Owner::Function(span.function);
+                return CodeOwner::Function(span.function);
             }
             nearest = span.around;
         }
         let holds = |module: &Module| (module.start..module.end).contains(&address);
         match self.modules.iter().position(holds) {
-            Some(module) => Owner::Module(module as u32),
-            None => Owner::Elsewhere,
+            Some(module) => CodeOwner::Module(module as u32),
+            None => CodeOwner::Elsewhere,
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What each core of a split does: the code that runs there, the lines it touches, those it shares
-//! with other cores, and whose stores take lines from it.
+//! What each core of a split does: the code that runs there, the lines it references, those it
+//! shares with other cores, and whose stores take lines from it.
 //!
-//! A split pays when what a request touches on each core stays in that core's L2, so working sets
-//! are by core and request. A line that two cores touch is held twice, and one that any of them
-//! stores to moves between them for ever; which cores those are is kept as one bit each.
+//! A split pays when what a request references on each core stays in that core's L2, so working
+//! sets are by core and request. A line that two cores reference is held twice, and one that any of
+//! them stores to moves between them for ever; which cores those are is kept as one bit each.
 
-use super::attribution::{Attribution, Owner};
+use super::attribution::{Attribution, CodeOwner};
 use super::working_set::{WorkingSet, WorkingSets};
 use corehop_traces::{Execution, Kind};
 use std::cmp::Reverse;
@@ -13,12 +13,12 @@ use std::cmp::Reverse;
 /// What one core did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreUse {
-    /// By request, in order: what it touched on this core. Requests that did not come here are left
-    /// out, and so are those that the end of the recording cut short.
+    /// By request, in order: what it referenced on this core. Requests that did not come here are
+    /// left out, and so are those that the end of the recording cut short.
     pub working_sets: Vec<WorkingSet>,
-    /// Lines that the core touched at all, each counted once.
+    /// Lines that the core referenced at all, each counted once.
     pub lines: u64,
-    /// Those that other cores touched too.
+    /// Those that other cores referenced too.
     pub shared_lines: u64,
     /// Those of the shared ones that any core stored to.
     pub contended_lines: u64,
@@ -33,14 +33,14 @@ pub struct CoreUse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeUse {
     /// Whose code it is.
-    pub owner: Owner,
-    /// Lines it touched, each access counted.
+    pub owner: CodeOwner,
+    /// Lines it referenced, each access counted.
     pub accesses: u64,
 }
 
 /// By core, one bit each.
 #[derive(Clone, Copy, Default)]
-struct Touched {
+struct CoresOfLine {
     by: u64,
     stored_by: u64,
 }
@@ -48,7 +48,7 @@ struct Touched {
 /// Collects [`CoreUse`], event by event. Lines are numbered by the caller, densely from 0.
 pub struct CoreUses {
     /// By line.
-    touched: Vec<Touched>,
+    referenced: Vec<CoresOfLine>,
     cores: Vec<Collected>,
     serving: (u32, Option<u32>),
     owner: usize,
@@ -70,7 +70,7 @@ impl CoreUses {
             accesses: vec![0; owners],
         };
         CoreUses {
-            touched: Vec::new(),
+            referenced: Vec::new(),
             cores: (0..cores).map(|_| collected()).collect(),
             serving: (0, None),
             owner: 0,
@@ -85,19 +85,20 @@ impl CoreUses {
 
     /// `core` accesses `line`.
     #[inline]
-    pub fn touch(&mut self, core: usize, kind: Kind, line: u32) {
-        if line as usize >= self.touched.len() {
-            self.touched.resize(line as usize + 1, Touched::default());
+    pub fn reference(&mut self, core: usize, kind: Kind, line: u32) {
+        if line as usize >= self.referenced.len() {
+            self.referenced
+                .resize(line as usize + 1, CoresOfLine::default());
         }
-        let touched = &mut self.touched[line as usize];
-        touched.by |= 1 << core;
+        let referenced = &mut self.referenced[line as usize];
+        referenced.by |= 1 << core;
         if kind == Kind::Store {
-            touched.stored_by |= 1 << core;
+            referenced.stored_by |= 1 << core;
         }
         let (thread, request) = self.serving;
         let collected = &mut self.cores[core];
         collected.working_sets.serve(thread, request);
-        collected.working_sets.touch(kind, line);
+        collected.working_sets.reference(kind, line);
         collected.accesses[self.owner] += 1;
     }
 
@@ -108,7 +109,7 @@ impl CoreUses {
 
     /// Forgets what was counted.
     pub fn start_counting(&mut self) {
-        self.touched.fill(Touched::default());
+        self.referenced.fill(CoresOfLine::default());
         for core in &mut self.cores {
             core.lost_lines_to.fill(0);
             core.accesses.fill(0);
@@ -119,7 +120,10 @@ impl CoreUses {
     pub fn finish(self, attribution: &Attribution) -> Vec<CoreUse> {
         let mut uses: Vec<CoreUse> = Vec::new();
         for (core, collected) in self.cores.into_iter().enumerate() {
-            let mine = self.touched.iter().filter(|line| line.by >> core & 1 == 1);
+            let mine = self
+                .referenced
+                .iter()
+                .filter(|line| line.by >> core & 1 == 1);
             let shared = mine.clone().filter(|line| line.by.count_ones() > 1);
             let owners = collected.accesses.iter().enumerate();
             let ran = owners.filter(|&(_, &accesses)| accesses > 0);

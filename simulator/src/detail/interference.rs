@@ -1,20 +1,20 @@
 //! Who takes whose lines out of an L2: one matrix for want of room, one for stores elsewhere.
 //!
-//! A miss is caused by whoever removed the line before. When the segment that touched a line last
-//! is also the one that misses it again, it has lost the line to the segment that removed it, and
-//! on a core of its own it would not have. Lines that several segments touch in turn are counted
-//! beside the matrix, because no split gives such a line to all of them. Counting replacements
-//! instead would charge lines that nobody ever wants again.
+//! A miss is caused by whoever removed the line before. When the segment that referenced a line
+//! last is also the one that misses it again, it has lost the line to the segment that removed it,
+//! and on a core of its own it would not have. Lines that several segments reference in turn are
+//! counted beside the matrix, because no split gives such a line to all of them. Counting
+//! replacements instead would charge lines that nobody ever wants again.
 
 use serde::Serialize;
 
 /// L2 misses for one cause, by the segment that missed and the segment that had removed the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Losses {
-    /// `lost[s][t]`: misses of segment s on lines that s itself touched last in that L2, before an
-    /// access of t removed them. The diagonal is what a segment does to itself.
+    /// `lost[s][t]`: misses of segment s on lines that s itself referenced last in that L2, before
+    /// an access of t removed them. The diagonal is what a segment does to itself.
     pub lost: Vec<Vec<u64>>,
-    /// By segment: its misses on removed lines that another segment had touched last.
+    /// By segment: its misses on removed lines that another segment had referenced last.
     pub touched_by_others: Vec<u64>,
 }
 
@@ -59,7 +59,7 @@ impl Interference {
     }
 }
 
-/// Who had touched a line last when it was removed, and who removed it.
+/// Who had referenced a line last when it was removed, and who removed it.
 #[derive(Clone, Copy, Default)]
 struct Loss {
     loser: u32,
@@ -70,8 +70,8 @@ struct Loss {
 /// be stored to elsewhere before the L2 misses it, so the last loss of each cause is kept.
 #[derive(Clone, Copy, Default)]
 struct History {
-    /// The segment that touched it last, from a core behind this L2.
-    toucher: u32,
+    /// The segment that referenced it last, from a core behind this L2.
+    last_referenced_by: u32,
     replaced: Loss,
     invalidated: Loss,
 }
@@ -95,15 +95,15 @@ impl Interfering {
     }
 
     /// `segment` accesses `line` from a core behind this L2, whether or not it is held there.
-    pub fn touch(&mut self, instance: usize, line: u32, segment: u32) {
-        self.history(instance, line).toucher = segment;
+    pub fn reference(&mut self, instance: usize, line: u32, segment: u32) {
+        self.history(instance, line).last_referenced_by = segment;
     }
 
     /// An access of `segment` makes this L2 replace `line`.
     pub fn replace(&mut self, instance: usize, line: u32, segment: u32) {
         let history = self.history(instance, line);
         history.replaced = Loss {
-            loser: history.toucher,
+            loser: history.last_referenced_by,
             taker: segment,
         };
     }
@@ -112,7 +112,7 @@ impl Interfering {
     pub fn invalidate(&mut self, instance: usize, line: u32, segment: u32) {
         let history = self.history(instance, line);
         history.invalidated = Loss {
-            loser: history.toucher,
+            loser: history.last_referenced_by,
             taker: segment,
         };
     }

@@ -11,7 +11,7 @@ mod reuse_distance;
 mod segments;
 mod working_set;
 
-pub use attribution::{Attribution, Owner, Spans};
+pub use attribution::{Attribution, CodeOwner, Spans};
 pub use cores::{CodeUse, CoreUse, CoreUses};
 pub use interference::{Interference, Interfering, Losses};
 pub use pass::{Cost, Detail, FunctionCost, replay_in_detail};

@@ -4,7 +4,7 @@
 //! so that they speak of the same replay and add up to its totals. Lines are the engine's own ids.
 //! Sharing the work between host cores would not do: a stack distance needs every access in order.
 
-use super::attribution::{Attribution, Owner};
+use super::attribution::{Attribution, CodeOwner};
 use super::cores::{CoreUse, CoreUses};
 use super::interference::{Interference, Interfering};
 use super::reuse_distance::{LruStack, ReuseDistances};
@@ -55,7 +55,7 @@ pub struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionCost {
     /// Whose code it is.
-    pub owner: Owner,
+    pub owner: CodeOwner,
     /// What it cost, without the functions it calls.
     pub cost: Cost,
 }
@@ -252,11 +252,11 @@ impl Observer for Collector<'_> {
     #[inline]
     fn accessed(&mut self, core: usize, kind: Kind, line: u32) {
         self.sums(|sums| sums.accesses[kind as usize] += 1);
-        self.distances.count(kind, self.stack.touch(line));
-        self.working_sets.touch(kind, line);
-        self.cores.touch(core, kind, line);
+        self.distances.count(kind, self.stack.reference(line));
+        self.working_sets.reference(kind, line);
+        self.cores.reference(core, kind, line);
         let l2 = core / self.cores_per_l2;
-        self.interfering.touch(l2, line, self.segment);
+        self.interfering.reference(l2, line, self.segment);
     }
 
     fn missed(&mut self, level: CacheLevel, core: usize, kind: Kind, cause: Cause, line: u32) {

@@ -1,9 +1,9 @@
 //! How many distinct lines lie between two accesses to the same line: the LRU stack distance.
 //!
 //! A fully associative LRU cache of n lines misses exactly the accesses whose distance is n or more
-//! and the first touches, so one histogram tells the misses of every size at once (Mattson et al.,
-//! "Evaluation techniques for storage hierarchies", 1970). Searching the stack itself takes as long
-//! as the distance. Instead every line has a mark on a time line, at its last access, and the
+//! and the first references, so one histogram tells the misses of every size at once (Mattson et
+//! al., "Evaluation techniques for storage hierarchies", 1970). Searching the stack itself takes as
+//! long as the distance. Instead every line has a mark on a time line, at its last access, and the
 //! distance is the number of later marks (Bennett and Kruskal, "LRU stack processing", 1975),
 //! counted by a Fenwick tree in O(log n). A balanced tree (Olken, 1981) counts the same, at a
 //! pointer or two for each line; here 64 marks are one word, and the tree stands on words.
@@ -48,7 +48,7 @@ impl Default for LruStack {
 impl LruStack {
     /// Accesses `line`; returns how many other lines were accessed since its last access, or `None`
     /// on its first.
-    pub fn touch(&mut self, line: u32) -> Option<u32> {
+    pub fn reference(&mut self, line: u32) -> Option<u32> {
         let line = line as usize;
         if line >= self.last.len() {
             self.last.resize(line + 1, NEVER);
@@ -173,7 +173,7 @@ pub struct ReuseDistances {
 }
 
 impl ReuseDistances {
-    /// Counts an access of this kind and distance, as [`LruStack::touch`] returns it.
+    /// Counts an access of this kind and distance, as [`LruStack::reference`] returns it.
     pub fn count(&mut self, kind: Kind, distance: Option<u32>) {
         match kind {
             Kind::Fetch => self.fetches.count(distance),

@@ -1,10 +1,10 @@
-//! Which lines each request touches, and how many of them requests before it touched.
+//! Which lines each request references, and how many of them requests before it referenced.
 //!
-//! A line that two requests in a row touch need not be missed by the second one, if a cache could
-//! keep it; so the overlap says what there is to gain, and the size whether a cache can. Requests
-//! on different threads overlap in time; each is compared with those that ended before it ended, so
-//! that for each line the number of the last request to touch it is all there is to remember.
-//! Sets of lines for the last requests would say the same in much more memory.
+//! A line that two requests in a row reference need not be missed by the second one, if a cache
+//! could keep it; so the overlap says what there is to gain, and the size whether a cache can.
+//! Requests on different threads overlap in time; each is compared with those that ended before it
+//! ended, so that for each line the number of the last request to reference it is all there is to
+//! remember. Sets of lines for the last requests would say the same in much more memory.
 
 use corehop_traces::{Kind, execution::LINE_SHIFT};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde::Serialize;
 /// How many requests are the last ones that [`WorkingSet::shared_with_recent_lines`] speaks of.
 pub const RECENT_REQUESTS: u32 = 10;
 
-/// The lines that one request touched, each counted once.
+/// The lines that one request referenced, each counted once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkingSet {
     /// Index into the trace's requests.
@@ -21,11 +21,11 @@ pub struct WorkingSet {
     pub code_lines: u64,
     /// Lines loaded from or stored to.
     pub data_lines: u64,
-    /// Lines touched in either way; a line of code and data counts once.
+    /// Lines referenced in either way; a line of code and data counts once.
     pub lines: u64,
-    /// Those that the request that ended last before this one touched too; `None` for the first.
+    /// Those that the request that ended last before this one referenced too; `None` for the first.
     pub shared_with_previous_lines: Option<u64>,
-    /// Those that any of the last [`RECENT_REQUESTS`] touched too; `None` for the first.
+    /// Those that any of the last [`RECENT_REQUESTS`] referenced too; `None` for the first.
     pub shared_with_recent_lines: Option<u64>,
 }
 
@@ -43,9 +43,9 @@ const DATA: u8 = 2;
 #[derive(Default)]
 struct Open {
     request: Option<u32>,
-    /// By line: how this request touched it.
-    touched: Vec<u8>,
-    /// The lines that it touched.
+    /// By line: how this request referenced it.
+    referenced: Vec<u8>,
+    /// The lines that it referenced.
     lines: Vec<u32>,
 }
 
@@ -55,15 +55,15 @@ pub struct WorkingSets {
     /// By thread.
     open: Vec<Open>,
     current: usize,
-    /// By line: number, from 1, of the request that touched it and ended last; 0 for none.
+    /// By line: number, from 1, of the request that referenced it and ended last; 0 for none.
     ended_last: Vec<u32>,
     ended: u32,
     sets: Vec<WorkingSet>,
 }
 
 impl WorkingSets {
-    /// What is touched from now on is touched by `thread`, which is serving `request`. A request
-    /// ends when its thread serves another, or none.
+    /// What is referenced from now on is referenced by `thread`, which is serving `request`. A
+    /// request ends when its thread serves another, or none.
     pub fn serve(&mut self, thread: u32, request: Option<u32>) {
         self.current = thread as usize;
         if self.open.len() <= self.current {
@@ -75,22 +75,22 @@ impl WorkingSets {
         }
     }
 
-    /// Touches `line`; outside requests this counts nowhere.
-    pub fn touch(&mut self, kind: Kind, line: u32) {
+    /// References `line`; outside requests this counts nowhere.
+    pub fn reference(&mut self, kind: Kind, line: u32) {
         let Some(open) = self.open.get_mut(self.current) else {
             return;
         };
         if open.request.is_none() {
             return;
         }
-        if line as usize >= open.touched.len() {
-            open.touched.resize(line as usize + 1, 0);
+        if line as usize >= open.referenced.len() {
+            open.referenced.resize(line as usize + 1, 0);
         }
-        let touched = &mut open.touched[line as usize];
-        if *touched == 0 {
+        let referenced = &mut open.referenced[line as usize];
+        if *referenced == 0 {
             open.lines.push(line);
         }
-        *touched |= match kind {
+        *referenced |= match kind {
             Kind::Fetch => CODE,
             Kind::Load | Kind::Store => DATA,
         };
@@ -106,7 +106,7 @@ impl WorkingSets {
         let (mut previous, mut recent) = (0, 0);
         for line in open.lines.drain(..) {
             let line = line as usize;
-            counted[usize::from(std::mem::take(&mut open.touched[line]))] += 1;
+            counted[usize::from(std::mem::take(&mut open.referenced[line]))] += 1;
             if line >= self.ended_last.len() {
                 self.ended_last.resize(line + 1, 0);
             }

@@ -1,4 +1,4 @@
-//! The entries of a stream of touches: a touch of a line, or the mark of a piece.
+//! The entries of a stream of references: a reference of a line, or the mark of a piece.
 
 use corehop_traces::Kind;
 
@@ -8,18 +8,18 @@ pub(crate) const NEW_PIECE: u64 = 3;
 /// An entry of a set partition's stream: `line id << 2 | kind`, or `index of the piece << 2 | 3`.
 pub(crate) type Entry = u32;
 
-/// The kind bits of an entry that is no touch.
+/// The kind bits of an entry that is no reference.
 pub(crate) const PIECE: u32 = NEW_PIECE as u32;
 
-/// By what an entry that is a touch touches its line. A table, since which comes next is hard for a
-/// processor to foresee.
+/// The kind of an entry that is a reference. A table, since which comes next is
+/// hard for a processor to foresee.
 #[inline(always)]
 pub(crate) fn kind(entry: Entry) -> Kind {
     const KINDS: [Kind; 4] = [Kind::Fetch, Kind::Load, Kind::Store, Kind::Store];
     KINDS[(entry & 3) as usize]
 }
 
-/// Each piece of a stream: its mark, and its touches.
+/// Each piece of a stream: its mark, and its references.
 pub(crate) fn pieces(entries: &[Entry]) -> impl Iterator<Item = (Entry, &[Entry])> {
     let pieces = entries.chunk_by(|_, next| next & 3 != PIECE);
     pieces.map(|piece| (piece[0], &piece[1..]))

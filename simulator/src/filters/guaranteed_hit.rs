@@ -1,16 +1,16 @@
-//! Guaranteed hits: touches of a piece that hit whatever ran before (Puzak 1985; Wang, Baer 1991).
+//! Guaranteed hits: references that hit an L1 whatever ran before their piece (must-hit filter).
 //!
-//! In a piece nobody but its thread touches any cache. So a line that an LRU cache of W ways has
-//! stays there while fewer than W others of its set are touched, and is not the oldest in that
-//! time: of three touches of it, first and last so close, the one between hits, and no line makes
-//! room otherwise, nor is the order after the last another, if it is left out. A larger cache that
-//! includes the L1s may take a line from them, and one that hands its victims to an exclusive L3
-//! lets others find it there, but only when it is filled, which guaranteed hits never do; so
-//! between first and last every other touch in the line's set of such a cache must be one of those.
-//! A line's first store in a piece stays, for it may take the line from other cores; and so does
-//! the first after it may have made room, for it takes the line from where it went.
+//! Puzak (1985) and Wang and Baer (1991) have such filters. In a piece only one thread references
+//! any cache. So a line in an LRU cache of W ways stays there while fewer than W other lines of its
+//! set are referenced: of three references of it, the first and the last that close together, the
+//! one between hits, and leaving it out changes neither what makes room nor the LRU order after.
+//! A larger cache that includes the L1s may take the line from them, and one that hands its victims
+//! to an exclusive L3 lets others find it there, but only when filled, which guaranteed hits never
+//! do. So between first and last, all references in the line's set of such a cache must be
+//! guaranteed hits. A line's first store in a piece stays, for it may take the line from other
+//! cores; so does the first after it may have made room, for it takes it from where it went.
 //!
-//! More than a third of what trace reduction leaves goes, mostly of loops. To simulate the L1s once
+//! This drops over a third of what trace reduction keeps, mostly of loops. To simulate the L1s once
 //! for all plans was rejected: what a piece finds there depends on what ran before on its core.
 
 use super::entry::{Entry, kind};
@@ -21,10 +21,10 @@ use corehop_traces::Kind;
 #[path = "../../tests/random/mod.rs"]
 mod random;
 
-/// Leaves out such touches, piece by piece, for some machines.
+/// Leaves out such references, piece by piece, for some machines.
 pub(crate) struct GuaranteedHits {
     machines: Vec<Caches>,
-    /// By touch, on how many machines it is guaranteed to hit.
+    /// By reference, on how many machines it is guaranteed to hit.
     guaranteed: Vec<usize>,
 }
 
@@ -39,25 +39,25 @@ struct FirstLevel {
     /// None where the policy is another than LRU: then nothing is guaranteed.
     ways: usize,
     last_set: u64,
-    /// By set, the lines touched last, the last one first.
+    /// By set, the lines referenced last, the last one first.
     recent: Vec<Vec<Recent>>,
 }
 
 /// A cache that changes what the L1s have, or may do, when it is filled.
 struct Larger {
-    /// By set, the last touch that may have filled it, counted from 1.
+    /// By set, the last reference that may have filled it, counted from 1.
     filled: Vec<u32>,
 }
 
-/// A line touched in the piece at hand. Touches are counted from 1.
+/// A line referenced in the piece at hand. References are counted from 1.
 #[derive(Clone, Copy)]
 struct Recent {
     line: u32,
-    /// Its last touch.
+    /// Its last reference.
     last: u32,
-    /// Its last touch that is kept in any case.
+    /// Its last reference that is kept in any case.
     anchor: u32,
-    /// Whether its last touch goes if another follows in time.
+    /// Whether its last reference goes if another follows in time.
     is_pending: bool,
     is_stored: bool,
 }
@@ -74,22 +74,24 @@ impl GuaranteedHits {
         }
     }
 
-    /// Appends the touches of `piece` to `kept` that something depends on. `quotients` are those of
-    /// the lines' numbers, by line.
+    /// Appends the references of `piece` to `kept` that something depends on. `quotients` are those
+    /// of the lines' numbers, by line.
     pub fn strip(&mut self, piece: &[Entry], quotients: &[u64], kept: &mut Vec<Entry>) {
         self.guaranteed.clear();
         self.guaranteed.resize(piece.len(), 0);
         for caches in &mut self.machines {
             caches.begin_piece();
-            for (touch, &entry) in (1..).zip(piece) {
-                if let Some(hit) = caches.touch(touch, entry, quotients[(entry >> 2) as usize]) {
+            for (reference, &entry) in (1..).zip(piece) {
+                if let Some(hit) =
+                    caches.reference(reference, entry, quotients[(entry >> 2) as usize])
+                {
                     self.guaranteed[hit as usize - 1] += 1;
                 }
             }
         }
-        let touches = piece.iter().zip(&self.guaranteed);
+        let references = piece.iter().zip(&self.guaranteed);
         let machines = self.machines.len();
-        kept.extend(touches.filter_map(|(&entry, &hits)| (hits < machines).then_some(entry)));
+        kept.extend(references.filter_map(|(&entry, &hits)| (hits < machines).then_some(entry)));
     }
 }
 
@@ -123,8 +125,8 @@ impl Caches {
         }
     }
 
-    /// Takes in a touch; an earlier one that is now known to go, if there is one.
-    fn touch(&mut self, touch: u32, entry: Entry, quotient: u64) -> Option<u32> {
+    /// Takes in a reference; an earlier one that is now known to go, if there is one.
+    fn reference(&mut self, reference: u32, entry: Entry, quotient: u64) -> Option<u32> {
         let (line, kind) = (entry >> 2, kind(entry));
         let l1 = &mut self.l1s[usize::from(kind != Kind::Fetch)];
         let recent = &mut l1.recent[(quotient & l1.last_set) as usize];
@@ -139,8 +141,8 @@ impl Caches {
         let is_store = kind == Kind::Store;
         let mut next = Recent {
             line,
-            last: touch,
-            anchor: touch,
+            last: reference,
+            anchor: reference,
             is_pending: false,
             is_stored: is_store,
         };
@@ -163,7 +165,7 @@ impl Caches {
         }
         if !hits {
             for larger in &mut self.larger {
-                larger.fill(quotient, touch);
+                larger.fill(quotient, reference);
             }
         }
         recent.insert(0, next);
@@ -193,9 +195,9 @@ impl Larger {
         self.filled[self.set(quotient)]
     }
 
-    fn fill(&mut self, quotient: u64, touch: u32) {
+    fn fill(&mut self, quotient: u64, reference: u32) {
         let set = self.set(quotient);
-        self.filled[set] = touch;
+        self.filled[set] = reference;
     }
 }
 
@@ -226,18 +228,18 @@ mod tests {
 
     const LINES: u32 = 24;
 
-    /// Touches of few lines, each again soon.
-    fn touches(most: usize) -> impl Strategy<Value = Vec<Entry>> {
+    /// References of few lines, each again soon.
+    fn references(most: usize) -> impl Strategy<Value = Vec<Entry>> {
         (1..LINES)
             .prop_flat_map(move |lines| vec((0..lines, 0u32..3), 0..most))
-            .prop_map(|touches| {
+            .prop_map(|references| {
                 let entry = |(line, kind): (u32, u32)| line << 2 | kind;
-                touches.into_iter().map(entry).collect()
+                references.into_iter().map(entry).collect()
             })
     }
 
-    /// A touch, and whether another core makes it.
-    type Touches = Vec<(Entry, bool)>;
+    /// A reference, and whether another core makes it.
+    type LineReferences = Vec<(Entry, bool)>;
 
     fn stripped(machines: &[&Machine], piece: &[Entry]) -> Vec<Entry> {
         let quotients: Vec<u64> = (0..LINES.into()).collect();
@@ -246,11 +248,11 @@ mod tests {
         kept
     }
 
-    /// What is counted by core when these touches are made one after the other.
-    fn tally(machine: &Machine, touches: &Touches) -> Vec<Tally> {
+    /// What is counted by core when these references are made one after the other.
+    fn tally(machine: &Machine, references: &LineReferences) -> Vec<Tally> {
         let mut hierarchy = Hierarchy::new(&Geometry::new(machine, machine.cores.min(2), 1));
         hierarchy.register(&(0..LINES.into()).collect::<Vec<u64>>());
-        for &(entry, other) in touches {
+        for &(entry, other) in references {
             let core = usize::from(other && machine.cores > 1);
             hierarchy.access(core, kind(entry), entry >> 2, &mut ());
         }
@@ -266,10 +268,10 @@ mod tests {
         #[test]
         fn whatever_ran_before_and_after_nothing_depends_on_what_is_left_out(
             machine in machines(), another in machines(),
-            before in touches(60), piece in touches(60), after in touches(60),
+            before in references(60), piece in references(60), after in references(60),
             others in vec(any::<bool>(), 120),
         ) {
-            let with = |piece: &[Entry]| -> Touches {
+            let with = |piece: &[Entry]| -> LineReferences {
                 let [before, after] = [&before, &after].map(|some| some.iter().copied());
                 let (first, last) = others.split_at(60);
                 let piece = piece.iter().map(|&entry| (entry, false));
@@ -366,8 +368,8 @@ mod tests {
         ];
         assert_eq!(stripped(&[&machine], &piece), piece);
         let fetched = |piece: &[Entry]| {
-            let touches = [piece, &[of(0, fetch)]].concat();
-            let alone = touches.into_iter().map(|entry| (entry, false));
+            let references = [piece, &[of(0, fetch)]].concat();
+            let alone = references.into_iter().map(|entry| (entry, false));
             tally(&machine, &alone.collect())
         };
         let without_the_second = [&piece[..3], &piece[4..]].concat();

@@ -1,15 +1,16 @@
-//! Trace reduction: one block of a trace as short streams of line touches, one for each set
+//! Trace reduction: one chunk of a trace as short streams of line references, one for each set
 //! partition.
 //!
-//! Touches that change nothing in any cache are left out, as by the filters of Puzak ("Analysis of
-//! cache replacement-algorithms", 1985) and of Wang and Baer ("Efficient trace-driven simulation
+//! References that change nothing in any cache are left out, as by the filters of Puzak ("Analysis
+//! of cache replacement-algorithms", 1985) and of Wang and Baer ("Efficient trace-driven simulation
 //! methods for cache performance analysis", 1991). Each set partition is simulated by itself
-//! ([`Thinner`] says why), so the touches left of it, in order, are all that it must be told. A
-//! *piece* is what a thread did without interruption: in it no core changes, whatever the plan.
+//! ([`TraceFilter`] says why), so the references left of it, in order, are all that it must be
+//! told. A *piece* is what a thread did without interruption: in it no core changes, whatever the
+//! plan.
 
 use super::entry::NEW_PIECE;
-use super::stream::Stream;
-use corehop_traces::{Kind, Listener, Played, Thinner, Touch};
+use super::stream::EntryStream;
+use corehop_traces::{Kind, LineReference, Listener, Played, TraceFilter};
 
 /// What one thread did without interruption, between two places at which it may be moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,35 +23,35 @@ pub(crate) struct Piece {
     pub number: u64,
     /// The request it belongs to.
     pub request: Option<u32>,
-    /// Lines touched, dropped ones included, by [`corehop_traces::Kind`].
-    pub touches: [u64; 3],
+    /// Lines referenced, dropped ones included, by [`corehop_traces::Kind`].
+    pub references: [u64; 3],
 }
 
-/// A block, reduced. Buffers are kept from one block to the next.
+/// A chunk, reduced. Buffers are kept from one chunk to the next.
 #[derive(Default)]
-pub(crate) struct ReducedBlock {
+pub(crate) struct ReducedChunk {
     /// Its pieces in the thread's order, each with the stamp of its run.
     pub pieces: Vec<(u64, Piece)>,
     /// Number of executions.
     pub executions: u64,
-    /// By set partition, [`Touch::bits`] of its touches, and before those of each piece
+    /// By set partition, [`LineReference::bits`] of its references, and before those of each piece
     /// `index of the piece << 2 | NEW_PIECE`.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<EntryStream>,
 }
 
-/// Reduces the block it listens to.
+/// Reduces the chunk it listens to.
 pub(crate) struct Reducer {
-    reduced: ReducedBlock,
+    reduced: ReducedChunk,
     thread: u32,
     stamp: u64,
-    /// Whether the touches to come may belong to the last piece.
+    /// Whether the references to come may belong to the last piece.
     open: bool,
     /// `set_partition_count - 1`; their number is a power of two.
     mask: usize,
     /// Has heard of the open piece.
-    thinner: Thinner,
-    /// Touches of the open piece that are not in the room yet, and then unused room.
-    kept: Box<[Touch; ENOUGH + Thinner::AT_ONCE]>,
+    filter: TraceFilter,
+    /// References of the open piece that are not in the room yet, and then unused room.
+    kept: Box<[LineReference; ENOUGH + TraceFilter::AT_ONCE]>,
     kept_count: usize,
     tails: [Tail; SET_PARTITIONS_MAXIMUM],
     /// Room for the next entries of each set partition, side by side.
@@ -60,14 +61,15 @@ pub(crate) struct Reducer {
 }
 
 /// The most set partitions.
-pub(crate) const SET_PARTITIONS_MAXIMUM: usize = Thinner::MOST_RESIDUES;
+pub(crate) const SET_PARTITIONS_MAXIMUM: usize = TraceFilter::MAX_SET_PARTITIONS;
 
 /// Entries of a set partition that there is room for: what goes to its stream at once, and one or
 /// two that may come before it is seen to be full. Not a power of two, which would put all set
 /// partitions' rooms into the same few sets of the host's first-level cache.
-const STRIDE: usize = Stream::AT_ONCE + 8;
+const STRIDE: usize = EntryStream::AT_ONCE + 8;
 
-/// So many touches kept are put into the room at once: a loop over few ends at an unforeseen place.
+/// So many references kept are put into the room at once: a loop over few ends at an unforeseen
+/// place.
 const ENOUGH: usize = 512;
 
 /// No place in the room.
@@ -76,11 +78,11 @@ const NOWHERE: u32 = u32::MAX;
 /// Where a set partition's stream ends at present.
 #[derive(Clone, Copy)]
 struct Tail {
-    /// Where its next touch goes.
+    /// Where its next reference goes.
     next: u32,
     /// Where that is if nothing of the open piece is there yet, right after the piece's mark.
     unless_kept: u32,
-    /// Where the last touch goes before its room is emptied, if no mark goes there.
+    /// Where the last reference goes before its room is emptied, if no mark goes there.
     last: u32,
 }
 
@@ -90,21 +92,21 @@ impl Reducer {
     /// # Panics
     /// When `set_partition_count` is no power of two, or more than 64.
     pub fn new(set_partition_count: u64) -> Reducer {
-        let thinner = Thinner::new(set_partition_count);
+        let filter = TraceFilter::new(set_partition_count);
         let set_partition_count = set_partition_count as usize;
         let tail = |set_partition| Tail {
             next: (set_partition * STRIDE) as u32,
             unless_kept: NOWHERE,
-            last: (set_partition * STRIDE + Stream::AT_ONCE) as u32 - 1,
+            last: (set_partition * STRIDE + EntryStream::AT_ONCE) as u32 - 1,
         };
         Reducer {
-            reduced: ReducedBlock::default(),
+            reduced: ReducedChunk::default(),
             thread: 0,
             stamp: 0,
             open: false,
             mask: set_partition_count - 1,
-            thinner,
-            kept: Box::new([Touch::new(0, Kind::Fetch); ENOUGH + Thinner::AT_ONCE]),
+            filter,
+            kept: Box::new([LineReference::new(0, Kind::Fetch); ENOUGH + TraceFilter::AT_ONCE]),
             kept_count: 0,
             tails: std::array::from_fn(tail),
             room: vec![0; set_partition_count * STRIDE],
@@ -112,12 +114,12 @@ impl Reducer {
         }
     }
 
-    /// Begins to listen to a block of `thread`. Of `reduced`, only the room is used.
-    pub fn begin(&mut self, thread: u32, mut reduced: ReducedBlock) {
+    /// Begins to listen to a chunk of `thread`. Of `reduced`, only the room is used.
+    pub fn begin(&mut self, thread: u32, mut reduced: ReducedChunk) {
         reduced.pieces.clear();
         reduced.executions = 0;
         let streams = &mut reduced.streams;
-        streams.resize_with(self.mask + 1, Stream::default);
+        streams.resize_with(self.mask + 1, EntryStream::default);
         streams
             .iter_mut()
             .for_each(|stream| stream.empty(&mut self.spare));
@@ -127,7 +129,7 @@ impl Reducer {
     }
 
     /// What was heard since it began.
-    pub fn finish(&mut self) -> ReducedBlock {
+    pub fn finish(&mut self) -> ReducedChunk {
         self.end_piece();
         for set_partition in 0..=self.mask {
             let first = set_partition * STRIDE;
@@ -147,7 +149,7 @@ impl Reducer {
             entered: played.entered,
             number: played.number,
             request: played.request,
-            touches: [0; 3],
+            references: [0; 3],
         };
         self.reduced.pieces.push((self.stamp, piece));
         let mark = (self.reduced.pieces.len() as u64 - 1) << 2 | NEW_PIECE;
@@ -156,7 +158,7 @@ impl Reducer {
             tail.next += 1;
             tail.unless_kept = tail.next;
         }
-        self.thinner.forget();
+        self.filter.forget();
         self.open = true;
     }
 
@@ -169,13 +171,13 @@ impl Reducer {
         }
     }
 
-    /// Appends the touches kept to the streams of their set partitions.
+    /// Appends the references kept to the streams of their set partitions.
     fn distribute(&mut self) {
         let mask = self.mask & (SET_PARTITIONS_MAXIMUM - 1);
         let (room, tails) = (&mut self.room[..], &mut self.tails);
         let kept = &self.kept[..std::mem::take(&mut self.kept_count)];
-        for touch in kept {
-            let bits = touch.bits();
+        for reference in kept {
+            let bits = reference.bits();
             let set_partition = (bits >> 2) as usize & mask;
             let tail = &mut tails[set_partition];
             let next = tail.next;
@@ -193,11 +195,16 @@ impl Reducer {
 /// Moves what has gathered in the room of a set partition to its stream.
 #[cold]
 #[inline(never)]
-fn empty_room(tail: &mut Tail, room: &mut [u64], stream: &mut Stream, spare: &mut Vec<Vec<u64>>) {
-    stream.append(&room[..Stream::AT_ONCE], spare);
-    // A touch may have come after a mark that filled it.
-    room[0] = room[Stream::AT_ONCE];
-    tail.next -= Stream::AT_ONCE as u32;
+fn empty_room(
+    tail: &mut Tail,
+    room: &mut [u64],
+    stream: &mut EntryStream,
+    spare: &mut Vec<Vec<u64>>,
+) {
+    stream.append(&room[..EntryStream::AT_ONCE], spare);
+    // A reference may have come after a mark that filled it.
+    room[0] = room[EntryStream::AT_ONCE];
+    tail.next -= EntryStream::AT_ONCE as u32;
     tail.unless_kept = NOWHERE;
 }
 
@@ -215,13 +222,13 @@ impl Listener for Reducer {
         }
         self.reduced.executions += u64::from(played.executions);
         if let Some((_, piece)) = self.reduced.pieces.last_mut() {
-            for (sum, count) in piece.touches.iter_mut().zip(played.counts) {
+            for (sum, count) in piece.references.iter_mut().zip(played.counts) {
                 *sum += count;
             }
         }
-        for touches in played.touches.chunks(Thinner::AT_ONCE) {
+        for references in played.references.chunks(TraceFilter::AT_ONCE) {
             let kept = self.kept[self.kept_count..].first_chunk_mut();
-            self.kept_count += self.thinner.thin(touches, kept.expect("room for all"));
+            self.kept_count += self.filter.strip(references, kept.expect("room for all"));
             if self.kept_count >= ENOUGH {
                 self.distribute();
             }
@@ -236,8 +243,8 @@ mod tests {
     const SET_PARTITIONS: usize = 4;
     const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
-    /// Pieces of most lengths between no touches and more than a room holds.
-    fn pieces() -> Vec<Vec<Touch>> {
+    /// Pieces of most lengths between no references and more than a room holds.
+    fn pieces() -> Vec<Vec<LineReference>> {
         let mut state = 7u32;
         let mut random = move |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -246,8 +253,8 @@ mod tests {
         let lengths = (0..3000).map(|piece| [3, 40, 2500][piece % 3]);
         let lengths: Vec<u32> = lengths.map(&mut random).collect();
         let mut piece = |length: u32| {
-            let touch = |_| Touch::new(random(24).into(), KINDS[random(3) as usize]);
-            (0..length).map(touch).collect()
+            let reference = |_| LineReference::new(random(24).into(), KINDS[random(3) as usize]);
+            (0..length).map(reference).collect()
         };
         lengths.into_iter().map(&mut piece).collect()
     }
@@ -257,33 +264,33 @@ mod tests {
         let mut reducer = Reducer::new(SET_PARTITIONS as u64);
         let mut expected = vec![Vec::new(); SET_PARTITIONS];
         // Twice, since rooms are used again.
-        let mut reduced = ReducedBlock::default();
+        let mut reduced = ReducedChunk::default();
         for _ in 0..2 {
             reducer.begin(0, std::mem::take(&mut reduced));
             reducer.run(0);
             expected.iter_mut().for_each(Vec::clear);
-            for (index, touches) in pieces().iter().enumerate() {
+            for (index, references) in pieces().iter().enumerate() {
                 reducer.played(Played {
                     request: None,
                     number: index as u64,
                     returned: false,
                     entered: Some(0),
                     executions: 1,
-                    touches,
+                    references,
                     counts: [0; 3],
                 });
                 let mut last = [None; SET_PARTITIONS];
-                for &touch in touches {
-                    let set_partition = touch.line() as usize % SET_PARTITIONS;
+                for &reference in references {
+                    let set_partition = reference.line() as usize % SET_PARTITIONS;
                     let (stream, last) = (&mut expected[set_partition], &mut last[set_partition]);
                     if last.is_none() {
                         stream.push((index as u64) << 2 | NEW_PIECE);
                     }
-                    let stored = Touch::new(touch.line(), Kind::Store);
-                    let loads_stored = touch.kind() == Kind::Load && *last == Some(stored);
-                    if *last != Some(touch) && !loads_stored {
-                        stream.push(touch.bits());
-                        *last = Some(touch);
+                    let stored = LineReference::new(reference.line(), Kind::Store);
+                    let loads_stored = reference.kind() == Kind::Load && *last == Some(stored);
+                    if *last != Some(reference) && !loads_stored {
+                        stream.push(reference.bits());
+                        *last = Some(reference);
                     }
                 }
             }

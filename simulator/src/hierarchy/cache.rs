@@ -5,7 +5,7 @@
 //! of its ways, to say what a new line replaced, and what its policy remembers; both are kept in
 //! one row for all caches, where a hit finds them without asking whose they are.
 
-use super::policy::{EMPTY, Memory, Set};
+use super::policy::{EMPTY, PolicyState, Set};
 use crate::machine::{Level, Policy};
 use crate::report::observer::CacheLevel;
 
@@ -64,28 +64,28 @@ impl Cache {
 pub(crate) struct Ways {
     /// The line in each, or [`EMPTY`].
     tags: Vec<u32>,
-    memory: Memory,
+    state: PolicyState,
 }
 
 impl Ways {
     /// Of these caches, all empty.
     pub fn new(caches: &[Cache]) -> Ways {
-        let mut memory = Memory::default();
+        let mut state = PolicyState::default();
         for cache in caches {
             for _ in 0..=cache.last_set {
-                memory.add(cache.policy, cache.ways as usize);
+                state.add(cache.policy, cache.ways as usize);
             }
         }
         Ways {
             tags: vec![EMPTY; caches.last().map_or(0, Cache::end) as usize],
-            memory,
+            state,
         }
     }
 
     /// The line in `way` of `set` of `cache` was found.
     #[inline(always)]
     pub fn hit(&mut self, cache: &Cache, set: usize, way: usize) {
-        self.memory.hit(cache.policy, cache.set(set), way);
+        self.state.hit(cache.policy, cache.set(set), way);
     }
 
     /// Puts `line`, which is not there, into `set` of `cache`; gives its way, and the line it
@@ -93,7 +93,7 @@ impl Ways {
     #[inline(always)]
     pub fn fill(&mut self, cache: &Cache, set: usize, line: u32) -> (usize, u32) {
         let set = cache.set(set);
-        let way = self.memory.place(cache.policy, set, &self.tags);
+        let way = self.state.place(cache.policy, set, &self.tags);
         let tag = &mut self.tags[set.first + way];
         (way, std::mem::replace(tag, line))
     }
@@ -103,6 +103,6 @@ impl Ways {
     pub fn remove(&mut self, cache: &Cache, set: usize, way: usize) {
         let set = cache.set(set);
         self.tags[set.first + way] = EMPTY;
-        self.memory.removed(cache.policy, set, way);
+        self.state.removed(cache.policy, set, way);
     }
 }

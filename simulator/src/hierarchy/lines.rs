@@ -1,7 +1,7 @@
-//! Numbers lines densely, in the order in which they are first touched, as a hierarchy wants them.
+//! Line numbering: lines get dense ids in the order of their first references.
 //!
-//! Programs touch few lines again and again, so a small table in front of the hash map, indexed by
-//! the line number's low bits, answers nearly always.
+//! Programs reference few lines again and again, so a small table in front of the hash map, indexed
+//! by the line number's low bits, answers nearly always.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

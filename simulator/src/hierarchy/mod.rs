@@ -1,8 +1,8 @@
 //! The cache hierarchy: all caches of a machine, for the lines of one set partition.
 //!
-//! Who simulates a stream of touches numbers its lines densely, registers them here and then says
-//! which core touches which; what happens is in [`HierarchyState`]. What the caches are never
-//! changes and is shared by copies, so that a copy costs what the caches hold.
+//! Who simulates a stream of references numbers its lines densely, registers them here and then
+//! says which core references which; what happens is in [`HierarchyState`]. What the caches are
+//! never changes and is shared by copies, so that a copy costs what the caches hold.
 
 pub(crate) mod cache;
 pub(crate) mod geometry;
@@ -59,7 +59,7 @@ impl Hierarchy {
         }
     }
 
-    /// `core` touches `line`. `docs/reference/model.md` says what happens; `observer` is told of
+    /// `core` references `line`. `docs/reference/model.md` says what happens; `observer` is told of
     /// it.
     ///
     /// # Panics
@@ -79,7 +79,7 @@ impl Hierarchy {
         self.state.store_elsewhere(&self.geometry, line);
     }
 
-    /// Both halves, for whoever makes many touches at once.
+    /// Both halves, for whoever makes many references at once.
     pub(crate) fn parts(&mut self) -> (&Geometry, &mut HierarchyState) {
         (&self.geometry, &mut self.state)
     }

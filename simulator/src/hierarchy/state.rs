@@ -38,7 +38,7 @@ struct Line {
     holders: u64,
 }
 
-/// A core touches a line.
+/// A core references a line.
 #[derive(Clone, Copy)]
 struct Access<'g> {
     geometry: &'g Geometry,

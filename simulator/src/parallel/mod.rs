@@ -1,9 +1,9 @@
 //! The parallel engine: a trace is reduced, divided into set partitions, and replayed on all host
 //! threads.
 //!
-//! [`order`] puts the blocks' pieces into replay order; [`set_partition`] numbers the lines of one
+//! [`order`] puts the chunks' pieces into replay order; [`set_partition`] numbers the lines of one
 //! set partition; [`piece_placement`] says which core each piece runs on; [`simulate`] runs the
-//! touches of a set partition through its caches. [`pass`] does all this for a trace, batch by
+//! references of a set partition through its caches. [`pass`] does all this for a trace, batch by
 //! batch. [`replay`] simulates on the way; [`prepared`] keeps the reduced streams for later.
 //! [`checks`] is what both do before, [`totals`] what they do after. Equal, on every count, to
 //! [`crate::Replayer`], which knows nothing of all this.

@@ -1,20 +1,20 @@
-//! One pass over a trace: blocks in, every set partition's touches in replay order out.
+//! One pass over a trace: chunks in, every set partition's references in replay order out.
 //!
-//! Some blocks at a time are decoded and reduced, each by whichever host thread is free. Then their
+//! Some chunks at a time are decoded and reduced, each by whichever host thread is free. Then their
 //! pieces are put in order, and every set partition reads on by itself, again on whichever host
-//! thread is free, while the next blocks are reduced. What a set partition does never depends on
-//! another, so neither does the result on the number of host threads. No more than these few blocks
+//! thread is free, while the next chunks are reduced. What a set partition does never depends on
+//! another, so neither does the result on the number of host threads. No more than these few chunks
 //! are in memory.
 
-use super::order::{Order, Placed};
+use super::order::{PlacedPiece, ReplayOrder};
 use super::set_partition::SetPartition;
 use crate::error::Error;
-use crate::filters::trace_reduction::{ReducedBlock, Reducer};
-use corehop_traces::{BlockRef, Calls, Player, Trace};
+use crate::filters::trace_reduction::{ReducedChunk, Reducer};
+use corehop_traces::{Calls, ChunkRef, Player, Trace};
 use std::sync::Mutex;
 
 /// What to read of a trace, and how.
-pub(crate) struct Reading<'a> {
+pub(crate) struct PassInput<'a> {
     pub trace: &'a Trace,
     /// Requests wanted; `None` for everything.
     pub requests: Option<&'a [u32]>,
@@ -28,34 +28,34 @@ pub(crate) struct Reading<'a> {
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
 }
 
-/// Executions reduced at a time, for each host thread: a block of the largest size. More would
+/// Executions reduced at a time, for each host thread: a chunk of the largest size. More would
 /// only take memory.
 const EXECUTIONS_AT_A_TIME: usize = 1 << 20;
 
-/// Pieces that have their place in the replay, by the blocks that hold them.
+/// Pieces that have their place in the replay, by the chunks that hold them.
 #[derive(Clone, Copy)]
-pub(crate) struct Batch<'a> {
-    pub order: &'a Order,
-    pub placed: &'a [Placed],
+pub(crate) struct PieceBatch<'a> {
+    pub order: &'a ReplayOrder,
+    pub placed: &'a [PlacedPiece],
 }
 
 /// Reads a trace batch by batch: `sequential` hears of each batch first, then `parallel` for every
 /// set partition, with what `sequential` gave. `set_partitions` are all of them, in order.
 pub(crate) fn read<S: Send, T: Sync>(
-    reading: &Reading<'_>,
+    reading: &PassInput<'_>,
     set_partitions: &mut [(SetPartition, S)],
-    mut sequential: impl FnMut(Batch<'_>) -> T,
-    parallel: impl Fn(&T, Batch<'_>, &mut SetPartition, &mut S) + Sync,
+    mut sequential: impl FnMut(PieceBatch<'_>) -> T,
+    parallel: impl Fn(&T, PieceBatch<'_>, &mut SetPartition, &mut S) + Sync,
 ) -> Result<(), Error> {
-    let blocks = reading.trace.blocks(reading.requests);
+    let chunks = reading.trace.chunks(reading.requests);
     let workshop = Workshop::new(reading);
-    let mut order = Order::default();
-    let (mut now, mut rest) = split(&blocks);
+    let mut order = ReplayOrder::default();
+    let (mut now, mut rest) = split(&chunks);
     let mut reduced = work::<S>(&workshop, now, &mut [], |_| ())?;
     while !now.is_empty() {
         order.add(now.iter().copied().zip(reduced));
         let placed = order.place(rest.first());
-        let batch = Batch {
+        let batch = PieceBatch {
             order: &order,
             placed: &placed,
         };
@@ -74,18 +74,18 @@ pub(crate) fn read<S: Send, T: Sync>(
     Ok(())
 }
 
-/// Reduces some blocks, and lets set partitions read on. The blocks, which take longest, are begun
+/// Reduces some chunks, and lets set partitions read on. The chunks, which take longest, are begun
 /// first, so that host threads are done at about the same time (Graham, 1969).
 fn work<S: Send>(
     workshop: &Workshop<'_>,
-    blocks: &[BlockRef],
+    chunks: &[ChunkRef],
     set_partitions: &mut [(SetPartition, S)],
     read_on: impl Fn(&mut (SetPartition, S)) + Sync,
-) -> Result<Vec<ReducedBlock>, Error> {
-    let mut reduced: Vec<_> = blocks.iter().map(|_| Ok(ReducedBlock::default())).collect();
+) -> Result<Vec<ReducedChunk>, Error> {
+    let mut reduced: Vec<_> = chunks.iter().map(|_| Ok(ReducedChunk::default())).collect();
     rayon::scope_fifo(|scope| {
-        for (block, reduced) in blocks.iter().zip(&mut reduced) {
-            scope.spawn_fifo(|_| *reduced = workshop.reduce(*block));
+        for (chunk, reduced) in chunks.iter().zip(&mut reduced) {
+            scope.spawn_fifo(|_| *reduced = workshop.reduce(*chunk));
         }
         for set_partition in set_partitions {
             scope.spawn_fifo(|_| read_on(set_partition));
@@ -94,16 +94,16 @@ fn work<S: Send>(
     reduced.into_iter().collect()
 }
 
-/// The blocks to reduce next, and the rest.
-fn split(blocks: &[BlockRef]) -> (&[BlockRef], &[BlockRef]) {
+/// The chunks to reduce next, and the rest.
+fn split(chunks: &[ChunkRef]) -> (&[ChunkRef], &[ChunkRef]) {
     let enough = EXECUTIONS_AT_A_TIME * rayon::current_num_threads();
     let mut executions = 0;
-    let is_too_much = |block: &BlockRef| {
-        executions += block.executions as usize;
+    let is_too_much = |chunk: &ChunkRef| {
+        executions += chunk.executions as usize;
         executions > enough
     };
-    let fit = blocks.iter().position(is_too_much).unwrap_or(blocks.len());
-    blocks.split_at(fit.max(1).min(blocks.len()))
+    let fit = chunks.iter().position(is_too_much).unwrap_or(chunks.len());
+    chunks.split_at(fit.max(1).min(chunks.len()))
 }
 
 /// Why a lock can be taken: a panic while it is held ends the pass on all threads.
@@ -111,13 +111,13 @@ const UNPOISONED: &str = "no thread panics while it holds this lock";
 
 /// Tools and rooms, each used by one host thread at a time.
 struct Workshop<'a> {
-    reading: &'a Reading<'a>,
+    reading: &'a PassInput<'a>,
     tools: Mutex<Vec<(Player<'a>, Reducer)>>,
-    rooms: Mutex<Vec<ReducedBlock>>,
+    rooms: Mutex<Vec<ReducedChunk>>,
 }
 
 impl<'a> Workshop<'a> {
-    fn new(reading: &'a Reading<'a>) -> Workshop<'a> {
+    fn new(reading: &'a PassInput<'a>) -> Workshop<'a> {
         Workshop {
             reading,
             tools: Mutex::default(),
@@ -125,7 +125,7 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    fn reduce(&self, block: BlockRef) -> Result<ReducedBlock, Error> {
+    fn reduce(&self, chunk: ChunkRef) -> Result<ReducedChunk, Error> {
         let reading = self.reading;
         let tools = self.tools.lock().expect(UNPOISONED).pop();
         let (mut player, mut reducer) = match tools {
@@ -133,13 +133,13 @@ impl<'a> Workshop<'a> {
             None => (
                 Player::new(reading.trace, reading.requests, &reading.breaks)?
                     .following(reading.calls)
-                    .thinned(reading.set_partition_count),
+                    .stripped(reading.set_partition_count),
                 Reducer::new(reading.set_partition_count),
             ),
         };
         let room = self.rooms.lock().expect(UNPOISONED).pop();
-        reducer.begin(block.thread, room.unwrap_or_default());
-        player.play(block, &mut reducer)?;
+        reducer.begin(chunk.thread, room.unwrap_or_default());
+        player.play(chunk, &mut reducer)?;
         let reduced = reducer.finish();
         self.tools.lock().expect(UNPOISONED).push((player, reducer));
         if let Some(tell) = reading.progress {

@@ -15,8 +15,8 @@ pub(crate) struct PiecePlacement<'a> {
     waits_for: Option<u32>,
     /// Hops that ended on each core.
     pub hops: Vec<u64>,
-    /// Lines touched on each core, by kind.
-    pub touches: Vec<[u64; 3]>,
+    /// Lines referenced on each core, by kind.
+    pub references: Vec<[u64; 3]>,
 }
 
 /// Where some consecutive pieces run.
@@ -41,7 +41,7 @@ impl<'a> PiecePlacement<'a> {
             thread_placement: ThreadPlacement::new(split, calls),
             waits_for: first_counted,
             hops: vec![0; cores],
-            touches: vec![[0; 3]; cores],
+            references: vec![[0; 3]; cores],
         }
     }
 
@@ -60,8 +60,11 @@ impl<'a> PiecePlacement<'a> {
                 self.thread_placement
                     .come(piece.thread, piece.number, piece.entered);
             self.hops[core as usize] += u64::from(left != core);
-            for (sum, touches) in self.touches[core as usize].iter_mut().zip(piece.touches) {
-                *sum += touches;
+            for (sum, references) in self.references[core as usize]
+                .iter_mut()
+                .zip(piece.references)
+            {
+                *sum += references;
             }
             placed.cores.push(core);
         }
@@ -77,7 +80,7 @@ impl<'a> PiecePlacement<'a> {
     pub fn start_counting(&mut self) {
         self.waits_for = None;
         self.hops.fill(0);
-        self.touches.fill([0; 3]);
+        self.references.fill([0; 3]);
     }
 
     /// Whether counting has begun.

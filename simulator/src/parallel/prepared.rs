@@ -2,12 +2,12 @@
 //! memory.
 //!
 //! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
-//! plans or machines reads it once. Of what reducing leaves, nothing depends on the touches that
+//! plans or machines reads it once. Of what reducing leaves, nothing depends on the references that
 //! are guaranteed to hit in these machines' L1s ([`GuaranteedHits`]), and they are left out too. A
 //! sixth of the accesses of a recorded mariadbd are left, at four bytes each.
 
 use super::checks;
-use super::pass::{self, Batch, Reading};
+use super::pass::{self, PassInput, PieceBatch};
 use super::piece_placement::{Cores, PiecePlacement};
 use super::set_partition::SetPartition;
 use super::simulate::{self, Simulation};
@@ -101,7 +101,7 @@ impl Prepared {
             entries: Vec::new(),
         };
         let mut set_partitions = checks::set_partitions(set_partition_count, stripping);
-        let reading = Reading {
+        let reading = PassInput {
             trace,
             requests: options.requests.as_ref().map(|_| &chosen[..]),
             breaks,
@@ -227,15 +227,15 @@ impl Prepared {
 
     /// Bytes of memory it takes.
     pub fn size_bytes(&self) -> usize {
-        let of_shard = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
+        let of_set_partition = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
             entries.capacity() * size_of::<Entry>() + set_partition.lines.size_bytes()
         };
-        let set_partitions: usize = self.set_partitions.iter().map(of_shard).sum();
+        let set_partitions: usize = self.set_partitions.iter().map(of_set_partition).sum();
         set_partitions + self.pieces.capacity() * size_of::<Piece>()
     }
 }
 
-/// What is left of a set partition's touches, while they are read.
+/// What is left of a set partition's references, while they are read.
 struct Stripping {
     guaranteed: GuaranteedHits,
     /// Room for what comes next.
@@ -244,14 +244,20 @@ struct Stripping {
 }
 
 impl Stripping {
-    /// Takes in the touches of the placed pieces; the first piece has the index `first_piece`.
-    fn read_on(&mut self, set_partition: &mut SetPartition, batch: Batch<'_>, first_piece: usize) {
+    /// Takes in the references of the placed pieces; the first piece has the index `first_piece`.
+    fn read_on(
+        &mut self,
+        set_partition: &mut SetPartition,
+        batch: PieceBatch<'_>,
+        first_piece: usize,
+    ) {
         self.gathered.clear();
         set_partition.gather(batch.order, batch.placed, first_piece, &mut self.gathered);
         let quotients = set_partition.lines.numbers();
-        for (mark, touches) in entry::pieces(&self.gathered) {
+        for (mark, references) in entry::pieces(&self.gathered) {
             self.entries.push(mark);
-            self.guaranteed.strip(touches, quotients, &mut self.entries);
+            self.guaranteed
+                .strip(references, quotients, &mut self.entries);
         }
     }
 }

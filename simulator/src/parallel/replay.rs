@@ -4,7 +4,7 @@
 //! may be larger than memory.
 
 use super::checks;
-use super::pass::{self, Reading};
+use super::pass::{self, PassInput};
 use super::piece_placement::PiecePlacement;
 use super::simulate::{self, Simulation};
 use super::totals::Totals;
@@ -66,7 +66,7 @@ pub fn replay_all(
         .iter()
         .flat_map(|setting| setting.split.functions());
     let calls = delegated_calls(trace, settings.iter().map(|setting| setting.split))?;
-    let reading = Reading {
+    let reading = PassInput {
         trace,
         requests: options.requests.as_ref().map(|_| &chosen[..]),
         breaks: checks::breaks(trace.functions().len(), planned),
@@ -97,7 +97,7 @@ pub fn replay_all(
 
 /// What each core missed, by setting.
 fn simulate(
-    reading: &Reading<'_>,
+    reading: &PassInput<'_>,
     settings: &[Setting<'_>],
     placements: &mut [PiecePlacement<'_>],
 ) -> Result<Vec<Vec<Tally>>, Error> {

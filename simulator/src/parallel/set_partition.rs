@@ -1,20 +1,20 @@
-//! One set partition: its lines, numbered densely, and how its touches come in replay order.
+//! One set partition: its lines, numbered densely, and how its references come in replay order.
 
-use super::order::{Order, Placed};
+use super::order::{PlacedPiece, ReplayOrder};
 use crate::filters::entry::{Entry, NEW_PIECE, PIECE};
 use crate::hierarchy::lines::Lines;
 
 /// Lines whose ids are found without hashing: of 64 set partitions, 64 KiB a host thread at a time.
 const RECENT_LINES: usize = 1 << 10;
 
-/// The lines of one set partition, and how far each waiting block's stream of it has been read.
+/// The lines of one set partition, and how far each waiting chunk's stream of it has been read.
 pub(crate) struct SetPartition {
     index: usize,
-    /// Bits of a touch below its line's quotient.
+    /// Bits of a reference below its line's quotient.
     shift: u32,
     /// Quotients of line numbers, by line id.
     pub lines: Lines,
-    /// By waiting block.
+    /// By waiting chunk.
     read: Vec<usize>,
 }
 
@@ -29,19 +29,19 @@ impl SetPartition {
         }
     }
 
-    /// Appends the touches of the placed pieces; the first piece has the index `first_piece`.
+    /// Appends the references of the placed pieces; the first piece has the index `first_piece`.
     pub fn gather(
         &mut self,
-        order: &Order,
-        placed: &[Placed],
+        order: &ReplayOrder,
+        placed: &[PlacedPiece],
         first_piece: usize,
         entries: &mut Vec<Entry>,
     ) {
-        self.read.resize(order.blocks(), 0);
+        self.read.resize(order.chunks(), 0);
         for (index, place) in (first_piece..).zip(placed) {
-            let read = &mut self.read[place.block as usize];
-            let stream = &order.block(place.block).streams[self.index];
-            // A piece that touches nothing of this set partition has no mark.
+            let read = &mut self.read[place.chunk as usize];
+            let stream = &order.chunk(place.chunk).streams[self.index];
+            // A piece that references nothing of this set partition has no mark.
             if stream.from(*read).first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
                 continue;
             }
@@ -50,12 +50,12 @@ impl SetPartition {
             loop {
                 let rest = stream.from(*read);
                 let end = rest.iter().position(|entry| entry & 3 == NEW_PIECE);
-                let touches = &rest[..end.unwrap_or(rest.len())];
-                entries.extend(touches.iter().map(|&touch| {
-                    let line = self.lines.id(touch >> self.shift, |_| ());
-                    line << 2 | (touch & 3) as u32
+                let references = &rest[..end.unwrap_or(rest.len())];
+                entries.extend(references.iter().map(|&reference| {
+                    let line = self.lines.id(reference >> self.shift, |_| ());
+                    line << 2 | (reference & 3) as u32
                 }));
-                *read += touches.len();
+                *read += references.len();
                 if end.is_some() || rest.is_empty() {
                     break;
                 }
@@ -63,7 +63,7 @@ impl SetPartition {
         }
     }
 
-    /// Forgets the blocks that do not stay.
+    /// Forgets the chunks that do not stay.
     pub fn release(&mut self, staying: &[bool]) {
         let mut stays = staying.iter();
         self.read.retain(|_| *stays.next().unwrap_or(&false));

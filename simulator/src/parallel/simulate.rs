@@ -1,4 +1,4 @@
-//! The loop in which a replay spends its time: one hierarchy's touches through its caches.
+//! The loop in which a replay spends its time: one hierarchy's references through its caches.
 
 use super::piece_placement::Cores;
 use crate::filters::entry::{Entry, PIECE, kind};
@@ -29,7 +29,8 @@ impl Simulation {
     pub fn run(&mut self, lines: &Lines, entries: &[Entry], first_piece: usize, cores: &Cores) {
         self.hierarchy.register(&lines.numbers()[self.lines..]);
         self.lines = lines.numbers().len();
-        // The last touch before counting begins is that before the first mark of a counted piece.
+        // The last reference before counting begins is that before the first mark of a counted
+        // piece.
         let first_counted = cores.first_counted.map(|index| first_piece + index);
         let is_counted =
             |entry: &Entry| entry & 3 == PIECE && Some((entry >> 2) as usize) >= first_counted;
@@ -56,7 +57,7 @@ impl Simulation {
     }
 }
 
-/// The touches among `entries`, of `core` at first; at a piece's mark, `core_of` says of which
+/// The references among `entries`, of `core` at first; at a piece's mark, `core_of` says of which
 /// core. Gives the last.
 ///
 /// A function of its own, so that a compiler sees that nothing changes the geometry meanwhile.

@@ -17,12 +17,14 @@ pub(crate) struct Totals<'a> {
 impl Totals<'_> {
     /// The replay, from the sum over all set partitions of each core's tally.
     pub fn replay(&self, tallies: &[Tally]) -> Replay {
-        let PiecePlacement { hops, touches, .. } = self.placement;
+        let PiecePlacement {
+            hops, references, ..
+        } = self.placement;
         let of_core = |(core, tally): (usize, &Tally)| {
             if self.placement.is_counting() {
-                tally.counters(touches[core], hops[core], self.machine)
+                tally.counters(references[core], hops[core], self.machine)
             } else {
-                // The requests to count touched nothing.
+                // The requests to count referenced nothing.
                 Counters::default()
             }
         };

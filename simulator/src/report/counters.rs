@@ -9,8 +9,8 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-/// Accesses and misses of one core or of several. An access is one line touched by one fetch, load
-/// or store; an L2 access is an L1 miss, an L3 access an L2 miss.
+/// Accesses and misses of one core or of several. An access is one line referenced by one fetch,
+/// load or store; an L2 access is an L1 miss, an L3 access an L2 miss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counters {
     /// Instruction caches: fetches only.
@@ -120,7 +120,7 @@ impl LevelCounters {
 }
 
 impl Counters {
-    /// Lines touched by fetches, loads and stores.
+    /// Lines referenced by fetches, loads and stores.
     pub fn accesses(&self) -> u64 {
         self.l1i.accesses() + self.l1d.accesses()
     }

@@ -48,7 +48,7 @@ impl Cause {
 /// Told of what happens in a [`crate::Hierarchy`]; each method does nothing unless implemented.
 /// Lines are the ids that the hierarchy gave them.
 pub trait Observer {
-    /// `core` is about to touch `line`: comes before whatever this access makes happen.
+    /// `core` is about to reference `line`: comes before whatever this access makes happen.
     fn accessed(&mut self, core: usize, kind: Kind, line: u32) {
         let _ = (core, kind, line);
     }

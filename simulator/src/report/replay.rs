@@ -11,7 +11,7 @@ pub struct Replay {
     pub per_core: Vec<Counters>,
     /// Times a thread moved to another core.
     pub hops: u64,
-    /// Lines touched by fetches, loads and stores.
+    /// Lines referenced by fetches, loads and stores.
     pub accesses: u64,
     /// Requests counted: those chosen, without those that warm up.
     pub requests: u64,

@@ -1,7 +1,7 @@
-//! What a hierarchy counts while it runs: misses, transfers, invalidations.
+//! Tallies: what a hierarchy counts while it runs, which is misses, transfers and invalidations.
 //!
-//! Only what cannot be derived. Accesses are the caller's to count, who often knows them without
-//! replaying; [`Tally::counters`] puts both together. Tallies of several hierarchies add up.
+//! A tally holds only what cannot be derived. The caller counts accesses, often without replaying
+//! them; [`Tally::counters`] puts both together. Tallies of several hierarchies add up.
 
 use super::counters::{Counters, KindCounters, LevelCounters, MissCauses};
 use super::observer::{CacheLevel, Cause};

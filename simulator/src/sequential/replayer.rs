@@ -35,7 +35,7 @@ pub struct Replayer<'a> {
 /// What a core's caches do not count.
 #[derive(Clone, Default)]
 struct Moves {
-    /// Lines touched, by kind.
+    /// Lines referenced, by kind.
     accesses: [u64; 3],
     /// Hops that ended here.
     hops: u64,

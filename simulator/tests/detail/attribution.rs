@@ -1,6 +1,6 @@
 //! Addresses of code and the functions that hold them.
 
-use corehop_simulator::detail::{Owner, Spans};
+use corehop_simulator::detail::{CodeOwner, Spans};
 use corehop_traces::{Function, Module};
 
 fn module(start: u64, load_bias: u64) -> Module {
@@ -25,10 +25,10 @@ fn function(module: u32, offset: u64, size_bytes: u64) -> Function {
 }
 
 #[track_caller]
-fn owners(functions: &[Function], addresses: &[u64], expected: &[Owner]) {
+fn owners(functions: &[Function], addresses: &[u64], expected: &[CodeOwner]) {
     let modules = [module(0x10_1000, 0x10_0000), module(0x20_0000, 0x20_0000)];
     let spans = Spans::new(&modules, functions);
-    let found: Vec<Owner> = addresses.iter().map(|&at| spans.owner(at)).collect();
+    let found: Vec<CodeOwner> = addresses.iter().map(|&at| spans.owner(at)).collect();
     assert_eq!(found, expected);
 }
 
@@ -41,13 +41,13 @@ fn a_function_holds_its_bytes_and_its_module_the_rest() {
             0x10_100f, 0x10_1010, 0x10_102f, 0x10_1030, 0x20_0040, 0x20_0050, 0x30_0000,
         ],
         &[
-            Owner::Module(0),
-            Owner::Function(1),
-            Owner::Function(1),
-            Owner::Module(0),
-            Owner::Function(0),
-            Owner::Module(1),
-            Owner::Elsewhere,
+            CodeOwner::Module(0),
+            CodeOwner::Function(1),
+            CodeOwner::Function(1),
+            CodeOwner::Module(0),
+            CodeOwner::Function(0),
+            CodeOwner::Module(1),
+            CodeOwner::Elsewhere,
         ],
     );
 }
@@ -61,12 +61,12 @@ fn a_function_of_unknown_size_reaches_to_the_next_or_to_its_modules_end() {
             0x10_10ff, 0x10_1100, 0x10_11ff, 0x10_1200, 0x10_1fff, 0x10_2000,
         ],
         &[
-            Owner::Module(0),
-            Owner::Function(0),
-            Owner::Function(0),
-            Owner::Function(1),
-            Owner::Function(1),
-            Owner::Elsewhere,
+            CodeOwner::Module(0),
+            CodeOwner::Function(0),
+            CodeOwner::Function(0),
+            CodeOwner::Function(1),
+            CodeOwner::Function(1),
+            CodeOwner::Elsewhere,
         ],
     );
 }
@@ -84,17 +84,17 @@ fn code_inside_two_functions_is_the_inner_ones() {
             0x10_1100, 0x10_1120, 0x10_1140, 0x10_1150, 0x10_1170, 0x10_1200,
         ],
         &[
-            Owner::Function(0),
-            Owner::Function(1),
-            Owner::Function(0),
-            Owner::Function(2),
-            Owner::Function(0),
-            Owner::Module(0),
+            CodeOwner::Function(0),
+            CodeOwner::Function(1),
+            CodeOwner::Function(0),
+            CodeOwner::Function(2),
+            CodeOwner::Function(0),
+            CodeOwner::Module(0),
         ],
     );
 }
 
 #[test]
 fn a_trace_without_functions_has_modules_only() {
-    owners(&[], &[0x20_0000], &[Owner::Module(1)]);
+    owners(&[], &[0x20_0000], &[CodeOwner::Module(1)]);
 }

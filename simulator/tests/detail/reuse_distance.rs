@@ -10,7 +10,7 @@ use proptest::prelude::*;
 struct List(Vec<u32>);
 
 impl List {
-    fn touch(&mut self, line: u32) -> Option<u32> {
+    fn reference(&mut self, line: u32) -> Option<u32> {
         let place = self.0.iter().position(|&held| held == line);
         if let Some(place) = place {
             self.0.remove(place);
@@ -23,7 +23,7 @@ impl List {
 #[test]
 fn the_distance_is_the_number_of_other_lines_since() {
     let mut stack = LruStack::default();
-    let distances = [0, 1, 2, 1, 1, 0, 5, 2].map(|line| stack.touch(line));
+    let distances = [0, 1, 2, 1, 1, 0, 5, 2].map(|line| stack.reference(line));
     let expected = [None, None, None, Some(1), Some(0), Some(2), None, Some(3)];
     assert_eq!(distances, expected);
 }
@@ -70,7 +70,7 @@ proptest! {
     fn the_marks_equal_the_list(accesses in accesses()) {
         let (mut stack, mut list) = (LruStack::default(), List::default());
         for line in accesses {
-            prop_assert_eq!(stack.touch(line), list.touch(line));
+            prop_assert_eq!(stack.reference(line), list.reference(line));
         }
     }
 
@@ -80,7 +80,7 @@ proptest! {
         let mut distances = ReuseDistances::default();
         for &line in &accesses {
             let kind = if line % 3 == 0 { Kind::Fetch } else { Kind::Load };
-            distances.count(kind, stack.touch(line));
+            distances.count(kind, stack.reference(line));
         }
         for log2_lines in 0..10 {
             let mut misses = 0;
@@ -112,7 +112,7 @@ proptest! {
             hierarchy.line(quotient);
         }
         for &line in &accesses {
-            distances.count(Kind::Load, stack.touch(line));
+            distances.count(Kind::Load, stack.reference(line));
             hierarchy.access(0, Kind::Load, line, &mut ());
         }
         let misses = hierarchy.tally()[0].misses(CacheLevel::L1D, Kind::Load);

@@ -3,7 +3,7 @@
 use crate::recorded::{BLOCKS, FUNCTIONS, record, segments};
 use crate::steps::Step;
 use corehop_plans::Mode;
-use corehop_simulator::detail::{Cost, Detail, Losses, Owner, Segments, replay_in_detail};
+use corehop_simulator::detail::{CodeOwner, Cost, Detail, Losses, Segments, replay_in_detail};
 use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Split, replay};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -129,7 +129,7 @@ fn lines_that_two_cores_store_to_are_lost_to_the_other_ones_stores() {
         .map(|cost| cost.counters.invalidated_lines);
     assert_eq!(taken.collect::<Vec<_>>(), [0, 4, 4]);
 
-    // Each core touches its line of code, and both the one that they store to.
+    // Each core references its line of code, and both the one that they store to.
     for (core, used) in told.cores.iter().enumerate() {
         let lines = (used.lines, used.shared_lines, used.contended_lines);
         assert_eq!(lines, (2, 1, 1));
@@ -138,7 +138,7 @@ fn lines_that_two_cores_store_to_are_lost_to_the_other_ones_stores() {
         };
         assert_eq!(
             (code.owner, code.accesses),
-            (Owner::Function(core as u32 + 1), 8)
+            (CodeOwner::Function(core as u32 + 1), 8)
         );
         let sets = used.working_sets.iter().map(|set| (set.request, set.lines));
         assert_eq!(sets.collect::<Vec<_>>(), [(1, 2), (2, 2), (3, 2)]);
@@ -173,10 +173,10 @@ fn code_is_told_by_function_and_what_is_none_by_module() {
         .collect();
     told.sort_by_key(|told| format!("{:?}", told.0));
     let expected = [
-        (Owner::Elsewhere, 0, 1, 1),
-        (Owner::Function(0), 1, 3, 2),
-        (Owner::Function(3), 1, 2, 2),
-        (Owner::Module(0), 0, 1, 1),
+        (CodeOwner::Elsewhere, 0, 1, 1),
+        (CodeOwner::Function(0), 1, 3, 2),
+        (CodeOwner::Function(3), 1, 2, 2),
+        (CodeOwner::Module(0), 0, 1, 1),
     ];
     assert_eq!(told, expected);
 }

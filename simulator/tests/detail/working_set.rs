@@ -14,20 +14,22 @@ fn loading(requests: &[&[u32]]) -> Vec<WorkingSet> {
     let mut sets = WorkingSets::default();
     for (lines, request) in requests.iter().zip(0..) {
         sets.serve(0, Some(request));
-        lines.iter().for_each(|&line| sets.touch(Kind::Load, line));
+        lines
+            .iter()
+            .for_each(|&line| sets.reference(Kind::Load, line));
     }
     sets.finish()
 }
 
 #[test]
-fn a_line_counts_once_however_often_and_in_whatever_way_it_is_touched() {
+fn a_line_counts_once_however_often_and_by_whatever_kind_it_is_referenced() {
     let mut sets = WorkingSets::default();
     sets.serve(0, Some(4));
-    sets.touch(Kind::Fetch, 0);
-    sets.touch(Kind::Fetch, 1);
-    sets.touch(Kind::Load, 1);
-    sets.touch(Kind::Store, 1);
-    sets.touch(Kind::Store, 9);
+    sets.reference(Kind::Fetch, 0);
+    sets.reference(Kind::Fetch, 1);
+    sets.reference(Kind::Load, 1);
+    sets.reference(Kind::Store, 1);
+    sets.reference(Kind::Store, 9);
     let all = sets.finish();
     assert_eq!(
         all,
@@ -52,20 +54,20 @@ fn lines_are_shared_with_the_last_request_and_with_any_of_ten() {
     assert_eq!(shared(&sets[0]), (None, None));
     assert_eq!(shared(&sets[1]), (Some(2), Some(2)));
     assert_eq!(shared(&sets[2]), (Some(0), Some(0)));
-    // Of the last ten requests the first touched 2 and 4; the one before those touched 1.
+    // Of the last ten requests the first referenced 2 and 4; the one before those referenced 1.
     assert_eq!(shared(&sets[11]), (Some(1), Some(3)));
 }
 
 #[test]
 fn what_belongs_to_no_request_is_left_out() {
     let mut sets = WorkingSets::default();
-    sets.touch(Kind::Load, 0);
+    sets.reference(Kind::Load, 0);
     sets.serve(0, None);
-    sets.touch(Kind::Load, 1);
+    sets.reference(Kind::Load, 1);
     sets.serve(0, Some(0));
-    sets.touch(Kind::Load, 2);
+    sets.reference(Kind::Load, 2);
     sets.serve(0, None);
-    sets.touch(Kind::Load, 3);
+    sets.reference(Kind::Load, 3);
     let all = sets.finish();
     assert_eq!((all.len(), all[0].lines), (1, 1));
 }
@@ -74,13 +76,13 @@ fn what_belongs_to_no_request_is_left_out() {
 fn the_previous_request_is_the_last_to_end_on_any_thread() {
     let mut sets = WorkingSets::default();
     sets.serve(0, Some(0));
-    sets.touch(Kind::Load, 5);
+    sets.reference(Kind::Load, 5);
     sets.serve(1, Some(1));
-    sets.touch(Kind::Load, 5);
-    sets.touch(Kind::Load, 6);
+    sets.reference(Kind::Load, 5);
+    sets.reference(Kind::Load, 6);
     sets.serve(1, None);
     sets.serve(0, Some(0));
-    sets.touch(Kind::Load, 6);
+    sets.reference(Kind::Load, 6);
     let all = sets.finish();
     assert_eq!(shared(&all[1]), (None, None), "the first to end");
     assert_eq!(shared(&all[0]), (Some(2), Some(2)));

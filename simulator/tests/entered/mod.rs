@@ -7,7 +7,7 @@ use std::path::Path;
 /// Where the program is loaded.
 pub const CODE: u64 = 0x10_000;
 
-/// One execution: thread, function entered, lines touched and whether by a store.
+/// One execution: thread, function entered, lines referenced and whether by a store.
 pub type Step = (u32, u32, Vec<(u64, bool)>);
 
 /// Writes what so many threads do with so many functions, each step at its own stamp.

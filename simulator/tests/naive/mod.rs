@@ -83,10 +83,10 @@ pub fn naive(
             [] => address,
             mappings => located(mappings, place as u64 + 1, step.thread + 1, address),
         };
-        oracle.touch(*core, Kind::Fetch, located(code_address(step.block)), 4);
+        oracle.reference(*core, Kind::Fetch, located(code_address(step.block)), 4);
         for &(address, store) in &step.data {
             let kind = if store { Kind::Store } else { Kind::Load };
-            oracle.touch(*core, kind, located(address), 8);
+            oracle.reference(*core, kind, located(address), 8);
         }
     }
     (oracle.counters(), hops)

@@ -65,8 +65,8 @@ impl Oracle {
         }
     }
 
-    /// One core touches bytes `address .. address + size_bytes`.
-    pub fn touch(&mut self, core: usize, kind: Kind, address: u64, size_bytes: u64) {
+    /// One core references bytes `address .. address + size_bytes`.
+    pub fn reference(&mut self, core: usize, kind: Kind, address: u64, size_bytes: u64) {
         for line in address / 64..=(address + size_bytes - 1) / 64 {
             self.access(core, kind, line);
         }

@@ -121,7 +121,7 @@ pub fn machines() -> impl Strategy<Value = Machine> {
 /// One step of a program.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// A core (modulo those used) touches a line.
+    /// A core (modulo those used) references a line.
     Access(usize, Kind, u64),
     /// A core that is not simulated stores to a line.
     StoreElsewhere(u64),

@@ -63,10 +63,10 @@ const OBJECTS: u32 = 2;
 pub fn record(
     steps: &[Step],
     numbers: &[u64],
-    executions_per_block: usize,
+    executions_per_chunk: usize,
     path: &Path,
 ) -> Result<(), corehop_traces::Error> {
-    record_processes(steps, numbers, &[], executions_per_block, path)
+    record_processes(steps, numbers, &[], executions_per_chunk, path)
 }
 
 /// The same, of two processes if there are mappings.
@@ -74,11 +74,11 @@ pub fn record_processes(
     steps: &[Step],
     numbers: &[u64],
     mappings: &[Mapping],
-    executions_per_block: usize,
+    executions_per_chunk: usize,
     path: &Path,
 ) -> Result<(), corehop_traces::Error> {
     let options = WriterOptions {
-        executions_per_block,
+        executions_per_chunk,
         ..WriterOptions::default()
     };
     let (mut writer, module) = definitions::begin(path, &options, "f0", CODE)?;

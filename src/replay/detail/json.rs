@@ -2,7 +2,7 @@
 //! means.
 
 use super::Told;
-use corehop_simulator::detail::{Owner, Spread, WorkingSet};
+use corehop_simulator::detail::{CodeOwner, Spread, WorkingSet};
 use corehop_traces::Trace;
 use serde_json::{Map, Value, json};
 
@@ -32,10 +32,10 @@ pub fn keys(trace: &Trace, told: &Told) -> Map<String, Value> {
     }
 }
 
-fn code(trace: &Trace, owner: Owner) -> Value {
+fn code(trace: &Trace, owner: CodeOwner) -> Value {
     let module = |module: u32| &trace.modules()[module as usize].path;
     match owner {
-        Owner::Function(function) => {
+        CodeOwner::Function(function) => {
             let function = &trace.functions()[function as usize];
             json!({
                 "name": function.name,
@@ -44,8 +44,8 @@ fn code(trace: &Trace, owner: Owner) -> Value {
                 "offset": function.offset,
             })
         }
-        Owner::Module(number) => json!({ "name": null, "module": module(number) }),
-        Owner::Elsewhere => json!({ "name": null, "module": null }),
+        CodeOwner::Module(number) => json!({ "name": null, "module": module(number) }),
+        CodeOwner::Elsewhere => json!({ "name": null, "module": null }),
     }
 }
 

@@ -1,17 +1,17 @@
 //! Predicts data addresses, so that nine in ten need not be stored.
 //!
-//! The same instruction of the same shape touches the same address again, or goes on by a stride,
-//! or, most often, is as far as last time from an address touched just before: a field of the same
-//! object, a slot of the same stack frame. Which of the addresses before it is best for each such
-//! slot is found by trying all of them on the block, and stored. General compression alone, over
-//! fixed-width columns of addresses, needs twice the space (docs/reference/trace-format.md has the
-//! figures).
+//! The same instruction of the same template references the same address again, or goes on by a
+//! stride, or, most often, is as far as last time from an address referenced just before: a field
+//! of the same object, a slot of the same stack frame. Which of the addresses before it is best for
+//! each such slot is found by trying all of them on the chunk, and stored. General compression
+//! alone, over fixed-width columns of addresses, needs twice the space
+//! (docs/reference/trace-format.md has the figures).
 
 use std::collections::HashMap;
 
 /// How far back, in data accesses, an address may be predicted from, plus one.
 pub const BASES: usize = 16;
-/// The most regions of 64 KiB among the explicit addresses of one block.
+/// The most regions of 64 KiB among the explicit addresses of one chunk.
 pub const MAX_REGIONS: usize = 1 << 16;
 
 /// How an address follows from what came before: as far from its base as last time.
@@ -21,16 +21,16 @@ pub const BY_STRIDE: u8 = 1;
 /// It does not follow, and is stored.
 pub const EXPLICIT: u8 = 2;
 
-/// What is remembered of one data access of one shape.
+/// What is remembered of one data access of one template.
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    memory: Memory,
+    history: AddressHistory,
     base: Base,
 }
 
 /// The addresses that a slot's next one may follow from.
 #[derive(Clone, Copy, Default)]
-pub struct Memory {
+pub struct AddressHistory {
     /// How far the last address was from its base.
     pub from_base: u64,
     /// The last address.
@@ -46,7 +46,7 @@ pub struct Base {
     mask: i8,
 }
 
-/// The state that coding and decoding a block's addresses share.
+/// The state that coding and decoding a chunk's addresses share.
 #[derive(Default)]
 pub struct Predictor {
     slots: Vec<Slot>,
@@ -65,7 +65,7 @@ impl Predictor {
     /// Forgets all, and begins with these bases.
     fn begin(&mut self, bases: &[u8]) {
         let slot = |&base: &u8| Slot {
-            memory: Memory::default(),
+            history: AddressHistory::default(),
             base: Base::new(base),
         };
         self.slots.clear();
@@ -92,14 +92,14 @@ impl Predictor {
         for (slot, &how) in slots.iter_mut().zip(hows) {
             let base = slot.base(&self.recent, position);
             let address = match how {
-                FROM_BASE => base.wrapping_add(slot.memory.from_base),
-                BY_STRIDE => slot.memory.next_by_stride(),
+                FROM_BASE => base.wrapping_add(slot.history.from_base),
+                BY_STRIDE => slot.history.next_by_stride(),
                 _ => {
                     let next = explicit.next().expect("as many as were counted");
-                    next.address(slot.memory.last)
+                    next.address(slot.history.last)
                 }
             };
-            slot.memory.update(base, address);
+            slot.history.update(base, address);
             self.recent[position % BASES] = address;
             position = position.wrapping_add(1);
             addresses.push(address);
@@ -111,15 +111,15 @@ impl Predictor {
     fn encode(&mut self, slot: usize, address: u64) -> (u8, u64) {
         let slot = &mut self.slots[slot];
         let base = slot.base(&self.recent, self.position);
-        let last = slot.memory.last;
-        let how = if base.wrapping_add(slot.memory.from_base) == address {
+        let last = slot.history.last;
+        let how = if base.wrapping_add(slot.history.from_base) == address {
             FROM_BASE
-        } else if slot.memory.next_by_stride() == address {
+        } else if slot.history.next_by_stride() == address {
             BY_STRIDE
         } else {
             EXPLICIT
         };
-        slot.memory.update(base, address);
+        slot.history.update(base, address);
         self.recent[self.position % BASES] = address;
         self.position = self.position.wrapping_add(1);
         (how, last)
@@ -151,7 +151,7 @@ impl Base {
     }
 }
 
-impl Memory {
+impl AddressHistory {
     /// The next address if the stride stays as it was.
     #[inline(always)]
     pub fn next_by_stride(&self) -> u64 {
@@ -185,7 +185,7 @@ impl Explicit {
     }
 }
 
-/// The addresses of a block as columns: see `schema/trace.capnp`.
+/// The addresses of a chunk as columns: see `schema/trace.capnp`.
 #[derive(Default)]
 pub struct Coded {
     pub bases: Vec<u8>,
@@ -196,7 +196,7 @@ pub struct Coded {
     pub offsets: Vec<u16>,
 }
 
-/// Codes the addresses of blocks, with room that is used again for each.
+/// Codes the addresses of chunks, with room that is used again for each.
 #[derive(Default)]
 pub struct Coder {
     coded: Coded,
@@ -213,7 +213,7 @@ pub struct Coder {
 /// Of so many regions the number is at hand.
 const LATEST: usize = 64;
 
-/// So many of a slot's addresses in a block say which base is best; the others say the same.
+/// So many of a slot's addresses in a chunk say which base is best; the others say the same.
 const TRIALS: u8 = 48;
 
 /// Of a slot: the last distance from each base, the farthest first, and how often it was the same
@@ -227,7 +227,7 @@ struct Trial {
 
 impl Coder {
     /// Codes `addresses`, the access at each place being in the slot, of so many, that `slots` has
-    /// there. `None` when they are spread over too many regions for one block.
+    /// there. `None` when they are spread over too many regions for one chunk.
     pub fn code(&mut self, slots: &[u32], slot_count: usize, addresses: &[u64]) -> Option<&Coded> {
         self.choose_bases(slots, slot_count, addresses);
         let coded = &mut self.coded;

@@ -1,40 +1,40 @@
-//! The match finder: finds repeats while executions come in.
+//! The match finder: finds matches while executions come in.
 //!
-//! Compressors of the LZ77 family call this part so; a repeat is what they call a match. A
-//! recorder does this with every execution, so what repeats is taken in many at a time: each
-//! stands here as a few words that tell it apart, and as long as a thread does what it did
-//! before, its words need only be compared. Where it does not, windows of executions are put into
-//! a hash table, and a window met once more begins the next repeat.
+//! LZ77 compressors have this part under this name. A recorder calls it for every execution, so it
+//! takes in many executions at a time. A few words identify each execution; as long as a thread
+//! does what it did before, these words need only be compared. Where it does something else,
+//! windows of executions are put into a hash table, and a window found there again begins the next
+//! match.
 
 mod end;
 mod window;
 
 pub use window::HashTable;
 
-use crate::codec::repeats::{Repeat, Spelled};
-use crate::codec::shape::Size;
+use crate::codec::matches::{Match, Parsed};
+use crate::codec::template::Size;
 use end::{End, MOST_WORDS};
 use std::ops::Range;
 use window::{WINDOW, Window, hash_of};
 
-/// At the distance of the repeat before, a repeat costs less, and may be shorter.
+/// At the distance of the match before, a match costs less, and may be shorter.
 const SHORTEST_AT_SAME_DISTANCE: usize = 4;
 
-/// Finds what one thread repeats of what it did since its block began.
+/// Finds the matches among what one thread did since its chunk began.
 #[derive(Default)]
 pub struct MatchFinder {
-    /// Tells this block's windows in the hash table from all others'.
-    block: u32,
+    /// Tells this chunk's windows in the hash table from all others'.
+    chunk: u32,
     /// The words of all executions.
     words: Vec<u64>,
     /// By execution.
     ends: Vec<End>,
-    spelled: Spelled,
-    /// How far back the last repeat lies; 0 if there was none.
+    parsed: Parsed,
+    /// How far back the last match lies; 0 if there was none.
     distance: usize,
-    /// The last execution belongs to the last repeat.
+    /// The last execution belongs to the last match.
     follows: bool,
-    /// How many executions, the last ones, are spelled out though they are those at `distance`.
+    /// How many executions, the last ones, are literals though they equal those at `distance`.
     agreed: usize,
     /// How many of the next executions are those at `distance`, the one behind them being another,
     /// where that is known.
@@ -48,15 +48,15 @@ pub struct Arrival<'w, A> {
     pub words: &'w [u64],
     /// How many it has, at least one.
     pub count: usize,
-    /// Number of its shape.
-    pub shape: u32,
+    /// Number of its template.
+    pub template: u32,
     /// Addresses of its data accesses.
     pub addresses: A,
     /// How many it has.
     pub size: Size,
 }
 
-/// How much of what came in repeats what was there.
+/// How much of what came in is a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
     /// Number of executions.
@@ -72,7 +72,7 @@ impl MatchFinder {
     #[inline]
     pub fn push(&mut self, table: &mut HashTable, arrival: Arrival<'_, impl Iterator<Item = u64>>) {
         if self.ends.is_empty() {
-            self.block = table.next_block();
+            self.chunk = table.next_chunk();
         }
         let place = self.ends.len();
         extend_by_few(&mut self.words, arrival.words, arrival.count);
@@ -84,18 +84,18 @@ impl MatchFinder {
             return;
         }
         self.follows = false;
-        self.spelled.shapes.push(arrival.shape);
-        self.spelled.addresses.extend(arrival.addresses);
+        self.parsed.templates.push(arrival.template);
+        self.parsed.addresses.extend(arrival.addresses);
         self.agreed = if agrees { self.agreed + 1 } else { 0 };
         let earlier = self.enter_window(place, table);
         if self.agreed == SHORTEST_AT_SAME_DISTANCE {
-            self.begin_repeat(self.distance, self.agreed);
+            self.begin_match(self.distance, self.agreed);
         } else if let Some(earlier) = earlier {
             self.look_at_window(earlier, place + 1 - WINDOW);
         }
     }
 
-    /// Adds as many whole executions from the head of `words` as go on with the last repeat, where
+    /// Adds as many whole executions from the head of `words` as go on with the last match, where
     /// `begins` tells the word with which an execution begins.
     #[inline]
     pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
@@ -133,10 +133,10 @@ impl MatchFinder {
             }
             let taken = more.words();
             if !self.follows {
-                self.begin_repeat(self.distance, self.agreed);
+                self.begin_match(self.distance, self.agreed);
             }
             self.words.extend_from_slice(&rest[..taken]);
-            self.repeat_ends(source..source + count);
+            self.copy_ends(source..source + count);
             self.lengthen(count);
             followed.executions += count;
             followed.words += taken;
@@ -165,22 +165,22 @@ impl MatchFinder {
     }
 
     /// Number of accesses, fetches included.
-    pub fn touches(&self) -> usize {
+    pub fn references(&self) -> usize {
         self.end().data() + self.end().further_fetches() + self.executions()
     }
 
-    /// What was found; the next execution begins another block.
-    pub fn take(&mut self) -> Spelled {
+    /// What was found; the next execution begins another chunk.
+    pub fn take(&mut self) -> Parsed {
         self.words.clear();
         self.ends.clear();
         (self.distance, self.follows, self.agreed) = (0, false, 0);
         self.foreseen = None;
-        std::mem::take(&mut self.spelled)
+        std::mem::take(&mut self.parsed)
     }
 
-    /// Uses this room for what is spelled out, where there is nothing yet.
-    pub fn make_room(&mut self, room: Spelled) {
-        self.spelled = room;
+    /// Uses this room for the literals, where there is nothing yet.
+    pub fn make_room(&mut self, room: Parsed) {
+        self.parsed = room;
     }
 
     /// Whether it was never used.
@@ -208,7 +208,7 @@ impl MatchFinder {
         self.words_of(earlier..earlier + count) == self.words_of(place..place + count)
     }
 
-    /// Whether an execution is the one at the distance of the last repeat.
+    /// Whether an execution is the one at the distance of the last match.
     fn agrees(&mut self, place: usize) -> bool {
         let foreseen = self.foreseen;
         self.foreseen = foreseen.and_then(|count| count.checked_sub(1));
@@ -223,34 +223,34 @@ impl MatchFinder {
     }
 
     /// Adds the ends of executions that come once more.
-    fn repeat_ends(&mut self, sources: Range<usize>) {
+    fn copy_ends(&mut self, sources: Range<usize>) {
         let further = self.end() - self.begin(sources.start);
         let first = self.ends.len();
         self.ends.resize(first + sources.len(), End::default());
-        // No repeat is taken in that is longer than its distance.
+        // No match is taken in that is longer than its distance.
         let (earlier, new) = self.ends.split_at_mut(first);
         for (new, &earlier) in new.iter_mut().zip(&earlier[sources]) {
             *new = earlier + further;
         }
     }
 
-    /// The last executions belong to the last repeat.
+    /// The last executions belong to the last match.
     fn lengthen(&mut self, count: usize) {
-        if let Some(repeat) = self.spelled.repeats.last_mut() {
-            repeat.length += count as u32;
+        if let Some(matched) = self.parsed.matches.last_mut() {
+            matched.length += count as u32;
         }
     }
 
-    /// How many executions are spelled out since the last repeat.
+    /// How many literals there are since the last match.
     fn fresh(&self) -> usize {
-        let last = self.spelled.repeats.last();
-        let end = last.map_or(0, |repeat| repeat.place + repeat.length);
+        let last = self.parsed.matches.last();
+        let end = last.map_or(0, |matched| matched.place + matched.length);
         self.ends.len() - end as usize
     }
 
-    /// Enters the window that ends with the execution at `place` if all in it are spelled out: what
-    /// comes once more is found where it was last spelled out. Where the one was that is entered
-    /// under its number.
+    /// Enters the window that ends with the execution at `place` if all in it are literals: what
+    /// comes once more is found where it was last a literal. The place of the window that was
+    /// entered under the same hash before.
     #[inline]
     fn enter_window(&mut self, place: usize, table: &mut HashTable) -> Option<usize> {
         let new = match self.fresh() {
@@ -266,11 +266,11 @@ impl MatchFinder {
             let its = hash_of(self.words_of(place..place + 1));
             hash = self.window.advance(place, its);
         }
-        table.enter(hash, self.block, place + 1 - WINDOW)
+        table.enter(hash, self.chunk, place + 1 - WINDOW)
     }
 
-    /// Begins a repeat if the window at `place` is the one at `earlier`, and its executions are
-    /// spelled out so far.
+    /// Begins a match if the window at `place` is the one at `earlier`, and its executions are
+    /// literals so far.
     fn look_at_window(&mut self, earlier: usize, place: usize) {
         if earlier >= place || !self.same(earlier, place, WINDOW) {
             return;
@@ -278,19 +278,19 @@ impl MatchFinder {
         let same = |&back: &usize| self.same(earlier - back, place - back, 1);
         let most = earlier.min(self.fresh() - WINDOW);
         let before = (1..=most).take_while(same).count();
-        self.begin_repeat(place - earlier, before + WINDOW);
+        self.begin_match(place - earlier, before + WINDOW);
     }
 
-    /// The last `length` executions, which are spelled out, repeat those `distance` earlier.
-    fn begin_repeat(&mut self, distance: usize, length: usize) {
+    /// The last `length` executions, literals so far, match those `distance` earlier.
+    fn begin_match(&mut self, distance: usize, length: usize) {
         let count = self.ends.len();
         let place = count - length;
         let data_accesses = (self.end() - self.begin(place)).data();
-        let spelled = &mut self.spelled;
-        spelled.shapes.truncate(spelled.shapes.len() - length);
-        let kept = spelled.addresses.len() - data_accesses;
-        spelled.addresses.truncate(kept);
-        spelled.repeats.push(Repeat {
+        let parsed = &mut self.parsed;
+        parsed.templates.truncate(parsed.templates.len() - length);
+        let kept = parsed.addresses.len() - data_accesses;
+        parsed.addresses.truncate(kept);
+        parsed.matches.push(Match {
             place: place as u32,
             length: length as u32,
             distance: distance as u32,

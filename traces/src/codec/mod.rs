@@ -1,14 +1,15 @@
-//! How a trace gets small: what need not be stored because it follows from what was stored before.
+//! How a trace gets small: what follows from earlier data is not stored.
 //!
-//! An execution becomes the number of its [`shape`]; executions that come again become
-//! [`repeats`], which the [`match_finder`] finds; most data addresses are predicted from an earlier
-//! [`address`]. A reader undoes this, and asks [`bounds`] and [`sources`] where a repeat lies. Of
-//! the lines that are left, the ones that no cache can tell from nothing are made [`thin`].
+//! An execution is stored as the number of its access [`template`]. Sequences of executions that
+//! come again are stored as [`matches`], which the [`match_finder`] finds. Most data addresses are
+//! predicted from an earlier [`address`]. A reader undoes this; [`bounds`] and [`sources`] tell it
+//! where matches and their sources lie. For cache simulation, the [`trace_filter`] leaves out line
+//! references that change no cache.
 
 pub(crate) mod address;
 pub(crate) mod bounds;
 pub(crate) mod match_finder;
-pub(crate) mod repeats;
-pub(crate) mod shape;
+pub(crate) mod matches;
 pub(crate) mod sources;
-pub(crate) mod thin;
+pub(crate) mod template;
+pub(crate) mod trace_filter;

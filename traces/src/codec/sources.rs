@@ -1,12 +1,12 @@
-//! Which executions of a block are repeated later.
+//! The sources of a chunk's matches: which executions a later match copies.
 //!
-//! A repeat may go on through executions that are themselves repeats, but not all of those are
-//! repeated again: a reader that knows which need not keep the others.
+//! A source may include executions that are themselves matches, but not every match is a source: a
+//! reader that knows which executions are sources need not keep the others.
 
-use crate::codec::repeats::Repeat;
+use crate::codec::matches::Match;
 use std::ops::Range;
 
-/// The executions that a block's repeats repeat.
+/// The executions that a chunk's matches copy.
 #[derive(Clone, Default)]
 pub struct Sources {
     /// Ascending, and apart from each other.
@@ -16,11 +16,11 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Finds those of a block.
-    pub fn find(&mut self, repeats: &[Repeat]) {
+    /// Finds those of a chunk.
+    pub fn find(&mut self, matches: &[Match]) {
         self.passed = 0;
         self.ranges.clear();
-        self.ranges.extend(repeats.iter().map(Repeat::source));
+        self.ranges.extend(matches.iter().map(Match::source));
         self.ranges.sort_unstable_by_key(|range| range.start);
         self.ranges.dedup_by(|next, range| {
             let meet = next.start <= range.end;
@@ -31,7 +31,7 @@ impl Sources {
         });
     }
 
-    /// Whether any of these executions is repeated. They begin no earlier than those asked for
+    /// Whether any of these executions is a source. They begin no earlier than those asked for
     /// before.
     pub fn has_some_of(&mut self, executions: Range<u32>) -> bool {
         let rest = &self.ranges[self.passed..];
@@ -47,18 +47,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sources_are_the_executions_that_any_repeat_repeats() {
-        let repeat = |place, length, distance| Repeat {
+    fn the_sources_are_the_executions_that_any_match_copies() {
+        let matched = |place, length, distance| Match {
             place,
             length,
             distance,
         };
-        let repeats = [repeat(20, 5, 20), repeat(30, 4, 27), repeat(45, 5, 7)];
+        let matches = [matched(20, 5, 20), matched(30, 4, 27), matched(45, 5, 7)];
         let mut sources = Sources::default();
-        sources.find(&repeats);
+        sources.find(&matches);
         let mut asked = sources.clone();
-        let repeated = |execution: &u32| asked.has_some_of(*execution..execution + 1);
-        let found: Vec<u32> = (0..60).filter(repeated).collect();
+        let is_source = |execution: &u32| asked.has_some_of(*execution..execution + 1);
+        let found: Vec<u32> = (0..60).filter(is_source).collect();
         let expected: Vec<u32> = (0..7).chain(38..43).collect();
         assert_eq!(found, expected);
         assert!(sources.has_some_of(6..20) && !sources.has_some_of(7..38));

@@ -1,6 +1,6 @@
-//! Functions, code blocks and shapes in a trace file: many definitions in one entry, as columns.
+//! Functions, code blocks and templates in a trace file: many definitions in one entry, as columns.
 
-use crate::codec::shape::{DataAccess, MAX_INSTRUCTIONS, check_code_block};
+use crate::codec::template::{DataAccess, MAX_INSTRUCTIONS, check_code_block};
 use crate::format::column::{Packed, pack, unpack};
 use crate::format::entry::{Message, message};
 use crate::format::rule::{Rule, Violation};
@@ -10,14 +10,14 @@ use zstd::bulk::{Compressor, Decompressor};
 
 /// The most definitions in one entry. It bounds the memory that reading an entry can take.
 pub const MAX_DEFINITIONS: usize = 1 << 16;
-/// The most data accesses in all shapes of one entry, and bytes in all its texts.
+/// The most data accesses in all templates of one entry, and bytes in all its texts.
 pub const MAX_DETAILS: usize = 1 << 22;
 
 /// A code block and the function that it enters.
 pub type EnteredBlock = (CodeBlock, Option<u32>);
 
-/// A shape as a writer holds it: code block number and data accesses.
-pub type WrittenShape = (u32, Vec<DataAccess>);
+/// A template as a writer holds it: code block number and data accesses.
+pub type WrittenTemplate = (u32, Vec<DataAccess>);
 
 /// Packs functions into the entry that `start` begins, which is told how much room they need.
 pub fn write_functions(
@@ -86,10 +86,10 @@ pub fn write_code_blocks(
     Ok(message)
 }
 
-/// Packs shapes into an entry.
-pub fn write_shapes(
+/// Packs templates into an entry.
+pub fn write_templates(
     compressor: &mut Compressor<'_>,
-    all: &[WrittenShape],
+    all: &[WrittenTemplate],
 ) -> std::io::Result<Message> {
     let blocks: Vec<u32> = all.iter().map(|(block, _)| *block).collect();
     let counts: Vec<u16> = all.iter().map(|(_, data)| data.len() as u16).collect();
@@ -98,11 +98,11 @@ pub fn write_shapes(
     let counts = pack(compressor, &counts)?;
     let accesses = pack(compressor, &accesses)?;
     let mut message = message_for(&[&blocks, &counts, &accesses]);
-    let mut shapes = root(&mut message).init_shapes();
-    shapes.set_count(all.len() as u32);
-    blocks.store(shapes.reborrow().init_code_blocks());
-    counts.store(shapes.reborrow().init_access_counts());
-    accesses.store(shapes.init_accesses());
+    let mut templates = root(&mut message).init_shapes();
+    templates.set_count(all.len() as u32);
+    blocks.store(templates.reborrow().init_code_blocks());
+    counts.store(templates.reborrow().init_access_counts());
+    accesses.store(templates.init_accesses());
     Ok(message)
 }
 
@@ -219,8 +219,8 @@ pub fn read_code_blocks(
     Ok(all)
 }
 
-/// Reads the shapes of an entry, each handed to `take`.
-pub fn read_shapes(
+/// Reads the templates of an entry, each handed to `take`.
+pub fn read_templates(
     decompressor: &mut Decompressor<'_>,
     entry: shapes::Reader<'_>,
     mut take: impl FnMut(u32, &[DataAccess]) -> Result<(), Violation>,

@@ -123,7 +123,7 @@ pub fn number(bytes: &[u8]) -> u32 {
 }
 
 /// The entry as a Cap'n Proto message. Its pointers are checked as they are followed.
-pub fn read(bytes: &[u8]) -> capnp::Result<Read<'_>> {
+pub fn read(bytes: &[u8]) -> capnp::Result<EntryReader<'_>> {
     let mut options = ReaderOptions::new();
     // Honest entries are read about once; one whose lists overlap is not worth more than this.
     options.traversal_limit_in_words(Some(bytes.len() + 1024));
@@ -131,7 +131,7 @@ pub fn read(bytes: &[u8]) -> capnp::Result<Read<'_>> {
 }
 
 /// A message that borrows the file.
-pub type Read<'a> = capnp::message::Reader<capnp::serialize::BufferSegments<&'a [u8]>>;
+pub type EntryReader<'a> = capnp::message::Reader<capnp::serialize::BufferSegments<&'a [u8]>>;
 
 /// The length in bytes that the entry at the start of `bytes` claims; `None` when it cannot be one.
 fn length(bytes: &[u8]) -> Option<usize> {

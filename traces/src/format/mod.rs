@@ -1,10 +1,10 @@
 //! How a trace stands in its file: entries, which are Cap'n Proto messages, one after another.
 //!
-//! An [`entry`] is sealed with its number and a checksum. It holds definitions or a [`block`] of
-//! executions, both as compressed columns; a [`raw_chunk`] is what a block is made from. Each
+//! An [`entry`] is sealed with its number and a checksum. It holds definitions or a [`chunk`] of
+//! executions, both as compressed columns; a [`raw_chunk`] is what a chunk is encoded from. Each
 //! [`rule`] is one that every file keeps.
 
-pub(crate) mod block;
+pub(crate) mod chunk;
 mod column;
 pub(crate) mod definition;
 pub(crate) mod entry;

@@ -1,7 +1,7 @@
 //! A chunk of one thread's executions, as a writer gathers it: a `block` entry of the file to be.
 
 use crate::codec::match_finder::MatchFinder;
-use crate::codec::repeats::{Spelled, WrittenOut};
+use crate::codec::matches::{Expanded, Parsed};
 use crate::model::run::Run;
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub struct RawChunk {
     /// Number of their data accesses.
     pub data_accesses: u32,
     /// The executions.
-    pub spelled: Spelled,
+    pub parsed: Parsed,
     /// Runs, by ascending stamp.
     pub runs: Vec<Run>,
     /// Places of the executions that begin a request, ascending.
@@ -30,7 +30,7 @@ impl RawChunk {
     /// Forgets all but keeps the room.
     pub fn clear(&mut self) {
         (self.executions, self.data_accesses) = (0, 0);
-        self.spelled.clear();
+        self.parsed.clear();
         self.runs.clear();
         self.requests.clear();
         self.numbers.clear();
@@ -41,19 +41,19 @@ impl RawChunk {
     pub fn fill(&mut self, finder: &mut MatchFinder) {
         self.executions = finder.executions() as u32;
         self.data_accesses = finder.data_accesses() as u32;
-        self.spelled = finder.take();
+        self.parsed = finder.take();
     }
 
-    fn fill_from(&mut self, all: &WrittenOut<'_>, executions: Range<u32>) {
+    fn fill_from(&mut self, all: &Expanded<'_>, executions: Range<u32>) {
         self.executions = executions.len() as u32;
         self.data_accesses = all.data_accesses(&executions);
-        self.spelled = all.part(&executions);
+        self.parsed = all.part(&executions);
     }
 
-    /// The same as two, each with half of the executions. `data_counts` are those of the shapes.
+    /// The same as two, each with half of the executions. `data_counts` are those of the templates.
     pub fn halves(mut self, data_counts: &[u16]) -> [RawChunk; 2] {
-        let spelled = std::mem::take(&mut self.spelled);
-        let all = spelled.written_out(data_counts);
+        let parsed = std::mem::take(&mut self.parsed);
+        let all = parsed.expanded(data_counts);
         let half = all.executions() / 2;
         let mut later = RawChunk {
             thread: self.thread,
@@ -89,16 +89,16 @@ impl RawChunk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::repeats::Repeat;
+    use crate::codec::matches::Match;
 
-    /// Executions of shapes with no access and with one.
-    fn chunk(shapes: &[u32], addresses: &[u64]) -> RawChunk {
+    /// Executions of templates with no access and with one.
+    fn chunk(templates: &[u32], addresses: &[u64]) -> RawChunk {
         RawChunk {
-            executions: shapes.len() as u32,
+            executions: templates.len() as u32,
             data_accesses: addresses.len() as u32,
-            spelled: Spelled {
-                repeats: Vec::new(),
-                shapes: shapes.into(),
+            parsed: Parsed {
+                matches: Vec::new(),
+                templates: templates.into(),
                 addresses: addresses.into(),
             },
             ..RawChunk::default()
@@ -136,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn of_a_repeat_each_half_has_what_it_repeats_of_itself() {
-        let repeat = |place, length, distance| Repeat {
+    fn of_a_match_each_half_keeps_what_has_its_source_there() {
+        let matched = |place, length, distance| Match {
             place,
             length,
             distance,
@@ -146,26 +146,26 @@ mod tests {
         let whole = RawChunk {
             executions: 24,
             data_accesses: 13,
-            spelled: Spelled {
-                repeats: vec![repeat(4, 16, 4), repeat(21, 1, 18)],
-                shapes: vec![0, 1, 0, 1, 1, 1, 0],
+            parsed: Parsed {
+                matches: vec![matched(4, 16, 4), matched(21, 1, 18)],
+                templates: vec![0, 1, 0, 1, 1, 1, 0],
                 addresses: vec![10, 11, 12, 13],
             },
             ..RawChunk::default()
         };
-        let spelled = whole.spelled.written_out(&[0, 1]);
-        let (shapes, addresses) = (spelled.shapes, spelled.addresses);
+        let parsed = whole.parsed.expanded(&[0, 1]);
+        let (templates, addresses) = (parsed.templates, parsed.addresses);
         let [earlier, later] = whole.halves(&[0, 1]);
-        assert_eq!(earlier.spelled.repeats, [repeat(4, 8, 4)]);
-        assert_eq!(later.spelled.repeats, [repeat(4, 4, 4)]);
+        assert_eq!(earlier.parsed.matches, [matched(4, 8, 4)]);
+        assert_eq!(later.parsed.matches, [matched(4, 4, 4)]);
         let halves = [earlier, later].map(|half| {
-            let all = half.spelled.written_out(&[0, 1]);
-            assert_eq!(half.executions, all.shapes.len() as u32);
+            let all = half.parsed.expanded(&[0, 1]);
+            assert_eq!(half.executions, all.templates.len() as u32);
             assert_eq!(half.data_accesses, all.addresses.len() as u32);
-            (all.shapes, all.addresses)
+            (all.templates, all.addresses)
         });
         let [(earlier, its), (later, others)] = halves;
-        assert_eq!([earlier, later].concat(), shapes);
+        assert_eq!([earlier, later].concat(), templates);
         assert_eq!([its, others].concat(), addresses);
     }
 }

@@ -15,7 +15,7 @@ pub enum Rule {
     Program,
     /// Mappings are of whole pages, and of objects that are defined.
     Mappings,
-    /// Shapes fit their code blocks.
+    /// Templates fit their code blocks.
     Shapes,
     /// Runs add up and their stamps ascend.
     Runs,
@@ -23,9 +23,9 @@ pub enum Rule {
     Order,
     /// Request marks ascend, and so do their numbers.
     Requests,
-    /// What repeats stands earlier in the block.
+    /// The source of a match stands earlier in the chunk.
     Repeats,
-    /// The block's numbers of executions and data accesses are those of its columns.
+    /// The chunk's numbers of executions and data accesses are those of its columns.
     Counts,
     /// The recording was ended in order, and its totals agree.
     End,

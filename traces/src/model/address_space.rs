@@ -13,8 +13,8 @@
 //! pages as they come, as physical memory does; then equal recordings would meet in different sets.
 
 use crate::model::execution::LINE_SHIFT;
+use crate::model::reference::LineReference;
 use crate::model::thread::Thread;
-use crate::model::touch::Touch;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
@@ -320,11 +320,11 @@ impl Locator<'_> {
         address.wrapping_add(space.recent[recent].1)
     }
 
-    /// The touch of the located line.
+    /// The reference of the located line.
     #[inline]
-    pub fn touch(&mut self, touch: Touch) -> Touch {
-        let address = self.locate(touch.line() << LINE_SHIFT);
-        Touch::new(address >> LINE_SHIFT, touch.kind())
+    pub fn reference(&mut self, reference: LineReference) -> LineReference {
+        let address = self.locate(reference.line() << LINE_SHIFT);
+        LineReference::new(address >> LINE_SHIFT, reference.kind())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a replay sees: executions of code blocks, and the accesses each of them made.
 
-/// What an access does to the line it touches.
+/// Whether an access fetches, loads or stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -12,7 +12,7 @@ pub enum Kind {
     Store = 2,
 }
 
-/// One recorded access: bytes `address .. address + size_bytes`, touched by the instruction at
+/// One recorded access: bytes `address .. address + size_bytes`, referenced by the instruction at
 /// `pc`. It may span two lines (a replay then counts it on both); a fetch never does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
@@ -29,7 +29,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// The lines this access touches, as line numbers (`address / 64`), first to last.
+    /// The lines this access references, as line numbers (`address / 64`), first to last.
     pub fn lines(&self) -> std::ops::RangeInclusive<u64> {
         let last = self
             .address

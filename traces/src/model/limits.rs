@@ -1,10 +1,10 @@
-//! The most that one block of a trace holds, so that whoever reads it knows how much room it takes.
+//! The most that one chunk of a trace holds, so that whoever reads it knows how much room it takes.
 
-/// The most executions in one block.
+/// The most executions in one chunk.
 pub const MAX_EXECUTIONS: usize = 1 << 20;
-/// The most data accesses in one block, which bounds the memory that reading one takes.
+/// The most data accesses in one chunk, which bounds the memory that reading one takes.
 pub const MAX_ACCESSES: usize = 1 << 23;
-/// The most accesses in one block with repeats, fetches included: a reader keeps them all.
-pub const MAX_TOUCHES: usize = 1 << 24;
-/// The most distinct shapes in one block.
-pub const MAX_SHAPES: usize = 1 << 16;
+/// The most accesses in one chunk with matches, fetches included: a reader keeps them all.
+pub const MAX_REFERENCES: usize = 1 << 24;
+/// The most distinct templates in one chunk.
+pub const MAX_TEMPLATES: usize = 1 << 16;

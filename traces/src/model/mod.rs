@@ -1,4 +1,4 @@
-//! What a trace says: which program ran, on which threads, and what each execution touched.
+//! What a trace says: which program ran, on which threads, and what each execution referenced.
 //!
 //! Nothing here knows how any of it is written down. Every other room speaks of these things, and
 //! this one of none of them.
@@ -10,7 +10,7 @@ pub mod function_name;
 pub(crate) mod limits;
 pub mod program;
 pub(crate) mod recording;
+pub(crate) mod reference;
 pub(crate) mod requests;
 pub(crate) mod run;
 pub(crate) mod thread;
-pub(crate) mod touch;

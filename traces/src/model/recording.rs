@@ -26,16 +26,16 @@ pub struct Header {
 pub struct WriterOptions {
     /// zstd level, 1 (fast) to 22 (small).
     pub compression_level: i32,
-    /// Executions of one thread in one block, at most 2^20. More compress better; fewer survive a
+    /// Executions of one thread in one chunk, at most 2^20. More compress better; fewer survive a
     /// kill earlier and take less memory to read.
-    pub executions_per_block: usize,
+    pub executions_per_chunk: usize,
 }
 
 impl Default for WriterOptions {
     fn default() -> Self {
         WriterOptions {
             compression_level: 3,
-            executions_per_block: MAX_EXECUTIONS,
+            executions_per_chunk: MAX_EXECUTIONS,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The requests of a trace, found from the marks in the threads' blocks.
+//! The requests of a trace, found from the marks in the threads' chunks.
 
 use crate::model::program::Request;
 

@@ -1,46 +1,46 @@
-//! Plays a block as touches, some executions at a time.
+//! Plays a chunk as references, some executions at a time.
 //!
 //! Literals are decoded and their addresses found; a match is copied from where its source stands
-//! in the memory of what is repeated. Three executions in four are matches, most of them in
+//! in the memory of sources. Three executions in four are matches, most of them in
 //! sequences of thousands. So the memory drops the references that cannot change any cache, and a
 //! match costs a third of what its references would.
 
 pub(super) mod hand_out;
 mod literals;
-mod memory;
+mod source_memory;
 
-use crate::codec::shape::Templates;
 use crate::codec::sources::Sources;
-use crate::codec::thin::Thinner;
-use crate::format::block::Block;
-use crate::model::touch::Touch;
+use crate::codec::template::Templates;
+use crate::codec::trace_filter::TraceFilter;
+use crate::format::chunk::Chunk;
+use crate::model::reference::LineReference;
 use literals::{Literals, Span};
-use memory::{Memory, Remembered};
+use source_memory::{Remembered, SourceMemory};
 use std::ops::Range;
 
-/// Some executions of a block, all of one request.
+/// Some executions of a chunk, all of one request.
 pub struct Batch {
     literals: Literals,
-    memory: Memory,
-    /// What the block's repeats repeat.
+    memory: SourceMemory,
+    /// The sources of the chunk's matches.
     sources: Sources,
-    /// How many of its repeats are used up.
-    repeats: usize,
+    /// How many of its matches are used up.
+    matches: usize,
     executions: u32,
     entered: Option<u32>,
-    /// What of the memory they are; `None` for what is only spelled out.
+    /// What of the memory they are; `None` for literals that no match copies.
     remembered: Option<Remembered>,
-    spread: Vec<Touch>,
+    spread: Vec<LineReference>,
 }
 
 impl Batch {
-    /// Room for the shapes of a trace. A thinner leaves out touches.
-    pub fn new(templates: &Templates, thinner: Option<Thinner>) -> Batch {
+    /// Room for the templates of a trace. A trace filter leaves out references.
+    pub fn new(templates: &Templates, filter: Option<TraceFilter>) -> Batch {
         Batch {
             literals: Literals::new(templates),
-            memory: Memory::new(thinner),
+            memory: SourceMemory::new(filter),
             sources: Sources::default(),
-            repeats: 0,
+            matches: 0,
             executions: 0,
             entered: None,
             remembered: None,
@@ -48,36 +48,37 @@ impl Batch {
         }
     }
 
-    /// Goes to the beginning of a block that was just decoded. `breaks` are the functions to break
+    /// Goes to the beginning of a chunk that was just decoded. `breaks` are the functions to break
     /// at.
-    pub fn begin_block(&mut self, templates: &Templates, block: &Block, breaks: &[bool]) {
-        self.literals.begin_block(templates, block, breaks);
-        self.repeats = 0;
-        self.sources.find(&block.repeats);
-        self.memory.begin_block(block.repeatable, &block.bounds);
+    pub fn begin_chunk(&mut self, templates: &Templates, chunk: &Chunk, breaks: &[bool]) {
+        self.literals.begin_chunk(templates, chunk, breaks);
+        self.matches = 0;
+        self.sources.find(&chunk.matches);
+        self.memory
+            .begin_chunk(chunk.copied_references, &chunk.bounds);
     }
 
     /// Plays some of the `executions`, at least one and the next ones; how many.
-    pub fn fill(&mut self, block: &Block, executions: Range<u32>) -> u32 {
-        let (first, bounds) = (executions.start, &block.bounds);
+    pub fn fill(&mut self, chunk: &Chunk, executions: Range<u32>) -> u32 {
+        let (first, bounds) = (executions.start, &chunk.bounds);
         let later = self.memory.begin_execution(first, bounds);
         let began = self.memory.end();
-        let next = block.repeats.get(self.repeats);
-        if let Some(repeat) = next.filter(|repeat| repeat.place <= first) {
-            let end = repeat.place + repeat.length;
+        let next = chunk.matches.get(self.matches);
+        if let Some(matched) = next.filter(|matched| matched.place <= first) {
+            let end = matched.place + matched.length;
             let executions = first..executions.end.min(end);
-            let is_repeated = |executions| self.sources.has_some_of(executions);
+            let is_source = |executions| self.sources.has_some_of(executions);
             let memory = &mut self.memory;
-            let again = memory.repeat(executions, repeat.distance, bounds, is_repeated);
-            self.executions = again.executions;
-            self.entered = again.entered;
-            self.remembered = Some(again.remembered);
-            self.repeats += usize::from(first + self.executions == end);
+            let copied = memory.copy_match(executions, matched.distance, bounds, is_source);
+            self.executions = copied.executions;
+            self.entered = copied.entered;
+            self.remembered = Some(copied.remembered);
+            self.matches += usize::from(first + self.executions == end);
         } else {
-            let until = next.map_or(executions.end, |repeat| repeat.place);
+            let until = next.map_or(executions.end, |matched| matched.place);
             let most = until.min(executions.end) - first;
             let later = later.iter().map(|bound| bound - first);
-            self.literals.play(block, most, later);
+            self.literals.play(chunk, most, later);
             self.executions = self.literals.executions;
             self.entered = self.literals.entered;
             let played = first..first + self.executions;
@@ -94,15 +95,18 @@ impl Batch {
         self.executions
     }
 
-    /// The touches of the batch, its spans, and the place that the spans give the first touch.
-    fn touches(&self) -> (&[Touch], &[Span], usize) {
+    /// The references of the batch, its spans, and the place that the spans give the first
+    /// reference.
+    fn references(&self) -> (&[LineReference], &[Span], usize) {
         match &self.remembered {
-            Some(Remembered { touches, spans, .. }) => (
-                self.memory.touches(touches.clone()),
+            Some(Remembered {
+                references, spans, ..
+            }) => (
+                self.memory.references(references.clone()),
                 self.memory.spans(spans.clone()),
-                touches.start,
+                references.start,
             ),
-            None => (self.literals.touches(), &self.literals.spans, 0),
+            None => (self.literals.references(), &self.literals.spans, 0),
         }
     }
 
@@ -111,10 +115,10 @@ impl Batch {
         if let Some(remembered) = &self.remembered {
             return remembered.counts;
         }
-        let (touches, spans, _) = self.touches();
-        let mut counts = memory::count(touches);
+        let (references, spans, _) = self.references();
+        let mut counts = source_memory::count(references);
         for span in spans {
-            counts[touches[span.touch].kind() as usize] += span.further_lines;
+            counts[references[span.reference].kind() as usize] += span.further_lines;
         }
         counts
     }

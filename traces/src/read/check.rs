@@ -1,15 +1,15 @@
 //! Checks a trace against every rule of the format, and says how much of a damaged one is left.
 //!
-//! `Trace::open` stops at the first broken rule; this goes on: it decodes every block, and looks
+//! `Trace::open` stops at the first broken rule; this goes on: it decodes every chunk, and looks
 //! for intact entries after damage by the magic number that each of them carries.
 
-use crate::format::block::{Block, Decoder};
+use crate::format::chunk::{Chunk, Decoder};
 use crate::format::entry::{self, Found};
 use crate::format::rule::{Rule, Violation};
 use crate::model::error::Error;
 use crate::model::requests::Requests;
-use crate::read::contents::{Contents, Place};
-use crate::read::order::{Order, RunLengths, merge};
+use crate::read::contents::{ChunkLocation, Contents};
+use crate::read::order::{OrderSummary, RunLengths, merge};
 use crate::read::reading::{Reading, Stop, map, read};
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub struct Finding {
     pub violation: Violation,
 }
 
-/// A stretch of intact entries.
+/// A range of intact entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intact {
     /// Number of the first entry.
@@ -55,7 +55,7 @@ pub struct Report {
     /// Those of them whose end is there too.
     pub complete_requests: u64,
     /// The order of all that can be read, where it was proven: no rule is broken that it needs.
-    pub order: Option<Order>,
+    pub order: Option<OrderSummary>,
     /// Intact entries after damage. They are not read, since what they build on may be missing.
     pub after_damage: Vec<Intact>,
 }
@@ -106,15 +106,15 @@ pub fn check(path: &Path) -> Result<Report, Error> {
     };
     let mut decoder = Decoder::new().map_err(failed)?;
     let mut lengths = RunLengths::default();
-    let in_blocks = check_blocks(&map, &contents, &mut decoder, &mut lengths);
+    let in_chunks = check_chunks(&map, &contents, &mut decoder, &mut lengths);
     let order = match merge(&map, &contents, &mut decoder) {
-        Ok(order) => in_blocks.is_empty().then(|| order.with(lengths)),
+        Ok(order) => in_chunks.is_empty().then(|| order.with(lengths)),
         Err((place, violation)) => {
             findings.push(place.finding(violation));
             None
         }
     };
-    findings.extend(in_blocks);
+    findings.extend(in_chunks);
     findings.extend(check_numbers(&contents));
     findings.sort_by_key(|finding| finding.offset);
     let marks: Vec<_> = contents
@@ -142,7 +142,7 @@ pub fn check(path: &Path) -> Result<Report, Error> {
     })
 }
 
-impl Place {
+impl ChunkLocation {
     fn finding(&self, violation: Violation) -> Finding {
         Finding {
             entry: self.entry,
@@ -152,19 +152,19 @@ impl Place {
     }
 }
 
-/// Decodes every block that was taken and adds up its runs; what is wrong with each.
-fn check_blocks(
+/// Decodes every chunk that was taken and adds up its runs; what is wrong with each.
+fn check_chunks(
     file: &[u8],
     contents: &Contents,
     decoder: &mut Decoder,
     lengths: &mut RunLengths,
 ) -> Vec<Finding> {
-    let mut block = Block::default();
-    let places = contents.streams.iter().flat_map(|stream| &stream.blocks);
-    let check = |place: &Place| {
-        let decoded = contents.decode(file, *place, (&mut *decoder, &mut block), &[]);
+    let mut chunk = Chunk::default();
+    let places = contents.streams.iter().flat_map(|stream| &stream.chunks);
+    let check = |place: &ChunkLocation| {
+        let decoded = contents.decode(file, *place, (&mut *decoder, &mut chunk), &[]);
         match decoded {
-            Ok(()) => lengths.add(&block, &contents.templates),
+            Ok(()) => lengths.add(&chunk, &contents.templates),
             Err(violation) => return Some(place.finding(violation)),
         }
         None
@@ -186,7 +186,7 @@ fn check_numbers(contents: &Contents) -> Vec<Finding> {
         for (number, mark) in numbers {
             if number <= last {
                 let detail = format!("thread {thread} has request {number} after {last}");
-                findings.push(stream.block_of(mark).finding(Rule::Requests.broken(detail)));
+                findings.push(stream.chunk_of(mark).finding(Rule::Requests.broken(detail)));
                 break;
             }
             last = number;
@@ -200,23 +200,23 @@ fn check_numbers(contents: &Contents) -> Vec<Finding> {
         };
         if number == same {
             let detail = format!("threads {one} and {other} both have request {number}");
-            let place = contents.streams[other].block_of(mark);
+            let place = contents.streams[other].chunk_of(mark);
             findings.push(place.finding(Rule::Requests.broken(detail)));
         }
     }
     findings
 }
 
-/// The stretches of intact entries after an entry at `damaged` that cannot be read.
+/// The ranges of intact entries after an entry at `damaged` that cannot be read.
 fn intact_after(file: &[u8], damaged: usize) -> Vec<Intact> {
-    let mut stretches: Vec<Intact> = Vec::new();
+    let mut ranges: Vec<Intact> = Vec::new();
     let mut from = damaged + 8;
     while let Some((offset, number)) = entry::next_intact(file, from) {
         let Found::Entry(bytes) = entry::look(file, offset, number) else {
             unreachable!("an intact entry with its own number");
         };
         let end = offset + bytes.len();
-        match stretches.last_mut() {
+        match ranges.last_mut() {
             Some(last)
                 if last.end == offset as u64
                     && last.first_entry.checked_add(last.entries) == Some(number) =>
@@ -224,7 +224,7 @@ fn intact_after(file: &[u8], damaged: usize) -> Vec<Intact> {
                 last.entries += 1;
                 last.end = end as u64;
             }
-            _ => stretches.push(Intact {
+            _ => ranges.push(Intact {
                 first_entry: number,
                 entries: 1,
                 start: offset as u64,
@@ -233,5 +233,5 @@ fn intact_after(file: &[u8], damaged: usize) -> Vec<Intact> {
         }
         from = end;
     }
-    stretches
+    ranges
 }

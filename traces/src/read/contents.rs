@@ -4,9 +4,9 @@
 
 mod address_spaces;
 
-use crate::codec::shape::Templates;
-use crate::format::block::{Block, Decoder, Outline};
-use crate::format::definition::{read_code_blocks, read_functions, read_shapes};
+use crate::codec::template::Templates;
+use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
+use crate::format::definition::{read_code_blocks, read_functions, read_templates};
 use crate::format::entry::{self, VERSION};
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::entry as schema;
@@ -18,9 +18,9 @@ use crate::model::requests::Mark;
 use crate::model::thread::Thread;
 use std::collections::HashSet;
 
-/// A block's place in the file, and what must be known to begin reading there.
+/// A chunk's place in the file, and what must be known to begin reading there.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct ChunkLocation {
     /// Number of the entry.
     pub entry: u32,
     /// Where it begins.
@@ -29,16 +29,16 @@ pub struct Place {
     pub length: usize,
     /// Stamp of the first run.
     pub first_stamp: u64,
-    /// Request marks of the thread before this block.
+    /// Request marks of the thread before this chunk.
     pub marks_before: u32,
-    /// Request marks in this block.
+    /// Request marks in this chunk.
     pub marks: u32,
     /// How many executions it has.
     pub executions: u32,
-    /// Executions of the thread before this block.
+    /// Executions of the thread before this chunk.
     pub executions_before: u64,
-    /// Shapes that are defined before this block.
-    pub shapes_before: u32,
+    /// Templates that are defined before this chunk.
+    pub templates_before: u32,
 }
 
 /// Why the entries of a file cannot be taken.
@@ -57,9 +57,9 @@ impl<T: Into<Violation>> From<T> for Refusal {
 
 /// One thread's part of the contents.
 #[derive(Default)]
-pub struct ThreadContents {
-    /// Blocks that hold executions, in order.
-    pub blocks: Vec<Place>,
+pub struct ThreadChunks {
+    /// Chunks that hold executions, in order.
+    pub chunks: Vec<ChunkLocation>,
     /// Request marks, in order.
     pub marks: Vec<Mark>,
     /// Stamps of all runs, in order, until a trace takes them.
@@ -68,13 +68,13 @@ pub struct ThreadContents {
     executions: u64,
 }
 
-impl ThreadContents {
-    /// The block that holds this one of the thread's marks, which begins a request.
-    pub fn block_of(&self, mark: u32) -> Place {
+impl ThreadChunks {
+    /// The chunk that holds this one of the thread's marks, which begins a request.
+    pub fn chunk_of(&self, mark: u32) -> ChunkLocation {
         let later = self
-            .blocks
-            .partition_point(|block| block.marks_before <= mark);
-        self.blocks[later - 1]
+            .chunks
+            .partition_point(|chunk| chunk.marks_before <= mark);
+        self.chunks[later - 1]
     }
 }
 
@@ -90,12 +90,12 @@ pub struct Contents {
     pub code_blocks: Vec<CodeBlock>,
     /// For each code block, the function that it enters.
     pub entered: Vec<Option<u32>>,
-    /// Shapes by number.
+    /// Templates by number.
     pub templates: Templates,
     /// Threads by number.
     pub threads: Vec<Thread>,
-    /// The threads' blocks and marks.
-    pub streams: Vec<ThreadContents>,
+    /// The threads' chunks and marks.
+    pub streams: Vec<ThreadChunks>,
     /// What the user noted, in the order of the file.
     pub notes: Vec<Note>,
     /// Names of shared objects by number.
@@ -106,12 +106,12 @@ pub struct Contents {
     pub signal_handlers: HashSet<u64>,
     /// Why the recording ended, once that has come.
     pub end: Option<EndReason>,
-    /// Executions in all blocks.
+    /// Executions in all chunks.
     pub executions: u64,
-    /// Data accesses in all blocks.
+    /// Data accesses in all chunks.
     pub data_accesses: u64,
     decoder: Decoder,
-    outline: Outline,
+    order: ChunkOrder,
 }
 
 impl Contents {
@@ -137,7 +137,7 @@ impl Contents {
             executions: 0,
             data_accesses: 0,
             decoder: Decoder::new()?,
-            outline: Outline::default(),
+            order: ChunkOrder::default(),
         })
     }
 
@@ -165,18 +165,18 @@ impl Contents {
             schema::Module(module) => self.take_module(module?)?,
             schema::Functions(functions) => self.take_functions(functions?)?,
             schema::CodeBlocks(blocks) => self.take_code_blocks(blocks?)?,
-            schema::Shapes(shapes) => self.take_shapes(shapes?)?,
+            schema::Shapes(templates) => self.take_templates(templates?)?,
             schema::Thread(thread) => {
                 let thread = thread?;
                 self.threads.push(Thread {
                     process_id: thread.get_process_id(),
                     os_thread_id: thread.get_os_thread_id(),
                 });
-                self.streams.push(ThreadContents::default());
+                self.streams.push(ThreadChunks::default());
             }
             schema::Block(block) => {
                 let number = entry::number(bytes);
-                self.take_block(block?, number, offset, bytes.len())?;
+                self.take_chunk(block?, number, offset, bytes.len())?;
             }
             schema::Note(note) => {
                 let note = note?;
@@ -196,30 +196,29 @@ impl Contents {
         Ok(())
     }
 
-    /// Reads the runs and marks of the block at `place` of the file that the contents are from.
-    pub fn outline(
+    /// Reads the runs and marks of the chunk at `place` of the file that the contents are from.
+    pub fn order(
         &self,
         file: &[u8],
-        place: Place,
-        (decoder, outline): (&mut Decoder, &mut Outline),
+        place: ChunkLocation,
+        (decoder, order): (&mut Decoder, &mut ChunkOrder),
     ) -> Result<(), Violation> {
-        read_block(file, place, |message| {
-            decoder.read_outline(message, outline)
-        })
+        read_chunk(file, place, |message| decoder.read_order(message, order))
     }
 
-    /// Decodes the block at `place` of the file that the contents are from; its reader may stop at
+    /// Decodes the chunk at `place` of the file that the contents are from; its reader may stop at
     /// these `stops`.
     pub fn decode(
         &self,
         file: &[u8],
-        place: Place,
-        (decoder, block): (&mut Decoder, &mut Block),
+        place: ChunkLocation,
+        (decoder, chunk): (&mut Decoder, &mut Chunk),
         stops: &[u32],
     ) -> Result<(), Violation> {
-        let size = |shape| (shape < place.shapes_before).then(|| self.templates.size(shape));
-        read_block(file, place, |message| {
-            decoder.read(message, block, size, stops)
+        let size =
+            |template| (template < place.templates_before).then(|| self.templates.size(template));
+        read_chunk(file, place, |message| {
+            decoder.read(message, chunk, size, stops)
         })
     }
 
@@ -286,10 +285,10 @@ impl Contents {
         Ok(())
     }
 
-    fn take_shapes(&mut self, entry: shapes::Reader<'_>) -> Result<(), Violation> {
+    fn take_templates(&mut self, entry: shapes::Reader<'_>) -> Result<(), Violation> {
         let (blocks, entered) = (&self.code_blocks, &self.entered);
         let templates = &mut self.templates;
-        read_shapes(self.decoder.decompressor(), entry, |number, accesses| {
+        read_templates(self.decoder.decompressor(), entry, |number, accesses| {
             let block = blocks.get(number as usize).ok_or_else(|| {
                 Rule::References.broken(format!("a shape is of code block {number}"))
             })?;
@@ -299,52 +298,49 @@ impl Contents {
         })
     }
 
-    fn take_block(
+    fn take_chunk(
         &mut self,
         block: block::Reader<'_>,
         entry: u32,
         offset: usize,
         length: usize,
     ) -> Result<(), Violation> {
-        let outline = &mut self.outline;
-        self.decoder.read_outline(block, outline)?;
-        let stream = self
-            .streams
-            .get_mut(outline.thread as usize)
-            .ok_or_else(|| {
-                Rule::References.broken(format!("a block is of thread {}", outline.thread))
-            })?;
-        let place = Place {
+        let order = &mut self.order;
+        self.decoder.read_order(block, order)?;
+        let stream = self.streams.get_mut(order.thread as usize).ok_or_else(|| {
+            Rule::References.broken(format!("a block is of thread {}", order.thread))
+        })?;
+        let place = ChunkLocation {
             entry,
             offset,
             length,
-            first_stamp: outline.runs.first().map_or(0, |run| run.stamp),
+            first_stamp: order.runs.first().map_or(0, |run| run.stamp),
             marks_before: stream.marks.len() as u32,
-            marks: outline.requests.len() as u32,
+            marks: order.requests.len() as u32,
             executions: block.get_executions(),
             executions_before: stream.executions,
-            shapes_before: self.templates.len() as u32,
+            templates_before: self.templates.len() as u32,
         };
-        if let (Some(first), Some(last)) = (outline.runs.first(), outline.runs.last()) {
+        if let (Some(first), Some(last)) = (order.runs.first(), order.runs.last()) {
             if stream.last_stamp.is_some_and(|before| first.stamp < before) {
                 return Err(Rule::Runs.broken("a block begins before its thread's last run"));
             }
             stream.last_stamp = Some(last.stamp);
-            let stamps = outline.runs.iter().map(|run| run.stamp);
+            let stamps = order.runs.iter().map(|run| run.stamp);
             stream.run_stamps.extend(stamps);
-            stream.blocks.push(place);
+            stream.chunks.push(place);
             stream.executions += u64::from(place.executions);
         }
-        let mut runs = outline.runs.iter();
+        let mut runs = order.runs.iter();
         let mut run = runs.next();
         let mut run_end = run.map_or(0, |run| run.executions);
-        for (place, &mark) in outline.requests.iter().enumerate() {
+        for (place, &mark) in order.requests.iter().enumerate() {
             while mark >= run_end && run.is_some() {
                 run = runs.next();
                 run_end += run.map_or(0, |run| run.executions);
             }
-            let number = outline.numbers.get(place).copied();
-            let connection = outline.connections.get(place).copied();
+            let number = order.numbers.get(place).copied();
+            let connection = order.connections.get(place).copied();
             stream.marks.push(Mark {
                 stamp: run.map(|run| run.stamp),
                 number: number.filter(|&number| number != 0),
@@ -378,10 +374,10 @@ impl Contents {
     }
 }
 
-/// Reads the entry at `place`, which is a block's.
-fn read_block(
+/// Reads the entry at `place`, which is a chunk's.
+fn read_chunk(
     file: &[u8],
-    place: Place,
+    place: ChunkLocation,
     read: impl FnOnce(block::Reader<'_>) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
     let message = entry::read(&file[place.offset..place.offset + place.length])?;

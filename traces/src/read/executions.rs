@@ -1,18 +1,18 @@
 //! Plays a trace: the executions of all threads, in the one order that their stamps give.
 //!
-//! Each thread's blocks are decoded one at a time as the merge comes to them, and the next run is
-//! always that with the smallest stamp, so no more than a block a thread is in memory.
+//! Each thread's chunks are decoded one at a time as the merge comes to them, and the next run is
+//! always that with the smallest stamp, so no more than a chunk a thread is in memory.
 
 mod cursor;
-mod spelling;
+mod decompressed;
 
-use crate::format::block::{Block, Decoder, Outline};
+use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
 use crate::model::address_space::Locator;
 use crate::model::error::Error;
 use crate::model::execution::Execution;
 use crate::read::trace::Trace;
 use crate::read::wanted::Wanted;
-use cursor::{Cursor, Played};
+use cursor::{Cursor, PlayedBuffer};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -22,7 +22,7 @@ impl Trace {
         Executions::new(self, Wanted::new(None, 0))
     }
 
-    /// The executions of these requests only, in the order of a replay. Blocks that hold none of
+    /// The executions of these requests only, in the order of a replay. Chunks that hold none of
     /// them are not read.
     pub fn executions_of(&self, requests: &[u32]) -> Executions<'_> {
         let wanted = Wanted::new(Some(requests), self.requests().len());
@@ -37,8 +37,8 @@ pub struct Executions<'t> {
     wanted: Wanted,
     locator: Option<Locator<'t>>,
     decoder: Option<Decoder>,
-    /// The block that was decoded last.
-    block: Block,
+    /// The chunk that was decoded last.
+    chunk: Chunk,
     cursors: Vec<Cursor>,
     /// Threads that have a run to play, by its stamp and then by number.
     waiting: BinaryHeap<Reverse<(u64, u32)>>,
@@ -46,7 +46,7 @@ pub struct Executions<'t> {
     /// That of the current run.
     stamp: u64,
     left_in_run: u32,
-    played: Played,
+    played: PlayedBuffer,
     next_played: usize,
     /// Executions of the current thread before the next one.
     next_number: u64,
@@ -60,20 +60,20 @@ impl<'t> Executions<'t> {
             wanted,
             locator: trace.address_spaces.locator(),
             decoder: None,
-            block: Block::default(),
+            chunk: Chunk::default(),
             cursors: Vec::new(),
             waiting: BinaryHeap::new(),
             current: 0,
             stamp: 0,
             left_in_run: 0,
-            played: Played::new(&trace.contents.templates),
+            played: PlayedBuffer::new(&trace.contents.templates),
             next_played: 0,
             next_number: 0,
             next_access: 0,
         };
         for thread in 0..trace.threads().len() {
             executions.cursors.push(Cursor::default());
-            executions.queue_block(thread);
+            executions.queue_chunk(thread);
         }
         executions
     }
@@ -89,7 +89,7 @@ impl<'t> Executions<'t> {
     /// The next execution; `None` after the last.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when a block contradicts itself. Nothing more can then be read.
+    /// [`Error::Damaged`] when a chunk contradicts itself. Nothing more can then be read.
     #[allow(clippy::should_implement_trait)] // An iterator's items cannot borrow from it.
     #[inline]
     pub fn next(&mut self) -> Result<Option<Execution<'_>>, Error> {
@@ -157,8 +157,8 @@ impl<'t> Executions<'t> {
             match cursor.order.runs.get(cursor.run) {
                 Some(run) => self.waiting.push(Reverse((run.stamp, self.current as u32))),
                 None => {
-                    cursor.order = Outline::default();
-                    self.queue_block(self.current);
+                    cursor.order = ChunkOrder::default();
+                    self.queue_chunk(self.current);
                 }
             }
         }
@@ -180,35 +180,35 @@ impl<'t> Executions<'t> {
         Ok(true)
     }
 
-    /// Lets a thread wait with the first run of its next block that is wanted.
-    fn queue_block(&mut self, thread: usize) {
-        let blocks = &self.trace.contents.streams[thread].blocks;
+    /// Lets a thread wait with the first run of its next chunk that is wanted.
+    fn queue_chunk(&mut self, thread: usize) {
+        let chunks = &self.trace.contents.streams[thread].chunks;
         let cursor = &mut self.cursors[thread];
-        while let Some(place) = blocks.get(cursor.next_block) {
+        while let Some(place) = chunks.get(cursor.next_chunk) {
             let requests = &self.trace.requests;
             if self.wanted.has_some_in(requests, thread as u32, place) {
                 let stamp = place.first_stamp;
                 self.waiting.push(Reverse((stamp, thread as u32)));
                 return;
             }
-            cursor.next_block += 1;
+            cursor.next_chunk += 1;
         }
     }
 
-    /// Decodes a thread's next block.
+    /// Decodes a thread's next chunk.
     fn load(&mut self, thread: usize) -> Result<(), Error> {
         let trace = self.trace;
         let cursor = &mut self.cursors[thread];
-        let place = trace.contents.streams[thread].blocks[cursor.next_block];
+        let place = trace.contents.streams[thread].chunks[cursor.next_chunk];
         let decoder = match &mut self.decoder {
             Some(decoder) => decoder,
             none => none.insert(trace.decoder()?),
         };
-        if let Err(damage) = trace.decode(place, (decoder, &mut self.block), &[]) {
+        if let Err(damage) = trace.decode(place, (decoder, &mut self.chunk), &[]) {
             self.waiting.clear();
             return Err(damage);
         }
-        cursor.begin_block(&trace.contents.templates, &mut self.block);
+        cursor.begin_chunk(&trace.contents.templates, &mut self.chunk);
         cursor.executions_before = place.executions_before;
         cursor.marks_passed = place.marks_before;
         cursor.request = trace.requests.after(thread as u32, place.marks_before);

@@ -1,8 +1,8 @@
 //! How a trace is read: opened, checked, and played.
 //!
 //! Opening and checking both read a file entry by entry and gather its contents. An open [`trace`]
-//! plays its [`executions`] in the one order of all threads, or hands its blocks to a [`player`],
-//! which plays each by itself as lines touched; [`calls`] tell where functions return.
+//! plays its [`executions`] in the one order of all threads, or hands its chunks to a [`player`],
+//! which plays each by itself as lines referenced; [`calls`] tell where functions return.
 
 mod batch;
 pub(crate) mod calls;

@@ -1,20 +1,20 @@
 //! The one order in which a replay plays the runs of all threads, and how much of the truth it is.
 //!
-//! Opening a trace sees each thread's runs by themselves. Here they are merged, a block of each
+//! Opening a trace sees each thread's runs by themselves. Here they are merged, a chunk of each
 //! thread at a time, so that memory is bounded by the number of threads: where every step of the
 //! merge goes to a larger stamp, there is one order and no other, and each thread keeps its own.
 //! Rejected: to sort all runs, which takes memory for the whole trace and hides what is wrong.
 
-use crate::codec::shape::Templates;
-use crate::format::block::{Block, Decoder, Outline};
+use crate::codec::template::Templates;
+use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
 use crate::format::rule::{Rule, Violation};
-use crate::read::contents::{Contents, Place};
+use crate::read::contents::{ChunkLocation, Contents};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// What was found about the order of a trace whose threads have one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Order {
+pub struct OrderSummary {
     /// Threads that have run.
     pub threads: u32,
     /// Their runs, all of which are in the order.
@@ -29,11 +29,11 @@ pub struct Order {
     pub largest_run_accesses: u64,
 }
 
-impl Order {
+impl OrderSummary {
     /// The same, with these lengths of its runs.
-    pub(super) fn with(self, lengths: RunLengths) -> Order {
+    pub(super) fn with(self, lengths: RunLengths) -> OrderSummary {
         let (median_run_accesses, largest_run_accesses) = lengths.median_and_largest();
-        Order {
+        OrderSummary {
             median_run_accesses,
             largest_run_accesses,
             ..self
@@ -43,30 +43,30 @@ impl Order {
 
 /// One thread's place in a merge.
 struct Cursor {
-    /// Its next block.
-    block: usize,
-    /// Its next run in the block before that.
+    /// Its next chunk.
+    chunk: usize,
+    /// Its next run in the chunk before that.
     run: usize,
-    outline: Outline,
+    chunk_order: ChunkOrder,
 }
 
 /// Merges the threads' runs, of which `contents` says where in the file they are.
 ///
 /// # Errors
-/// Where two threads have the same stamp, or one's descends: in which block, and what is wrong.
+/// Where two threads have the same stamp, or one's descends: in which chunk, and what is wrong.
 pub fn merge(
     file: &[u8],
     contents: &Contents,
     decoder: &mut Decoder,
-) -> Result<Order, (Place, Violation)> {
-    let mut order = Order::default();
+) -> Result<OrderSummary, (ChunkLocation, Violation)> {
+    let mut order = OrderSummary::default();
     let mut cursors = Vec::new();
     let mut waiting = BinaryHeap::new();
     for thread in 0..contents.streams.len() {
         let mut cursor = Cursor {
-            block: 0,
+            chunk: 0,
             run: 0,
-            outline: Outline::default(),
+            chunk_order: ChunkOrder::default(),
         };
         let first = cursor.next_stamp(thread, (file, contents), decoder)?;
         order.threads += u32::from(first.is_some());
@@ -76,19 +76,19 @@ pub fn merge(
     let mut last: Option<(u64, usize)> = None;
     while let Some(Reverse((stamp, thread))) = waiting.pop() {
         let cursor = &mut cursors[thread];
-        // A run may go on in the thread's next block.
+        // A run may go on in the thread's next chunk.
         let goes_on = last == Some((stamp, thread)) && cursor.run == 0;
         if let Some((before, other)) = last.filter(|&(before, _)| !goes_on && before >= stamp) {
             let detail = match before == stamp && other != thread {
                 true => format!("threads {other} and {thread} both have a run of stamp {stamp}"),
                 false => format!("thread {thread} has a run of stamp {stamp} after {before}"),
             };
-            let place = contents.streams[thread].blocks[cursor.block - 1];
+            let place = contents.streams[thread].chunks[cursor.chunk - 1];
             return Err((place, Rule::Order.broken(detail)));
         }
         order.runs += u64::from(!goes_on);
         order.switches += u64::from(last.is_some_and(|(_, other)| other != thread));
-        order.executions += u64::from(cursor.outline.runs[cursor.run].executions);
+        order.executions += u64::from(cursor.chunk_order.runs[cursor.run].executions);
         last = Some((stamp, thread));
         cursor.run += 1;
         let next = cursor.next_stamp(thread, (file, contents), decoder)?;
@@ -98,52 +98,52 @@ pub fn merge(
 }
 
 impl Cursor {
-    /// The stamp of the thread's next run, whose block is read when it comes to that.
+    /// The stamp of the thread's next run, whose chunk is read when it comes to that.
     fn next_stamp(
         &mut self,
         thread: usize,
         (file, contents): (&[u8], &Contents),
         decoder: &mut Decoder,
-    ) -> Result<Option<u64>, (Place, Violation)> {
+    ) -> Result<Option<u64>, (ChunkLocation, Violation)> {
         loop {
-            if let Some(run) = self.outline.runs.get(self.run) {
+            if let Some(run) = self.chunk_order.runs.get(self.run) {
                 return Ok(Some(run.stamp));
             }
-            let Some(&place) = contents.streams[thread].blocks.get(self.block) else {
+            let Some(&place) = contents.streams[thread].chunks.get(self.chunk) else {
                 return Ok(None);
             };
-            let read = contents.outline(file, place, (decoder, &mut self.outline));
+            let read = contents.order(file, place, (decoder, &mut self.chunk_order));
             read.map_err(|violation| (place, violation))?;
-            self.block += 1;
+            self.chunk += 1;
             self.run = 0;
         }
     }
 }
 
-/// How many accesses the runs of a trace have, gathered block by block of each thread in turn.
+/// How many accesses the runs of a trace have, gathered chunk by chunk of each thread in turn.
 #[derive(Default)]
 pub struct RunLengths {
     /// By number of accesses, how many runs have it: few numbers differ.
     runs: BTreeMap<u64, u64>,
-    /// The last run, which may go on in its thread's next block: thread, stamp and accesses.
+    /// The last run, which may go on in its thread's next chunk: thread, stamp and accesses.
     open: Option<(u32, u64, u64)>,
 }
 
 impl RunLengths {
-    /// Adds the runs of a decoded block.
-    pub fn add(&mut self, block: &Block, templates: &Templates) {
+    /// Adds the runs of a decoded chunk.
+    pub fn add(&mut self, chunk: &Chunk, templates: &Templates) {
         let size = |&place: &u16| {
-            let shape = block.shapes[usize::from(place)];
-            u64::from(templates.size(shape).touches())
+            let template = chunk.templates[usize::from(place)];
+            u64::from(templates.size(template).references())
         };
-        let thread = block.outline.thread;
+        let thread = chunk.order.thread;
         let (mut end, mut accesses_before) = (0, 0);
-        for run in &block.outline.runs {
+        for run in &chunk.order.runs {
             let executions = end as usize..(end + run.executions) as usize;
             end += run.executions;
-            let accesses = match block.repeats.is_empty() {
-                true => block.places[executions].iter().map(size).sum(),
-                false => block.bounds.touches_before(end) - accesses_before,
+            let accesses = match chunk.matches.is_empty() {
+                true => chunk.places[executions].iter().map(size).sum(),
+                false => chunk.bounds.references_before(end) - accesses_before,
             };
             accesses_before += accesses;
             match &mut self.open {

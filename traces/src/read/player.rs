@@ -1,71 +1,71 @@
-//! Plays single blocks of a trace, on any thread, as the lines that they touch.
+//! Plays single chunks of a trace, on any thread, as the lines that they reference.
 //!
-//! A block begins with nothing but what the trace's definitions say, so blocks are independent of
+//! A chunk begins with nothing but what the trace's definitions say, so chunks are independent of
 //! each other, and a replay that has put their runs into order needs no decoding in that order.
 
-use crate::codec::thin::Thinner;
-use crate::format::block::{Block, Decoder};
+use crate::codec::trace_filter::TraceFilter;
+use crate::format::chunk::{Chunk, Decoder};
 use crate::model::address_space::Locator;
 use crate::model::error::Error;
-use crate::model::touch::Listener;
+use crate::model::reference::Listener;
 use crate::read::batch::Batch;
 use crate::read::batch::hand_out::Whence;
 use crate::read::calls::Calls;
 use crate::read::trace::Trace;
 use crate::read::wanted::Wanted;
 
-/// A block of a trace: executions of one thread that can be played without any others.
+/// A chunk of a trace: executions of one thread that can be played without any others.
 ///
 /// The runs of all threads, sorted by stamp and then by thread, are the order of a replay. A run
-/// that continues in the thread's next block has the same stamp there, and the blocks' order.
+/// that continues in the thread's next chunk has the same stamp there, and the chunks' order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockRef {
+pub struct ChunkRef {
     /// Index of the thread.
     pub thread: u32,
     /// Stamp of the first run.
     pub first_stamp: u64,
     /// Number of executions, wanted or not.
     pub executions: u32,
-    /// Place among the blocks of the thread.
+    /// ChunkLocation among the chunks of the thread.
     pub place: u32,
 }
 
 impl Trace {
-    /// The blocks that hold executions of these requests, `None` for all blocks, sorted by their
+    /// The chunks that hold executions of these requests, `None` for all chunks, sorted by their
     /// first stamp, then by thread, then by place in the thread. A [`Player`] plays them, in
     /// any order.
-    pub fn blocks(&self, requests: Option<&[u32]>) -> Vec<BlockRef> {
+    pub fn chunks(&self, requests: Option<&[u32]>) -> Vec<ChunkRef> {
         let wanted = Wanted::new(requests, self.requests().len());
-        let mut blocks = Vec::new();
+        let mut chunks = Vec::new();
         for (thread, stream) in self.contents.streams.iter().enumerate() {
             let thread = thread as u32;
-            for (place, block) in stream.blocks.iter().enumerate() {
-                if wanted.has_some_in(&self.requests, thread, block) {
-                    blocks.push(BlockRef {
+            for (place, chunk) in stream.chunks.iter().enumerate() {
+                if wanted.has_some_in(&self.requests, thread, chunk) {
+                    chunks.push(ChunkRef {
                         thread,
-                        first_stamp: block.first_stamp,
-                        executions: block.executions,
+                        first_stamp: chunk.first_stamp,
+                        executions: chunk.executions,
                         place: place as u32,
                     });
                 }
             }
         }
-        blocks.sort_by_key(|block| (block.first_stamp, block.thread));
-        blocks
+        chunks.sort_by_key(|chunk| (chunk.first_stamp, chunk.thread));
+        chunks
     }
 }
 
-/// Plays blocks of a trace, with room that is used again for each.
+/// Plays chunks of a trace, with room that is used again for each.
 pub struct Player<'t> {
     trace: &'t Trace,
     wanted: Wanted,
     /// By function: whether its entries begin a new slice.
     breaks: Vec<bool>,
     calls: Option<&'t Calls>,
-    /// Places in the block before which calls end.
+    /// Places in the chunk before which calls end.
     call_ends: Vec<u32>,
     decoder: Decoder,
-    block: Block,
+    chunk: Chunk,
     batch: Batch,
     locator: Option<Locator<'t>>,
 }
@@ -88,7 +88,7 @@ impl<'t> Player<'t> {
             calls: None,
             call_ends: Vec::new(),
             decoder: trace.decoder()?,
-            block: Block::default(),
+            chunk: Chunk::default(),
             batch: Batch::new(&trace.contents.templates, None),
             locator: trace.address_spaces.locator(),
         })
@@ -101,57 +101,57 @@ impl<'t> Player<'t> {
         self
     }
 
-    /// Leaves out most touches that change nothing in caches of lines of so many residues: each
-    /// follows, among those of the same request that are told since the run, the last told entry or
-    /// the last told end of a call, one for which a [`Thinner`] leaves it out.
+    /// Leaves out most references that change nothing in caches of lines of so many set partitions:
+    /// each follows, among those of the same request that are told since the run, the last told
+    /// entry or the last told end of a call, one for which a [`TraceFilter`] leaves it out.
     ///
     /// # Panics
-    /// As [`Thinner::new`].
+    /// As [`TraceFilter::new`].
     #[must_use]
-    pub fn thinned(mut self, residues: u64) -> Player<'t> {
-        let thinner = Thinner::new(residues);
-        self.batch = Batch::new(&self.trace.contents.templates, Some(thinner));
+    pub fn stripped(mut self, set_partitions: u64) -> Player<'t> {
+        let filter = TraceFilter::new(set_partitions);
+        self.batch = Batch::new(&self.trace.contents.templates, Some(filter));
         self
     }
 
-    /// Plays one block of the player's trace.
+    /// Plays one chunk of the player's trace.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when the block contradicts itself. The listener has then heard nothing.
+    /// [`Error::Damaged`] when the chunk contradicts itself. The listener has then heard nothing.
     ///
     /// # Panics
-    /// When the block is of another trace, and this one has none in its place.
-    pub fn play(&mut self, block: BlockRef, listener: &mut impl Listener) -> Result<(), Error> {
-        let stream = &self.trace.contents.streams[block.thread as usize];
-        let place = stream.blocks[block.place as usize];
+    /// When the chunk is of another trace, and this one has none in its place.
+    pub fn play(&mut self, chunk: ChunkRef, listener: &mut impl Listener) -> Result<(), Error> {
+        let stream = &self.trace.contents.streams[chunk.thread as usize];
+        let place = stream.chunks[chunk.place as usize];
         let before = place.executions_before;
         let own = before..before + u64::from(place.executions);
-        let ends = self.calls.map(|calls| calls.ends_in(block.thread, own));
+        let ends = self.calls.map(|calls| calls.ends_in(chunk.thread, own));
         let ends = ends.unwrap_or_default().iter();
         self.call_ends.clear();
         self.call_ends.extend(ends.map(|end| (end - before) as u32));
-        let to = (&mut self.decoder, &mut self.block);
+        let to = (&mut self.decoder, &mut self.chunk);
         self.trace.decode(place, to, &self.call_ends)?;
         let batch = &mut self.batch;
-        batch.begin_block(&self.trace.contents.templates, &self.block, &self.breaks);
+        batch.begin_chunk(&self.trace.contents.templates, &self.chunk, &self.breaks);
         let requests = &self.trace.requests;
         let mut marks_passed = place.marks_before;
-        let mut request = requests.after(block.thread, marks_passed);
-        let mut marks = self.block.outline.requests.iter().copied().peekable();
+        let mut request = requests.after(chunk.thread, marks_passed);
+        let mut marks = self.chunk.order.requests.iter().copied().peekable();
         let mut call_ends = self.call_ends.iter().copied().peekable();
         let mut execution = 0;
         let mut run_end = 0;
         let mut told = false;
-        for run in &self.block.outline.runs {
+        for run in &self.chunk.order.runs {
             run_end += run.executions;
             if let Some(locator) = &mut self.locator {
-                locator.begin_run(block.thread, run.stamp);
+                locator.begin_run(chunk.thread, run.stamp);
             }
-            told &= !self.trace.switches.has(block.thread, run.stamp);
+            told &= !self.trace.switches.has(chunk.thread, run.stamp);
             while execution < run_end {
                 if marks.next_if_eq(&execution).is_some() {
                     marks_passed += 1;
-                    request = requests.after(block.thread, marks_passed);
+                    request = requests.after(chunk.thread, marks_passed);
                 }
                 let until = marks.peek().map_or(run_end, |&mark| mark.min(run_end));
                 let wanted = self.wanted.has(request);
@@ -162,7 +162,7 @@ impl<'t> Player<'t> {
                     let number = before + u64::from(execution);
                     let returned = call_ends.next_if_eq(&execution).is_some();
                     let until = call_ends.peek().map_or(until, |&end| end.min(until));
-                    execution += batch.fill(&self.block, execution..until);
+                    execution += batch.fill(&self.chunk, execution..until);
                     if wanted {
                         let whence = Whence {
                             request,

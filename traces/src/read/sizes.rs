@@ -59,7 +59,7 @@ fn measure(bytes: &[u8], sizes: &mut Sizes) -> capnp::Result<()> {
         schema::End(_) => ("end", vec![]),
         schema::Functions(entry) => ("functions", columns_of_functions(entry?)),
         schema::CodeBlocks(entry) => ("codeBlocks", columns_of_code_blocks(entry?)),
-        schema::Shapes(entry) => ("shapes", columns_of_shapes(entry?)),
+        schema::Shapes(entry) => ("shapes", columns_of_templates(entry?)),
         schema::Block(entry) => ("block", columns_of_block(entry?)),
     };
     let mut rest = bytes.len() as u64;
@@ -93,7 +93,7 @@ fn columns_of_code_blocks(entry: code_blocks::Reader<'_>) -> Vec<(&'static str, 
     ]
 }
 
-fn columns_of_shapes(entry: shapes::Reader<'_>) -> Vec<(&'static str, Found<'_>)> {
+fn columns_of_templates(entry: shapes::Reader<'_>) -> Vec<(&'static str, Found<'_>)> {
     vec![
         ("codeBlocks", entry.get_code_blocks()),
         ("accessCounts", entry.get_access_counts()),

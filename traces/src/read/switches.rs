@@ -1,7 +1,7 @@
 //! Where a replay passes from one thread to another.
 //!
 //! A recorder stamps a thread's runs whether or not another ran between them, and mostly none did.
-//! Whoever plays blocks apart from each other would have to stop at every stamp, and so it is found
+//! Whoever plays chunks apart from each other would have to stop at every stamp, and so it is found
 //! out once, when a trace is opened, which stamps matter. Only those are kept.
 
 use std::cmp::Reverse;

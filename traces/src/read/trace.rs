@@ -1,16 +1,16 @@
 //! Opens a trace: reads everything but the executions, and where in the file those are.
 //!
 //! The whole file is checked against its checksums at once, which takes a moment; after that only
-//! the blocks that a replay comes to are in memory, so a trace may be larger than that.
+//! the chunks that a replay comes to are in memory, so a trace may be larger than that.
 
-use crate::format::block::{Block, Decoder};
+use crate::format::chunk::{Chunk, Decoder};
 use crate::model::address_space::{AddressSpaces, Mapping, Owner};
 use crate::model::error::Error;
 use crate::model::program::{CodeBlock, Function, Module, Request};
 use crate::model::recording::{EndReason, Header, Note};
 use crate::model::requests::Requests;
 use crate::model::thread::Thread;
-use crate::read::contents::{Contents, Place};
+use crate::read::contents::{ChunkLocation, Contents};
 use crate::read::reading::{Stop, map, read};
 use crate::read::switches::Switches;
 use memmap2::Mmap;
@@ -44,7 +44,7 @@ pub struct Trace {
 
 impl Trace {
     /// Opens a trace and checks every byte of it against its checksums. A trace whose recording was
-    /// cut off is opened up to its last whole block: see [`Trace::ending`].
+    /// cut off is opened up to its last whole chunk: see [`Trace::ending`].
     ///
     /// # Errors
     /// When the file cannot be read, is no trace, is newer than this build, or is damaged.
@@ -209,7 +209,7 @@ impl Trace {
         crc32c::crc32c(&self.map)
     }
 
-    /// What decodes this trace's blocks.
+    /// What decodes this trace's chunks.
     pub(super) fn decoder(&self) -> Result<Decoder, Error> {
         Decoder::new().map_err(|source| {
             let path = self.path.clone();
@@ -217,11 +217,11 @@ impl Trace {
         })
     }
 
-    /// Decodes the block at `place`; its reader may stop at these `stops`.
+    /// Decodes the chunk at `place`; its reader may stop at these `stops`.
     pub(super) fn decode(
         &self,
-        place: Place,
-        to: (&mut Decoder, &mut Block),
+        place: ChunkLocation,
+        to: (&mut Decoder, &mut Chunk),
         stops: &[u32],
     ) -> Result<(), Error> {
         let decoded = self.contents.decode(&self.map, place, to, stops);

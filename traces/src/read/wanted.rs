@@ -1,9 +1,9 @@
-//! Which requests a reader wants to see, and so which blocks it has to read.
+//! Which requests a reader wants to see, and so which chunks it has to read.
 //!
 //! Both ways to play a trace leave out the same executions because both ask here.
 
 use crate::model::requests::Requests;
-use crate::read::contents::Place;
+use crate::read::contents::ChunkLocation;
 
 /// The requests that are wanted.
 pub struct Wanted {
@@ -35,8 +35,8 @@ impl Wanted {
         request.is_some_and(|request| wanted[request as usize])
     }
 
-    /// Whether a thread's block may hold executions that are wanted.
-    pub fn has_some_in(&self, requests: &Requests, thread: u32, place: &Place) -> bool {
+    /// Whether a thread's chunk may hold executions that are wanted.
+    pub fn has_some_in(&self, requests: &Requests, thread: u32, place: &ChunkLocation) -> bool {
         let mut passed = place.marks_before..=place.marks_before + place.marks;
         self.by_request.is_none() || passed.any(|marks| self.has(requests.after(thread, marks)))
     }

@@ -3,8 +3,8 @@
 //! Entries are numbered, compressed and written in the order in which they are handed over, so the
 //! file's bytes do not depend on how the two threads take turns.
 
-use crate::format::block::Encoder;
-use crate::format::definition::{self, EnteredBlock, WrittenShape};
+use crate::format::chunk::Encoder;
+use crate::format::definition::{self, EnteredBlock, WrittenTemplate};
 use crate::format::entry::{Message, message, seal};
 use crate::format::raw_chunk::RawChunk;
 use crate::format::trace_capnp::{end, entry};
@@ -20,12 +20,12 @@ use std::thread::JoinHandle;
 use zstd::bulk::Compressor;
 
 /// What an entry is made from.
-pub enum Part {
+pub enum NewEntry {
     Header(Header),
     Module(Module),
     Functions(Vec<Function>),
     CodeBlocks(Vec<EnteredBlock>),
-    Shapes(Vec<WrittenShape>),
+    Shapes(Vec<WrittenTemplate>),
     Thread {
         process_id: u32,
         os_thread_id: u32,
@@ -43,15 +43,15 @@ pub enum Part {
     },
 }
 
-enum Order {
-    Write(Box<Part>),
+enum Command {
+    Write(Box<NewEntry>),
     Flush(Option<SyncSender<()>>),
 }
 
 /// The writing thread, seen from the other side.
 pub struct Sink {
     path: PathBuf,
-    orders: Option<SyncSender<Order>>,
+    commands: Option<SyncSender<Command>>,
     thread: Option<JoinHandle<std::io::Result<u64>>>,
     /// Chunks that were written: a page of memory used again costs a fraction of a new one.
     rooms: Receiver<RawChunk>,
@@ -60,7 +60,7 @@ pub struct Sink {
 impl Sink {
     /// Starts writing to `file`, which `path` names in errors.
     pub fn start(file: File, path: PathBuf, level: i32) -> Result<Sink, Error> {
-        let (orders, received) = sync_channel(4);
+        let (commands, received) = sync_channel(4);
         let (written, rooms) = channel();
         let body = move || write_all(file, level, &received, written);
         let thread = std::thread::Builder::new()
@@ -73,7 +73,7 @@ impl Sink {
         let thread = Some(thread.map_err(failed)?);
         Ok(Sink {
             path,
-            orders: Some(orders),
+            commands: Some(commands),
             thread,
             rooms,
         })
@@ -85,14 +85,14 @@ impl Sink {
     }
 
     /// Hands over what is to be the next entry.
-    pub fn write(&mut self, part: Part) -> Result<(), Error> {
-        self.send(Order::Write(Box::new(part)))
+    pub fn write(&mut self, entry: NewEntry) -> Result<(), Error> {
+        self.send(Command::Write(Box::new(entry)))
     }
 
     /// Waits until all entries so far are in the file.
     pub fn flush(&mut self) -> Result<(), Error> {
         let (done, wait) = sync_channel(1);
-        self.send(Order::Flush(Some(done)))?;
+        self.send(Command::Flush(Some(done)))?;
         match wait.recv() {
             Ok(()) => Ok(()),
             Err(_) => self.close().map(|_| ()),
@@ -101,12 +101,12 @@ impl Sink {
 
     /// Has all entries so far written to the file, without waiting for it.
     pub fn flush_soon(&mut self) -> Result<(), Error> {
-        self.send(Order::Flush(None))
+        self.send(Command::Flush(None))
     }
 
     /// Ends the thread; the number of bytes in the file.
     pub fn close(&mut self) -> Result<u64, Error> {
-        self.orders = None;
+        self.commands = None;
         let outcome = match self.thread.take() {
             Some(thread) => thread.join().expect("the writing thread does not panic"),
             None => Err(std::io::Error::other("writing has failed before")),
@@ -117,11 +117,11 @@ impl Sink {
         })
     }
 
-    fn send(&mut self, order: Order) -> Result<(), Error> {
+    fn send(&mut self, command: Command) -> Result<(), Error> {
         let sent = self
-            .orders
+            .commands
             .as_ref()
-            .is_some_and(|orders| orders.send(order).is_ok());
+            .is_some_and(|commands| commands.send(command).is_ok());
         if sent {
             Ok(())
         } else {
@@ -140,7 +140,7 @@ impl Drop for Sink {
 fn write_all(
     file: File,
     level: i32,
-    orders: &Receiver<Order>,
+    commands: &Receiver<Command>,
     written: Sender<RawChunk>,
 ) -> std::io::Result<u64> {
     let mut output = Output {
@@ -152,10 +152,10 @@ fn write_all(
         number: 0,
         size_bytes: 0,
     };
-    for order in orders {
-        match order {
-            Order::Write(part) => output.write(*part)?,
-            Order::Flush(done) => {
+    for command in commands {
+        match command {
+            Command::Write(entry) => output.write(*entry)?,
+            Command::Flush(done) => {
                 output.file.flush()?;
                 // The other side waits, unless it is gone, and then nobody needs the answer.
                 done.map(|done| done.send(()));
@@ -171,35 +171,35 @@ struct Output {
     compressor: Compressor<'static>,
     encoder: Encoder,
     written: Sender<RawChunk>,
-    /// Of each shape so far, the number of data accesses.
+    /// Of each template so far, the number of data accesses.
     data_counts: Vec<u16>,
     number: u32,
     size_bytes: u64,
 }
 
 impl Output {
-    fn write(&mut self, part: Part) -> std::io::Result<()> {
+    fn write(&mut self, entry: NewEntry) -> std::io::Result<()> {
         let compressor = &mut self.compressor;
-        let message = match part {
-            Part::Header(header) => header_message(&header),
-            Part::Module(module) => module_message(&module),
-            Part::Functions(all) => definition::write_functions(compressor, &all)?,
-            Part::CodeBlocks(all) => definition::write_code_blocks(compressor, &all)?,
-            Part::Shapes(all) => {
-                let count = |(_, accesses): &WrittenShape| accesses.len() as u16;
+        let message = match entry {
+            NewEntry::Header(header) => header_message(&header),
+            NewEntry::Module(module) => module_message(&module),
+            NewEntry::Functions(all) => definition::write_functions(compressor, &all)?,
+            NewEntry::CodeBlocks(all) => definition::write_code_blocks(compressor, &all)?,
+            NewEntry::Shapes(all) => {
+                let count = |(_, accesses): &WrittenTemplate| accesses.len() as u16;
                 self.data_counts.extend(all.iter().map(count));
-                definition::write_shapes(compressor, &all)?
+                definition::write_templates(compressor, &all)?
             }
-            Part::Thread {
+            NewEntry::Thread {
                 process_id,
                 os_thread_id,
             } => thread_message(process_id, os_thread_id),
-            Part::Chunk(chunk) => return self.write_chunk(chunk),
-            Part::Note(note) => note_message(&note),
-            Part::SharedObject(name) => shared_object_message(&name),
-            Part::Mappings(mappings) => mappings_message(&mappings),
-            Part::SignalHandler(address) => signal_handler_message(address),
-            Part::End {
+            NewEntry::Chunk(chunk) => return self.write_chunk(chunk),
+            NewEntry::Note(note) => note_message(&note),
+            NewEntry::SharedObject(name) => shared_object_message(&name),
+            NewEntry::Mappings(mappings) => mappings_message(&mappings),
+            NewEntry::SignalHandler(address) => signal_handler_message(address),
+            NewEntry::End {
                 reason,
                 executions,
                 accesses,
@@ -208,7 +208,7 @@ impl Output {
         self.append(message)
     }
 
-    /// Writes a chunk as one block, or as several if it is too varied for one.
+    /// Writes a chunk as one entry, or as several if it is too varied for one.
     fn write_chunk(&mut self, mut chunk: RawChunk) -> std::io::Result<()> {
         let (encoder, compressor) = (&mut self.encoder, &mut self.compressor);
         match encoder.write(compressor, &chunk, &self.data_counts)? {

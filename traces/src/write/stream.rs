@@ -1,7 +1,7 @@
 //! What a writer holds of one thread: the chunk being gathered, and the execution being made.
 
 use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
-use crate::codec::shape::DataAccess;
+use crate::codec::template::DataAccess;
 use crate::format::raw_chunk::RawChunk;
 use crate::model::run::Run;
 
@@ -27,7 +27,7 @@ pub struct Open {
 
 /// One thread's side of a writer.
 #[derive(Default)]
-pub struct Stream {
+pub struct ThreadStream {
     /// The executions that are not written yet, without the open one.
     pub finder: MatchFinder,
     /// What else there is to them.
@@ -38,7 +38,7 @@ pub struct Stream {
     pub open: Option<Open>,
     /// What the open execution did, without addresses.
     pub open_accesses: Vec<DataAccess>,
-    /// Room for the number of its shape, and the addresses to go with it.
+    /// Room for the number of its template, and the addresses to go with it.
     pub open_words: Vec<u64>,
     /// The largest stamp so far.
     pub last_stamp: Option<u64>,
@@ -52,15 +52,15 @@ pub struct Stream {
     pub request_ended: bool,
 }
 
-impl Stream {
+impl ThreadStream {
     /// A thread that has done nothing.
-    pub fn new(thread: u32) -> Stream {
-        Stream {
+    pub fn new(thread: u32) -> ThreadStream {
+        ThreadStream {
             chunk: RawChunk {
                 thread,
                 ..RawChunk::default()
             },
-            ..Stream::default()
+            ..ThreadStream::default()
         }
     }
 
@@ -101,7 +101,7 @@ impl Stream {
         self.lengthen_run(1);
     }
 
-    /// Adds the executions at the head of `words` that go on with a repeat.
+    /// Adds the executions at the head of `words` that go on with a match.
     #[inline]
     pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
         let followed = self.finder.follow(words, begins);
@@ -130,7 +130,7 @@ impl Stream {
         self.close_request();
     }
 
-    /// Takes what is to be written as a block.
+    /// Takes what is to be written as a chunk.
     pub fn take_chunk(&mut self) -> RawChunk {
         let next = RawChunk {
             thread: self.chunk.thread,

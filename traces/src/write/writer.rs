@@ -1,6 +1,6 @@
 //! Writes a trace as it is recorded: `<path>.partial`, which becomes `<path>` when it is finished.
 //!
-//! The writer gathers each thread's executions until a block is full, so memory stays bounded and
+//! The writer gathers each thread's executions until a chunk is full, so memory stays bounded and
 //! what has been written is readable, whatever happens to the recording.
 
 mod accesses;
@@ -11,19 +11,19 @@ mod marks;
 mod tests;
 
 use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
-use crate::codec::shape::{Interner, Size};
-use crate::format::definition::{EnteredBlock, WrittenShape};
+use crate::codec::template::{Interner, Size};
+use crate::format::definition::{EnteredBlock, WrittenTemplate};
 use crate::model::address_space::Mapping;
 use crate::model::error::Error;
 use crate::model::limits::MAX_EXECUTIONS;
 use crate::model::program::Function;
 use crate::model::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
-use crate::write::sink::{Part, Sink};
-use crate::write::stream::Stream;
+use crate::write::sink::{NewEntry, Sink};
+use crate::write::stream::ThreadStream;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Executions and data accesses of all threads that may wait for their blocks to fill: a bound on
+/// Executions and data accesses of all threads that may wait for their chunks to fill: a bound on
 /// memory, about 256 MiB, that only a server with many busy threads reaches.
 const MAX_WAITING: usize = 1 << 25;
 
@@ -31,7 +31,7 @@ const MAX_WAITING: usize = 1 << 25;
 pub struct Writer {
     path: PathBuf,
     sink: Sink,
-    executions_per_block: usize,
+    executions_per_chunk: usize,
     modules: u32,
     objects: u32,
     functions: u32,
@@ -40,15 +40,15 @@ pub struct Writer {
     /// By code block, its number of fetches.
     fetches: Vec<u16>,
     interner: Interner,
-    /// By shape.
+    /// By template.
     sizes: Vec<Size>,
     new_mappings: Vec<Mapping>,
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
-    new_shapes: Vec<WrittenShape>,
-    /// Bytes of names and data accesses of shapes in what is new.
+    new_templates: Vec<WrittenTemplate>,
+    /// Bytes of names and data accesses of templates in what is new.
     new_details: usize,
-    streams: Vec<Stream>,
+    streams: Vec<ThreadStream>,
     hash_table: HashTable,
     /// Finders that no stream uses: a page of memory used again costs a fraction of a new one.
     finders: Vec<MatchFinder>,
@@ -86,11 +86,11 @@ impl Writer {
             source,
         })?;
         let mut sink = Sink::start(file, partial, options.compression_level)?;
-        sink.write(Part::Header(header.clone()))?;
+        sink.write(NewEntry::Header(header.clone()))?;
         Ok(Writer {
             path: path.into(),
             sink,
-            executions_per_block: options.executions_per_block.clamp(1, MAX_EXECUTIONS),
+            executions_per_chunk: options.executions_per_chunk.clamp(1, MAX_EXECUTIONS),
             modules: 0,
             objects: 0,
             functions: 0,
@@ -101,7 +101,7 @@ impl Writer {
             new_mappings: Vec::new(),
             new_functions: Vec::new(),
             new_blocks: Vec::new(),
-            new_shapes: Vec::new(),
+            new_templates: Vec::new(),
             new_details: 0,
             streams: Vec::new(),
             hash_table: HashTable::default(),
@@ -119,12 +119,12 @@ impl Writer {
     /// # Errors
     /// [`Error::Write`].
     pub fn thread(&mut self, process_id: u32, os_thread_id: u32) -> Result<u32, Error> {
-        self.sink.write(Part::Thread {
+        self.sink.write(NewEntry::Thread {
             process_id,
             os_thread_id,
         })?;
         let thread = self.streams.len() as u32;
-        self.streams.push(Stream::new(thread));
+        self.streams.push(ThreadStream::new(thread));
         Ok(thread)
     }
 
@@ -144,26 +144,28 @@ impl Writer {
         Ok(())
     }
 
-    /// Records that the thread has executed a code block, in this shape, with its data accesses at
-    /// these addresses. It has the first `count` of `words`, the first of which begins it; equal
-    /// words are equal executions. [`Writer::repeated`] goes by them, and takes many at a time.
+    /// Records that the thread has executed a code block, in this template, with its data accesses
+    /// at these addresses. It has the first `count` of `words`, the first of which begins it; equal
+    /// words are equal executions. [`Writer::matched`] goes by them, and takes many at a time.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread, the thread has no stamp yet, or there
-    /// is no such shape with so many data accesses; [`Error::Write`].
+    /// is no such template with so many data accesses; [`Error::Write`].
     #[inline]
     pub fn executed(
         &mut self,
         thread: u32,
-        shape: u32,
+        template: u32,
         words: &[u64],
         count: usize,
         addresses: impl ExactSizeIterator<Item = u64>,
     ) -> Result<(), Error> {
         let data = addresses.len();
-        let size = self.sizes.get(shape as usize).copied();
+        let size = self.sizes.get(template as usize).copied();
         let Some(size) = size.filter(|size| usize::from(size.data) == data) else {
-            return unrecordable(format!("there is no shape {shape} with {data} addresses"));
+            return unrecordable(format!(
+                "there is no shape {template} with {data} addresses"
+            ));
         };
         if count == 0 || count > words.len() {
             return unrecordable(format!("an execution of {count} words"));
@@ -175,7 +177,7 @@ impl Writer {
         let arrival = Arrival {
             words,
             count,
-            shape,
+            template,
             addresses,
             size,
         };
@@ -187,7 +189,7 @@ impl Writer {
     /// the head of `words`, which holds whole executions, each of which begins with a word of which
     /// `begins` is true. Where there are none, [`Writer::executed`] takes the next.
     #[inline]
-    pub fn repeated(
+    pub fn matched(
         &mut self,
         thread: u32,
         words: &[u64],
@@ -197,7 +199,7 @@ impl Writer {
         let Some(stream) = stream.filter(|stream| stream.goes_on) else {
             return Followed::default();
         };
-        if stream.finder.executions() + words.len() > self.executions_per_block {
+        if stream.finder.executions() + words.len() > self.executions_per_chunk {
             return Followed::default();
         }
         let followed = stream.follow(words, begins);
@@ -225,7 +227,7 @@ impl Writer {
                 self.close_execution(thread as u32)?;
                 self.streams[thread].close_request();
             }
-            self.write_block(thread)?;
+            self.write_chunk(thread)?;
         }
         self.write_definitions()?;
         self.sink.flush_soon()
@@ -239,10 +241,10 @@ impl Writer {
         for thread in 0..self.streams.len() {
             self.close_execution(thread as u32)?;
             self.streams[thread].close_last_request();
-            self.write_block(thread)?;
+            self.write_chunk(thread)?;
         }
         self.write_definitions()?;
-        self.sink.write(Part::End {
+        self.sink.write(NewEntry::End {
             reason,
             executions: self.executions,
             accesses: self.data_accesses,
@@ -269,7 +271,7 @@ impl Writer {
 
     #[inline]
     fn has_room(&self, finder: &MatchFinder, words: usize, size: Size) -> bool {
-        finder.executions() < self.executions_per_block && finder.has_room(words, size)
+        finder.executions() < self.executions_per_chunk && finder.has_room(words, size)
     }
 
     /// Makes ready for the thread's next execution, which has this size.
@@ -288,12 +290,12 @@ impl Writer {
         Ok(())
     }
 
-    /// What follows a request that has ended, and is none of another, is in a block of its own.
+    /// What follows a request that has ended, and is none of another, is in a chunk of its own.
     fn write_ended_request(&mut self, thread: u32) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         if stream.request_ended {
             stream.close_request();
-            self.write_block(thread as usize)?;
+            self.write_chunk(thread as usize)?;
         }
         Ok(())
     }
@@ -302,33 +304,34 @@ impl Writer {
     fn make_room(&mut self, thread: u32, words: usize, size: Size) -> Result<(), Error> {
         let thread = thread as usize;
         if !self.has_room(&self.streams[thread].finder, words, size) {
-            self.write_block(thread)?;
+            self.write_chunk(thread)?;
             if !self.has_room(&self.streams[thread].finder, words, size) {
                 return unrecordable(format!("an execution of {words} words"));
             }
         }
         if self.waiting > MAX_WAITING {
-            let size = |stream: &Stream| stream.finder.executions() + stream.finder.data_accesses();
+            let size =
+                |stream: &ThreadStream| stream.finder.executions() + stream.finder.data_accesses();
             let largest = (0..self.streams.len()).max_by_key(|&thread| size(&self.streams[thread]));
-            largest.map_or(Ok(()), |largest| self.write_block(largest))?;
+            largest.map_or(Ok(()), |largest| self.write_chunk(largest))?;
         }
         let stream = &mut self.streams[thread];
         if stream.finder.is_new() {
             stream.finder = self.finders.pop().unwrap_or_default();
             let mut room = self.sink.room();
-            stream.finder.make_room(std::mem::take(&mut room.spelled));
+            stream.finder.make_room(std::mem::take(&mut room.parsed));
             room.thread = stream.chunk.thread;
             stream.chunk = room;
         }
         Ok(())
     }
 
-    fn write_block(&mut self, thread: usize) -> Result<(), Error> {
+    fn write_chunk(&mut self, thread: usize) -> Result<(), Error> {
         let stream = &mut self.streams[thread];
         if stream.finder.executions() == 0 && stream.chunk.requests.is_empty() {
             return Ok(());
         }
-        self.accesses += stream.finder.touches() as u64;
+        self.accesses += stream.finder.references() as u64;
         let chunk = stream.take_chunk();
         if !stream.finder.is_new() {
             self.finders.push(std::mem::take(&mut stream.finder));
@@ -337,11 +340,11 @@ impl Writer {
         self.data_accesses += u64::from(chunk.data_accesses);
         self.waiting -= (chunk.executions + chunk.data_accesses) as usize;
         self.write_definitions()?;
-        self.sink.write(Part::Chunk(chunk))
+        self.sink.write(NewEntry::Chunk(chunk))
     }
 }
 
-fn stream(streams: &mut [Stream], thread: u32) -> Result<&mut Stream, Error> {
+fn stream(streams: &mut [ThreadStream], thread: u32) -> Result<&mut ThreadStream, Error> {
     streams
         .get_mut(thread as usize)
         .ok_or_else(|| Error::Unrecordable {

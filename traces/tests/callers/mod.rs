@@ -319,7 +319,7 @@ impl Program {
 /// Records what the threads do, by action and thread; the calls of each.
 pub fn record(path: &Path, actions: &[(usize, Action)]) -> Result<Vec<Vec<Call>>, Error> {
     let options = WriterOptions {
-        executions_per_block: 7,
+        executions_per_chunk: 7,
         ..WriterOptions::default()
     };
     let (mut writer, module) = definitions::begin(path, &options, "f0", CODE)?;

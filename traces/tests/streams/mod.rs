@@ -185,8 +185,8 @@ fn define(writer: &mut Writer, blocks: &[CodeBlock]) -> Vec<u32> {
 
 /// Writes what the steps do, each at the time that is its place among them.
 #[allow(dead_code)] // Not every test that shares this needs it.
-pub fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_block: usize) {
-    write_processes(path, blocks, steps, executions_per_block, &[]);
+pub fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_chunk: usize) {
+    write_processes(path, blocks, steps, executions_per_chunk, &[]);
 }
 
 /// The same of two processes that have these mappings; of one, if there are none.
@@ -194,12 +194,12 @@ pub fn write_processes(
     path: &Path,
     blocks: &[CodeBlock],
     steps: &[Step],
-    executions_per_block: usize,
+    executions_per_chunk: usize,
     mappings: &[Mapping],
 ) {
     let options = WriterOptions {
         compression_level: 1,
-        executions_per_block,
+        executions_per_chunk,
     };
     let header = Header {
         has_address_spaces: !mappings.is_empty(),

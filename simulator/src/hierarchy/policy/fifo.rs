@@ -4,14 +4,14 @@
 //! no line is ever taken away; stores of other cores and inclusive outer levels do that.
 
 use super::ages;
-use super::memory::{Memory, Set};
+use super::policy_state::{PolicyState, Set};
 
 #[inline(always)]
-pub(super) fn place(memory: &mut Memory, set: Set) -> usize {
-    ages::renew_oldest(memory, set)
+pub(super) fn place(state: &mut PolicyState, set: Set) -> usize {
+    ages::renew_oldest(state, set)
 }
 
 #[inline(always)]
-pub(super) fn removed(memory: &mut Memory, set: Set, way: usize) {
-    ages::forget(memory, set, way);
+pub(super) fn removed(state: &mut PolicyState, set: Set, way: usize) {
+    ages::forget(state, set, way);
 }

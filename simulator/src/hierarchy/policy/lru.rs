@@ -1,19 +1,19 @@
-//! Least recently used: every touch makes a way the newest, and the oldest makes room.
+//! Least recently used: every reference makes a way the newest, and the oldest makes room.
 
 use super::ages;
-use super::memory::{Memory, Set};
+use super::policy_state::{PolicyState, Set};
 
 #[inline(always)]
-pub(super) fn hit(memory: &mut Memory, set: Set, way: usize) {
-    ages::touch(memory, set, way);
+pub(super) fn hit(state: &mut PolicyState, set: Set, way: usize) {
+    ages::reference(state, set, way);
 }
 
 #[inline(always)]
-pub(super) fn place(memory: &mut Memory, set: Set) -> usize {
-    ages::renew_oldest(memory, set)
+pub(super) fn place(state: &mut PolicyState, set: Set) -> usize {
+    ages::renew_oldest(state, set)
 }
 
 #[inline(always)]
-pub(super) fn removed(memory: &mut Memory, set: Set, way: usize) {
-    ages::forget(memory, set, way);
+pub(super) fn removed(state: &mut PolicyState, set: Set, way: usize) {
+    ages::forget(state, set, way);
 }

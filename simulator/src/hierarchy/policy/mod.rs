@@ -2,21 +2,21 @@
 //!
 //! A policy sees ways, not lines: one that a cache hits, one to put a new line in, one that became
 //! empty. It remembers one word a way, to which it gives what meaning it likes. Its contract, on
-//! which caches and trace reduction rely: touching a way twice in a row, with nothing
-//! else happening in the set between, equals touching it once. Dispatch is a match over three
+//! which caches and trace reduction rely: referencing a way twice in a row, with nothing
+//! else happening in the set between, equals referencing it once. Dispatch is a match over three
 //! policies; a trait object was rejected, as it would stand in the L1-hit path.
 
 mod ages;
 mod fifo;
 mod lru;
-mod memory;
 mod plru;
+mod policy_state;
 
 use crate::machine::Policy;
 
-pub(crate) use memory::{EMPTY, Memory, Set};
+pub(crate) use policy_state::{EMPTY, PolicyState, Set};
 
-impl Memory {
+impl PolicyState {
     /// Appends an empty set.
     pub fn add(&mut self, policy: Policy, ways: usize) {
         match policy {

@@ -1,15 +1,16 @@
 //! Tree-PLRU: a binary tree of bits over the ways, each bit pointing to the half to give up next.
 //!
-//! A touch turns every bit on the way's path to the other half. The word of a set's first way holds
-//! its tree, the root at bit 1 and the children of bit `n` at `2 n` and `2 n + 1`, so a path is the
-//! way's binary digits with a one in front. Removing a line turns no bit: hardware does not either.
+//! A reference turns every bit on the way's path to the other half. The word of a set's first way
+//! holds its tree, the root at bit 1 and the children of bit `n` at `2 n` and `2 n + 1`, so a path
+//! is the way's binary digits with a one in front. Removing a line turns no bit: hardware does not
+//! either.
 
-use super::memory::{EMPTY, Memory, Set};
+use super::policy_state::{EMPTY, PolicyState, Set};
 
 // Few machines have it, and it would take the registers of the loop that those with LRU run in.
 #[inline(never)]
-pub(super) fn hit(memory: &mut Memory, set: Set, way: usize) {
-    let tree = &mut memory.words[set.first];
+pub(super) fn hit(state: &mut PolicyState, set: Set, way: usize) {
+    let tree = &mut state.words[set.first];
     let leaf = set.ways | way;
     for level in 1..=set.ways.trailing_zeros() {
         let (node, went) = (leaf >> level, leaf >> (level - 1) & 1);
@@ -18,11 +19,11 @@ pub(super) fn hit(memory: &mut Memory, set: Set, way: usize) {
 }
 
 #[inline(never)]
-pub(super) fn place(memory: &mut Memory, set: Set, tags: &[u32]) -> usize {
+pub(super) fn place(state: &mut PolicyState, set: Set, tags: &[u32]) -> usize {
     let tags = &tags[set.first..][..set.ways];
     let empty = tags.iter().position(|&tag| tag == EMPTY);
-    let way = empty.unwrap_or_else(|| pointed_to(memory.words[set.first], set.ways));
-    hit(memory, set, way);
+    let way = empty.unwrap_or_else(|| pointed_to(state.words[set.first], set.ways));
+    hit(state, set, way);
     way
 }
 

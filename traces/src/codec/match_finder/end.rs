@@ -1,6 +1,6 @@
 //! Prefix sums of words, accesses and fetches, up to the end of each execution.
 
-use crate::codec::shape::Size;
+use crate::codec::template::Size;
 use std::ops::{Add, Sub};
 
 /// What there is up to the end of an execution, in one number: words, data accesses, and fetches

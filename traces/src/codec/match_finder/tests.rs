@@ -1,17 +1,17 @@
-//! Repeats are found where a reader would look for them, and hold what was there.
+//! Matches are found where a reader would look for them, and hold what was there.
 
 use super::*;
 use proptest::prelude::*;
 
-/// The match finder of executions of these shapes, which have so many data accesses.
-fn finder_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFinder {
+/// The match finder of executions of these templates, which have so many data accesses.
+fn finder_of(templates: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFinder {
     let (mut finder, mut table) = (MatchFinder::default(), HashTable::default());
     let (mut rest, mut words) = (addresses, Vec::new());
-    for &shape in shapes {
-        let count = usize::from(data_counts[shape as usize]);
+    for &template in templates {
+        let count = usize::from(data_counts[template as usize]);
         let its = rest.split_off(..count).unwrap_or_default();
         words.clear();
-        words.push(u64::from(shape));
+        words.push(u64::from(template));
         words.extend(its);
         let size = Size {
             data: count as u16,
@@ -20,7 +20,7 @@ fn finder_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFin
         let arrival = Arrival {
             words: &words,
             count: words.len(),
-            shape,
+            template,
             addresses: its.iter().copied(),
             size,
         };
@@ -29,14 +29,17 @@ fn finder_of(shapes: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFin
     finder
 }
 
-/// Executions of shapes with one data access each, in all of which shape and address agree.
-fn found_in(shapes: &[u32]) -> Spelled {
-    let addresses: Vec<u64> = shapes.iter().map(|&shape| u64::from(shape) * 8).collect();
-    finder_of(shapes, &addresses, &[1; 100]).take()
+/// Executions of templates with one data access each, in all of which template and address agree.
+fn found_in(templates: &[u32]) -> Parsed {
+    let addresses: Vec<u64> = templates
+        .iter()
+        .map(|&template| u64::from(template) * 8)
+        .collect();
+    finder_of(templates, &addresses, &[1; 100]).take()
 }
 
-fn repeat(place: u32, length: u32, distance: u32) -> Repeat {
-    Repeat {
+fn matched(place: u32, length: u32, distance: u32) -> Match {
+    Match {
         place,
         length,
         distance,
@@ -44,67 +47,67 @@ fn repeat(place: u32, length: u32, distance: u32) -> Repeat {
 }
 
 #[test]
-fn what_comes_again_is_a_repeat_from_its_first_execution_on() {
+fn what_comes_again_is_a_match_from_its_first_execution_on() {
     let sequence: Vec<u32> = (0..60).collect();
-    let shapes = [&sequence[..], &[90, 91], &sequence[..], &[92]].concat();
-    let spelled = found_in(&shapes);
-    assert_eq!(spelled.repeats, [repeat(62, 60, 62)]);
-    assert_eq!(spelled.shapes.len(), 60 + 2 + 1);
-    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+    let templates = [&sequence[..], &[90, 91], &sequence[..], &[92]].concat();
+    let parsed = found_in(&templates);
+    assert_eq!(parsed.matches, [matched(62, 60, 62)]);
+    assert_eq!(parsed.templates.len(), 60 + 2 + 1);
+    assert_eq!(parsed.expanded(&[1; 100]).templates, templates);
 }
 
 #[test]
-fn a_sequence_that_follows_itself_is_one_repeat() {
-    let shapes = [1, 2, 3, 4, 5, 6, 7].repeat(20);
-    let spelled = found_in(&shapes);
-    assert_eq!(spelled.repeats.len(), 1);
-    assert_eq!(spelled.repeats[0].distance, 7);
-    assert_eq!(spelled.shapes.len(), 7);
-    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+fn a_sequence_that_follows_itself_is_one_match() {
+    let templates = [1, 2, 3, 4, 5, 6, 7].repeat(20);
+    let parsed = found_in(&templates);
+    assert_eq!(parsed.matches.len(), 1);
+    assert_eq!(parsed.matches[0].distance, 7);
+    assert_eq!(parsed.templates.len(), 7);
+    assert_eq!(parsed.expanded(&[1; 100]).templates, templates);
 }
 
 #[test]
-fn after_a_difference_of_one_execution_a_repeat_goes_on() {
+fn after_a_difference_of_one_execution_a_match_goes_on() {
     let sequence: Vec<u32> = (0..80).collect();
-    let mut again = sequence.clone();
-    again[40] = 99;
-    let shapes = [sequence, again].concat();
-    let spelled = found_in(&shapes);
-    assert_eq!(spelled.repeats, [repeat(80, 40, 80), repeat(121, 39, 80)]);
-    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+    let mut copied = sequence.clone();
+    copied[40] = 99;
+    let templates = [sequence, copied].concat();
+    let parsed = found_in(&templates);
+    assert_eq!(parsed.matches, [matched(80, 40, 80), matched(121, 39, 80)]);
+    assert_eq!(parsed.expanded(&[1; 100]).templates, templates);
 }
 
 #[test]
 fn another_address_is_another_execution() {
-    let shapes: Vec<u32> = (0..60).chain(0..60).collect();
+    let templates: Vec<u32> = (0..60).chain(0..60).collect();
     let addresses: Vec<u64> = (0..120).collect();
-    let spelled = finder_of(&shapes, &addresses, &[1; 60]).take();
-    assert_eq!(spelled.repeats, []);
-    assert_eq!((spelled.shapes, spelled.addresses), (shapes, addresses));
+    let parsed = finder_of(&templates, &addresses, &[1; 60]).take();
+    assert_eq!(parsed.matches, []);
+    assert_eq!((parsed.templates, parsed.addresses), (templates, addresses));
 }
 
-/// It is too short for a window of its own: those that begin in it reach into the repeat after it.
+/// It is too short for a window of its own: those that begin in it reach into the match after it.
 #[test]
-fn a_short_difference_between_two_repeats_is_found_when_all_comes_again() {
+fn a_short_difference_between_two_matches_is_found_when_all_comes_again() {
     let first: Vec<u32> = (0..40).collect();
     let second: Vec<u32> = (40..80).collect();
     let between: Vec<u32> = (91..95).collect();
     let changed = [&first[..], &between, &second].concat();
-    let shapes = [&first[..], &[80], &second, &[81], &changed, &[82], &changed].concat();
-    let spelled = found_in(&shapes);
-    assert_eq!(spelled.shapes.len(), 40 + 1 + 40 + 1 + between.len() + 1);
-    assert_eq!(spelled.written_out(&[1; 100]).shapes, shapes);
+    let templates = [&first[..], &[80], &second, &[81], &changed, &[82], &changed].concat();
+    let parsed = found_in(&templates);
+    assert_eq!(parsed.templates.len(), 40 + 1 + 40 + 1 + between.len() + 1);
+    assert_eq!(parsed.expanded(&[1; 100]).templates, templates);
 }
 
-/// A slot of a block that has ended may look like one of this block, and say any place.
+/// A slot of a chunk that has ended may look like one of this chunk, and say any place.
 #[test]
-fn a_note_of_another_place_begins_no_repeat() {
-    let shapes: Vec<u32> = (0..40).collect();
+fn a_note_of_another_place_begins_no_match() {
+    let templates: Vec<u32> = (0..40).collect();
     let addresses = [0; 40];
     for earlier in [0, 3, 30, 35, 39, 40, 1 << 20] {
-        let mut finder = finder_of(&shapes, &addresses, &[1; 40]);
+        let mut finder = finder_of(&templates, &addresses, &[1; 40]);
         finder.look_at_window(earlier, 40 - WINDOW);
-        assert_eq!(finder.take().shapes, shapes);
+        assert_eq!(finder.take().templates, templates);
     }
 }
 
@@ -125,7 +128,7 @@ fn there_is_room_until_a_count_is_full() {
             let arrival = Arrival {
                 words: &all,
                 count: words,
-                shape: 0,
+                template: 0,
                 addresses: std::iter::repeat_n(0, usize::from(size.data)),
                 size,
             };
@@ -133,7 +136,10 @@ fn there_is_room_until_a_count_is_full() {
             count += 1;
             let data = count * usize::from(size.data);
             assert_eq!(finder.data_accesses(), data);
-            assert_eq!(finder.touches(), data + count * usize::from(size.fetches));
+            assert_eq!(
+                finder.references(),
+                data + count * usize::from(size.fetches)
+            );
             assert_eq!(finder.words.len(), count * words);
         }
         assert!(count > 10, "{count}");
@@ -149,10 +155,10 @@ fn there_is_room_until_a_count_is_full() {
 
 const BEGINS: u64 = 1 << 63;
 
-/// Shapes of so many words after the first as the number says.
+/// Templates of so many words after the first as the number says.
 fn words_of(executions: &[(u32, u64)]) -> Vec<Vec<u64>> {
-    let words = |&(shape, address): &(u32, u64)| {
-        let addresses = (0..u64::from(shape)).map(|place| address * 64 + place);
+    let words = |&(template, address): &(u32, u64)| {
+        let addresses = (0..u64::from(template)).map(|place| address * 64 + place);
         std::iter::once(BEGINS).chain(addresses).collect()
     };
     executions.iter().map(words).collect()
@@ -163,7 +169,7 @@ fn addresses_of(words: &[u64]) -> impl Iterator<Item = u64> {
     words[1..].iter().flat_map(|&word| [word, word + 8])
 }
 
-/// Which sequence comes next, and which of its executions has another shape.
+/// Which sequence comes next, and which of its executions has another template.
 fn order() -> impl Strategy<Value = Vec<(usize, Option<(usize, u32)>)>> {
     let change = proptest::option::of((0..40usize, 0..4u32));
     proptest::collection::vec((0..4usize, change), 1..12)
@@ -181,9 +187,9 @@ proptest! {
         let mut executions = Vec::new();
         for (sequence, change) in order {
             let mut sequence = sequences[sequence % sequences.len()].clone();
-            if let Some((place, shape)) = change {
+            if let Some((place, template)) = change {
                 let place = place % sequence.len();
-                sequence[place].0 = shape;
+                sequence[place].0 = template;
             }
             executions.extend(sequence);
         }
@@ -201,7 +207,7 @@ proptest! {
                 finder.push(&mut table, Arrival {
                     words: &rest[followed.words..],
                     count: words[place].len(),
-                    shape: executions[place].0,
+                    template: executions[place].0,
                     addresses: addresses_of(&words[place]),
                     size: Size {
                         data: 2 * executions[place].0 as u16,
@@ -211,14 +217,14 @@ proptest! {
                 place += 1;
             }
         }
-        let touches: u32 = executions.iter().map(|(shape, _)| 1 + 2 * shape).sum();
-        prop_assert_eq!(finder.touches(), touches as usize);
+        let references: u32 = executions.iter().map(|(template, _)| 1 + 2 * template).sum();
+        prop_assert_eq!(finder.references(), references as usize);
         prop_assert_eq!(finder.executions(), executions.len());
-        prop_assert_eq!(finder.data_accesses() + executions.len(), touches as usize);
-        let spelled = finder.take();
-        let all = spelled.written_out(&[0, 2, 4, 6]);
-        let expected: Vec<u32> = executions.iter().map(|&(shape, _)| shape).collect();
-        prop_assert_eq!(all.shapes, expected);
+        prop_assert_eq!(finder.data_accesses() + executions.len(), references as usize);
+        let parsed = finder.take();
+        let all = parsed.expanded(&[0, 2, 4, 6]);
+        let expected: Vec<u32> = executions.iter().map(|&(template, _)| template).collect();
+        prop_assert_eq!(all.templates, expected);
         let expected: Vec<u64> = words.iter().flat_map(|words| addresses_of(words)).collect();
         prop_assert_eq!(all.addresses, expected);
     }

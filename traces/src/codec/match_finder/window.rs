@@ -1,12 +1,12 @@
 //! Windows of executions, and where each was met last.
 //!
-//! A window that comes once more begins a repeat. All windows of all threads are entered in one
-//! table of fixed size, which stays in a second-level cache: what is lost with a slot is a repeat,
+//! A window that comes once more begins a match. All windows of all threads are entered in one
+//! table of fixed size, which stays in a second-level cache: what is lost with a slot is a match,
 //! at most.
 
 use crate::model::limits::MAX_EXECUTIONS;
 
-/// So many executions must be the same. A shorter repeat takes as much room as what it stands for;
+/// So many executions must be the same. A shorter match takes as much room as what it stands for;
 /// a longer one is missed where a server does little between two differences, as redis does.
 pub const WINDOW: usize = 5;
 /// Two to this power is the number of windows entered at a time; of two with the same number the
@@ -18,10 +18,10 @@ const TABLE_BITS: u32 = 15;
 pub struct HashTable {
     /// By some bits of a window's hash.
     slots: Vec<Slot>,
-    blocks: u32,
+    chunks: u32,
 }
 
-/// A place, and in the bits above it some of the hash and of the block's number.
+/// A place, and in the bits above it some of the hash and of the chunk's number.
 type Slot = u32;
 
 const PLACE: u32 = MAX_EXECUTIONS as u32 - 1;
@@ -30,26 +30,26 @@ impl Default for HashTable {
     fn default() -> HashTable {
         HashTable {
             slots: vec![0; 1 << TABLE_BITS],
-            blocks: 0,
+            chunks: 0,
         }
     }
 }
 
 impl HashTable {
-    /// A number that no block has whose windows are entered.
-    pub fn next_block(&mut self) -> u32 {
-        if self.blocks == u32::MAX {
+    /// A number that no chunk has whose windows are entered.
+    pub fn next_chunk(&mut self) -> u32 {
+        if self.chunks == u32::MAX {
             *self = HashTable::default();
         }
-        self.blocks += 1;
-        self.blocks
+        self.chunks += 1;
+        self.chunks
     }
 
-    /// Enters a window of a block; where the one was that is entered under its number, if that is
-    /// likely to be the same. Of a block that has ended it may be, once in 2^12.
+    /// Enters a window of a chunk; where the one was that is entered under its number, if that is
+    /// likely to be the same. Of a chunk that has ended it may be, once in 2^12.
     #[inline]
-    pub fn enter(&mut self, hash: u64, block: u32, place: usize) -> Option<usize> {
-        let check = (hash as u32 ^ block.wrapping_mul(FACTOR as u32)) & !PLACE;
+    pub fn enter(&mut self, hash: u64, chunk: u32, place: usize) -> Option<usize> {
+        let check = (hash as u32 ^ chunk.wrapping_mul(FACTOR as u32)) & !PLACE;
         let slot = &mut self.slots[(hash >> (64 - TABLE_BITS)) as usize];
         let earlier = std::mem::replace(slot, check | place as u32 & PLACE);
         (earlier & !PLACE == check).then_some((earlier & PLACE) as usize)
@@ -80,8 +80,8 @@ impl Window {
     }
 }
 
-/// The first word, the last and their number: which code block it was, most often what it touched
-/// first, and what it touched last. Who finds a window compares all of it.
+/// The first word, the last and their number: which code block it was, most often what it
+/// referenced first, and what it referenced last. Who finds a window compares all of it.
 pub fn hash_of(words: &[u64]) -> u64 {
     let (Some(first), Some(last)) = (words.first(), words.last()) else {
         return 0;

@@ -1,13 +1,13 @@
 //! Tells a listener of a batch.
 //!
-//! An access that spans lines is one touch of a batch until here: few do, so a batch without any is
-//! told as it is, and another is copied with the further lines put in. So is one of a process among
-//! several, whose lines are located on the way.
+//! An access that spans lines is one reference of a batch until here: few do, so a batch without
+//! any is told as it is, and another is copied with the further lines put in. So is one of a
+//! process among several, whose lines are located on the way.
 
 use super::Batch;
 use super::literals::ENOUGH;
 use crate::model::address_space::Locator;
-use crate::model::touch::{Listener, Played, Touch};
+use crate::model::reference::{LineReference, Listener, Played};
 
 /// Where in its thread a batch begins.
 pub struct Whence {
@@ -28,14 +28,14 @@ impl Batch {
         listener: &mut impl Listener,
     ) {
         let mut spread = std::mem::take(&mut self.spread);
-        let (touches, spans, first_place) = self.touches();
+        let (references, spans, first_place) = self.references();
         let played = Played {
             request: whence.request,
             number: whence.number,
             returned: whence.returned,
             entered: self.entered,
             executions: self.executions,
-            touches,
+            references,
             counts: self.counts(),
         };
         if spans.is_empty() && locator.is_none() {
@@ -44,7 +44,7 @@ impl Batch {
             spread.clear();
             let mut spreading = Spreading {
                 played: Played {
-                    touches: &[],
+                    references: &[],
                     ..played
                 },
                 locator,
@@ -53,12 +53,12 @@ impl Batch {
             };
             let mut copied = 0;
             for span in spans {
-                let first = span.touch - first_place;
-                spreading.copy(&touches[copied..first]);
-                spreading.span(touches[first], span.further_lines);
+                let first = span.reference - first_place;
+                spreading.copy(&references[copied..first]);
+                spreading.span(references[first], span.further_lines);
                 copied = first + 1;
             }
-            spreading.copy(&touches[copied..]);
+            spreading.copy(&references[copied..]);
             spreading.tell();
         }
         self.spread = spread;
@@ -67,21 +67,21 @@ impl Batch {
 
 /// A batch on its way through other room, which a huge span may fill.
 struct Spreading<'s, 'l, L> {
-    /// What is told next, but for the touches.
+    /// What is told next, but for the references.
     played: Played<'static>,
     locator: Option<&'s mut Locator<'l>>,
-    spread: &'s mut Vec<Touch>,
+    spread: &'s mut Vec<LineReference>,
     listener: &'s mut L,
 }
 
 impl<L: Listener> Spreading<'_, '_, L> {
-    /// Puts down touches of one line each.
-    fn copy(&mut self, touches: &[Touch]) {
-        for some in touches.chunks(ENOUGH) {
+    /// Puts down references of one line each.
+    fn copy(&mut self, references: &[LineReference]) {
+        for some in references.chunks(ENOUGH) {
             self.make_room();
             match &mut self.locator {
                 Some(locator) => {
-                    let located = some.iter().map(|&touch| locator.touch(touch));
+                    let located = some.iter().map(|&reference| locator.reference(reference));
                     self.spread.extend(located);
                 }
                 None => self.spread.extend_from_slice(some),
@@ -89,16 +89,16 @@ impl<L: Listener> Spreading<'_, '_, L> {
         }
     }
 
-    /// Puts down an access that touches further lines than the first.
-    fn span(&mut self, first: Touch, further_lines: u64) {
+    /// Puts down an access that references further lines than the first.
+    fn span(&mut self, first: LineReference, further_lines: u64) {
         let first = match &mut self.locator {
-            Some(locator) => locator.touch(first),
+            Some(locator) => locator.reference(first),
             None => first,
         };
         for further in 0..=further_lines {
             self.make_room();
             self.spread
-                .push(Touch::new(first.line() + further, first.kind()));
+                .push(LineReference::new(first.line() + further, first.kind()));
         }
     }
 
@@ -109,9 +109,9 @@ impl<L: Listener> Spreading<'_, '_, L> {
     }
 
     fn tell(&mut self) {
-        let touches = &self.spread[..];
+        let references = &self.spread[..];
         self.listener.played(Played {
-            touches,
+            references,
             ..self.played
         });
         let played = &mut self.played;

@@ -1,42 +1,42 @@
-//! Finds the touches of executions that are spelled out.
+//! Finds the references of literals.
 //!
 //! A batch is laid out first, holes for the data included, and then all its data addresses are
 //! found in one go. An execution has about two loads or stores, so a loop over each one's own would
 //! end at an unforeseen place every time, which costs a processor more than the loop does; copying
 //! a fixed eight and keeping what is needed costs less.
 
-use crate::codec::address::{BASES, BY_STRIDE, Base, FROM_BASE, Memory};
-use crate::codec::shape::Templates;
-use crate::format::block::Block;
+use crate::codec::address::{AddressHistory, BASES, BY_STRIDE, Base, FROM_BASE};
+use crate::codec::template::Templates;
+use crate::format::chunk::Chunk;
 use crate::model::execution::{Kind, LINE_SHIFT};
-use crate::model::touch::Touch;
+use crate::model::reference::LineReference;
 
-/// A batch ends with the execution that reaches so many touches: all of its room together stays in
-/// the first-level cache.
+/// A batch ends with the execution that reaches so many references: all of its room together stays
+/// in the first-level cache.
 pub const ENOUGH: usize = 768;
-/// What is copied at once. Most shapes have fewer touches.
-const CHUNK: usize = 8;
+/// What is copied at once. Most templates have fewer references.
+const COPIED_AT_ONCE: usize = 8;
 
-/// A shape of the current block.
+/// A template of the current chunk.
 #[derive(Clone, Copy)]
-struct Shape {
-    first_touch: u32,
+struct ChunkTemplate {
+    first_reference: u32,
     first_slot: u32,
-    touches: u16,
+    references: u16,
     data: u16,
     /// 1 + the function entered, if batches break at it, or 0.
     entered: u32,
 }
 
-/// A data access of a shape of the current block.
+/// A data access of a template of the current chunk.
 #[derive(Clone, Copy)]
 struct Slot {
-    memory: Memory,
+    history: AddressHistory,
     base: Base,
     kind: Kind,
-    /// Where among the touches of an execution its own is.
+    /// Where among the references of an execution its own is.
     hole: u16,
-    /// After the first one touched.
+    /// After the first one referenced.
     further_bytes: u16,
 }
 
@@ -54,57 +54,57 @@ impl DataRef {
     }
 }
 
-/// A data access that touches further lines than the first.
+/// A data access that references further lines than the first.
 #[derive(Clone, Copy)]
 pub struct Span {
-    /// Place of the first one's touch.
-    pub touch: usize,
+    /// Place of the first one's reference.
+    pub reference: usize,
     /// How many more.
     pub further_lines: u64,
 }
 
-/// Some consecutive executions of a block, and where in the block they are.
+/// Some consecutive executions of a chunk, and where in the chunk they are.
 pub struct Literals {
-    shapes: Vec<Shape>,
-    /// The shapes' touches, those of data without their line.
-    templates: Vec<Touch>,
+    templates: Vec<ChunkTemplate>,
+    /// The templates' references, those of data without their line.
+    patterns: Vec<LineReference>,
     slots: Vec<Slot>,
-    /// How many of the block's places, data accesses and explicit addresses are used up.
-    spelled: usize,
+    /// How many of the chunk's places, data accesses and explicit addresses are used up.
+    literals: usize,
     accesses: usize,
     explicit: usize,
     /// Number of executions.
     pub executions: u32,
     /// The function that the first one enters, if batches break at it.
     pub entered: Option<u32>,
-    /// Their touches, and then unused room.
-    touches: Vec<Touch>,
-    touch_count: usize,
-    /// Those of them that touch further lines.
+    /// Their references, and then unused room.
+    references: Vec<LineReference>,
+    reference_count: usize,
+    /// Those of them that reference further lines.
     pub spans: Vec<Span>,
-    /// Where the touches begin of the executions at bounds of the block but the first.
+    /// Where the references begin of the executions at bounds of the chunk but the first.
     pub cuts: Vec<usize>,
     data: Vec<DataRef>,
     data_count: usize,
-    /// The latest addresses of data: that of the block's n-th at place n modulo their number.
+    /// The latest addresses of data: that of the chunk's n-th at place n modulo their number.
     recent: [u64; BASES],
 }
 
 impl Literals {
-    /// Room for the shapes of a trace.
+    /// Room for the templates of a trace.
     pub fn new(templates: &Templates) -> Literals {
-        let room = ENOUGH + templates.longest() + CHUNK;
+        let room = ENOUGH + templates.longest() + COPIED_AT_ONCE;
         Literals {
-            shapes: Vec::new(),
             templates: Vec::new(),
+            patterns: Vec::new(),
             slots: Vec::new(),
-            spelled: 0,
+            literals: 0,
             accesses: 0,
             explicit: 0,
             executions: 0,
             entered: None,
-            touches: vec![Touch::new(0, Kind::Fetch); room],
-            touch_count: 0,
+            references: vec![LineReference::new(0, Kind::Fetch); room],
+            reference_count: 0,
             spans: Vec::new(),
             cuts: Vec::new(),
             data: vec![DataRef(0); room],
@@ -113,107 +113,117 @@ impl Literals {
         }
     }
 
-    /// Goes to the beginning of a block that was just decoded. `breaks` are the functions to break
+    /// Goes to the beginning of a chunk that was just decoded. `breaks` are the functions to break
     /// at.
-    pub fn begin_block(&mut self, templates: &Templates, block: &Block, breaks: &[bool]) {
-        self.shapes.clear();
+    pub fn begin_chunk(&mut self, templates: &Templates, chunk: &Chunk, breaks: &[bool]) {
         self.templates.clear();
+        self.patterns.clear();
         self.slots.clear();
-        (self.spelled, self.accesses, self.explicit) = (0, 0, 0);
+        (self.literals, self.accesses, self.explicit) = (0, 0, 0);
         self.recent = [0; BASES];
-        for &number in &block.shapes {
-            let outline = templates.outline(number);
-            let (first_touch, first_slot) = (self.templates.len(), self.slots.len());
-            for access in templates.accesses(&outline) {
+        for &number in &chunk.templates {
+            let template = templates.get(number);
+            let (first_reference, first_slot) = (self.patterns.len(), self.slots.len());
+            for access in templates.accesses(&template) {
                 if access.kind != Kind::Fetch {
                     self.slots.push(Slot {
-                        memory: Memory::default(),
-                        base: Base::new(block.bases[self.slots.len()]),
+                        history: AddressHistory::default(),
+                        base: Base::new(chunk.bases[self.slots.len()]),
                         kind: access.kind,
-                        hole: (self.templates.len() - first_touch) as u16,
+                        hole: (self.patterns.len() - first_reference) as u16,
                         further_bytes: access.size_bytes - 1,
                     });
                 }
                 let line = access.address >> LINE_SHIFT;
-                self.templates.push(Touch::new(line, access.kind));
+                self.patterns.push(LineReference::new(line, access.kind));
             }
-            let entry = outline.entry.checked_sub(1);
+            let entry = template.entry.checked_sub(1);
             let breaks_here = entry.and_then(|function| breaks.get(function as usize));
-            self.shapes.push(Shape {
-                first_touch: first_touch as u32,
+            self.templates.push(ChunkTemplate {
+                first_reference: first_reference as u32,
                 first_slot: first_slot as u32,
-                touches: (self.templates.len() - first_touch) as u16,
+                references: (self.patterns.len() - first_reference) as u16,
                 data: (self.slots.len() - first_slot) as u16,
-                entered: breaks_here.map_or(0, |&breaks| u32::from(breaks) * outline.entry),
+                entered: breaks_here.map_or(0, |&breaks| u32::from(breaks) * template.entry),
             });
         }
-        let unused = Touch::new(0, Kind::Fetch);
-        self.templates.resize(self.templates.len() + CHUNK, unused);
+        let unused = LineReference::new(0, Kind::Fetch);
+        self.patterns
+            .resize(self.patterns.len() + COPIED_AT_ONCE, unused);
     }
 
-    /// Plays at least one of the next `most` executions, which are spelled out. The first of
-    /// the block's bounds are after so many more: of `bounds`, which ascend.
-    pub fn play(&mut self, block: &Block, most: u32, bounds: impl Iterator<Item = u32>) {
-        let places = &block.places[self.spelled..][..most as usize];
+    /// Plays at least one of the next `most` executions, which are literals. The first of
+    /// the chunk's bounds are after so many more: of `bounds`, which ascend.
+    pub fn play(&mut self, chunk: &Chunk, most: u32, bounds: impl Iterator<Item = u32>) {
+        let places = &chunk.places[self.literals..][..most as usize];
         self.lay_out(places, bounds);
-        self.find_addresses(block);
-        self.spelled += self.executions as usize;
+        self.find_addresses(chunk);
+        self.literals += self.executions as usize;
     }
 
-    /// The touches of the executions, those of an access that spans lines as one.
-    pub fn touches(&self) -> &[Touch] {
-        &self.touches[..self.touch_count]
+    /// The references of the executions, those of an access that spans lines as one.
+    pub fn references(&self) -> &[LineReference] {
+        &self.references[..self.reference_count]
     }
 
-    /// Puts down the touches of executions, those of data without their lines, and what data
+    /// Puts down the references of executions, those of data without their lines, and what data
     /// there is.
     fn lay_out(&mut self, places: &[u16], mut bounds: impl Iterator<Item = u32>) {
-        let first = self.shapes[usize::from(places[0])];
+        let first = self.templates[usize::from(places[0])];
         self.entered = first.entered.checked_sub(1);
-        let (mut touches, mut data, mut executions) = (0, 0, 0);
+        let (mut references, mut data, mut executions) = (0, 0, 0);
         self.cuts.clear();
         let mut bound = bounds.next();
         for &place in places {
-            let shape = self.shapes[usize::from(place)];
-            if shape.entered != 0 && executions > 0 {
+            let template = self.templates[usize::from(place)];
+            if template.entered != 0 && executions > 0 {
                 break;
             }
             if bound == Some(executions) {
-                self.cuts.push(touches);
+                self.cuts.push(references);
                 bound = bounds.next();
             }
-            let template = &self.templates[shape.first_touch as usize..];
-            let first = DataRef((touches as u64) << 32 | u64::from(shape.first_slot));
-            let own = usize::from(shape.touches);
-            let length = if own <= CHUNK { CHUNK } else { own };
-            if own <= CHUNK {
-                self.touches[touches..touches + CHUNK].copy_from_slice(&template[..CHUNK]);
-                number(first, &mut self.data[data..data + CHUNK]);
+            let pattern = &self.patterns[template.first_reference as usize..];
+            let first = DataRef((references as u64) << 32 | u64::from(template.first_slot));
+            let own = usize::from(template.references);
+            let length = if own <= COPIED_AT_ONCE {
+                COPIED_AT_ONCE
             } else {
-                self.touches[touches..touches + length].copy_from_slice(&template[..length]);
-                number(first, &mut self.data[data..data + usize::from(shape.data)]);
+                own
+            };
+            if own <= COPIED_AT_ONCE {
+                self.references[references..references + COPIED_AT_ONCE]
+                    .copy_from_slice(&pattern[..COPIED_AT_ONCE]);
+                number(first, &mut self.data[data..data + COPIED_AT_ONCE]);
+            } else {
+                self.references[references..references + length]
+                    .copy_from_slice(&pattern[..length]);
+                number(
+                    first,
+                    &mut self.data[data..data + usize::from(template.data)],
+                );
             }
-            touches += own;
-            data += usize::from(shape.data);
+            references += own;
+            data += usize::from(template.data);
             executions += 1;
-            if touches >= ENOUGH {
+            if references >= ENOUGH {
                 break;
             }
         }
-        self.touch_count = touches;
+        self.reference_count = references;
         self.data_count = data;
         self.executions = executions;
     }
 
-    /// Finds the addresses of the data, and puts their touches into place.
-    fn find_addresses(&mut self, block: &Block) {
+    /// Finds the addresses of the data, and puts their references into place.
+    fn find_addresses(&mut self, chunk: &Chunk) {
         let count = self.data_count;
-        let hows = &block.hows[self.accesses..][..count];
-        let mut explicit = block.explicit[self.explicit..].iter();
+        let hows = &chunk.hows[self.accesses..][..count];
+        let mut explicit = chunk.explicit[self.explicit..].iter();
         let explicit_before = explicit.len();
         let data = &self.data[..count];
         let slots = &mut self.slots[..];
-        let touches = &mut self.touches[..];
+        let references = &mut self.references[..];
         self.spans.clear();
         let mut recent = self.recent;
         let mut latest = recent[self.accesses.wrapping_sub(1) % BASES];
@@ -226,25 +236,25 @@ impl Literals {
             let before = std::hint::select_unpredictable(back == 1, latest, before);
             let base = slot.base.address(before);
             let address = match hows[place] {
-                FROM_BASE => base.wrapping_add(slot.memory.from_base),
-                BY_STRIDE => slot.memory.next_by_stride(),
+                FROM_BASE => base.wrapping_add(slot.history.from_base),
+                BY_STRIDE => slot.history.next_by_stride(),
                 _ => {
                     let next = explicit.next().expect("as many as were counted");
-                    next.address(slot.memory.last)
+                    next.address(slot.history.last)
                 }
             };
             latest = address;
-            slot.memory.update(base, address);
+            slot.history.update(base, address);
             recent[position % BASES] = address;
-            let touch = data.begin() + usize::from(slot.hole);
+            let reference = data.begin() + usize::from(slot.hole);
             let line = address >> LINE_SHIFT;
-            touches[touch] = Touch::new(line, slot.kind);
+            references[reference] = LineReference::new(line, slot.kind);
             let in_line = address % (1 << LINE_SHIFT);
             if in_line + u64::from(slot.further_bytes) >= 1 << LINE_SHIFT {
                 let last = address.saturating_add(u64::from(slot.further_bytes));
                 let further_lines = (last >> LINE_SHIFT) - line;
                 self.spans.push(Span {
-                    touch,
+                    reference,
                     further_lines,
                 });
             }

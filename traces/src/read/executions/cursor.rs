@@ -3,13 +3,13 @@
 //! Executions are played some hundreds at a time into room that stays in the first-level cache: a
 //! loop over many keeps in registers what a call for each would load and store again.
 
-use super::spelling::Spelling;
-use crate::codec::shape::{Outline, Templates};
-use crate::format::block::{self, Block};
+use super::decompressed::Decompressed;
+use crate::codec::template::{Template, Templates};
+use crate::format::chunk::{self, Chunk};
 use crate::model::execution::{Access, Kind};
 
 /// Executions that were played and not yet handed out.
-pub struct Played {
+pub struct PlayedBuffer {
     /// In replay order.
     pub executions: Vec<PlayedExecution>,
     /// The accesses of all of them, one execution's after another's, and then unused room.
@@ -28,9 +28,9 @@ pub struct PlayedExecution {
     pub entry: u32,
 }
 
-impl Played {
-    /// Room to play the shapes of a trace into.
-    pub fn new(templates: &Templates) -> Played {
+impl PlayedBuffer {
+    /// Room to play the templates of a trace into.
+    pub fn new(templates: &Templates) -> PlayedBuffer {
         // 24 KiB, and then room for any one more execution.
         let enough = 1024;
         let unused = Access {
@@ -39,7 +39,7 @@ impl Played {
             size_bytes: 1,
             kind: Kind::Fetch,
         };
-        Played {
+        PlayedBuffer {
             executions: Vec::new(),
             accesses: vec![unused; enough + templates.longest()],
             enough,
@@ -50,40 +50,43 @@ impl Played {
 /// Where in its stream a thread is.
 #[derive(Default)]
 pub struct Cursor {
-    /// Which of the thread's blocks comes after this one.
-    pub next_block: usize,
-    /// The order of the block being played.
-    pub order: block::Outline,
+    /// Which of the thread's chunks comes after this one.
+    pub next_chunk: usize,
+    /// The order of the chunk being played.
+    pub order: chunk::ChunkOrder,
     /// Place of the current run.
     pub run: usize,
     /// Request marks of the thread so far.
     pub marks_passed: u32,
     /// The request that the thread is serving.
     pub request: Option<u32>,
-    /// Executions of the thread before the block.
+    /// Executions of the thread before the chunk.
     pub executions_before: u64,
-    /// The block's shapes.
-    shapes: Vec<Outline>,
-    spelling: Spelling,
+    /// The chunk's templates.
+    templates: Vec<Template>,
+    decompressed: Decompressed,
     execution: usize,
     access: usize,
     mark: usize,
 }
 
 impl Cursor {
-    /// Goes to the beginning of a block that was just decoded, whose order it takes.
-    pub fn begin_block(&mut self, templates: &Templates, block: &mut Block) {
-        self.next_block += 1;
-        self.order = std::mem::take(&mut block.outline);
+    /// Goes to the beginning of a chunk that was just decoded, whose order it takes.
+    pub fn begin_chunk(&mut self, templates: &Templates, chunk: &mut Chunk) {
+        self.next_chunk += 1;
+        self.order = std::mem::take(&mut chunk.order);
         self.run = 0;
         self.execution = 0;
         self.access = 0;
         self.mark = 0;
-        self.shapes.clear();
-        let outlines = block.shapes.iter().map(|&shape| templates.outline(shape));
-        self.shapes.extend(outlines);
-        let data_counts = self.shapes.iter().map(|outline| outline.data_count);
-        self.spelling.spell_out(block, data_counts);
+        self.templates.clear();
+        let own = chunk
+            .templates
+            .iter()
+            .map(|&template| templates.get(template));
+        self.templates.extend(own);
+        let data_counts = self.templates.iter().map(|template| template.data_count);
+        self.decompressed.decompress(chunk, data_counts);
     }
 
     /// Executions of the thread so far.
@@ -106,17 +109,17 @@ impl Cursor {
 
     /// Plays at least one execution, at most `most`, and none that begins a request but the first.
     /// How many they were.
-    pub fn play(&mut self, most: u32, templates: &Templates, played: &mut Played) -> u32 {
+    pub fn play(&mut self, most: u32, templates: &Templates, played: &mut PlayedBuffer) -> u32 {
         let most = (most as usize).min(self.next_mark() - self.execution);
-        let places = &self.spelling.places[self.execution..][..most];
-        let mut addresses = &self.spelling.addresses[self.access..];
+        let places = &self.decompressed.places[self.execution..][..most];
+        let mut addresses = &self.decompressed.addresses[self.access..];
         let addresses_before = addresses.len();
         let mut end = 0;
         played.executions.clear();
         for &place in places {
-            let outline = &self.shapes[usize::from(place)];
+            let template = &self.templates[usize::from(place)];
             let room = &mut played.accesses[end..];
-            let (accesses, holes) = templates.expand(outline, room);
+            let (accesses, holes) = templates.expand(template, room);
             let (own, rest) = addresses.split_at(holes.len());
             addresses = rest;
             for (&hole, &address) in holes.iter().zip(own) {
@@ -125,8 +128,8 @@ impl Cursor {
             end += accesses.len();
             played.executions.push(PlayedExecution {
                 end: end as u32,
-                code_block: outline.code_block,
-                entry: outline.entry,
+                code_block: template.code_block,
+                entry: template.entry,
             });
             if end >= played.enough {
                 break;

@@ -1,11 +1,11 @@
 //! Executions whose accesses come one by one, as whoever translates another format has them.
 //!
-//! An execution is open until the thread's next one begins: only then is its shape known. Stamps
+//! An execution is open until the thread's next one begins: only then is its template known. Stamps
 //! and marks that come meanwhile are of that next one.
 
 use super::{Writer, stream, unrecordable};
 use crate::codec::match_finder::Arrival;
-use crate::codec::shape::{DataAccess, MAX_DATA_ACCESSES};
+use crate::codec::template::{DataAccess, MAX_DATA_ACCESSES};
 use crate::model::error::Error;
 use crate::model::execution::Kind;
 use crate::write::stream::Open;
@@ -87,9 +87,9 @@ impl Writer {
         };
         let mut accesses = std::mem::take(&mut stream.open_accesses);
         let mut words = std::mem::take(&mut stream.open_words);
-        let shape = self.intern(open.code_block, &accesses)?;
-        let size = self.sizes[shape as usize];
-        words[0] = u64::from(shape);
+        let template = self.intern(open.code_block, &accesses)?;
+        let size = self.sizes[template as usize];
+        words[0] = u64::from(template);
         self.make_room(thread, words.len(), size)?;
         self.requests += u64::from(open.beginning.begins_request());
         self.waiting += words.len();
@@ -98,7 +98,7 @@ impl Writer {
         let arrival = Arrival {
             words: &words,
             count: words.len(),
-            shape,
+            template,
             addresses: words[1..].iter().copied(),
             size,
         };

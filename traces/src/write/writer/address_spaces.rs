@@ -4,7 +4,7 @@
 use super::{Writer, unrecordable};
 use crate::model::address_space::{MAX_OBJECTS, Mapping};
 use crate::model::error::Error;
-use crate::write::sink::Part;
+use crate::write::sink::NewEntry;
 
 /// The most mappings of one entry, and of those that are not written yet.
 const MAPPINGS_AT_ONCE: usize = 1 << 12;
@@ -18,7 +18,7 @@ impl Writer {
         if self.objects == MAX_OBJECTS {
             return unrecordable(format!("more than {MAX_OBJECTS} shared objects"));
         }
-        self.sink.write(Part::SharedObject(name.into()))?;
+        self.sink.write(NewEntry::SharedObject(name.into()))?;
         self.objects += 1;
         Ok(self.objects - 1)
     }
@@ -47,7 +47,7 @@ impl Writer {
     /// # Errors
     /// [`Error::Write`].
     pub fn signal_handler(&mut self, address: u64) -> Result<(), Error> {
-        self.sink.write(Part::SignalHandler(address))
+        self.sink.write(NewEntry::SignalHandler(address))
     }
 
     /// Writes the mappings that are not yet written, those of a process that come after each other
@@ -56,7 +56,7 @@ impl Writer {
         let mappings = std::mem::take(&mut self.new_mappings);
         for of_process in mappings.chunk_by(|one, next| one.process_id == next.process_id) {
             for some in of_process.chunks(MAPPINGS_AT_ONCE) {
-                self.sink.write(Part::Mappings(some.to_vec()))?;
+                self.sink.write(NewEntry::Mappings(some.to_vec()))?;
             }
         }
         Ok(())

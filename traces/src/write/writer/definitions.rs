@@ -1,15 +1,15 @@
-//! What executions refer to: modules, functions, code blocks and shapes, each written before
+//! What executions refer to: modules, functions, code blocks and templates, each written before
 //! anything that names it.
 //!
 //! Many are gathered into one entry, because they compress together; what is gathered is written
 //! whenever a block is.
 
 use super::{Writer, unrecordable};
-use crate::codec::shape::{DataAccess, Size, check_code_block, check_shape, fetches_of};
+use crate::codec::template::{DataAccess, Size, check_code_block, check_template, fetches_of};
 use crate::format::definition::{MAX_DEFINITIONS, MAX_DETAILS};
 use crate::model::error::Error;
 use crate::model::program::{CodeBlock, Function, Module};
-use crate::write::sink::Part;
+use crate::write::sink::NewEntry;
 
 impl Writer {
     /// Adds a module; its index.
@@ -20,7 +20,7 @@ impl Writer {
         if module.start > module.end {
             return unrecordable(format!("{} ends before it starts", module.path));
         }
-        self.sink.write(Part::Module(module.clone()))?;
+        self.sink.write(NewEntry::Module(module.clone()))?;
         self.modules += 1;
         Ok(self.modules - 1)
     }
@@ -69,38 +69,38 @@ impl Writer {
         Ok(self.instructions.len() as u32 - 1)
     }
 
-    /// Adds a shape, what an execution of a code block does, if it is new; its index. The accesses
-    /// are in program order.
+    /// Adds a template, what an execution of a code block does, if it is new; its index. The
+    /// accesses are in program order.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such code block, the block has no such instruction,
     /// or the accesses are out of program order or more than 65 000; [`Error::Write`].
-    pub fn shape(&mut self, code_block: u32, accesses: &[DataAccess]) -> Result<u32, Error> {
+    pub fn template(&mut self, code_block: u32, accesses: &[DataAccess]) -> Result<u32, Error> {
         let Some(&instructions) = self.instructions.get(code_block as usize) else {
             return unrecordable(format!("there is no code block {code_block}"));
         };
-        check_shape(usize::from(instructions), accesses)
+        check_template(usize::from(instructions), accesses)
             .map_err(|problem| Error::Unrecordable { problem })?;
         self.intern(code_block, accesses)
     }
 
-    /// The number of a shape that is well-formed.
+    /// The number of a template that is well-formed.
     pub(super) fn intern(
         &mut self,
         code_block: u32,
         accesses: &[DataAccess],
     ) -> Result<u32, Error> {
-        let (shape, new) = self.interner.number(code_block, accesses);
+        let (template, new) = self.interner.number(code_block, accesses);
         if new {
             self.sizes.push(Size {
                 data: accesses.len() as u16,
                 fetches: self.fetches[code_block as usize],
             });
             self.new_details += accesses.len();
-            self.new_shapes.push((code_block, accesses.to_vec()));
+            self.new_templates.push((code_block, accesses.to_vec()));
             self.write_many_definitions()?;
         }
-        Ok(shape)
+        Ok(template)
     }
 
     /// Writes what is defined and not yet written, in an order in which nothing is named before it
@@ -110,15 +110,15 @@ impl Writer {
         self.write_mappings()?;
         if !self.new_functions.is_empty() {
             let functions = std::mem::take(&mut self.new_functions);
-            self.sink.write(Part::Functions(functions))?;
+            self.sink.write(NewEntry::Functions(functions))?;
         }
         if !self.new_blocks.is_empty() {
             let blocks = std::mem::take(&mut self.new_blocks);
-            self.sink.write(Part::CodeBlocks(blocks))?;
+            self.sink.write(NewEntry::CodeBlocks(blocks))?;
         }
-        if !self.new_shapes.is_empty() {
-            let shapes = std::mem::take(&mut self.new_shapes);
-            self.sink.write(Part::Shapes(shapes))?;
+        if !self.new_templates.is_empty() {
+            let templates = std::mem::take(&mut self.new_templates);
+            self.sink.write(NewEntry::Shapes(templates))?;
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Writer {
         let counts = [
             self.new_functions.len(),
             self.new_blocks.len(),
-            self.new_shapes.len(),
+            self.new_templates.len(),
         ];
         // Each adds at most half of the most details, so that the other half is never exceeded.
         if counts.contains(&MAX_DEFINITIONS) || self.new_details > MAX_DETAILS / 2 {

@@ -6,7 +6,7 @@
 use super::{Writer, stream, unrecordable};
 use crate::model::error::Error;
 use crate::model::recording::Note;
-use crate::write::sink::Part;
+use crate::write::sink::NewEntry;
 
 /// The most bytes of a note.
 const MAX_NOTE_BYTES: usize = 1 << 16;
@@ -71,7 +71,7 @@ impl Writer {
         if text.len() > MAX_NOTE_BYTES {
             return unrecordable(format!("a note of {} bytes", text.len()));
         }
-        self.sink.write(Part::Note(Note {
+        self.sink.write(NewEntry::Note(Note {
             requests,
             text: text.into(),
         }))

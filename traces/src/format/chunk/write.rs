@@ -1,12 +1,12 @@
 //! A chunk of executions as a `block` entry of the file.
 
 use crate::codec::address::{Coded, Coder};
-use crate::codec::repeats::Repeat;
+use crate::codec::matches::Match;
 use crate::format::column::{Packed, pack};
 use crate::format::entry::{Message, message};
 use crate::format::raw_chunk::RawChunk;
 use crate::format::trace_capnp::entry;
-use crate::model::limits::MAX_SHAPES;
+use crate::model::limits::MAX_TEMPLATES;
 use crate::model::run::Run;
 use zstd::bulk::Compressor;
 
@@ -19,17 +19,17 @@ pub struct Encoder {
 
 impl Encoder {
     /// Writes a chunk as one entry; `None` when it needs more than one. `data_counts` are those
-    /// of the shapes.
+    /// of the templates.
     pub fn write(
         &mut self,
         compressor: &mut Compressor<'_>,
         chunk: &RawChunk,
         data_counts: &[u16],
     ) -> std::io::Result<Option<Message>> {
-        let found = &chunk.spelled;
+        let found = &chunk.parsed;
         let places = &mut self.places;
-        places.find(&found.shapes, data_counts);
-        if places.numbers.len() > MAX_SHAPES {
+        places.find(&found.templates, data_counts);
+        if places.numbers.len() > MAX_TEMPLATES {
             return Ok(None);
         }
         let slot_count = places.slot_count;
@@ -46,19 +46,23 @@ fn columns(
     places: &Places,
     coded: &Coded,
 ) -> std::io::Result<Message> {
-    let found = &chunk.spelled;
+    let found = &chunk.parsed;
     let mut before = 0;
     let mut step = |run: &Run| run.stamp - std::mem::replace(&mut before, run.stamp);
     let steps: Vec<u64> = chunk.runs.iter().map(&mut step).collect();
     let lengths: Vec<u32> = chunk.runs.iter().map(|run| run.executions).collect();
     let mut after = 0;
-    let mut spelled_before = |repeat: &Repeat| {
-        let end = repeat.place + repeat.length;
-        repeat.place - std::mem::replace(&mut after, end)
+    let mut literals_before = |matched: &Match| {
+        let end = matched.place + matched.length;
+        matched.place - std::mem::replace(&mut after, end)
     };
-    let spelled_before: Vec<u32> = found.repeats.iter().map(&mut spelled_before).collect();
-    let repeat_lengths: Vec<u32> = found.repeats.iter().map(|repeat| repeat.length).collect();
-    let distances: Vec<u32> = found.repeats.iter().map(|repeat| repeat.distance).collect();
+    let literals_before: Vec<u32> = found.matches.iter().map(&mut literals_before).collect();
+    let match_lengths: Vec<u32> = found.matches.iter().map(|matched| matched.length).collect();
+    let distances: Vec<u32> = found
+        .matches
+        .iter()
+        .map(|matched| matched.distance)
+        .collect();
     let columns = [
         pack(compressor, &steps)?,
         pack(compressor, &lengths)?,
@@ -71,23 +75,23 @@ fn columns(
         pack(compressor, &coded.regions_low)?,
         pack(compressor, &coded.regions_high)?,
         pack(compressor, &coded.offsets)?,
-        pack(compressor, &spelled_before)?,
-        pack(compressor, &repeat_lengths)?,
+        pack(compressor, &literals_before)?,
+        pack(compressor, &match_lengths)?,
         pack(compressor, &distances)?,
     ];
     let counts = Counts {
-        shapes: places.numbers.len() as u32,
+        templates: places.numbers.len() as u32,
         explicit: coded.offsets.len() as u32,
-        repeats: found.repeats.len() as u32,
+        matches: found.matches.len() as u32,
     };
     Ok(assemble(chunk, &counts, &columns))
 }
 
 /// How many there are in a block.
 struct Counts {
-    shapes: u32,
+    templates: u32,
     explicit: u32,
-    repeats: u32,
+    matches: u32,
 }
 
 fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Message {
@@ -98,9 +102,9 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     block.set_executions(chunk.executions);
     block.set_accesses(chunk.data_accesses);
     block.set_run_count(chunk.runs.len() as u32);
-    block.set_shape_count(counts.shapes);
+    block.set_shape_count(counts.templates);
     block.set_explicit_count(counts.explicit);
-    block.set_repeat_count(counts.repeats);
+    block.set_repeat_count(counts.matches);
     let count = chunk.requests.len() as u32;
     let mut requests = block.reborrow().init_requests(count);
     for (place, request) in chunk.requests.iter().enumerate() {
@@ -133,8 +137,8 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     let [
         regions_high,
         offsets,
-        repeats_after,
-        repeat_lengths,
+        matches_after,
+        match_lengths,
         distances,
     ] = rest;
     steps.store(block.reborrow().init_run_stamps());
@@ -148,15 +152,15 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     regions_low.store(block.reborrow().init_regions_low());
     regions_high.store(block.reborrow().init_regions_high());
     offsets.store(block.reborrow().init_offsets());
-    if counts.repeats > 0 {
-        repeats_after.store(block.reborrow().init_repeats_after());
-        repeat_lengths.store(block.reborrow().init_repeat_lengths());
+    if counts.matches > 0 {
+        matches_after.store(block.reborrow().init_repeats_after());
+        match_lengths.store(block.reborrow().init_repeat_lengths());
         distances.store(block.init_repeat_distances());
     }
     message
 }
 
-/// The shapes that are spelled out, numbered anew within the block, and the slot of each of their
+/// The templates of the literals, numbered anew within the block, and the slot of each of their
 /// data accesses.
 #[derive(Default)]
 struct Places {
@@ -165,14 +169,15 @@ struct Places {
     high: Vec<u8>,
     slots: Vec<u32>,
     slot_count: usize,
-    /// By shape: 1 + its number within the block and its first slot, or 0 if it is not known yet.
+    /// By template: 1 + its number within the block and its first slot, or 0 if it is not known
+    /// yet.
     known: Vec<(u32, u32)>,
 }
 
 impl Places {
-    fn find(&mut self, spelled: &[u32], data_counts: &[u16]) {
-        for &shape in &self.numbers {
-            self.known[shape as usize] = (0, 0);
+    fn find(&mut self, literals: &[u32], data_counts: &[u16]) {
+        for &template in &self.numbers {
+            self.known[template as usize] = (0, 0);
         }
         self.known.resize(data_counts.len(), (0, 0));
         self.numbers.clear();
@@ -180,11 +185,11 @@ impl Places {
         self.high.clear();
         self.slots.clear();
         self.slot_count = 0;
-        for &shape in spelled {
-            let count = usize::from(data_counts[shape as usize]);
-            let known = &mut self.known[shape as usize];
+        for &template in literals {
+            let count = usize::from(data_counts[template as usize]);
+            let known = &mut self.known[template as usize];
             if known.0 == 0 {
-                self.numbers.push(shape);
+                self.numbers.push(template);
                 *known = (self.numbers.len() as u32, self.slot_count as u32);
                 self.slot_count += count;
             }

@@ -1,34 +1,34 @@
-//! The shapes and addresses of all executions of a block, repeats included.
+//! Decompresses a chunk: the templates and addresses of all its executions, matches copied out.
 //!
-//! Whoever wants whole accesses gets them from here. A repeat may reach back to the beginning of
-//! its block, so all of the block is spelled out when it begins.
+//! Whoever wants whole accesses gets them from here. A match may reach back to the beginning of its
+//! chunk, so all of a chunk is decompressed when its playing begins.
 
 use crate::codec::address::{Explicit, Predictor};
-use crate::format::block::Block;
+use crate::format::chunk::Chunk;
 use std::slice::Iter;
 
-/// A block's executions, spelled out.
+/// A chunk's executions, decompressed.
 #[derive(Default)]
-pub struct Spelling {
-    /// Of every execution, place of its shape among those of the block.
+pub struct Decompressed {
+    /// Of every execution, place of its template among those of the chunk.
     pub places: Vec<u16>,
     /// Of all data accesses, execution by execution.
     pub addresses: Vec<u64>,
 }
 
-/// What of a block is not yet spelled out.
+/// What of a chunk is not yet decompressed.
 struct Rest<'b> {
     places: &'b [u16],
     hows: &'b [u8],
     explicit: Iter<'b, Explicit>,
     predictor: Predictor,
-    /// By place of a shape: the first of its slots, and of the next one's.
+    /// By place of a template: the first of its slots, and of the next one's.
     slots: Vec<usize>,
 }
 
-impl Spelling {
-    /// Spells out a block; `data_counts` are those of its shapes.
-    pub fn spell_out(&mut self, block: &Block, data_counts: impl Iterator<Item = u32>) {
+impl Decompressed {
+    /// Decompresses a chunk; `data_counts` are those of its templates.
+    pub fn decompress(&mut self, chunk: &Chunk, data_counts: impl Iterator<Item = u32>) {
         self.places.clear();
         self.addresses.clear();
         let mut slots = vec![0];
@@ -37,16 +37,16 @@ impl Spelling {
             Some(*sum)
         }));
         let mut rest = Rest {
-            places: &block.places,
-            hows: &block.hows,
-            explicit: block.explicit.iter(),
-            predictor: Predictor::new(&block.bases),
+            places: &chunk.places,
+            hows: &chunk.hows,
+            explicit: chunk.explicit.iter(),
+            predictor: Predictor::new(&chunk.bases),
             slots,
         };
-        for repeat in &block.repeats {
-            self.take(&mut rest, repeat.place as usize - self.places.len());
-            let source = repeat.source();
-            let data = block.bounds.data(source.clone());
+        for matched in &chunk.matches {
+            self.take(&mut rest, matched.place as usize - self.places.len());
+            let source = matched.source();
+            let data = chunk.bounds.data(source.clone());
             self.places
                 .extend_from_within(source.start as usize..source.end as usize);
             self.addresses.extend_from_within(data);

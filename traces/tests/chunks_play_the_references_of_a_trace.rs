@@ -1,9 +1,9 @@
 //! Blocks are played in any order, and their runs, put into order, are what the executions of the
-//! trace touch: the same lines, threads, requests, function entries and ends of calls.
+//! trace reference: the same lines, threads, requests, function entries and ends of calls.
 
 mod streams;
 
-use corehop_traces::{Calls, Kind, Listener, Played, Player, Touch, Trace};
+use corehop_traces::{Calls, Kind, LineReference, Listener, Played, Player, Trace};
 use proptest::prelude::*;
 use streams::{THREADS, code_blocks, fit, mappings, steps, write_processes};
 
@@ -15,14 +15,14 @@ struct Slice {
     returned: bool,
     entered: Option<u32>,
     executions: u32,
-    touches: Vec<Touch>,
+    references: Vec<LineReference>,
 }
 
 /// The runs of a block, each with its stamp.
 #[derive(Default)]
 struct Runs {
     runs: Vec<(u64, Vec<Slice>)>,
-    /// Touches by kind, as the player says and as they come.
+    /// References by kind, as the player says and as they come.
     counts: [u64; 3],
     counted: [u64; 3],
 }
@@ -39,7 +39,7 @@ impl Listener for Runs {
             returned: played.returned,
             entered: played.entered,
             executions: played.executions,
-            touches: played.touches.to_vec(),
+            references: played.references.to_vec(),
         };
         if played.executions > 0 {
             assert_eq!(self.counts, self.counted, "up to {slice:?}");
@@ -47,8 +47,8 @@ impl Listener for Runs {
         for (count, more) in self.counts.iter_mut().zip(played.counts) {
             *count += more;
         }
-        for touch in played.touches {
-            self.counted[touch.kind() as usize] += 1;
+        for reference in played.references {
+            self.counted[reference.kind() as usize] += 1;
         }
         self.runs
             .last_mut()
@@ -68,12 +68,12 @@ fn replay(
     let player = Player::new(trace, requests, breaks).unwrap();
     let mut player = player.following(calls);
     let mut runs = Vec::new();
-    for (place, block) in trace.blocks(requests).into_iter().enumerate().rev() {
+    for (place, chunk) in trace.chunks(requests).into_iter().enumerate().rev() {
         let mut own = Runs::default();
-        player.play(block, &mut own).unwrap();
+        player.play(chunk, &mut own).unwrap();
         assert_eq!(own.counts, own.counted);
         for (stamp, slices) in own.runs {
-            runs.push(((stamp, block.thread, place), slices));
+            runs.push(((stamp, chunk.thread, place), slices));
         }
     }
     runs.sort_by_key(|(order, _)| *order);
@@ -83,8 +83,8 @@ fn replay(
         .collect()
 }
 
-/// An execution: thread and number, request, function entered, and what it touches.
-type Seen = ((u32, u64), Option<u32>, Option<u32>, Vec<Touch>);
+/// An execution: thread and number, request, function entered, and what it references.
+type Seen = ((u32, u64), Option<u32>, Option<u32>, Vec<LineReference>);
 
 fn executions(trace: &Trace, requests: Option<&[u32]>) -> Vec<Seen> {
     let mut executions = match requests {
@@ -94,14 +94,17 @@ fn executions(trace: &Trace, requests: Option<&[u32]>) -> Vec<Seen> {
     let mut seen = Vec::new();
     while let Some(execution) = executions.next().unwrap() {
         let accesses = execution.accesses.iter();
-        let touches =
-            accesses.flat_map(|access| access.lines().map(|line| Touch::new(line, access.kind)));
-        let touches = touches.collect();
+        let references = accesses.flat_map(|access| {
+            access
+                .lines()
+                .map(|line| LineReference::new(line, access.kind))
+        });
+        let references = references.collect();
         seen.push((
             (execution.thread, execution.number),
             execution.request,
             execution.entry,
-            touches,
+            references,
         ));
     }
     seen
@@ -124,7 +127,7 @@ fn compare(
     };
     let calls = follow.then_some(&calls);
     for (thread, slices) in replay(trace, requests, breaks, calls) {
-        let mut left_over: Vec<Touch> = Vec::new();
+        let mut left_over: Vec<LineReference> = Vec::new();
         for slice in slices {
             if slice.executions > 0 {
                 prop_assert_eq!(left_over.len(), 0);
@@ -132,18 +135,18 @@ fn compare(
                 prop_assert!(!slice.returned);
             }
             for place in 0..slice.executions {
-                let (at, request, entry, touches) = expected.next().unwrap();
+                let (at, request, entry, references) = expected.next().unwrap();
                 let number = slice.number + u64::from(place);
                 prop_assert_eq!((*at, *request), ((thread, number), slice.request));
                 let returned = slice.returned && place == 0;
                 prop_assert_eq!(returned, follow && ended(thread, number));
                 let told = slice.entered.filter(|_| place == 0);
                 prop_assert_eq!(entry.filter(breaks_at), told);
-                left_over.extend(touches);
+                left_over.extend(references);
             }
-            prop_assert!(!slice.touches.is_empty());
-            let length = slice.touches.len().min(left_over.len());
-            prop_assert_eq!(&slice.touches[..], &left_over[..length]);
+            prop_assert!(!slice.references.is_empty());
+            let length = slice.references.len().min(left_over.len());
+            prop_assert_eq!(&slice.references[..], &left_over[..length]);
             left_over.drain(..length);
         }
         prop_assert_eq!(left_over.len(), 0);
@@ -159,40 +162,40 @@ proptest! {
         blocks in code_blocks(),
         mut steps in steps(),
         mappings in mappings(),
-        executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
+        executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec(0u32..10, 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
     ) {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write_processes(&path, &blocks, &steps, executions_per_block, &mappings);
+        write_processes(&path, &blocks, &steps, executions_per_chunk, &mappings);
         let trace = Trace::open(&path).unwrap();
         for follow in [false, true] {
             compare(&trace, None, &breaks, follow)?;
             compare(&trace, Some(&wanted), &breaks, follow)?;
         }
-        let executions: u64 = trace.blocks(None).iter().map(|b| u64::from(b.executions)).sum();
+        let executions: u64 = trace.chunks(None).iter().map(|b| u64::from(b.executions)).sum();
         prop_assert_eq!(executions, trace.execution_count());
-        let order: Vec<_> = trace.blocks(None);
+        let order: Vec<_> = trace.chunks(None);
         prop_assert!(order.is_sorted_by_key(|block| (block.first_stamp, block.thread)));
-        let used = order.iter().map(|block| block.thread as usize);
+        let used = order.iter().map(|chunk| chunk.thread as usize);
         prop_assert!(used.max().is_none_or(|last| last < THREADS));
     }
 }
 
 #[test]
-fn a_touch_is_a_line_and_a_kind() {
+fn a_reference_is_a_line_and_a_kind() {
     for kind in [Kind::Fetch, Kind::Load, Kind::Store] {
         for line in [0, 1, u64::MAX >> 6] {
-            let touch = Touch::new(line, kind);
-            assert_eq!((touch.line(), touch.kind()), (line, kind));
+            let reference = LineReference::new(line, kind);
+            assert_eq!((reference.line(), reference.kind()), (line, kind));
         }
     }
 }
 
 #[test]
-fn the_bundled_sample_plays_as_its_executions_touch() {
+fn the_bundled_sample_plays_the_references_of_its_executions() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/mariadb-tpcc.trace");
     let trace = Trace::open(path.as_ref()).unwrap();
     let requests: Vec<u32> = (40..60).collect();

@@ -1,31 +1,31 @@
-//! The touches of executions that are repeated later.
+//! The references of sources: of executions that a later match copies.
 //!
-//! They stand one after the other, those left out that no cache can tell from nothing, so a repeat
-//! is copied from where its source's first bound is to where its last is. A touch is left out for
-//! one before it, so none is left out across a place from which something may be copied.
+//! They stand one after the other, those left out that no cache can tell from nothing, so a match
+//! is copied from where its source's first bound is to where its last is. A reference is left out
+//! for one before it, so none is left out across a place from which something may be copied.
 
 use super::literals::{Literals, Span};
 use crate::codec::bounds::Bounds;
-use crate::codec::thin::Thinner;
+use crate::codec::trace_filter::TraceFilter;
 use crate::model::execution::Kind;
-use crate::model::touch::Touch;
+use crate::model::reference::LineReference;
 use std::ops::Range;
 
-/// A place among the touches.
+/// A place among the references.
 #[derive(Clone, Copy, Default)]
-pub struct Mark {
-    touches: u32,
+pub struct Position {
+    references: u32,
     spans: u32,
     /// Fetches, loads and stores of the executions before it.
     counts: [u64; 3],
 }
 
-impl Mark {
+impl Position {
     /// So far after `here` as `there` is after `from`.
-    fn moved(self, there: Mark, from: Mark) -> Mark {
+    fn moved(self, there: Position, from: Position) -> Position {
         let counts = std::array::from_fn(|kind| there.counts[kind] - from.counts[kind]);
-        Mark {
-            touches: self.touches + (there.touches - from.touches),
+        Position {
+            references: self.references + (there.references - from.references),
             spans: self.spans + (there.spans - from.spans),
             counts: add(self.counts, counts),
         }
@@ -36,20 +36,20 @@ fn add(counts: [u64; 3], more: [u64; 3]) -> [u64; 3] {
     std::array::from_fn(|kind| counts[kind] + more[kind])
 }
 
-/// What some executions touch.
+/// What some executions reference.
 #[derive(Clone, Default)]
 pub struct Remembered {
-    /// Which of the touches.
-    pub touches: Range<usize>,
-    /// Which of the spans; their places are those of all touches.
+    /// Which of the references.
+    pub references: Range<usize>,
+    /// Which of the spans; their places are those of all references.
     pub spans: Range<usize>,
     /// How many fetches, loads and stores there are, those left out included.
     pub counts: [u64; 3],
 }
 
-/// Executions that a repeat makes once more.
-pub struct Again {
-    /// What they touch.
+/// Executions of a match.
+pub struct CopiedMatch {
+    /// What they reference.
     pub remembered: Remembered,
     /// How many.
     pub executions: u32,
@@ -57,56 +57,57 @@ pub struct Again {
     pub entered: Option<u32>,
 }
 
-/// What a block's executions so far touch that are repeated later.
-pub struct Memory {
-    touches: Vec<Touch>,
+/// The references of a chunk's sources so far.
+pub struct SourceMemory {
+    references: Vec<LineReference>,
     spans: Vec<Span>,
     /// Where its end is.
-    end: Mark,
-    /// By bound of the block; those of bounds to come have no meaning.
-    marks: Vec<Mark>,
+    end: Position,
+    /// By bound of the chunk; those of bounds to come have no meaning.
+    marks: Vec<Position>,
     /// How many bounds have come.
     passed: usize,
     /// The executions so far that enter a function to break at, and which.
-    entries: Vec<(u32, u32, Mark)>,
-    thinner: Option<Thinner>,
-    /// Whether the last touch is of the execution before the next.
+    entries: Vec<(u32, u32, Position)>,
+    filter: Option<TraceFilter>,
+    /// Whether the last reference is of the execution before the next.
     goes_on: bool,
 }
 
-impl Memory {
-    /// Remembers nothing yet; leaves out touches if a thinner is there.
-    pub fn new(thinner: Option<Thinner>) -> Memory {
-        Memory {
-            touches: Vec::new(),
+impl SourceMemory {
+    /// Remembers nothing yet; leaves out references if a trace filter is there.
+    pub fn new(filter: Option<TraceFilter>) -> SourceMemory {
+        SourceMemory {
+            references: Vec::new(),
             spans: Vec::new(),
-            end: Mark::default(),
+            end: Position::default(),
             marks: Vec::new(),
             passed: 0,
             entries: Vec::new(),
-            thinner,
+            filter,
             goes_on: false,
         }
     }
 
-    /// Forgets all, and makes room for a block of so many touches.
-    pub fn begin_block(&mut self, touches: usize, bounds: &Bounds) {
+    /// Forgets all, and makes room for a chunk of so many references.
+    pub fn begin_chunk(&mut self, references: usize, bounds: &Bounds) {
         self.spans.clear();
-        self.end = Mark::default();
-        self.marks.resize(bounds.places().len(), Mark::default());
+        self.end = Position::default();
+        self.marks
+            .resize(bounds.places().len(), Position::default());
         self.passed = 0;
         self.entries.clear();
         self.goes_on = false;
-        let room = touches + Thinner::AT_ONCE;
-        if self.touches.len() < room {
+        let room = references + TraceFilter::AT_ONCE;
+        if self.references.len() < room {
             // Zeroed pages are taken from the system only once something is put there.
-            self.touches = bytemuck::allocation::zeroed_vec(room);
+            self.references = bytemuck::allocation::zeroed_vec(room);
         }
     }
 
     /// What is remembered.
-    pub fn touches(&self, touches: Range<usize>) -> &[Touch] {
-        &self.touches[touches]
+    pub fn references(&self, references: Range<usize>) -> &[LineReference] {
+        &self.references[references]
     }
 
     /// The accesses among it that span lines.
@@ -115,7 +116,7 @@ impl Memory {
     }
 
     /// Where what is taken in next begins.
-    pub fn end(&self) -> Mark {
+    pub fn end(&self) -> Position {
         self.end
     }
 
@@ -129,17 +130,17 @@ impl Memory {
     }
 
     /// Notes that an execution enters a function to break at.
-    pub fn enter(&mut self, place: u32, function: u32, began: Mark) {
+    pub fn enter(&mut self, place: u32, function: u32, began: Position) {
         self.entries.push((place, function, began));
     }
 
-    /// Passes executions that are not repeated.
+    /// Passes executions that are no source.
     pub fn skip(&mut self, literals: &Literals) {
         self.passed += literals.cuts.len();
         self.goes_on = false;
     }
 
-    /// Takes in executions, the first of which has a `place` in the block.
+    /// Takes in executions, the first of which has a `place` in the chunk.
     pub fn take(&mut self, literals: &Literals, place: u32, bounds: &Bounds) -> Remembered {
         let from = self.end;
         if !self.goes_on || literals.entered.is_some() || bounds.begins(place) {
@@ -148,7 +149,7 @@ impl Memory {
         let mut begin = 0;
         let mut spans = &literals.spans[..];
         for &cut in &literals.cuts {
-            spans = self.take_some(literals.touches(), begin..cut, spans);
+            spans = self.take_some(literals.references(), begin..cut, spans);
             begin = cut;
             self.marks[self.passed] = self.end;
             if bounds.begins(bounds.places()[self.passed]) {
@@ -156,91 +157,91 @@ impl Memory {
             }
             self.passed += 1;
         }
-        let touches = literals.touches();
-        self.take_some(touches, begin..touches.len(), spans);
+        let references = literals.references();
+        self.take_some(references, begin..references.len(), spans);
         self.goes_on = true;
         self.remembered(from, self.end)
     }
 
-    fn remembered(&self, from: Mark, to: Mark) -> Remembered {
+    fn remembered(&self, from: Position, to: Position) -> Remembered {
         Remembered {
-            touches: from.touches as usize..to.touches as usize,
+            references: from.references as usize..to.references as usize,
             spans: from.spans as usize..to.spans as usize,
-            counts: Mark::default().moved(to, from).counts,
+            counts: Position::default().moved(to, from).counts,
         }
     }
 
     fn forget(&mut self) {
-        if let Some(thinner) = &mut self.thinner {
-            thinner.forget();
+        if let Some(filter) = &mut self.filter {
+            filter.forget();
         }
     }
 
-    /// Takes in some of the touches; of the spans those of the further touches are left.
+    /// Takes in some of the references; of the spans those of the further references are left.
     fn take_some<'s>(
         &mut self,
-        touches: &[Touch],
+        references: &[LineReference],
         range: Range<usize>,
         spans: &'s [Span],
     ) -> &'s [Span] {
-        self.end.counts = add(self.end.counts, count(&touches[range.clone()]));
+        self.end.counts = add(self.end.counts, count(&references[range.clone()]));
         let mut begin = range.start;
-        let own = spans.iter().take_while(|span| span.touch < range.end);
+        let own = spans.iter().take_while(|span| span.reference < range.end);
         let own = own.count();
         for &Span {
-            touch,
+            reference,
             further_lines,
         } in &spans[..own]
         {
-            self.append(&touches[begin..touch]);
-            begin = touch + 1;
-            let first = touches[touch];
+            self.append(&references[begin..reference]);
+            begin = reference + 1;
+            let first = references[reference];
             self.forget_line(first.line());
             self.append(&[first]);
-            for further in 1..=further_lines.min(Thinner::MOST_RESIDUES as u64) {
+            for further in 1..=further_lines.min(TraceFilter::MAX_SET_PARTITIONS as u64) {
                 self.forget_line(first.line() + further);
             }
             self.end.counts[first.kind() as usize] += further_lines;
             self.end.spans += 1;
             self.spans.push(Span {
-                touch: self.end.touches as usize - 1,
+                reference: self.end.references as usize - 1,
                 further_lines,
             });
         }
-        self.append(&touches[begin..range.end]);
+        self.append(&references[begin..range.end]);
         &spans[own..]
     }
 
     fn forget_line(&mut self, line: u64) {
-        if let Some(thinner) = &mut self.thinner {
-            thinner.forget_line(line);
+        if let Some(filter) = &mut self.filter {
+            filter.forget_line(line);
         }
     }
 
-    fn append(&mut self, touches: &[Touch]) {
-        for touches in touches.chunks(Thinner::AT_ONCE) {
-            let room = &mut self.touches[self.end.touches as usize..];
+    fn append(&mut self, references: &[LineReference]) {
+        for references in references.chunks(TraceFilter::AT_ONCE) {
+            let room = &mut self.references[self.end.references as usize..];
             let room = room.first_chunk_mut().expect("room for all and some more");
-            let count = match &mut self.thinner {
-                Some(thinner) => thinner.thin(touches, room),
+            let count = match &mut self.filter {
+                Some(filter) => filter.strip(references, room),
                 None => {
-                    room[..touches.len()].copy_from_slice(touches);
-                    touches.len()
+                    room[..references.len()].copy_from_slice(references);
+                    references.len()
                 }
             };
-            self.end.touches += count as u32;
+            self.end.references += count as u32;
         }
     }
 
-    /// Makes some of the `executions` once more, of which a repeat says that they are those
-    /// `distance` earlier, and takes them in if `is_repeated` says so of them.
-    pub fn repeat(
+    /// Copies some of the `executions` of a match from `distance` executions earlier, and takes
+    /// them in if `is_source` says that they are a source themselves.
+    pub fn copy_match(
         &mut self,
         executions: Range<u32>,
         distance: u32,
         bounds: &Bounds,
-        is_repeated: impl FnOnce(Range<u32>) -> bool,
-    ) -> Again {
+        is_source: impl FnOnce(Range<u32>) -> bool,
+    ) -> CopiedMatch {
         let first = executions.start;
         let earlier = first - distance..executions.end - distance;
         let mut entries = self.entries_from(earlier.start).iter().peekable();
@@ -253,10 +254,10 @@ impl Memory {
         let entered = entry.map(|&(_, function, _)| function);
         let last = end + distance;
         let here = self.end;
-        let is_repeated = is_repeated(first..last);
+        let is_source = is_source(first..last);
         let inner = &bounds.places()[self.passed..];
         let inner = inner.iter().take_while(|&&bound| bound < last).count();
-        if is_repeated {
+        if is_source {
             for &bound in &bounds.places()[self.passed..][..inner] {
                 let there = self.marks[bounds.index(bound - distance)];
                 self.marks[self.passed] = here.moved(there, from);
@@ -267,36 +268,43 @@ impl Memory {
             self.passed += inner;
         }
         self.goes_on = false;
-        Again {
+        CopiedMatch {
             remembered: self.remembered(from, to),
             executions: end - earlier.start,
             entered,
         }
     }
 
-    fn entries_from(&self, place: u32) -> &[(u32, u32, Mark)] {
+    fn entries_from(&self, place: u32) -> &[(u32, u32, Position)] {
         let before = self.entries.partition_point(|entry| entry.0 < place);
         &self.entries[before..]
     }
 
-    fn copy(&mut self, from: Mark, to: Mark) {
+    fn copy(&mut self, from: Position, to: Position) {
         let here = self.end;
         self.end = here.moved(to, from);
-        let touches = from.touches as usize..to.touches as usize;
-        self.touches.copy_within(touches, here.touches as usize);
+        let references = from.references as usize..to.references as usize;
+        self.references
+            .copy_within(references, here.references as usize);
         for place in from.spans..to.spans {
             let span = self.spans[place as usize];
-            let touch = span.touch - from.touches as usize + here.touches as usize;
-            self.spans.push(Span { touch, ..span });
+            let reference = span.reference - from.references as usize + here.references as usize;
+            self.spans.push(Span { reference, ..span });
         }
     }
 }
 
 /// How many fetches, loads and stores there are.
-pub fn count(touches: &[Touch]) -> [u64; 3] {
+pub fn count(references: &[LineReference]) -> [u64; 3] {
     // Each has a bit of its own, but fetches.
-    let loads = touches.iter().map(|touch| touch.bits() & 1).sum::<u64>();
-    let stores = touches.iter().map(|touch| touch.bits() >> 1 & 1).sum();
+    let loads = references
+        .iter()
+        .map(|reference| reference.bits() & 1)
+        .sum::<u64>();
+    let stores = references
+        .iter()
+        .map(|reference| reference.bits() >> 1 & 1)
+        .sum();
     const { assert!(Kind::Load as u64 == 1 && Kind::Store as u64 == 2) }
-    [touches.len() as u64 - loads - stores, loads, stores]
+    [references.len() as u64 - loads - stores, loads, stores]
 }

@@ -1,13 +1,13 @@
-//! A thinned player leaves out nothing but touches that follow, within what no core can change in,
-//! one of the same line; and what it counts is not thinned.
+//! A stripped player leaves out nothing but references that follow, within what no core can change
+//! in, one of the same line; and what it counts is not stripped.
 
 mod streams;
 
-use corehop_traces::{Calls, Kind, Listener, Played, Player, Touch, Trace};
+use corehop_traces::{Calls, Kind, LineReference, Listener, Played, Player, Trace};
 use proptest::prelude::*;
 use streams::{code_blocks, fit, mappings, steps, write_processes};
 
-/// What was played without interruption: from when on, what of it was told, and the touches.
+/// What was played without interruption: from when on, what of it was told, and the references.
 #[derive(Debug, Default)]
 struct Piece {
     request: Option<u32>,
@@ -16,7 +16,7 @@ struct Piece {
     returned: bool,
     executions: u64,
     counts: [u64; 3],
-    touches: Vec<Touch>,
+    references: Vec<LineReference>,
 }
 
 impl Piece {
@@ -63,42 +63,43 @@ impl Listener for Pieces {
         let piece = self.pieces.last_mut().unwrap();
         piece.executions += u64::from(played.executions);
         (0..3).for_each(|kind| piece.counts[kind] += played.counts[kind]);
-        piece.touches.extend(played.touches);
+        piece.references.extend(played.references);
     }
 }
 
-/// Whether all touches can be told from the thinned ones.
-fn tells(all: &[Touch], thinned: &[Touch], residues: u64) -> bool {
-    let mut rest = thinned.iter().peekable();
-    let mut last: Vec<Option<Touch>> = vec![None; residues as usize];
-    for touch in all {
-        let last = &mut last[(touch.line() % residues) as usize];
-        let stored = Some(Touch::new(touch.line(), Kind::Store));
-        let is_told = *last == Some(*touch) || (touch.kind() == Kind::Load && *last == stored);
-        if rest.next_if_eq(&touch).is_none() && !is_told {
+/// Whether all references can be told from the stripped ones.
+fn tells(all: &[LineReference], stripped: &[LineReference], set_partitions: u64) -> bool {
+    let mut rest = stripped.iter().peekable();
+    let mut last: Vec<Option<LineReference>> = vec![None; set_partitions as usize];
+    for reference in all {
+        let last = &mut last[(reference.line() % set_partitions) as usize];
+        let stored = Some(LineReference::new(reference.line(), Kind::Store));
+        let is_told =
+            *last == Some(*reference) || (reference.kind() == Kind::Load && *last == stored);
+        if rest.next_if_eq(&reference).is_none() && !is_told {
             return false;
         }
-        *last = if is_told { *last } else { Some(*touch) };
+        *last = if is_told { *last } else { Some(*reference) };
     }
     rest.next().is_none()
 }
 
 fn play(mut player: Player<'_>, trace: &Trace, requests: Option<&[u32]>) -> Vec<Piece> {
     let mut pieces = Pieces::default();
-    for block in trace.blocks(requests) {
+    for chunk in trace.chunks(requests) {
         pieces.interrupted = true;
-        player.play(block, &mut pieces).unwrap();
+        player.play(chunk, &mut pieces).unwrap();
     }
     pieces.pieces
 }
 
-/// How many touches there are, and how many of them when thinned.
+/// How many references there are, and how many of them when stripped.
 fn compare(
     trace: &Trace,
     requests: Option<&[u32]>,
     breaks: &[bool],
     calls: Option<&Calls>,
-    residues: u64,
+    set_partitions: u64,
 ) -> Result<(usize, usize), TestCaseError> {
     let player = || {
         Player::new(trace, requests, breaks)
@@ -106,17 +107,17 @@ fn compare(
             .following(calls)
     };
     let all = play(player(), trace, requests);
-    let thinned = play(player().thinned(residues), trace, requests);
-    prop_assert_eq!(all.len(), thinned.len());
+    let stripped = play(player().stripped(set_partitions), trace, requests);
+    prop_assert_eq!(all.len(), stripped.len());
     let mut counts = (0, 0);
-    for (all, thinned) in all.iter().zip(&thinned) {
-        prop_assert_eq!(all.told(), thinned.told());
+    for (all, stripped) in all.iter().zip(&stripped) {
+        prop_assert_eq!(all.told(), stripped.told());
         prop_assert!(
-            tells(&all.touches, &thinned.touches, residues),
-            "{all:?} {thinned:?}"
+            tells(&all.references, &stripped.references, set_partitions),
+            "{all:?} {stripped:?}"
         );
-        counts.0 += all.touches.len();
-        counts.1 += thinned.touches.len();
+        counts.0 += all.references.len();
+        counts.1 += stripped.references.len();
     }
     Ok(counts)
 }
@@ -128,20 +129,20 @@ proptest! {
         blocks in code_blocks(),
         mut steps in steps(),
         mappings in mappings(),
-        executions_per_block in prop_oneof![1usize..20, Just(1 << 20)],
+        executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec(0u32..10, 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
-        residues in (0u32..=6).prop_map(|shift| 1 << shift),
+        set_partitions in (0u32..=6).prop_map(|shift| 1 << shift),
     ) {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write_processes(&path, &blocks, &steps, executions_per_block, &mappings);
+        write_processes(&path, &blocks, &steps, executions_per_chunk, &mappings);
         let trace = Trace::open(&path).unwrap();
         let calls = Calls::of(&trace, &breaks).unwrap();
         for calls in [None, Some(&calls)] {
-            compare(&trace, None, &breaks, calls, residues)?;
-            compare(&trace, Some(&wanted), &breaks, calls, residues)?;
+            compare(&trace, None, &breaks, calls, set_partitions)?;
+            compare(&trace, Some(&wanted), &breaks, calls, set_partitions)?;
         }
     }
 }
@@ -152,6 +153,6 @@ fn of_the_bundled_sample_less_than_half_is_told() {
     let trace = Trace::open(path.as_ref()).unwrap();
     let requests: Vec<u32> = (40..60).collect();
     let breaks: Vec<bool> = (0..trace.functions().len()).map(|f| f % 500 == 0).collect();
-    let (all, thinned) = compare(&trace, Some(&requests), &breaks, None, 64).unwrap();
-    assert!(thinned * 2 < all, "{thinned} of {all} touches");
+    let (all, stripped) = compare(&trace, Some(&requests), &breaks, None, 64).unwrap();
+    assert!(stripped * 2 < all, "{stripped} of {all} references");
 }

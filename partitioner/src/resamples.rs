@@ -1,39 +1,40 @@
-//! How much of a result is chance: the same search on other requests, and its plan on theirs.
+//! Resampling: how much of a result is chance, from the same search on other random requests.
 //!
-//! The requests searched are few and drawn at random. Other draws find other splits, and each is
-//! judged on requests that it did not see; beside it the first draw's plan, which saw none of them
-//! either. How far these verdicts lie apart is how far one of them can be trusted: a gain smaller
-//! than that is no gain. What judges is drawn anew for each, as verdicts on the same requests would
-//! agree however much requests differ. Those other searches need no proof, so unless a strategy was
-//! asked for they are local ones, which mostly end where a proof would.
+//! The search looks at few requests, sampled at random. So it is done again on other samples, and
+//! each split found is evaluated on requests that its search did not see. The first sample's plan
+//! is evaluated on the same requests, none of which its search saw either. The spread of these
+//! verdicts says how far one of them can be trusted: a gain smaller than the spread is no gain. The
+//! held-out requests are sampled anew each time, because verdicts on the same requests would agree
+//! however much requests differ. The further searches need no proof, so they are local searches
+//! unless a strategy was asked for; these mostly end where a proof would.
 
-use crate::judge::compare_on;
+use crate::held_out::compare_on;
 use crate::objective::Objective;
 use crate::progress::Progress;
-use crate::requests::Parts;
+use crate::requests::TrainTestSplit;
 use crate::strategy::Strategy;
 use crate::weights::Weighted;
-use crate::{Error, Judged, Outcome, Settings, partition};
+use crate::{Error, Evaluated, Outcome, Settings, partition};
 use corehop_traces::Trace;
 
-/// The verdict of one search.
+/// The verdict of one search, on one sample of the requests.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Draw {
-    /// What drew its requests.
+pub struct Resample {
+    /// The seed by which its requests were sampled.
     pub seed: u64,
     /// The objective's value on requests not searched, as a share of one core's; `None` when every
     /// request was searched, one core's is 0, or the search was stopped.
     pub ratio: Option<f64>,
-    /// The same of the first draw's plan, on the same requests.
+    /// The same of the first sample's plan, on the same requests.
     pub plan_ratio: Option<f64>,
 }
 
-impl Draw {
+impl Resample {
     /// The verdict of the first search.
-    pub fn of(seed: u64, judged: &Judged, objective: Objective) -> Draw {
-        let held_out = judged.held_out.as_ref();
+    pub fn of(seed: u64, evaluated: &Evaluated, objective: Objective) -> Resample {
+        let held_out = evaluated.held_out.as_ref();
         let ratio = held_out.and_then(|held_out| held_out.ratio(objective));
-        Draw {
+        Resample {
             seed,
             ratio,
             plan_ratio: ratio,
@@ -41,27 +42,27 @@ impl Draw {
     }
 }
 
-/// Searches again with the `more` seeds that follow that of `settings`, and judges both what that
-/// finds and the split of `first`. Where that search was stopped for want of time no other is made;
-/// when someone wants this to end, there are fewer draws.
+/// Searches again with the `more` seeds that follow that of `settings`, and evaluates both what
+/// that finds and the split of `first`. Where that search was stopped for want of time no other is
+/// made; when someone wants this to end, there are fewer resamples.
 ///
 /// # Errors
 /// As [`partition`].
-pub fn more_draws(
+pub fn resample(
     trace: &Trace,
     machines: &[Weighted],
     settings: &Settings<'_>,
     first: &Outcome,
     more: u32,
     progress: &dyn Progress,
-) -> Result<Vec<Draw>, Error> {
+) -> Result<Vec<Resample>, Error> {
     let seeds = (1..=u64::from(more)).map(|next| (settings.seed + next) % (i64::MAX as u64));
-    let draw = |seed| {
+    let resample = |seed| {
         let settings = Settings {
             seed,
             strategy: settings.strategy.or(Some(Strategy::Local)),
             delegate: settings.delegate.silently(),
-            judge: false,
+            evaluate_held_out: false,
             compare_fewer: false,
             ..*settings
         };
@@ -72,19 +73,19 @@ pub fn more_draws(
             let whole = Some(outcome).filter(|outcome| !outcome.ranking.stopped);
             splits.extend(whole.map(|outcome| outcome.replayed()));
         }
-        let parts = Parts::of(trace.requests(), settings.searched, seed)?;
-        let parts = parts.apart_from(&first.parts, seed);
+        let train_test = TrainTestSplit::of(trace.requests(), settings.searched, seed)?;
+        let train_test = train_test.apart_from(&first.train_test, seed);
         let mut ratios = [None, None];
-        if !parts.judging.is_empty() {
+        if !train_test.held_out.is_empty() {
             progress.begin("judging another draw", None);
-            let judged = compare_on(trace, machines, &parts, &splits)?;
+            let evaluated = compare_on(trace, machines, &train_test, &splits)?;
             progress.end();
-            for (ratio, judged) in ratios.iter_mut().zip(&judged) {
-                *ratio = judged.ratio(settings.objective);
+            for (ratio, evaluated) in ratios.iter_mut().zip(&evaluated) {
+                *ratio = evaluated.ratio(settings.objective);
             }
         }
         let [plan_ratio, ratio] = ratios;
-        Ok(Draw {
+        Ok(Resample {
             seed,
             ratio,
             plan_ratio,
@@ -92,26 +93,29 @@ pub fn more_draws(
     };
     seeds
         .take_while(|_| !progress.is_stopped())
-        .map(draw)
+        .map(resample)
         .collect()
 }
 
-/// What several draws say together.
+/// What several resamples say together.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Verdicts {
     /// The mean ratio of the plan.
     pub mean: f64,
-    /// The smallest ratio, of the plan or of another draw's split.
+    /// The smallest ratio, of the plan or of another sample's split.
     pub least: f64,
     /// The largest ratio of these.
     pub most: f64,
 }
 
 impl Verdicts {
-    /// Of all draws that have a ratio; `None` when none has one of the plan.
-    pub fn of(draws: &[Draw]) -> Option<Verdicts> {
-        let of_plan: Vec<f64> = draws.iter().filter_map(|draw| draw.plan_ratio).collect();
-        let others = draws.iter().filter_map(|draw| draw.ratio);
+    /// Of all resamples that have a ratio; `None` when none has one of the plan.
+    pub fn of(resamples: &[Resample]) -> Option<Verdicts> {
+        let of_plan: Vec<f64> = resamples
+            .iter()
+            .filter_map(|resample| resample.plan_ratio)
+            .collect();
+        let others = resamples.iter().filter_map(|resample| resample.ratio);
         let ratios: Vec<f64> = of_plan.iter().copied().chain(others).collect();
         (!of_plan.is_empty()).then(|| Verdicts {
             mean: of_plan.iter().sum::<f64>() / of_plan.len() as f64,
@@ -120,8 +124,8 @@ impl Verdicts {
         })
     }
 
-    /// Whether splitting pays: the plan's mean gain is larger than the ratios lie apart. One draw
-    /// pays when it gains anything.
+    /// Whether splitting pays: the plan's mean gain is larger than the ratios lie apart. One
+    /// resample pays when it gains anything.
     pub fn pays(&self) -> bool {
         1.0 - self.mean > self.most - self.least
     }
@@ -131,22 +135,22 @@ impl Verdicts {
 mod tests {
     use super::*;
 
-    /// Draws as a search and the plan judged on its requests have it.
-    fn draws(ratios: &[(f64, f64)]) -> Vec<Draw> {
-        let draw = |(seed, &(ratio, plan_ratio)): (u64, &(f64, f64))| Draw {
+    /// Resamples whose search and plan have these ratios.
+    fn resamples(ratios: &[(f64, f64)]) -> Vec<Resample> {
+        let resample = |(seed, &(ratio, plan_ratio)): (u64, &(f64, f64))| Resample {
             seed,
             ratio: Some(ratio),
             plan_ratio: Some(plan_ratio),
         };
-        (0..).zip(ratios).map(draw).collect()
+        (0..).zip(ratios).map(resample).collect()
     }
 
     fn pays(ratios: &[(f64, f64)]) -> bool {
-        Verdicts::of(&draws(ratios)).unwrap().pays()
+        Verdicts::of(&resamples(ratios)).unwrap().pays()
     }
 
     #[test]
-    fn a_gain_larger_than_the_draws_lie_apart_pays() {
+    fn a_gain_larger_than_the_spread_of_resamples_pays() {
         assert!(pays(&[(0.5, 0.5), (0.625, 0.625), (0.75, 0.75)]));
         assert!(pays(&[(0.99, 0.99)]));
     }
@@ -161,7 +165,7 @@ mod tests {
     #[test]
     fn the_gain_is_the_plans_and_the_noise_that_of_all_splits() {
         // Other requests choose splits that gain half, and on these the plan gains nothing.
-        let verdicts = Verdicts::of(&draws(&[(0.5, 0.5), (0.5, 1.0), (0.5, 1.0)])).unwrap();
+        let verdicts = Verdicts::of(&resamples(&[(0.5, 0.5), (0.5, 1.0), (0.5, 1.0)])).unwrap();
         assert_eq!(verdicts.mean, 2.5 / 3.0);
         assert_eq!((verdicts.least, verdicts.most), (0.5, 1.0));
         assert!(!verdicts.pays());
@@ -170,15 +174,15 @@ mod tests {
     }
 
     #[test]
-    fn draws_without_a_ratio_say_nothing() {
-        let draw = |plan_ratio| Draw {
+    fn resamples_without_a_ratio_say_nothing() {
+        let resample = |plan_ratio| Resample {
             seed: 1,
             ratio: None,
             plan_ratio,
         };
-        assert_eq!(Verdicts::of(&[draw(None)]), None);
+        assert_eq!(Verdicts::of(&[resample(None)]), None);
         assert_eq!(Verdicts::of(&[]), None);
-        let verdicts = Verdicts::of(&[draw(None), draw(Some(0.5))]).unwrap();
+        let verdicts = Verdicts::of(&[resample(None), resample(Some(0.5))]).unwrap();
         assert_eq!(
             (verdicts.least, verdicts.mean, verdicts.most),
             (0.5, 0.5, 0.5)

@@ -14,15 +14,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// about each time.
 const VALUES: usize = 1 << 18;
 
-/// 0 where nobody has asked; else the shape, with [`KNOWN`] set.
-static SHAPES: [AtomicU64; VALUES] = [const { AtomicU64::new(0) }; VALUES];
+/// 0 where nobody has asked; else the answer, with [`KNOWN`] set.
+static ANSWERS: [AtomicU64; VALUES] = [const { AtomicU64::new(0) }; VALUES];
 const KNOWN: u64 = 1;
 
 /// The part of a data word that says size and kind, if it was asked for before.
 #[inline(always)]
 pub(crate) fn known(info: qemu_plugin_meminfo_t) -> Option<u64> {
-    let shape = SHAPES.get(info as usize)?.load(Ordering::Relaxed);
-    (shape != 0).then_some(shape & !KNOWN)
+    let answer = ANSWERS.get(info as usize)?.load(Ordering::Relaxed);
+    (answer != 0).then_some(answer & !KNOWN)
 }
 
 /// The part of a data word that says size and kind.
@@ -33,14 +33,14 @@ pub(crate) fn of(info: qemu_plugin_meminfo_t) -> u64 {
 #[cold]
 fn ask(info: qemu_plugin_meminfo_t) -> u64 {
     // SAFETY: both only take the number apart.
-    let shape = unsafe {
-        word::data_shape(
+    let answer = unsafe {
+        word::size_and_kind(
             qemu_plugin_mem_size_shift(info),
             qemu_plugin_mem_is_store(info),
         )
     };
-    if let Some(place) = SHAPES.get(info as usize) {
-        place.store(shape | KNOWN, Ordering::Relaxed);
+    if let Some(place) = ANSWERS.get(info as usize) {
+        place.store(answer | KNOWN, Ordering::Relaxed);
     }
-    shape
+    answer
 }

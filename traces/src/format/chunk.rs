@@ -6,18 +6,18 @@ pub use write::Encoder;
 
 use crate::codec::address::{BASES, EXPLICIT, Explicit, MAX_REGIONS};
 use crate::codec::bounds::Bounds;
-use crate::codec::repeats::Repeat;
-use crate::codec::shape::Size;
+use crate::codec::matches::Match;
+use crate::codec::template::Size;
 use crate::format::column::unpack;
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::block;
-use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_SHAPES, MAX_TOUCHES};
+use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_REFERENCES, MAX_TEMPLATES};
 use crate::model::run::Run;
 use zstd::bulk::Decompressor;
 
-/// A block's order: what is needed of it to index a trace.
+/// A chunk's order: what is needed of it to index a trace.
 #[derive(Default)]
-pub struct Outline {
+pub struct ChunkOrder {
     /// Index of the thread.
     pub thread: u32,
     /// Runs, by ascending stamp.
@@ -30,42 +30,42 @@ pub struct Outline {
     pub connections: Vec<u64>,
 }
 
-/// A block as it is played.
+/// A chunk as it is played.
 #[derive(Default)]
-pub struct Block {
+pub struct Chunk {
     /// Its order.
-    pub outline: Outline,
-    /// The distinct shapes, by number in the trace.
-    pub shapes: Vec<u32>,
-    /// Per execution that is spelled out, place of its shape in `shapes`; every one exists.
+    pub order: ChunkOrder,
+    /// The distinct templates, by number in the trace.
+    pub templates: Vec<u32>,
+    /// Per literal, place of its template in `templates`; every one exists.
     pub places: Vec<u16>,
-    /// The other executions, by place; no repeat is longer than its distance.
-    pub repeats: Vec<Repeat>,
-    /// Where its repeats, and what they repeat, begin and end.
+    /// The other executions, by place; no match is longer than its distance.
+    pub matches: Vec<Match>,
+    /// Where its matches, and their sources, begin and end.
     pub bounds: Bounds,
-    /// Number of accesses, if there are repeats; else none of them can be repeated.
-    pub repeatable: usize,
-    /// Per data access of each of `shapes`, the base of its address, below [`BASES`].
+    /// Number of references that may be copied: all if there are matches, else none.
+    pub copied_references: usize,
+    /// Per data access of each of `templates`, the base of its address, below [`BASES`].
     pub bases: Vec<u8>,
-    /// Per data access that is spelled out, how its address follows; at most [`EXPLICIT`].
+    /// Per data access of a literal, how its address follows; at most [`EXPLICIT`].
     pub hows: Vec<u8>,
     /// The explicit addresses; as many as there are explicit `hows`.
     pub explicit: Vec<Explicit>,
 }
 
-impl Block {
+impl Chunk {
     fn find_bounds(&mut self, executions: usize, stops: &[u32]) {
-        let runs = self.outline.runs.iter().scan(0, |end, run| {
+        let runs = self.order.runs.iter().scan(0, |end, run| {
             *end += run.executions;
             Some(*end)
         });
-        let requests = self.outline.requests.iter();
+        let requests = self.order.requests.iter();
         let stops = stops.iter().chain(requests).copied().chain(runs);
-        self.bounds.find(executions, &self.repeats, stops);
+        self.bounds.find(executions, &self.matches, stops);
     }
 }
 
-/// Reads blocks, with room that is used again for each.
+/// Reads chunks, with room that is used again for each.
 pub struct Decoder {
     decompressor: Decompressor<'static>,
     longs: Vec<u64>,
@@ -73,7 +73,7 @@ pub struct Decoder {
     low: Vec<u8>,
     high: Vec<u8>,
     offsets: Vec<u16>,
-    repeats: [Vec<u32>; 3],
+    matches: [Vec<u32>; 3],
 }
 
 impl Decoder {
@@ -89,28 +89,28 @@ impl Decoder {
             low: Vec::new(),
             high: Vec::new(),
             offsets: Vec::new(),
-            repeats: Default::default(),
+            matches: Default::default(),
         })
     }
 
-    /// The decompressor, for entries other than blocks.
+    /// The decompressor, for entries other than chunks.
     pub fn decompressor(&mut self) -> &mut Decompressor<'static> {
         &mut self.decompressor
     }
 
-    /// Reads a block's runs and request marks.
-    pub fn read_outline(
+    /// Reads a chunk's runs and request marks.
+    pub fn read_order(
         &mut self,
-        block: block::Reader<'_>,
-        outline: &mut Outline,
+        chunk: block::Reader<'_>,
+        order: &mut ChunkOrder,
     ) -> Result<(), Violation> {
-        let executions = block.get_executions() as usize;
-        let accesses = block.get_accesses() as usize;
+        let executions = chunk.get_executions() as usize;
+        let accesses = chunk.get_accesses() as usize;
         if executions > MAX_EXECUTIONS || accesses > MAX_ACCESSES {
             let detail = format!("claims {executions} executions, {accesses} data accesses");
             return Err(Rule::Counts.broken(detail));
         }
-        let runs = block.get_run_count() as usize;
+        let runs = chunk.get_run_count() as usize;
         if runs > executions {
             let detail = format!("claims {runs} runs of {executions} executions");
             return Err(Rule::Runs.broken(detail));
@@ -118,20 +118,20 @@ impl Decoder {
         let zstd = &mut self.decompressor;
         unpack(
             zstd,
-            block.get_run_stamps(),
+            chunk.get_run_stamps(),
             "runStamps",
             runs,
             &mut self.longs,
         )?;
         unpack(
             zstd,
-            block.get_run_lengths(),
+            chunk.get_run_lengths(),
             "runLengths",
             runs,
             &mut self.lengths,
         )?;
-        outline.thread = block.get_thread();
-        outline.runs.clear();
+        order.thread = chunk.get_thread();
+        order.runs.clear();
         let mut stamp = 0u64;
         let mut total = 0;
         for (place, (step, &executions)) in self.longs.iter().zip(&self.lengths).enumerate() {
@@ -142,28 +142,28 @@ impl Decoder {
             let sum = stamp.checked_add(*step);
             stamp = sum.ok_or_else(|| Rule::Runs.broken("a stamp is too large"))?;
             total += executions as usize;
-            outline.runs.push(Run { stamp, executions });
+            order.runs.push(Run { stamp, executions });
         }
         if total != executions {
             let detail = format!("the runs have {total} executions, the block {executions}");
             return Err(Rule::Runs.broken(detail));
         }
-        outline.requests.clear();
-        for place in block.get_requests()? {
-            let ascending = outline.requests.last().is_none_or(|last| *last < place);
+        order.requests.clear();
+        for place in chunk.get_requests()? {
+            let ascending = order.requests.last().is_none_or(|last| *last < place);
             if !ascending || place as usize > executions {
                 return Err(Rule::Requests.broken("request marks out of order or out of range"));
             }
-            outline.requests.push(place);
+            order.requests.push(place);
         }
-        outline.numbers.clear();
-        outline.numbers.extend(block.get_request_numbers()?);
-        outline.connections.clear();
-        outline.connections.extend(block.get_request_connections()?);
-        let requests = outline.requests.len();
+        order.numbers.clear();
+        order.numbers.extend(chunk.get_request_numbers()?);
+        order.connections.clear();
+        order.connections.extend(chunk.get_request_connections()?);
+        let requests = order.requests.len();
         let told = [
-            ("numbers", outline.numbers.len()),
-            ("connections", outline.connections.len()),
+            ("numbers", order.numbers.len()),
+            ("connections", order.connections.len()),
         ];
         match told
             .iter()
@@ -176,28 +176,28 @@ impl Decoder {
         }
     }
 
-    /// Reads all of a block, which a reader may stop at these `stops` and where runs and requests
-    /// end. `size` gives the size of a shape, `None` for one that is not defined.
+    /// Reads all of a chunk, which a reader may stop at these `stops` and where runs and requests
+    /// end. `size` gives the size of a template, `None` for one that is not defined.
     pub fn read(
         &mut self,
         message: block::Reader<'_>,
-        block: &mut Block,
+        chunk: &mut Chunk,
         size: impl Fn(u32) -> Option<Size>,
         stops: &[u32],
     ) -> Result<(), Violation> {
-        self.read_outline(message, &mut block.outline)?;
-        let spelled = self.read_repeats(message, block)?;
-        block.find_bounds(message.get_executions() as usize, stops);
-        let accesses = self.read_shapes(message, block, spelled, size)?;
+        self.read_order(message, &mut chunk.order)?;
+        let literals = self.read_matches(message, chunk)?;
+        chunk.find_bounds(message.get_executions() as usize, stops);
+        let accesses = self.read_templates(message, chunk, literals, size)?;
         let zstd = &mut self.decompressor;
-        unpack(zstd, message.get_hows(), "hows", accesses, &mut block.hows)?;
+        unpack(zstd, message.get_hows(), "hows", accesses, &mut chunk.hows)?;
         // Both are folds without a branch, which the compiler turns into vector instructions.
-        let largest = block.hows.iter().fold(0, |largest, &how| how.max(largest));
+        let largest = chunk.hows.iter().fold(0, |largest, &how| how.max(largest));
         if largest > EXPLICIT {
             return Err(Rule::Columns.broken("column hows has a value above 2"));
         }
         let explicit = |hows: &[u8]| hows.iter().map(|&how| how >> 1).sum::<u8>();
-        let explicit = block.hows.chunks(255).map(explicit);
+        let explicit = chunk.hows.chunks(255).map(explicit);
         let explicit = explicit.map(usize::from).sum::<usize>();
         if explicit != message.get_explicit_count() as usize {
             let claimed = message.get_explicit_count();
@@ -231,12 +231,12 @@ impl Decoder {
             explicit,
             &mut self.offsets,
         )?;
-        block.explicit.clear();
+        chunk.explicit.clear();
         for ((low, high), &offset) in self.low.iter().zip(&self.high).zip(&self.offsets) {
             let place = usize::from(*high) << 8 | usize::from(*low);
             let region = self.longs.get(place);
             let region = region.ok_or_else(|| Rule::References.broken("a region is missing"))?;
-            block.explicit.push(Explicit {
+            chunk.explicit.push(Explicit {
                 region: region << 16,
                 offset,
             });
@@ -244,117 +244,125 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads the repeats; how many executions are spelled out.
-    fn read_repeats(
+    /// Reads the matches; how many executions are literals.
+    fn read_matches(
         &mut self,
         message: block::Reader<'_>,
-        block: &mut Block,
+        chunk: &mut Chunk,
     ) -> Result<usize, Violation> {
         let executions = message.get_executions();
-        let repeats = message.get_repeat_count() as usize;
-        if repeats > executions as usize {
-            let detail = format!("claims {repeats} repeats of {executions} executions");
+        let matches = message.get_repeat_count() as usize;
+        if matches > executions as usize {
+            let detail = format!("claims {matches} repeats of {executions} executions");
             return Err(Rule::Repeats.broken(detail));
         }
         let zstd = &mut self.decompressor;
-        let [after, lengths, distances] = &mut self.repeats;
+        let [after, lengths, distances] = &mut self.matches;
         let columns = [
             (message.get_repeats_after(), "repeatsAfter"),
             (message.get_repeat_lengths(), "repeatLengths"),
             (message.get_repeat_distances(), "repeatDistances"),
         ];
-        block.repeats.clear();
-        if repeats == 0 {
+        chunk.matches.clear();
+        if matches == 0 {
             return Ok(executions as usize);
         }
         for ((column, name), values) in columns.into_iter().zip([&mut *after, lengths, distances]) {
-            unpack(zstd, column, name, repeats, values)?;
+            unpack(zstd, column, name, matches, values)?;
         }
-        let (mut end, mut repeated) = (0u32, 0);
+        let (mut end, mut in_matches) = (0u32, 0);
         for ((&after, &length), &distance) in after.iter().zip(&*lengths).zip(&*distances) {
             let place = end.saturating_add(after);
             end = place.saturating_add(length);
-            repeated += length as usize;
+            in_matches += length as usize;
             if length == 0 || distance == 0 || distance > place || end > executions {
                 let detail =
                     format!("{length} executions at {place} repeat those {distance} before");
                 return Err(Rule::Repeats.broken(detail));
             }
-            let repeat = Repeat {
+            let matched = Match {
                 place,
                 length,
                 distance,
             };
-            block.repeats.extend(repeat.apart());
+            chunk.matches.extend(matched.apart());
         }
-        Ok(executions as usize - repeated)
+        Ok(executions as usize - in_matches)
     }
 
-    /// Reads the shapes of the executions that are spelled out, so many, and counts accesses;
-    /// how many data accesses are spelled out.
-    fn read_shapes(
+    /// Reads the templates of so many literals, and counts accesses; how many data accesses the
+    /// literals have.
+    fn read_templates(
         &mut self,
         message: block::Reader<'_>,
-        block: &mut Block,
-        spelled: usize,
+        chunk: &mut Chunk,
+        literals: usize,
         size: impl Fn(u32) -> Option<Size>,
     ) -> Result<usize, Violation> {
         let accesses = message.get_accesses() as usize;
-        let shapes = message.get_shape_count() as usize;
-        if shapes > spelled || shapes > MAX_SHAPES {
-            let detail = format!("claims {shapes} shapes of {spelled} executions");
+        let templates = message.get_shape_count() as usize;
+        if templates > literals || templates > MAX_TEMPLATES {
+            let detail = format!("claims {templates} shapes of {literals} executions");
             return Err(Rule::Counts.broken(detail));
         }
         let zstd = &mut self.decompressor;
         let numbers = message.get_shape_numbers();
-        unpack(zstd, numbers, "shapeNumbers", shapes, &mut block.shapes)?;
+        unpack(
+            zstd,
+            numbers,
+            "shapeNumbers",
+            templates,
+            &mut chunk.templates,
+        )?;
         let low = message.get_shapes_low();
-        unpack(zstd, low, "shapesLow", spelled, &mut self.low)?;
+        unpack(zstd, low, "shapesLow", literals, &mut self.low)?;
         let high = message.get_shapes_high();
-        unpack(zstd, high, "shapesHigh", spelled, &mut self.high)?;
+        unpack(zstd, high, "shapesHigh", literals, &mut self.high)?;
         // Small, so that the sums below find all of them in the nearest cache.
-        let mut sizes = Vec::with_capacity(shapes);
-        for &shape in &block.shapes {
-            sizes.push(size(shape).ok_or_else(|| {
-                Rule::References.broken(format!("shape {shape} is not defined before it"))
+        let mut sizes = Vec::with_capacity(templates);
+        for &template in &chunk.templates {
+            sizes.push(size(template).ok_or_else(|| {
+                Rule::References.broken(format!("shape {template} is not defined before it"))
             })?);
         }
-        block.places.clear();
+        chunk.places.clear();
         let bytes = self.low.iter().zip(&self.high);
         let places = bytes.map(|(&low, &high)| u16::from_le_bytes([low, high]));
-        block.places.extend(places);
-        let largest = block.places.iter().fold(0, |largest, &p| p.max(largest));
-        if usize::from(largest) >= shapes && spelled > 0 {
+        chunk.places.extend(places);
+        let largest = chunk.places.iter().fold(0, |largest, &p| p.max(largest));
+        if usize::from(largest) >= templates && literals > 0 {
             return Err(Rule::References.broken("a shape is missing"));
         }
-        let (mut spelled_touches, mut spelled_data) = (0, 0);
-        for &place in &block.places {
+        let (mut literal_references, mut literal_data) = (0, 0);
+        for &place in &chunk.places {
             let size = sizes[usize::from(place)];
-            spelled_touches += size.touches() as usize;
-            spelled_data += usize::from(size.data);
+            literal_references += size.references() as usize;
+            literal_data += usize::from(size.data);
         }
-        let mut total = spelled_data;
-        block.repeatable = 0;
-        if !block.repeats.is_empty() {
+        let mut total = literal_data;
+        chunk.copied_references = 0;
+        if !chunk.matches.is_empty() {
             let too_many =
                 || Rule::Counts.broken("a block with repeats has more than 16 777 216 accesses");
-            if spelled_touches > MAX_TOUCHES {
+            if literal_references > MAX_REFERENCES {
                 return Err(too_many());
             }
-            let (places, repeats) = (&block.places, &block.repeats);
-            let counted = block.bounds.measure(places, &sizes, repeats, MAX_TOUCHES);
+            let (places, matches) = (&chunk.places, &chunk.matches);
+            let counted = chunk
+                .bounds
+                .measure(places, &sizes, matches, MAX_REFERENCES);
             let counted = counted.ok_or_else(too_many)?;
-            (block.repeatable, total) = (counted.touches(), counted.data());
+            (chunk.copied_references, total) = (counted.references(), counted.data());
         }
         let slots = sizes.iter().map(|size| usize::from(size.data)).sum();
-        if total != accesses || slots > spelled_data {
+        if total != accesses || slots > literal_data {
             let detail = format!("the shapes have {total} data accesses, the block {accesses}");
             return Err(Rule::Counts.broken(detail));
         }
-        unpack(zstd, message.get_bases(), "bases", slots, &mut block.bases)?;
-        if block.bases.iter().any(|&base| usize::from(base) >= BASES) {
+        unpack(zstd, message.get_bases(), "bases", slots, &mut chunk.bases)?;
+        if chunk.bases.iter().any(|&base| usize::from(base) >= BASES) {
             return Err(Rule::Columns.broken("column bases has a value above 15"));
         }
-        Ok(spelled_data)
+        Ok(literal_data)
     }
 }

@@ -1,19 +1,20 @@
-//! Lines touched: what is left of an access for whoever counts in lines only.
+//! Line references: accesses reduced to a line number and a kind, for whoever counts lines only.
 //!
-//! A cache sees no program counters and no bytes, so 8 bytes a touch do where an access takes 24.
+//! A cache sees no program counters and no bytes, so 8 bytes a reference do where an access takes
+//! 24.
 
 use crate::model::execution::Kind;
 
-/// One line touched by a fetch, a load or a store.
+/// One line referenced by a fetch, a load or a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Zeroable)]
 #[repr(transparent)]
-pub struct Touch(u64);
+pub struct LineReference(u64);
 
-impl Touch {
-    /// The line's number (`address / 64`), and by what it is touched.
+impl LineReference {
+    /// The line's number (`address / 64`), and by what it is referenced.
     #[inline(always)]
-    pub fn new(line: u64, kind: Kind) -> Touch {
-        Touch(line << 2 | kind as u64)
+    pub fn new(line: u64, kind: Kind) -> LineReference {
+        LineReference(line << 2 | kind as u64)
     }
 
     /// The line's number: `address / 64`.
@@ -51,18 +52,19 @@ pub struct Played<'a> {
     /// The function that the first of the executions enters, if it is one of those that the player
     /// was asked to break at; no other of them enters such a function.
     pub entered: Option<u32>,
-    /// How many; 0 when these are further touches of the last execution before.
+    /// How many; 0 when these are further references of the last execution before.
     pub executions: u32,
-    /// The lines that they touch, one after the other: an access that spans lines touches each.
-    pub touches: &'a [Touch],
-    /// How many fetches, loads and stores the executions make, those told as further touches
+    /// The lines that they reference, one after the other: an access that spans lines references
+    /// each.
+    pub references: &'a [LineReference],
+    /// How many fetches, loads and stores the executions make, those told as further references
     /// included, which themselves have zeros here.
     pub counts: [u64; 3],
 }
 
-/// Hears the executions of a block, in order.
+/// Hears the executions of a chunk, in order.
 pub trait Listener {
-    /// A run of the block's thread begins: what is played until the next call has this stamp. Not
+    /// A run of the chunk's thread begins: what is played until the next call has this stamp. Not
     /// called for a run of which nothing is wanted, nor for one that goes on where another ended
     /// without any other thread's run between them.
     fn run(&mut self, stamp: u64);

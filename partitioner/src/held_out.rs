@@ -1,9 +1,9 @@
-//! The verdict: full replays, shared L3 included, of requests the search did not use.
+//! Held-out evaluation: full replays, shared L3 included, of requests that the search did not use.
 //!
-//! The ranking leaves the shared L3 out. So its best few splits are replayed in full, on what the
-//! search replayed, and the best of those is taken; when that is not the ranking's first, the L3
-//! made the difference and the report says so. The one split taken is then replayed, beside
-//! everything on one core, on the judging requests.
+//! The ranking leaves the shared L3 out. So its best few splits are replayed in full on the
+//! searched requests, and the best of those is taken. When that is not the ranking's first, the L3
+//! made the difference, and the report says so. The split that is taken is then replayed on the
+//! held-out requests, beside everything on one core.
 
 use crate::Error;
 use crate::evaluate::{Placement, rounds};
@@ -11,7 +11,7 @@ use crate::fewer::{Fewer, named};
 use crate::hop_cost::break_even_cycles;
 use crate::objective::Objective;
 use crate::progress::Progress;
-use crate::requests::Parts;
+use crate::requests::TrainTestSplit;
 use crate::strategy::Ranking;
 use crate::weights::{Factors, Weighted};
 use corehop_simulator::{Counters, Machine, Prepared, Replay, Setting, Split, replay_all};
@@ -85,19 +85,20 @@ impl Comparison {
 pub struct Ranked {
     /// Its functions, each with its core.
     pub split: Placement,
-    /// What it was ranked by, the cores each alone ([`crate::objective::Cost`]).
-    pub alone: u64,
+    /// What it was ranked by: a private-cache replay of each core
+    /// ([`crate::objective::UnitCosts`]).
+    pub ranked_cost: u64,
     /// The objective's value with all cores together, shared L3 included; in units of
     /// 1 / [`crate::weights::ONE`] of one core's, where several machines are weighed.
     pub in_full: u64,
 }
 
-/// How the split taken compares.
+/// How the split that was taken compares with everything on one core.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct Evaluated {
     /// On the requests it was searched on, cold caches at the start.
     pub searched: Comparison,
-    /// On the judging requests, after the warm-up ones; `None` when every request was searched.
+    /// On the held-out requests, after the warm-up ones; `None` when every request was searched.
     pub held_out: Option<Comparison>,
     /// Whether the full replays put another split first than the ranking did.
     pub shared_cache_changed_rank: bool,
@@ -105,12 +106,12 @@ pub struct Judged {
     pub ranked: Vec<Ranked>,
     /// Indices of these by their value in full: the split taken, the runner-up, and so on.
     pub order: Vec<usize>,
-    /// The runner-up beside one core, on the judging requests; `None` where there are none, or no
+    /// The runner-up beside one core, on the held-out requests; `None` where there are none, or no
     /// other split.
     pub runner_up_held_out: Option<Comparison>,
 }
 
-impl Judged {
+impl Evaluated {
     /// The comparison to believe: on requests that were not searched, where there are any.
     pub fn verdict(&self) -> &Comparison {
         self.held_out.as_ref().unwrap_or(&self.searched)
@@ -122,8 +123,8 @@ impl Judged {
     }
 }
 
-/// What judges splits.
-pub struct Judge<'a> {
+/// Evaluates splits on held-out requests.
+pub struct HeldOutEvaluation<'a> {
     /// The trace.
     pub trace: &'a Trace,
     /// The machines.
@@ -131,22 +132,23 @@ pub struct Judge<'a> {
     /// What is to be small on them.
     pub factors: &'a Factors<'a>,
     /// Its requests.
-    pub parts: &'a Parts,
+    pub train_test: &'a TrainTestSplit,
     /// The searched ones, for splits at all functions.
     pub prepared: &'a Prepared,
     /// Is told how far it is.
     pub progress: &'a dyn Progress,
 }
 
-impl Judge<'_> {
-    /// Takes the best of `ranked` (misses and functions, best first) by full replay and judges it.
+impl HeldOutEvaluation<'_> {
+    /// Takes the best of `ranked` (misses and functions, best first) by full replay and evaluates
+    /// it.
     ///
     /// # Errors
     /// What reading or replaying the trace says.
     ///
     /// # Panics
     /// When `ranked` is empty: a search ends with at least one split.
-    pub fn judge(&self, ranked: Vec<(u64, Placement)>) -> Result<(Placement, Judged), Error> {
+    pub fn evaluate(&self, ranked: Vec<(u64, Placement)>) -> Result<(Placement, Evaluated), Error> {
         let replays = ranked.len() as u64 + 5;
         let stage = "replaying the best splits in full";
         self.progress.begin(stage, Some(replays));
@@ -156,15 +158,15 @@ impl Judge<'_> {
         let searched = self.on_searched_requests(&split)?;
         self.progress.advance(2);
         let (mut held_out, mut runner_up_held_out) = (None, None);
-        if !self.parts.judging.is_empty() {
+        if !self.train_test.held_out.is_empty() {
             let splits = [&split[..]].into_iter().chain(runner_up);
-            let mut compared = self.on_judging_requests(splits)?.into_iter();
+            let mut compared = self.on_held_out_requests(splits)?.into_iter();
             self.progress.advance(3);
             held_out = compared.next();
             runner_up_held_out = compared.next();
         }
         self.progress.end();
-        let judged = Judged {
+        let evaluated = Evaluated {
             searched,
             held_out,
             shared_cache_changed_rank: self.factors.objective == Objective::L2 && order[0] != 0,
@@ -172,14 +174,14 @@ impl Judge<'_> {
             order,
             runner_up_held_out,
         };
-        Ok((split, judged))
+        Ok((split, evaluated))
     }
 
-    /// The best of each ranking beside one core, on the judging requests.
+    /// The best of each ranking beside one core, on the held-out requests.
     ///
     /// # Errors
-    /// As [`Judge::judge`].
-    pub(crate) fn judge_fewer(
+    /// As [`HeldOutEvaluation::evaluate`].
+    pub(crate) fn evaluate_fewer(
         &self,
         rankings: Vec<(u32, Ranking)>,
         functions: &[u32],
@@ -190,12 +192,12 @@ impl Judge<'_> {
             Ok(ranked.swap_remove(order[0]).split)
         };
         let splits: Vec<Placement> = rankings.iter().map(best).collect::<Result<_, _>>()?;
-        let judged = match splits.is_empty() {
+        let evaluated = match splits.is_empty() {
             true => Vec::new(),
-            false => self.on_judging_requests(splits.iter().map(|split| &split[..]))?,
+            false => self.on_held_out_requests(splits.iter().map(|split| &split[..]))?,
         };
         self.progress.end();
-        let fewer = rankings.into_iter().zip(splits).zip(judged);
+        let fewer = rankings.into_iter().zip(splits).zip(evaluated);
         let fewer = fewer.map(|(((cores, _), split), held_out)| Fewer {
             cores,
             split,
@@ -206,15 +208,15 @@ impl Judge<'_> {
 
     /// Replays splits on the searched requests, and orders their indices by the objective.
     fn in_full(&self, ranked: Vec<(u64, Placement)>) -> Result<(Vec<Ranked>, Vec<usize>), Error> {
-        let rounds = rounds(self.parts.searched.len());
-        let in_full = |(alone, split): (u64, Placement)| {
+        let rounds = rounds(self.train_test.searched.len());
+        let in_full = |(ranked_cost, split): (u64, Placement)| {
             let value = self
                 .factors
                 .replayed(self.prepared, &split_at(&split), rounds)?;
             self.progress.advance(1);
             Ok(Ranked {
                 split,
-                alone,
+                ranked_cost,
                 in_full: value,
             })
         };
@@ -239,24 +241,25 @@ impl Judge<'_> {
         Ok(together(replays))
     }
 
-    /// Splits beside everything on one core, on the judging requests after the warm-up ones.
-    fn on_judging_requests<'s>(
+    /// Splits beside everything on one core, on the held-out requests after the warm-up ones.
+    fn on_held_out_requests<'s>(
         &self,
         splits: impl Iterator<Item = &'s [(u32, u32)]>,
     ) -> Result<Vec<Comparison>, Error> {
         let splits: Vec<Split> = splits.map(split_at).collect();
-        compare_on(self.trace, self.machines, self.parts, &splits)
+        compare_on(self.trace, self.machines, self.train_test, &splits)
     }
 }
 
-/// Splits beside everything on one core, on the judging requests of `parts` after the warm-up ones.
+/// Splits beside everything on one core, on the held-out requests of `train_test` after the warm-up
+/// ones.
 ///
 /// # Errors
 /// What reading or replaying the trace says.
 pub(crate) fn compare_on(
     trace: &Trace,
     machines: &[Weighted],
-    parts: &Parts,
+    train_test: &TrainTestSplit,
     splits: &[Split],
 ) -> Result<Vec<Comparison>, Error> {
     let one_core = Split::default();
@@ -266,7 +269,7 @@ pub(crate) fn compare_on(
         splits.map(move |split| Setting { machine, split })
     });
     let settings: Vec<Setting<'_>> = settings.collect();
-    let replays = replay_all(trace, &settings, &parts.judging_options())?;
+    let replays = replay_all(trace, &settings, &train_test.held_out_options())?;
     let of_split = |split: usize| {
         let of_machines = machines.iter().zip(replays.chunks(splits.len() + 1));
         together(of_machines.map(|(of, replays)| (of.weight, &replays[0], &replays[split])))

@@ -1,9 +1,9 @@
-//! Shapes: what an execution of a code block does, all but the addresses of its data.
+//! Access templates: a code block and the accesses of one execution of it, without data addresses.
 //!
 //! A code block nearly always makes the same loads and stores, so an execution is stored as the
-//! number of a shape instead of a list of accesses: nothing is left of it but that number and its
-//! addresses. For replay a shape becomes a template, the full list of accesses with holes for the
-//! addresses, which is copied and filled in.
+//! number of a template and its data addresses. The schema calls a template a shape. A replay holds
+//! each template as a list of accesses in which the data addresses are missing, copies that list
+//! for each execution, and fills the addresses in.
 
 use crate::model::execution::{Access, Kind, LINE_SHIFT};
 use crate::model::program::CodeBlock;
@@ -14,7 +14,7 @@ pub const MAX_INSTRUCTIONS: usize = 512;
 /// The most data accesses of one execution, so that with its fetches 65 535 are not exceeded.
 pub const MAX_DATA_ACCESSES: usize = 65_000;
 
-/// How many accesses a shape has.
+/// How many accesses a template has, as code fetches and as data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Loads and stores.
@@ -25,12 +25,12 @@ pub struct Size {
 
 impl Size {
     /// All accesses.
-    pub fn touches(self) -> u32 {
+    pub fn references(self) -> u32 {
         u32::from(self.data) + u32::from(self.fetches)
     }
 }
 
-/// One data access of a shape: all but its address. Packed as `schema/trace.capnp` says.
+/// One data access of a template: all but its address. Packed as `schema/trace.capnp` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct DataAccess(u32);
@@ -66,7 +66,7 @@ impl DataAccess {
     }
 }
 
-/// Numbers the shapes that a writer meets.
+/// Numbers the templates that a writer meets.
 #[derive(Default)]
 pub struct Interner {
     /// The key is the code block's number followed by the data accesses.
@@ -82,7 +82,7 @@ struct Latest {
 }
 
 impl Interner {
-    /// The number of this shape, and whether it is new.
+    /// The number of the template of these data accesses, and whether it is new.
     pub fn number(&mut self, code_block: u32, accesses: &[DataAccess]) -> (u32, bool) {
         let slot = code_block as usize;
         if slot >= self.latest_of_block.len() {
@@ -110,21 +110,21 @@ impl Interner {
     }
 }
 
-/// The shapes of a trace, ready for replay.
+/// The templates of a trace, ready for replay.
 #[derive(Default)]
 pub struct Templates {
-    outlines: Vec<Outline>,
-    parts: Vec<Part>,
+    all: Vec<Template>,
+    accesses: Vec<TemplateAccess>,
     holes: Vec<u16>,
     longest: usize,
 }
 
-/// Where a shape's accesses are among all, and what else there is to it.
+/// Where a template's accesses are among all, and what else there is to it.
 #[derive(Clone, Copy)]
-pub struct Outline {
+pub struct Template {
     start: u64,
-    first_part: u32,
-    part_count: u32,
+    first_access: u32,
+    access_count: u32,
     first_hole: u32,
     /// Number of data accesses.
     pub data_count: u32,
@@ -134,16 +134,16 @@ pub struct Outline {
     pub entry: u32,
 }
 
-/// An access of a shape: small, since a replay reads all of them over and over.
+/// An access of a template: small, since a replay reads all of them over and over.
 #[derive(Clone, Copy)]
-struct Part {
+struct TemplateAccess {
     /// Of the instruction, or of the first byte fetched, from the start of the block.
     offset: u16,
     size_bytes: u16,
     kind: Kind,
 }
 
-impl Part {
+impl TemplateAccess {
     /// The access, of a block that starts at `start`; of data without its address.
     #[inline(always)]
     fn access(&self, start: u64) -> Access {
@@ -158,45 +158,46 @@ impl Part {
 }
 
 impl Templates {
-    /// Number of shapes.
+    /// Number of templates.
     pub fn len(&self) -> usize {
-        self.outlines.len()
+        self.all.len()
     }
 
-    /// How many accesses a shape has.
+    /// How many accesses a template has.
     ///
     /// # Panics
-    /// When there is no such shape.
-    pub fn size(&self, shape: u32) -> Size {
-        let outline = &self.outlines[shape as usize];
+    /// When there is no such template.
+    pub fn size(&self, template: u32) -> Size {
+        let template = &self.all[template as usize];
         // At most 65 000 and 122.
         Size {
-            data: outline.data_count as u16,
-            fetches: (outline.part_count - outline.data_count) as u16,
+            data: template.data_count as u16,
+            fetches: (template.access_count - template.data_count) as u16,
         }
     }
 
-    /// Where a shape's accesses are.
+    /// Where a template's accesses are.
     ///
     /// # Panics
-    /// When there is no such shape.
-    pub fn outline(&self, shape: u32) -> Outline {
-        self.outlines[shape as usize]
+    /// When there is no such template.
+    pub fn get(&self, template: u32) -> Template {
+        self.all[template as usize]
     }
 
-    /// The most accesses that any shape has.
+    /// The most accesses that any template has.
     pub fn longest(&self) -> usize {
         self.longest
     }
 
-    /// The accesses of a shape, all but the data addresses.
-    pub fn accesses(&self, outline: &Outline) -> impl Iterator<Item = Access> {
-        let parts = &self.parts[outline.first_part as usize..][..outline.part_count as usize];
-        let start = outline.start;
-        parts.iter().map(move |part| part.access(start))
+    /// The accesses of a template, all but the data addresses.
+    pub fn accesses(&self, template: &Template) -> impl Iterator<Item = Access> {
+        let stored =
+            &self.accesses[template.first_access as usize..][..template.access_count as usize];
+        let start = template.start;
+        stored.iter().map(move |one| one.access(start))
     }
 
-    /// Puts the accesses of a shape at the beginning of `room`, all but the data addresses. The
+    /// Puts the accesses of a template at the beginning of `room`, all but the data addresses. The
     /// accesses, and the places of the data accesses among them.
     ///
     /// # Panics
@@ -204,43 +205,44 @@ impl Templates {
     #[inline(always)]
     pub fn expand<'r>(
         &self,
-        outline: &Outline,
+        template: &Template,
         room: &'r mut [Access],
     ) -> (&'r mut [Access], &[u16]) {
-        let parts = &self.parts[outline.first_part as usize..][..outline.part_count as usize];
-        let room = &mut room[..parts.len()];
-        for (access, part) in room.iter_mut().zip(parts) {
-            *access = part.access(outline.start);
+        let stored =
+            &self.accesses[template.first_access as usize..][..template.access_count as usize];
+        let room = &mut room[..stored.len()];
+        for (access, one) in room.iter_mut().zip(stored) {
+            *access = one.access(template.start);
         }
         (
             room,
-            &self.holes[outline.first_hole as usize..][..outline.data_count as usize],
+            &self.holes[template.first_hole as usize..][..template.data_count as usize],
         )
     }
 
-    /// Adds the next shape: `data` made by one execution of a code block, which is given with its
-    /// number and the function that it enters.
+    /// Adds the next template: `data` made by one execution of a code block, which is given with
+    /// its number and the function that it enters.
     ///
     /// A line of code is fetched before the data accesses of the first instruction that has a byte
     /// on it, or at the end when no data access follows.
     ///
     /// # Errors
-    /// Which rule the shape breaks.
+    /// Which rule the template breaks.
     pub fn push(
         &mut self,
         (code_block, block): (u32, &CodeBlock),
         entry: Option<u32>,
         data: &[DataAccess],
     ) -> Result<(), String> {
-        check_shape(block.instructions.len(), data)?;
+        check_template(block.instructions.len(), data)?;
         let too_many = |_| "there are too many shapes".to_owned();
-        let first_part = u32::try_from(self.parts.len()).map_err(too_many)?;
+        let first_access = u32::try_from(self.accesses.len()).map_err(too_many)?;
         let first_hole = u32::try_from(self.holes.len()).map_err(too_many)?;
-        let outline = Outline {
+        let template = Template {
             start: block.start,
-            first_part,
+            first_access,
             first_hole,
-            part_count: 0,
+            access_count: 0,
             data_count: data.len() as u32,
             code_block,
             entry: entry.map_or(0, |entry| entry + 1),
@@ -251,19 +253,19 @@ impl Templates {
             let end = instruction.offset + u16::from(instruction.size_bytes);
             self.fetch(&mut fetched, end, block);
             self.holes
-                .push((self.parts.len() - first_part as usize) as u16);
-            self.parts.push(Part {
+                .push((self.accesses.len() - first_access as usize) as u16);
+            self.accesses.push(TemplateAccess {
                 offset: instruction.offset,
                 size_bytes: access.size_bytes(),
                 kind: access.kind(),
             });
         }
         self.fetch(&mut fetched, size_of_code(block), block);
-        let part_count = self.parts.len() - first_part as usize;
-        self.longest = self.longest.max(part_count);
-        self.outlines.push(Outline {
-            part_count: part_count as u32,
-            ..outline
+        let access_count = self.accesses.len() - first_access as usize;
+        self.longest = self.longest.max(access_count);
+        self.all.push(Template {
+            access_count: access_count as u32,
+            ..template
         });
         Ok(())
     }
@@ -274,7 +276,7 @@ impl Templates {
             let in_line = (block.start + u64::from(*fetched)) & LINE_MASK;
             let to_line_end = (LINE_MASK + 1 - in_line) as u16;
             let size_bytes = to_line_end.min(size_of_code(block) - *fetched);
-            self.parts.push(Part {
+            self.accesses.push(TemplateAccess {
                 offset: *fetched,
                 size_bytes,
                 kind: Kind::Fetch,
@@ -289,8 +291,8 @@ const LINE_MASK: u64 = (1 << LINE_SHIFT) - 1;
 /// Checks that `data` can have been made by one execution of a block of so many instructions.
 ///
 /// # Errors
-/// Which rule the shape breaks.
-pub fn check_shape(instructions: usize, data: &[DataAccess]) -> Result<(), String> {
+/// Which rule the template breaks.
+pub fn check_template(instructions: usize, data: &[DataAccess]) -> Result<(), String> {
     let mut previous = 0;
     for access in data {
         let place = access.instruction();
@@ -321,7 +323,7 @@ fn size_of_code(block: &CodeBlock) -> u16 {
     last.map_or(0, |last| last.offset + u16::from(last.size_bytes))
 }
 
-/// Number of fetches in one execution of the block: the lines that it touches.
+/// Number of fetches in one execution of the block: the lines that it references.
 pub fn fetches_of(block: &CodeBlock) -> u64 {
     let last = block.start + u64::from(size_of_code(block).max(1)) - 1;
     (last >> LINE_SHIFT) - (block.start >> LINE_SHIFT) + 1

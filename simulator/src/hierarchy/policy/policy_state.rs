@@ -12,9 +12,9 @@ pub(crate) struct Set {
 
 /// What policies remember of all ways of all caches.
 #[derive(Clone, Default)]
-pub(crate) struct Memory {
+pub(crate) struct PolicyState {
     /// By way.
     pub(super) words: Vec<u64>,
-    /// When the last touch was, see [`super::ages`].
+    /// When the last reference was, see [`super::ages`].
     pub(super) now: u64,
 }
