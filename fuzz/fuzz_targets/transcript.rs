@@ -3,7 +3,8 @@
 //!
 //! Raw bytes would hardly ever reach beyond the header. So an input is a list of places and words:
 //! at first each word is what a thread of the server publishes, after two code blocks were defined;
-//! from the first place that is not 0 on, each is a wild store there. The memory is drained between.
+//! from the first place that is not 0 on, each is a wild store there. The memory is drained
+//! between.
 #![no_main]
 
 use corehop_recorder::transcript::{Modules, Transcript};

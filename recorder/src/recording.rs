@@ -96,22 +96,23 @@ impl Prepared {
             observer,
         };
         let (over, driven) = driver::run(&recorded, driver, session, &mut transcript);
-        let runs_on = match over {
-            Ok(Over::Requests) => options.keep_running,
-            Ok(_) => false,
-            Err(_) => true,
+        let (is_written, runs_on) = match over {
+            Ok(Over::Requests) => (true, options.keep_running),
+            Ok(_) => (true, false),
+            Err(_) => (false, true),
         };
         let is_interrupted = matches!(over, Ok(Over::Interrupted));
         let finished = match over {
             Ok(over) => finish_trace(options, &self.memory, transcript, &over, observer),
             Err(error) => {
                 drop(transcript);
-                let error = unwritten(error, options);
-                observer(Event::Warning(Warning::ServerGoesOn(&error)));
-                Err(error)
+                Err(unwritten(error, options))
             }
         };
         drop(control_socket);
+        if let (Err(error), false) = (&finished, is_written) {
+            observer(Event::Warning(Warning::ServerGoesOn(error)));
+        }
         finish_server(&mut server, runs_on, interrupts);
         // Of two that failed the server was first: the load failed for want of it.
         if is_interrupted && interrupts() == 0 {
