@@ -4,8 +4,8 @@
 //! file only hands on (`pub use`) leads to the file that defines it, so that the front of a crate
 //! or folder is part of no circle by what it shows. Tests do not count, nor what is generated.
 //!
-//! known.txt has the circles of today, as `cargo test --test circles -- --nocapture` prints them. It
-//! may only shrink.
+//! known.txt has the circles of today, as `cargo test --test circles -- --nocapture` prints them.
+//! It may only shrink.
 
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -249,7 +249,7 @@ fn no_files_of_a_crate_import_each_other_in_a_circle() {
         let circles = Crate::read(&root.join(&folder).join("src")).circles();
         let mut found = BTreeSet::new();
         for circle in circles {
-            let names: Vec<String> = circle.iter().map(|module| shown(module)).collect();
+            let names: Vec<String> = circle.iter().map(shown).collect();
             println!("{folder}: {}", names.join(", "));
             found.extend(names);
         }
