@@ -105,7 +105,11 @@ fn sanitizer() -> &'static [&'static str] {
 /// compilers make, with other warnings.
 fn strictness() -> &'static [&'static str] {
     let profile = std::env::var("PROFILE").expect("cargo names the profile");
-    if profile == "debug" { &["-Werror"] } else { &[] }
+    if profile == "debug" {
+        &["-Werror"]
+    } else {
+        &[]
+    }
 }
 
 fn compile(sources: &[&str], more: &[&str], object: &Path) {
