@@ -10,7 +10,7 @@ RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo figures test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
 	bench-servers bench-verdicts bench-replay bench-search build deb test-deb sample fuzz soak \
-	test-upstream test-msrv test-ubsan clean
+	test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -21,6 +21,11 @@ help:
 	@echo 'make test-long  holds the simulator to its oracle on COREHOP_CASES (1000000) random cases'
 	@echo 'make test-msrv  builds it by the oldest Rust that Cargo.toml promises'
 	@echo 'make test-ubsan  the runtime ends where the C standard leaves undefined what it does'
+	@echo 'make test-miri  unit tests of traces/ and simulator/ under Miri, with a nightly Rust'
+	@echo 'make test-tsan  tests of ring/ under ThreadSanitizer, with a nightly Rust'
+	@echo 'make coverage  runs the tests of Rust and prints which lines they reach, a file a row'
+	@echo 'make deny   licences, sources, duplicates and advisories of the crates that are used'
+	@echo 'make lint-c  the layout of the C (clang-format 14)'
 	@echo 'make qemu   builds QEMU 10 from Debian'\''s source, for servers that crash under 7.2 (postgres)'
 	@echo 'make test-qemu10  records under it, postgres too, and fails where it is missing'
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
@@ -32,7 +37,7 @@ help:
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
 	@echo 'make figures  fills the tables of docs/experiments from the figures kept beside them'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
-	@echo 'make deb    build the Debian package (target/deb)'
+	@echo 'make deb    build the Debian package and its file of symbols (target/deb)'
 	@echo 'make test-deb  installs it into an empty Debian, and goes through the tutorial there; as root'
 	@echo 'make sample records the bundled sample trace anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
@@ -68,6 +73,32 @@ test-msrv:
 test-ubsan:
 	@scripts/setup.sh test
 	COREHOP_UBSAN=1 CARGO_TARGET_DIR=target/ubsan cargo test --locked -p corehop-patcher --no-fail-fast
+
+# Miri runs no C, so whatever compresses or opens a trace stays out; MIRI_SLOW takes minutes each.
+MIRI_SLOW = addresses_in_too_many_regions there_is_room_until_a_count_is_full \
+	every_piece_is_found_again
+test-miri:
+	PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=target/miri \
+		cargo +nightly miri test --locked -p corehop-traces -p corehop-simulator --lib \
+		-- --skip write:: $(foreach test,$(MIRI_SLOW),--skip $(test))
+
+# The standard library is built anew: what it does between threads must be seen too.
+test-tsan:
+	RUSTFLAGS=-Zsanitizer=thread PROPTEST_CASES=8 CARGO_TARGET_DIR=target/tsan \
+		cargo +nightly test --locked -Zbuild-std --target x86_64-unknown-linux-gnu \
+		-p corehop-ring --tests
+
+coverage:
+	@scripts/setup.sh test
+	rustup component add llvm-tools
+	@scripts/cargo-tool.sh cargo-llvm-cov 0.9.1
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo llvm-cov --workspace --locked --no-fail-fast
+
+deny:
+	@scripts/deny.sh
+
+lint-c:
+	clang-format --dry-run -Werror runtime/*/*.[ch] include/*.h
 
 qemu:
 	@scripts/qemu.sh
@@ -105,7 +136,7 @@ bench-replay:
 
 deb:
 	@scripts/setup.sh deb
-	cargo build --release --locked
+	cargo build --profile profiling --locked
 	@scripts/deb.sh
 
 test-deb: deb

@@ -6,8 +6,9 @@
  * x86-64 only, and nothing elsewhere. The instruction is `nopl 0x7ace0000+id(%rax,%rax,1)`, which
  * processors skip and compilers do not write. */
 #ifdef __x86_64__
-#define COREHOP_REQUEST(id) \
-	__asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00\n\t.long %c0" ::"i"(0x7ace0000 | (id)) : "memory")
+#define COREHOP_REQUEST(id)                                                               \
+    __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00\n\t.long %c0" ::"i"(0x7ace0000 | (id)) \
+                     : "memory")
 #else
 #define COREHOP_REQUEST(id) ((void)0)
 #endif

@@ -101,6 +101,17 @@ fn sanitizer() -> &'static [&'static str] {
     }
 }
 
+/// A warning is an error where the runtime is worked on, and not in release builds, which other
+/// compilers make, with other warnings.
+fn strictness() -> &'static [&'static str] {
+    let profile = std::env::var("PROFILE").expect("cargo names the profile");
+    if profile == "debug" {
+        &["-Werror"]
+    } else {
+        &[]
+    }
+}
+
 fn compile(sources: &[&str], more: &[&str], object: &Path) {
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo names the package's folder");
     let compiler = cc::Build::new().cargo_metadata(false).get_compiler();
@@ -129,6 +140,7 @@ fn compile(sources: &[&str], more: &[&str], object: &Path) {
         .args(ROOMS.map(|room| format!("-I{room}")))
         .args(["-fno-tree-loop-distribute-patterns"])
         .args(sanitizer())
+        .args(strictness())
         .args(["-Wl,-z,now,-z,relro,-z,noexecstack,--build-id=none"])
         .arg(format!("-DCOREHOP_ABI={ABI}"))
         .args(sources)

@@ -1,12 +1,14 @@
 #!/bin/sh
-# `make deb`: the Debian package of the release build, in target/deb.
+# `make deb`: the Debian package, in target/deb, and beside it a file with its program's symbols.
 #
 # It holds what `cargo install` brings, and what that leaves out: manual pages, completions, the
 # header for servers that mark their requests, and licences, with the source of QEMU's plugin, which
 # the command carries and whose licence asks for it. Rejected: cargo-deb, which is compiled for
 # minutes before it packs anything; and debhelper, of whose many steps two are needed here.
 #
-# usage: scripts/deb.sh, after `cargo build --release`
+# Debuggers and perf find the symbols by the program's build id or by the link to the file's name.
+#
+# usage: scripts/deb.sh, after `cargo build --profile profiling`
 set -eu
 cd "$(dirname "$0")/.."
 umask 022
@@ -30,8 +32,11 @@ compress() {
 }
 
 rm -rf "$built"
-install -D --strip --mode=755 target/release/corehop "$package/usr/bin/corehop"
+install -D --mode=755 target/profiling/corehop "$package/usr/bin/corehop"
 corehop=$package/usr/bin/corehop
+symbols=$built/corehop_${version}_amd64.debug
+objcopy --only-keep-debug --compress-debug-sections "$corehop" "$symbols"
+objcopy --strip-all --add-gnu-debuglink="$symbols" "$corehop"
 "$corehop" man "$share/man/man1"
 compress "$share"/man/man1/*
 "$corehop" completions bash | place /dev/stdin "$share/bash-completion/completions/corehop"
@@ -66,4 +71,4 @@ libraries=$(cd "$built" && dpkg-shlibdeps -O "${corehop#"$built"/}" | sed 's/^sh
 (cd "$package" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 dpkg-deb --root-owner-group --build "$package" "$built" >/dev/null
 rm -rf "$built/debian"
-ls "$built"/*.deb
+ls "$built"/*.deb "$symbols"

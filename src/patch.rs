@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 /// A plan may name functions of a program and of its libraries: each gets a copy, all of them or
 /// none. The copies load corehop's runtime, which is written beside them; keep the folder together.
 /// How they hop is chosen when the program starts: COREHOP_BACKEND=auto (default), affinity,
-/// carrier, count or off; COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE writes counts
-/// as JSON at exit (%p becomes the process id).
+/// carrier, count or off; COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE
+/// writes counts as JSON at exit (%p becomes the process id).
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop

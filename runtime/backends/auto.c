@@ -60,9 +60,9 @@
 
 /* What has been done at one moment. */
 struct reading {
-    uint64_t at;       /* cycles */
+    uint64_t at; /* cycles */
     uint64_t requests;
-    uint64_t busy_ns;  /* processor time of all threads, waiting carriers left out */
+    uint64_t busy_ns; /* processor time of all threads, waiting carriers left out */
 };
 
 enum phase { RESTS, SETTLES, MEASURES };
@@ -70,22 +70,22 @@ enum phase { RESTS, SETTLES, MEASURES };
 static struct {
     bool on;
     enum phase phase;
-    bool hops;         /* in this window */
-    bool is_second;    /* of its pair */
-    int evidence;      /* of the test, in thousandths */
-    uint64_t due;      /* when the phase ends, in cycles */
-    uint64_t window;   /* cycles */
+    bool hops;       /* in this window */
+    bool is_second;  /* of its pair */
+    int evidence;    /* of the test, in thousandths */
+    uint64_t due;    /* when the phase ends, in cycles */
+    uint64_t window; /* cycles */
     struct reading began;
     struct reading spent[2], all[2]; /* in this pair, and in the trial; [1] with hops */
     uint64_t pairs, won;
-    uint64_t reference; /* requests in LOOK_US as the last trial found them */
-    int changed;        /* looks at which they differed much from that */
-    uint64_t rest, rested; /* how long the answer stays, and has stayed under load */
-    uint64_t least_rest;   /* the same if the load changes */
+    uint64_t reference;          /* requests in LOOK_US as the last trial found them */
+    int changed;                 /* looks at which they differed much from that */
+    uint64_t rest, rested;       /* how long the answer stays, and has stayed under load */
+    uint64_t least_rest;         /* the same if the load changes */
     uint64_t trial_began, tried; /* the trial's time, but for breaks */
     uint64_t breaks;
-    bool answered;      /* no trial is under way */
-    bool gains;         /* the last answer */
+    bool answered; /* no trial is under way */
+    bool gains;    /* the last answer */
     struct verdict verdict;
 } state = {.answered = true, .verdict = {.said = "none yet"}};
 

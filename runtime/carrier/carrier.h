@@ -38,15 +38,15 @@ struct fiber {
     uint32_t form;           /* how its registers are saved (vectors.c) */
     uint8_t registers[256] __attribute__((aligned(64))); /* SSE */
     uint8_t *vectors;                                    /* what does not fit above */
-    uint32_t away;           /* since it left home and until it is back */
-    uint32_t detained;       /* it leaves home no more */
-    uint32_t arrived;        /* it is back, and home may go on with it */
-    int home;                /* kernel thread id */
-    void *parked;            /* home's stack pointer while it sleeps */
-    uint64_t mask;           /* signals that the program blocks in this thread */
-    int held;                /* a signal that home took, to be delivered; 0 if none */
+    uint32_t away;     /* since it left home and until it is back */
+    uint32_t detained; /* it leaves home no more */
+    uint32_t arrived;  /* it is back, and home may go on with it */
+    int home;          /* kernel thread id */
+    void *parked;      /* home's stack pointer while it sleeps */
+    uint64_t mask;     /* signals that the program blocks in this thread */
+    int held;          /* a signal that home took, to be delivered; 0 if none */
     siginfo_t held_info;
-    struct fiber *listed;    /* the next of all fibers, ever */
+    struct fiber *listed; /* the next of all fibers, ever */
 };
 
 #define HOME (-1)
@@ -63,17 +63,17 @@ struct surroundings {
 /* The run queue is what cores contend for, so it has a cache line of its own. */
 struct core {
     uintptr_t run_queue __attribute__((aligned(64))); /* a fiber, newest first, or a state below */
-    uintptr_t holder __attribute__((aligned(64))); /* a carrier, | RUNNING with a fiber */
+    uintptr_t holder __attribute__((aligned(64)));    /* a carrier, | RUNNING with a fiber */
     uint32_t processor;
-    uint64_t runs;           /* fibers run, for the watchdog to see progress */
-    struct fiber *ready;     /* oldest first; the holder's */
-    struct carrier *spares;  /* under the pool's lock */
+    uint64_t runs;                              /* fibers run, for the watchdog to see progress */
+    struct fiber *ready;                        /* oldest first; the holder's */
+    struct carrier *spares;                     /* under the pool's lock */
     struct surroundings remembered[REMEMBERED]; /* the holder's */
-    uint64_t patience;       /* how long its holder waits awake, in cycles (patience.c) */
-    uint64_t waited;         /* for how long it has, in all */
-    uint64_t parks, wakes;   /* how often it slept, and how often until a fiber came */
-    uint32_t in_line;        /* how many are ready */
-    uint32_t open;           /* it has carriers */
+    uint64_t patience;     /* how long its holder waits awake, in cycles (patience.c) */
+    uint64_t waited;       /* for how long it has, in all */
+    uint64_t parks, wakes; /* how often it slept, and how often until a fiber came */
+    uint32_t in_line;      /* how many are ready */
+    uint32_t open;         /* it has carriers */
 };
 
 /* States of an empty run queue: its holder watches it, sleeps on it, or runs a fiber. */
@@ -92,8 +92,8 @@ struct carrier {
     void *stack; /* its own stack pointer while a fiber runs */
     struct fiber *user;
     struct core *core;
-    int thread;       /* kernel thread id; 0 once it has ended */
-    uint32_t awake;   /* a spare waits on this word */
+    int thread;     /* kernel thread id; 0 once it has ended */
+    uint32_t awake; /* a spare waits on this word */
     void *stack_top;
     struct carrier *next;   /* in core.spares */
     struct carrier *listed; /* the next of all carriers, ever */

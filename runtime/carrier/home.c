@@ -19,7 +19,7 @@
 #include <ucontext.h>
 
 #define REPEAT_NS 1000000
-#define BIT(signal) (1ull << ((signal) - 1))
+#define BIT(signal) (1ull << ((signal)-1))
 /* libc's own: cancellation and credentials. */
 #define CANCEL 32
 #define CREDENTIALS 33
@@ -73,9 +73,8 @@ static void await(struct fiber *fiber)
         bool recalled = __atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST) != 0;
         if (recalled)
             poke_carrier(fiber);
-        long number = system_call(__NR_rt_sigtimedwait, (long)&wanted,
-                                  (long)&fiber->held_info, recalled ? (long)repeat : 0,
-                                  sizeof wanted, 0, 0);
+        long number = system_call(__NR_rt_sigtimedwait, (long)&wanted, (long)&fiber->held_info,
+                                  recalled ? (long)repeat : 0, sizeof wanted, 0, 0);
         if (number <= 0 || number == POKE || is_ignored((int)number))
             continue;
         fiber->held = (int)number;
@@ -162,10 +161,10 @@ void go_home(struct fiber *fiber)
 static bool ends_interrupted(long number)
 {
     static const short calls[] = {
-        __NR_read,    __NR_readv,   __NR_pread64,  __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg,
-        __NR_write,   __NR_writev,  __NR_pwrite64, __NR_sendto,   __NR_sendmsg, __NR_sendmmsg,
-        __NR_accept,  __NR_accept4, __NR_connect,  __NR_wait4,    __NR_waitid,  __NR_futex,
-        __NR_fcntl,   __NR_flock,   __NR_openat,   __NR_open,     __NR_ioctl,
+        __NR_read,   __NR_readv,   __NR_pread64,  __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg,
+        __NR_write,  __NR_writev,  __NR_pwrite64, __NR_sendto,   __NR_sendmsg, __NR_sendmmsg,
+        __NR_accept, __NR_accept4, __NR_connect,  __NR_wait4,    __NR_waitid,  __NR_futex,
+        __NR_fcntl,  __NR_flock,   __NR_openat,   __NR_open,     __NR_ioctl,
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (calls[i] == number)

@@ -36,7 +36,7 @@ void hand_over(struct core *core, struct fiber *fiber)
         fiber->next = (struct fiber *)head;
         fiber->depth = head > BUSY ? ((struct fiber *)head)->depth + 1 : 1;
     } while (UNLIKELY(!__atomic_compare_exchange_n(&core->run_queue, &head, (uintptr_t)fiber, false,
-                                                 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)));
+                                                   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)));
     /* The fiber may be gone by now. */
     if (UNLIKELY(head == ASLEEP)) {
         futex_wake((uint32_t *)&core->run_queue, 1);

@@ -89,19 +89,19 @@ static __attribute__((noinline)) void save_all(struct fiber *fiber)
 }
 
 #define EIGHT(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7)
-#define UPPER_SIXTEEN(each)                                                                      \
-    each(16) each(17) each(18) each(19) each(20) each(21) each(22) each(23)                      \
-    each(24) each(25) each(26) each(27) each(28) each(29) each(30) each(31)
+#define UPPER_SIXTEEN(each)                                                                   \
+    each(16) each(17) each(18) each(19) each(20) each(21) each(22) each(23) each(24) each(25) \
+        each(26) each(27) each(28) each(29) each(30) each(31)
 #define SAVE_MASK(n) "kmovq %%k" #n ", 1024 + 8*" #n "(%0)\n\t"
 #define CLEAR_MASK(n) "kxorq %%k" #n ", %%k" #n ", %%k" #n "\n\t"
 #define RESTORE_MASK(n) "kmovq 1024 + 8*" #n "(%0), %%k" #n "\n\t"
-#define SAVE_UPPER(n)                                                                            \
-    "vptestmd %%zmm" #n ", %%zmm" #n ", %%k1\n\t"                                                \
-    "kmovw %%k1, 1088 + 2*(" #n "-16)(%0)\n\t"                                                  \
-    "vmovdqa32 %%zmm" #n ", 64*(" #n "-16)(%0)%{%%k1%}\n\t"                                     \
+#define SAVE_UPPER(n)                                       \
+    "vptestmd %%zmm" #n ", %%zmm" #n ", %%k1\n\t"           \
+    "kmovw %%k1, 1088 + 2*(" #n "-16)(%0)\n\t"              \
+    "vmovdqa32 %%zmm" #n ", 64*(" #n "-16)(%0)%{%%k1%}\n\t" \
     "vpxord %%xmm" #n ", %%xmm" #n ", %%xmm" #n "\n\t"
-#define RESTORE_UPPER(n)                                                                         \
-    "kmovw 1088 + 2*(" #n "-16)(%0), %%k1\n\t"                                                  \
+#define RESTORE_UPPER(n)                       \
+    "kmovw 1088 + 2*(" #n "-16)(%0), %%k1\n\t" \
     "vmovdqa32 64*(" #n "-16)(%0), %%zmm" #n "%{%%k1%}%{z%}\n\t"
 
 static void save_upper(struct upper *area)
@@ -114,10 +114,7 @@ static void save_upper(struct upper *area)
 
 static void restore_upper(const struct upper *area)
 {
-    __asm__ volatile(UPPER_SIXTEEN(RESTORE_UPPER) EIGHT(RESTORE_MASK)
-                     :
-                     : "r"(area)
-                     : "memory");
+    __asm__ volatile(UPPER_SIXTEEN(RESTORE_UPPER) EIGHT(RESTORE_MASK) : : "r"(area) : "memory");
 }
 
 void save_vectors(struct fiber *fiber)

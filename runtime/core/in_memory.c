@@ -53,9 +53,9 @@ struct in_memory_hooks {
 };
 
 struct jump {
-    uint64_t site;     /* virtual address in the ELF file */
-    uint32_t to;       /* distance from the code's beginning */
-    uint8_t length;    /* of the instructions that the jump and what runs on behind it replace */
+    uint64_t site;      /* virtual address in the ELF file */
+    uint32_t to;        /* distance from the code's beginning */
+    uint8_t length;     /* of the instructions that the jump and what runs on behind it replace */
     uint8_t before[19]; /* those */
 };
 

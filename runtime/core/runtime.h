@@ -23,13 +23,13 @@
 #define NOTE_RUNTIME 1
 
 struct note {
-    uint32_t abi;   /* COREHOP_ABI of the corehop that patched */
-    uint32_t cores; /* cores of the plan */
-    uint32_t hooks; /* entries of the table */
-    uint32_t size;  /* of this struct: a later one may be longer */
-    uint64_t slot;  /* where the trampolines look for enter and leave; zero in the file */
-    uint64_t table; /* of struct hook */
-    uint64_t names; /* zero-terminated texts, one after the other */
+    uint32_t abi;     /* COREHOP_ABI of the corehop that patched */
+    uint32_t cores;   /* cores of the plan */
+    uint32_t hooks;   /* entries of the table */
+    uint32_t size;    /* of this struct: a later one may be longer */
+    uint64_t slot;    /* where the trampolines look for enter and leave; zero in the file */
+    uint64_t table;   /* of struct hook */
+    uint64_t names;   /* zero-terminated texts, one after the other */
     uint64_t modules; /* of struct planned: all the files that the plan names */
     uint32_t names_size;
     uint32_t plan;    /* checksum of the plan: equal in all files patched by it */
@@ -109,13 +109,13 @@ struct place {
     struct ending *endings;
     int32_t core;
     int32_t counted;
-    uint32_t handlers; /* signal handlers that this thread is in */
-    uint32_t hops;     /* tried, of which one in SAMPLING is timed */
-    uint32_t team;     /* which hops among CPUs of its own (processors.c) */
+    uint32_t handlers;   /* signal handlers that this thread is in */
+    uint32_t hops;       /* tried, of which one in SAMPLING is timed */
+    uint32_t team;       /* which hops among CPUs of its own (processors.c) */
     struct fiber *fiber; /* carrier.h */
-    bool stopped;      /* a hop failed: this thread stays where it is */
-    bool followed;     /* its end will be seen, so it may leave its kernel thread */
-    bool ending;       /* and has begun */
+    bool stopped;        /* a hop failed: this thread stays where it is */
+    bool followed;       /* its end will be seen, so it may leave its kernel thread */
+    bool ending;         /* and has begun */
 } __attribute__((aligned(64)));
 
 /* One way to move a thread: a file of its own, and a line in start.c's table. */
@@ -140,7 +140,7 @@ struct module {
     const char *build_id;
     const char *names; /* symbols; NULL until it is loaded */
     size_t names_size;
-    uintptr_t *slot;   /* NULL while it is not loaded */
+    uintptr_t *slot; /* NULL while it is not loaded */
 };
 
 /* The patched program, filled in before any hook runs. */
@@ -152,11 +152,11 @@ struct program {
     uint32_t module_count;
     uint32_t plan;
     const struct backend *backend; /* changes while the program runs, if control.c says so */
-    uintptr_t minus_count;   /* 0 - &count_backend, */
-    uintptr_t minus_request; /* and 0 - the hook that counts requests, for enter_resting() */
-    bool goes_back; /* at the end of some function's calls */
-    uint32_t request; /* as the note has it */
-    uint32_t teams;   /* once CPUs are chosen */
+    uintptr_t minus_count;         /* 0 - &count_backend, */
+    uintptr_t minus_request;       /* and 0 - the hook that counts requests, for enter_resting() */
+    bool goes_back;                /* at the end of some function's calls */
+    uint32_t request;              /* as the note has it */
+    uint32_t teams;                /* once CPUs are chosen */
 };
 
 extern struct program program;
@@ -355,9 +355,9 @@ uint64_t look_at_load(void);
 struct verdict {
     const char *said; /* "gain", "no gain" or "none yet" */
     uint64_t trials, gains;
-    uint64_t pairs, won;     /* of the last trial that came to an end */
-    uint64_t speed_percent;  /* requests a second with hops, of those without; 0 before */
-    uint64_t cost_percent;   /* processor time a request, likewise */
+    uint64_t pairs, won;    /* of the last trial that came to an end */
+    uint64_t speed_percent; /* requests a second with hops, of those without; 0 before */
+    uint64_t cost_percent;  /* processor time a request, likewise */
 };
 struct verdict auto_verdict(void);
 /* The backend that moves threads while hops are on. */

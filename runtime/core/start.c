@@ -28,17 +28,13 @@ static bool is_hooked;
 
 /* What a tool that looks at this file without loading it can check. */
 __attribute__((visibility("default"))) const uint32_t corehop_runtime_abi = COREHOP_ABI;
-extern const uint32_t own_abi
-    __attribute__((alias("corehop_runtime_abi"), visibility("hidden")));
+extern const uint32_t own_abi __attribute__((alias("corehop_runtime_abi"), visibility("hidden")));
 
 const struct backend off_backend = {.name = "off"};
 
 static const struct backend *const backends[] = {
-    &auto_backend, /* the default: no server is slower for it */
-    &affinity_backend,
-    &carrier_backend,
-    &count_backend,
-    &off_backend,
+    /* The first is the default: no server is slower for it. */
+    &auto_backend, &affinity_backend, &carrier_backend, &count_backend, &off_backend,
 };
 #define BACKENDS (sizeof backends / sizeof *backends)
 static bool usable[BACKENDS];

@@ -56,10 +56,10 @@ static struct tally total_of(uint32_t hook)
     return total;
 }
 
-#define PUT(sheet, ...) \
-    (make_room(sheet), (sheet)->used += format_text((sheet)->buffer + (sheet)->used, \
-                                                    sizeof(sheet)->buffer - (sheet)->used, \
-                                                    __VA_ARGS__))
+#define PUT(sheet, ...)                                            \
+    (make_room(sheet),                                             \
+     (sheet)->used += format_text((sheet)->buffer + (sheet)->used, \
+                                  sizeof(sheet)->buffer - (sheet)->used, __VA_ARGS__))
 
 /* Room for one call of PUT. */
 static void make_room(struct sheet *sheet)

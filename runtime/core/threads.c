@@ -46,8 +46,8 @@ static struct block *idle_block(int process, int thread)
         if (block == NULL)
             return NULL;
         int owner = __atomic_load_n(&block->owner, __ATOMIC_RELAXED);
-        bool idle = owner == thread ||
-                    system_call(__NR_tgkill, process, owner, 0, 0, 0, 0) == -ESRCH;
+        bool idle =
+            owner == thread || system_call(__NR_tgkill, process, owner, 0, 0, 0, 0) == -ESRCH;
         struct block *next = block->next;
         if (owner != 0 && idle &&
             __atomic_compare_exchange_n(&block->owner, &owner, thread, false, __ATOMIC_ACQ_REL,

@@ -122,8 +122,7 @@ bool start_watchdog(void)
     int none = 0;
     if (__atomic_load_n(&leaves, __ATOMIC_SEQ_CST))
         await_watchdog();
-    if (!__atomic_compare_exchange_n(&thread, &none, -1, false, __ATOMIC_SEQ_CST,
-                                     __ATOMIC_SEQ_CST))
+    if (!__atomic_compare_exchange_n(&thread, &none, -1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return true;
     uint8_t *memory = stack != NULL ? stack : map_memory(STACK_SIZE);
     stack = memory;

@@ -41,12 +41,12 @@ EXPORT int caught_prctl(long, long, long, long, long) __asm__("prctl");
 EXPORT long caught_syscall(long, long, long, long, long, long, long) __asm__("syscall");
 
 /* All of these take at most five arguments, none of them floating-point, and give an int. */
-#define ALONE(name)                                                                               \
-    EXPORT int caught_##name(long, long, long, long, long) __asm__(#name);                         \
-    int caught_##name(long a, long b, long c, long d, long e)                                     \
-    {                                                                                              \
-        static void *kept;                                                                         \
-        return alone(&kept, #name, a, b, c, d, e);                                                \
+#define ALONE(name)                                                        \
+    EXPORT int caught_##name(long, long, long, long, long) __asm__(#name); \
+    int caught_##name(long a, long b, long c, long d, long e)              \
+    {                                                                      \
+        static void *kept;                                                 \
+        return alone(&kept, #name, a, b, c, d, e);                         \
     }
 
 ALONE(setuid)
@@ -79,6 +79,7 @@ int caught_prctl(long whole_option, long b, long c, long d, long e)
 static bool is_of_the_thread(long number)
 {
     switch (number) {
+    /* clang-format off */
     case __NR_rt_sigprocmask: case __NR_sigaltstack: case __NR_sched_setaffinity:
     case __NR_clone: case __NR_clone3: case __NR_vfork: case __NR_fork: case __NR_execve:
     case __NR_execveat: case __NR_exit: case __NR_set_robust_list: case __NR_setpriority:
@@ -86,6 +87,7 @@ static bool is_of_the_thread(long number)
     case __NR_setresuid: case __NR_setresgid: case __NR_setgroups: case __NR_setfsuid:
     case __NR_setfsgid: case __NR_capset: case __NR_seccomp: case __NR_prctl:
     case __NR_unshare: case __NR_setns: case __NR_landlock_restrict_self:
+        /* clang-format on */
         return true;
     default:
         return false;

@@ -27,7 +27,7 @@ enum rule {
     HOME_IF_SAVING,
     HOME_IF_RESTORING,
     LEAVES_CALLS, /* an exception has come to its caller, which matters to calls.c alone */
-    AS_FORK, /* the child must be told that it has no carriers, which fork() does */
+    AS_FORK,      /* the child must be told that it has no carriers, which fork() does */
 };
 
 static const struct {
@@ -83,8 +83,8 @@ static void *found_in(const char *library, const char *name)
         found = dlsym(module, name);
         dlclose(module);
     }
-    bool is_own = (uintptr_t)found >= (uintptr_t)runtime_start &&
-                  (uintptr_t)found < (uintptr_t)runtime_end;
+    bool is_own =
+        (uintptr_t)found >= (uintptr_t)runtime_start && (uintptr_t)found < (uintptr_t)runtime_end;
     return is_own ? NULL : found;
 }
 
@@ -107,7 +107,7 @@ static void *original_for(uint32_t index, const void *caller)
 
 /* Called by interposers.S with a call's first two arguments, and where its return address is. */
 __attribute__((visibility("hidden"))) void *interposed_call(uint32_t index, uintptr_t first,
-                                                  uintptr_t second, uintptr_t at)
+                                                            uintptr_t second, uintptr_t at)
 {
     enum rule rule = interposed_calls[index].rule;
     if (rule == LEAVES_CALLS) {
@@ -174,8 +174,8 @@ static void *begin(void *argument)
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*run)(void *), void *argument)
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *argument)
 {
     static void *kept;
     create_function *create = (create_function *)original(&kept, "pthread_create");
@@ -193,7 +193,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 }
 
 extern int own_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
-    __attribute__((alias("pthread_create"), visibility("hidden")));
+    __attribute__((alias("pthread_create"), visibility("hidden"), nothrow, nonnull(1, 3)));
 
 /* Whether the program's calls of libc arrive here first. */
 bool stands_in_for_libc(void)
