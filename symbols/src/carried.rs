@@ -6,7 +6,9 @@
 //! The option for the working directory alone came with 3.11, and an older one has to say that it
 //! is too old before it runs what lies there.
 
-use super::{Error, Symbol, told_by};
+use crate::error::Error;
+use crate::output::told_by;
+use crate::symbol::Symbol;
 use corehop_processes::installed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -86,8 +88,8 @@ fn unpacked() -> std::io::Result<TempDir> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::find;
     use super::*;
+    use crate::find;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 

@@ -1,0 +1,93 @@
+//! What the symbolizer prints when it is run: the functions of a file, or why there are none.
+
+use crate::error::Error;
+use crate::symbol::Symbol;
+use serde::Deserialize;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+#[derive(Deserialize)]
+struct Output {
+    functions: Vec<Symbol>,
+}
+
+/// What the symbolizer says of `path`, run by `command`.
+pub fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Error> {
+    // An empty part of PYTHONPATH is the working directory; others may name it too.
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"PYTHON") {
+            command.env_remove(name);
+        }
+    }
+    // In a process group of its own, so that a Ctrl-C meant for a recording does not cut it short.
+    let output = command.process_group(0).output();
+    let program = || command.get_program().into();
+    let output = output.map_err(|source| Error::Start {
+        program: program(),
+        source,
+    })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(refusal(&said, output.status, path));
+    }
+    let parsed: Result<Output, _> = serde_json::from_slice(&output.stdout);
+    let readable = |output: Output| output.functions.into_iter().map(Symbol::readable).collect();
+    parsed.map(readable).map_err(|source| Error::Output {
+        program: program(),
+        path: path.into(),
+        source,
+    })
+}
+
+/// Why there are no functions of `path`, where a symbolizer ended so after saying so.
+fn refusal(said: &str, status: ExitStatus, path: &Path) -> Error {
+    let reason = match said.split_once("corehop-symbolizer: ") {
+        Some((_, problem)) => problem.trim().to_owned(),
+        // It did not come to speak: no module, too old a Python, no Python at all.
+        None if status.code().is_some() => {
+            let last = said.trim().lines().last().map(str::to_owned);
+            return Error::Unusable {
+                said: last.unwrap_or_else(|| status.to_string()),
+            };
+        }
+        None => format!("the symbolizer ended by {status}"),
+    };
+    Error::Refused {
+        path: path.into(),
+        reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbolizer_that_does_not_come_to_speak_is_missing() {
+        let refused = |script: &str| {
+            told_by(Command::new("/bin/sh").args(["-c", script]), Path::new("f")).unwrap_err()
+        };
+        for script in [
+            "echo 'ModuleNotFoundError: no elftools' >&2; exit 1",
+            "echo 'Traceback' >&2; echo 'SyntaxError: invalid syntax' >&2; exit 1",
+            "exit 127",
+        ] {
+            let failure = refused(script);
+            assert!(failure.is_missing(), "{failure}");
+            assert!(
+                failure
+                    .to_string()
+                    .starts_with("the symbolizer does not run: ")
+            );
+        }
+        let failure =
+            refused("echo 'corehop-symbolizer: f: not an ELF file; name one' >&2; exit 3");
+        assert!(!failure.is_missing());
+        assert_eq!(
+            failure.to_string(),
+            "no functions of f: f: not an ELF file; name one"
+        );
+        assert!(!refused("kill -KILL $$").is_missing());
+    }
+}
