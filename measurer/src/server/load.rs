@@ -1,11 +1,11 @@
 //! The load: run as a shell command, and what it says of throughput.
 
 use super::printed::{create, last_lines, read};
+use super::role::Role;
 use crate::Error;
 use crate::error::NoNumber;
 use corehop_processes::Process;
 use regex::Regex;
-use std::fmt::{Display, Formatter};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -51,24 +51,6 @@ pub(crate) fn throughput(expression: &Regex, output: &str) -> Result<f64, Error>
     match number.replace(',', "").parse() {
         Ok(value) if f64::is_finite(value) && value > 0.0 => Ok(value),
         _ => Err(failed(NoNumber::NotPositive(number.into()))),
-    }
-}
-
-/// A shell command of the user's on a server that is ready.
-#[derive(Clone, Copy, Debug)]
-pub enum Role {
-    /// It puts the server under load.
-    Load,
-    /// It fills the server with data.
-    Preparation,
-}
-
-impl Display for Role {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Role::Load => "load",
-            Role::Preparation => "preparation",
-        })
     }
 }
 

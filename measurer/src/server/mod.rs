@@ -9,11 +9,13 @@ pub(crate) mod load;
 pub(crate) mod orders;
 pub mod printed;
 mod ready;
+mod role;
 
 pub use environment::tunables_here;
-pub use load::{BadExpression, Role, expression, run};
+pub use load::{BadExpression, expression, run};
 pub use orders::Hops;
 pub use ready::{Ready, Sign};
+pub use role::Role;
 
 pub(crate) use ready::processes_of;
 
