@@ -4,8 +4,7 @@
 //! questions between two rounds of its own work and never waits long for one: a client that says
 //! nothing must not hold up a server. A signal or a file could order but not answer.
 
-use crate::events::Warning;
-use crate::session::gauge::Reading;
+use crate::reading::Reading;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use serde::{Deserialize, Serialize};
@@ -75,6 +74,14 @@ impl Error {
             Error::NoRecorder { .. } => "name the trace that a running `corehop record -o` names",
         }
     }
+}
+
+/// No socket could be made.
+#[derive(Debug, thiserror::Error)]
+#[error("`corehop control` will not work: {path}: {source}")]
+pub struct NoSocket {
+    path: PathBuf,
+    source: std::io::Error,
 }
 
 /// What a client asks for.
@@ -173,7 +180,7 @@ fn listen(path: &Path) -> std::io::Result<UnixListener> {
 impl ControlSocket {
     /// Listens beside `trace`; with `force` in place of what has the socket's name. Where no socket
     /// can be made a recording does without.
-    pub(crate) fn open(trace: &Path, force: bool) -> Result<ControlSocket, Warning<'static>> {
+    pub(crate) fn open(trace: &Path, force: bool) -> Result<ControlSocket, NoSocket> {
         let path = path_of(trace);
         if refuse_second(trace)
             .and_then(|()| check(trace, force))
@@ -183,7 +190,7 @@ impl ControlSocket {
         }
         match listen(&path) {
             Ok(listener) => Ok(ControlSocket { listener, path }),
-            Err(source) => Err(Warning::NoControlSocket { path, source }),
+            Err(source) => Err(NoSocket { path, source }),
         }
     }
 

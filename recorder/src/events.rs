@@ -3,12 +3,12 @@
 //! The observer is called from the recorder's threads while the server waits for them, so it must
 //! return soon.
 
-use crate::Error;
-use crate::session::gauge::Reading;
+use crate::control::NoSocket;
+use crate::error::Error;
+use crate::reading::Reading;
 use crate::tools::Qemu;
 use corehop_ring::RequestMarker;
 use corehop_traces::{EndReason, MAX_OBJECTS, Summary};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Hears of each event.
@@ -46,13 +46,8 @@ pub enum Event<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum Warning<'a> {
     /// The control socket could not be made.
-    #[error("`corehop control` will not work: {path}: {source}")]
-    NoControlSocket {
-        /// The socket.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    NoControlSocket(NoSocket),
     /// The functions of a module are not known.
     #[error("{0}; its functions will be missing in the trace")]
     NoFunctions(corehop_symbols::Error),

@@ -78,7 +78,7 @@ impl Prepared {
         let writer = self.create_trace().map_err(Stopped::Recording)?;
         let control_socket = ControlSocket::open(&options.output, options.force);
         let control_socket = control_socket
-            .map_err(|warning| observer(Event::Warning(warning)))
+            .map_err(|error| observer(Event::Warning(Warning::NoControlSocket(error))))
             .ok();
         let modules = Modules::new(&self.program.resolved, Arc::clone(observer));
         let mut transcript = Transcript::new(writer, modules, Arc::clone(observer));
