@@ -4,6 +4,7 @@
 //! runs from memory), not a look at versions. A check that fails says which command feels it. Only
 //! what leaves a command with no way to work is `missing`; where there is another way it is `warn`.
 
+mod finding;
 mod processor;
 mod recording;
 mod system;
@@ -12,7 +13,7 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use clap::Args;
-use serde::Serialize;
+use finding::{Finding, State};
 use serde_json::json;
 
 /// Say what this machine can and cannot do, and how to mend it
@@ -26,62 +27,6 @@ pub struct Arguments {
     /// Print one JSON object instead
     #[arg(long)]
     json: bool,
-}
-
-/// How a check ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum State {
-    /// All there.
-    Ok,
-    /// Something works less well, or in another way.
-    Warn,
-    /// A command cannot work.
-    Missing,
-}
-
-/// What one check found.
-#[derive(Debug, Serialize)]
-struct Finding {
-    name: &'static str,
-    state: State,
-    /// What there is, and where it falls short what that means.
-    found: String,
-    /// The command or backend that needs it.
-    serves: &'static str,
-    remedy: Option<String>,
-}
-
-/// What is looked at, before it is known how it is.
-#[derive(Clone, Copy)]
-struct Check {
-    name: &'static str,
-    serves: &'static str,
-}
-
-impl Check {
-    fn ok(self, found: impl Into<String>) -> Finding {
-        self.finding(State::Ok, found.into(), None)
-    }
-
-    fn warn(self, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        self.finding(State::Warn, found.into(), Some(remedy.into()))
-    }
-
-    fn missing(self, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        self.finding(State::Missing, found.into(), Some(remedy.into()))
-    }
-
-    fn finding(self, state: State, found: String, remedy: Option<String>) -> Finding {
-        let Check { name, serves } = self;
-        Finding {
-            name,
-            state,
-            found,
-            serves,
-            remedy,
-        }
-    }
 }
 
 /// Runs the subcommand.
@@ -129,6 +74,7 @@ fn render(findings: &[Finding]) -> Lines {
 
 #[cfg(test)]
 mod tests {
+    use super::finding::Check;
     use super::*;
 
     #[test]

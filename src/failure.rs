@@ -1,4 +1,4 @@
-//! One way to fail: every subcommand ends in a [`Failure`], and only `main` prints it.
+//! One way to fail: every subcommand ends in a [`Failure`], which `main` prints.
 //!
 //! The exit codes are part of the interface: scripts tell bad input from a machine that lacks
 //! something without reading messages. No failure is without a hint: [`Failure::new`] gives an
@@ -6,11 +6,9 @@
 
 mod measured;
 
-use crate::console;
 use crate::line::{Lines, line};
 use std::fmt::Display;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Exit codes, as `corehop --help` lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,10 +130,9 @@ impl Failure {
         lines
     }
 
-    /// Prints the failure to standard error and gives its exit code.
-    pub fn report(&self) -> ExitCode {
-        console::tell(&self.lines());
-        ExitCode::from(self.exit as u8)
+    /// What the process is to end with.
+    pub fn exit_code(&self) -> u8 {
+        self.exit as u8
     }
 }
 

@@ -6,6 +6,7 @@
 //! are computed, there is nothing to undo, and to look for signals all over them would be in vain:
 //! there a signal ends the process ([`at_once`]).
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,7 @@ pub fn listen() -> Result<(), Failure> {
     let noticed = || {
         SIGNALS.fetch_add(1, Ordering::Relaxed);
         if let Some(failure) = &*said_at_once() {
-            failure.report();
+            console::tell(&failure.lines());
             std::process::exit(Exit::Interrupted as i32);
         }
     };

@@ -124,7 +124,10 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => {
+            console::tell(&failure.lines());
+            ExitCode::from(failure.exit_code())
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! beside a baseline, and machines beside each other; all of it comes from one pass over the trace,
 //! which costs less than a replay each.
 
+mod at_fault;
+mod counted;
 mod detail;
 mod json;
 mod table;
@@ -15,13 +17,15 @@ use crate::line::Lines;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use clap::{Args, ValueEnum};
+use at_fault::about;
+use clap::Args;
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
+use counted::{Baseline, Counted, Report};
 use detail::DetailArguments;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Replay a trace through simulated machines
 #[derive(Args)]
@@ -59,51 +63,6 @@ pub struct Arguments {
     /// Print one JSON object instead of tables, or an array of them for several machines
     #[arg(long)]
     json: bool,
-}
-
-/// Where threads run that no plan moves.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Baseline {
-    /// All threads on one core
-    OneCore,
-    /// Threads in turn on as many cores as the plan uses; without one, on a core each while the
-    /// machine has cores
-    ThreadPerCore,
-}
-
-impl Baseline {
-    fn split(self, trace: &Trace, machine: &Machine, plan: Option<&Split>) -> Split {
-        let threads = trace.threads().len().try_into().unwrap_or(u32::MAX);
-        match (self, plan) {
-            (Baseline::OneCore, _) => Split::default(),
-            (Baseline::ThreadPerCore, Some(plan)) => Split::thread_per_core(plan.cores()),
-            (Baseline::ThreadPerCore, None) => Split::thread_per_core(threads.min(machine.cores)),
-        }
-    }
-}
-
-/// Replays of the same requests.
-struct Report<'a> {
-    trace: &'a Path,
-    warm_up: usize,
-    baseline: Baseline,
-    /// By machine; at least one.
-    counted: Vec<Counted<'a>>,
-}
-
-/// What one machine counted.
-struct Counted<'a> {
-    machine: &'a Machine,
-    baseline: Replay,
-    /// As the plan says, where there is one.
-    plan: Option<Replay>,
-}
-
-impl Counted<'_> {
-    /// What was asked for: the plan, where there is one.
-    fn asked(&self) -> &Replay {
-        self.plan.as_ref().unwrap_or(&self.baseline)
-    }
 }
 
 /// Runs the subcommand.
@@ -201,14 +160,4 @@ fn count<'a>(
         plan: replays.next(),
     };
     Ok(machines.iter().zip(baselines).map(counted).collect())
-}
-
-/// Names the file at fault where the error itself names none.
-fn about(file: Option<&Path>, error: Error) -> Failure {
-    match (file, &error) {
-        (Some(file), error) if !matches!(error, Error::Trace(_)) => {
-            Failure::new(Exit::Input, format!("{}: {error}", file.display())).explained()
-        }
-        _ => error.into(),
-    }
 }

@@ -1,6 +1,6 @@
 //! The processor and how the kernel lets programs use it: what hops and host replays need.
 
-use super::{Check, Finding};
+use super::finding::{Check, Finding};
 use corehop_measurer::machine::cpus::{
     SYSFS, allowed, cores_of, has_fsgsbase, has_shadow_stack, l3s_of,
 };
@@ -121,7 +121,7 @@ fn shadow_stack() -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::finding::State;
     use super::*;
 
     /// Two sockets of two cores with two hardware threads each.

@@ -1,6 +1,6 @@
 //! What recording needs: QEMU, the plugin, both together, and the symbolizer.
 
-use super::{Check, Finding, State};
+use super::finding::{Check, Finding, State};
 use crate::recording::CARRIED;
 use corehop_recorder::tools::{self, Tools};
 use corehop_ring::{Memory, RequestMarker, Settings};

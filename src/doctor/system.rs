@@ -1,6 +1,6 @@
 //! The kernel's settings and what is free: counters, huge pages, code in memory, memory, disk.
 
-use super::{Check, Finding};
+use super::finding::{Check, Finding};
 use corehop_measurer::machine::counters;
 use procfs::{Current, Meminfo};
 use rustix::fs::{MemfdFlags, memfd_create, statvfs};
@@ -151,7 +151,7 @@ fn enough(check: Check, what: &str, free: u64, wanted: u64) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::finding::State;
     use super::*;
 
     #[test]

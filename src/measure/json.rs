@@ -1,6 +1,6 @@
 //! The result for programs, as one object; `text` says the same to people.
 
-use super::Report;
+use super::result::Report;
 use corehop_measurer::Sample;
 use corehop_measurer::rounds::{CONFIDENCE, Round};
 use serde_json::{Value, json};

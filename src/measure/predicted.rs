@@ -1,6 +1,6 @@
 //! What was to be expected: of the plan by its own search, and by a replay with hops as they were.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::failure::Failure;
 use crate::open::open;
 use crate::progress::during;

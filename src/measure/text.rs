@@ -1,6 +1,6 @@
 //! The result for people: medians beside each other, the ratio with its interval, the verdict.
 
-use super::Report;
+use super::result::Report;
 use crate::line::{Lines, line};
 use corehop_measurer::rounds::{CONFIDENCE, Verdict};
 use corehop_wording::number::{change, counted, grouped};

@@ -4,7 +4,7 @@
 //! tried has numbers. So whoever finds that name may use the plan, and a run that finds no gain, or
 //! is interrupted, first takes away the good plan of an earlier one.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use super::search::Found;
 use crate::failure::{Exit, Failure};
 use corehop_outputs::{Output, PUBLIC};

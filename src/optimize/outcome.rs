@@ -6,9 +6,9 @@
 //! (`auto`), because a load other than the measured one may not pay; where only the kernel moves
 //! threads, it says so instead.
 
+use super::arguments::Arguments;
 use super::folder::Folder;
-use super::search::{Here, Predicted};
-use super::{Arguments, Found};
+use super::search::{Found, Here, Predicted};
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};

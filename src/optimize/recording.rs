@@ -5,7 +5,7 @@
 //! server many times as fast or slow; one that is still at it when the recording is over is ended
 //! with all that it started.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use super::folder::Folder;
 use crate::console;
 use crate::failure::{Exit, Failure};

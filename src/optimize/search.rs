@@ -5,8 +5,7 @@
 //! it gains. All are judged on requests that the search did not see, and the best by cycles come
 //! first. Several searches often find the same plan, which is kept once.
 
-use super::unusable;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::one_way;
 use crate::progress::Bar;
 use corehop_measurer::machine::cpus::{can_carry, physical_cores};
@@ -50,8 +49,7 @@ impl Here {
         let cores = physical.min(machine.cores).min(most_cores).min(MOST_CORES);
         if cores < 2 {
             let message = format!("{physical} physical core to run on: none to hop to");
-            return Err(unusable(
-                message,
+            return Err(Failure::new(Exit::Missing, message).remedy(
                 "widen the mask (taskset, the container's CPUs), or use a machine with more cores",
             ));
         }

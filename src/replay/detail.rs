@@ -3,18 +3,20 @@
 
 mod json;
 mod text;
+mod told;
 
-use super::about;
+use super::at_fault::about;
 use crate::failure::Failure;
 use clap::Args;
 use corehop_plans::Plan;
-use corehop_simulator::detail::{Detail, Segments, replay_in_detail};
-use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
+use corehop_simulator::detail::{Segments, replay_in_detail};
+use corehop_simulator::{Machine, ReplayOptions, Split};
 use corehop_traces::Trace;
 use std::path::PathBuf;
 
 pub use json::keys;
 pub use text::render;
+pub use told::Told;
 
 /// The options that ask for more than totals.
 #[derive(Args)]
@@ -38,16 +40,6 @@ pub struct DetailArguments {
         conflicts_with = "plan"
     )]
     segments: Option<PathBuf>,
-}
-
-/// One replay in detail.
-pub struct Told {
-    /// Its totals.
-    replay: Replay,
-    /// What its segments are called.
-    segments: Segments,
-    /// Everything else.
-    detail: Detail,
 }
 
 impl DetailArguments {

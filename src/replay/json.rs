@@ -1,7 +1,7 @@
 //! The counts of a replay for programs, as `docs/reference/replay.md` lists them.
 
+use super::counted::{Baseline, Counted, Report};
 use super::detail::{self, Told};
-use super::{Baseline, Counted, Report};
 use clap::ValueEnum;
 use corehop_traces::Trace;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The counts of a replay as tables for a terminal.
 
-use super::{Baseline, Report};
+use super::counted::{Baseline, Report};
 use crate::line::{Lines, line};
 use corehop_simulator::{Counters, Replay};
 use corehop_wording::number::{change_between, grouped as count, share};

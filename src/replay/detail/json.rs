@@ -1,7 +1,7 @@
 //! What a replay tells in detail, as keys for scripts; `docs/reference/replay.md` says what each
 //! means.
 
-use super::Told;
+use super::told::Told;
 use corehop_simulator::detail::{CodeOwner, Spread, WorkingSet};
 use corehop_traces::Trace;
 use serde_json::{Map, Value, json};

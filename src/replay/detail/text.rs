@@ -1,7 +1,7 @@
 //! What a replay tells in detail, as tables for a terminal. Names come last in a row, because those
 //! of C++ functions have no width.
 
-use super::Told;
+use super::told::Told;
 use crate::line::{Lines, line};
 use corehop_simulator::Counters;
 use corehop_simulator::detail::{Losses, Spread, WorkingSet};

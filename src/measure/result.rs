@@ -1,0 +1,38 @@
+//! What was measured and what was to be expected, and what speaks against the figures.
+
+use super::arguments::Arguments;
+use super::predicted::Predicted;
+use corehop_measurer::machine::counters::Kind;
+use corehop_measurer::rounds::{Comparison, Rounds};
+use corehop_plans::Plan;
+
+/// What was measured and what was asked.
+pub struct Report<'a> {
+    pub(super) arguments: &'a Arguments,
+    pub(super) plan: &'a Plan,
+    pub(super) rounds: Rounds,
+    pub(super) comparison: Comparison,
+    /// The counters of this processor, or why there are none.
+    pub(super) counters: std::io::Result<Vec<Kind>>,
+    pub(super) predicted: Predicted,
+}
+
+impl Report<'_> {
+    /// What speaks against the figures, if anything does.
+    pub fn doubt(&self) -> Option<String> {
+        let Some(told) = self.rounds.hops() else {
+            return Some(
+                "warning: the patched server told nothing of its hops: it was killed, or runs \
+                 without hooks (its messages are shown with --verbose)"
+                    .into(),
+            );
+        };
+        (told.hops == 0).then(|| {
+            let backend = &told.backend;
+            format!(
+                "warning: the patched server never hopped (backend {backend}): the load does not \
+                 reach the plan's functions, or COREHOP_BACKEND says not to"
+            )
+        })
+    }
+}

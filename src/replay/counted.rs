@@ -1,0 +1,52 @@
+//! What simulated machines counted over the same requests, and where threads ran without a plan.
+
+use clap::ValueEnum;
+use corehop_simulator::{Machine, Replay, Split};
+use corehop_traces::Trace;
+use std::path::Path;
+
+/// Where threads run that no plan moves.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Baseline {
+    /// All threads on one core
+    OneCore,
+    /// Threads in turn on as many cores as the plan uses; without one, on a core each while the
+    /// machine has cores
+    ThreadPerCore,
+}
+
+impl Baseline {
+    /// The split by which a machine runs without a plan; `plan` says how many cores one would use.
+    pub fn split(self, trace: &Trace, machine: &Machine, plan: Option<&Split>) -> Split {
+        let threads = trace.threads().len().try_into().unwrap_or(u32::MAX);
+        match (self, plan) {
+            (Baseline::OneCore, _) => Split::default(),
+            (Baseline::ThreadPerCore, Some(plan)) => Split::thread_per_core(plan.cores()),
+            (Baseline::ThreadPerCore, None) => Split::thread_per_core(threads.min(machine.cores)),
+        }
+    }
+}
+
+/// Replays of the same requests.
+pub struct Report<'a> {
+    pub trace: &'a Path,
+    pub warm_up: usize,
+    pub baseline: Baseline,
+    /// By machine; at least one.
+    pub counted: Vec<Counted<'a>>,
+}
+
+/// What one machine counted.
+pub struct Counted<'a> {
+    pub machine: &'a Machine,
+    pub baseline: Replay,
+    /// As the plan says, where there is one.
+    pub plan: Option<Replay>,
+}
+
+impl Counted<'_> {
+    /// What was asked for: the plan, where there is one.
+    pub fn asked(&self) -> &Replay {
+        self.plan.as_ref().unwrap_or(&self.baseline)
+    }
+}

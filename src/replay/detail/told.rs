@@ -1,0 +1,14 @@
+//! What a replay in detail tells: its totals and, by segment and function, where they come from.
+
+use corehop_simulator::Replay;
+use corehop_simulator::detail::{Detail, Segments};
+
+/// One replay in detail.
+pub struct Told {
+    /// Its totals.
+    pub(super) replay: Replay,
+    /// What its segments are called.
+    pub(super) segments: Segments,
+    /// Everything else.
+    pub(super) detail: Detail,
+}
