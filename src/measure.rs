@@ -17,6 +17,7 @@ use crate::line::Lines;
 use crate::measuring::Shown;
 use corehop_measurer::machine::counters;
 use corehop_measurer::rounds::take_turns;
+use corehop_measurer::server::Backend;
 use corehop_measurer::{Setup, Trials};
 use corehop_plans::Plan;
 use predicted::Prediction;
@@ -35,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         command: &arguments.command,
         patched: arguments.patched.as_deref(),
         count: arguments.count.as_deref(),
-        is_carried: false,
+        backend: Backend::here(),
         kinds: counters.as_deref().unwrap_or_default(),
         observer: &observer,
     };

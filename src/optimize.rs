@@ -26,7 +26,7 @@ use crate::open;
 use crate::progress::Bar;
 use corehop_measurer::Setup;
 use corehop_measurer::rounds::{Contest, Limits, Measured};
-use corehop_measurer::server::UnderLoad;
+use corehop_measurer::server::{Backend, UnderLoad};
 use corehop_report::{Options, Outputs};
 use folder::Folder;
 use outcome::Outcome;
@@ -83,7 +83,7 @@ fn measure(
         command: &command,
         patched: None,
         count: None,
-        is_carried: here.is_carried,
+        backend: Backend::fastest(),
         kinds: &[],
         observer: &observer,
     };

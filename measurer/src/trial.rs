@@ -7,7 +7,7 @@ use crate::machine::counters::{Count, Counting, Kind};
 use crate::server::load::{self, ended};
 use crate::server::orders::Orders;
 use crate::server::printed::{create, last_lines, read};
-use crate::server::{Hops, Role, UnderLoad, environment, processes_of};
+use crate::server::{Backend, Hops, Role, UnderLoad, environment, processes_of};
 use crate::{Error, Observer};
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;
@@ -60,8 +60,8 @@ pub struct Setup<'a> {
     pub patched: Option<&'a Path>,
     /// The function whose calls are counted, on both sides.
     pub count: Option<&'a str>,
-    /// Whether threads are to be moved by carriers, whatever the environment says.
-    pub is_carried: bool,
+    /// What moves threads at hooks.
+    pub backend: Backend,
     /// What is counted in the server during the load.
     pub kinds: &'a [Kind],
     /// Who watches.
@@ -171,9 +171,7 @@ impl<'a> Trials<'a> {
         command
             .stdout(create(&self.printed())?)
             .stderr(create(&self.said())?);
-        if self.setup.is_carried {
-            environment::for_carriers(&mut command);
-        }
+        environment::prepare(&mut command, self.setup.backend);
         if is_hooked {
             orders.give(&mut command, self.setup.under.load.is_some());
             if let Some(hooks) = &self.hooks {

@@ -3,7 +3,7 @@
 //! Both sides are shell scripts, so no hooks are needed and nothing hangs on this machine's speed.
 
 use corehop_measurer::rounds::{Comparison, Verdict, take_turns};
-use corehop_measurer::server::{Ready, Sign, UnderLoad, expression};
+use corehop_measurer::server::{Backend, Ready, Sign, UnderLoad, expression};
 use corehop_measurer::{Error, Observer, Setup, Trials};
 use corehop_plans::Plan;
 use std::cell::{Cell, RefCell};
@@ -101,7 +101,7 @@ fn measure(folder: &Path, [original, patched]: [&str; 2], watcher: &Watcher) -> 
         command: &[original],
         patched: Some(&patched),
         count: None,
-        is_carried: false,
+        backend: Backend::OfEnvironment,
         kinds: &[],
         observer: watcher,
     };

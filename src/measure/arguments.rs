@@ -13,8 +13,8 @@ use std::path::PathBuf;
 ///
 /// Throughput is the number that --throughput finds in what the load prints, or how often --count
 /// was called a second, or else how many such loads fit into a second. How the patched server hops
-/// is chosen by COREHOP_BACKEND and COREHOP_CPUS, as ever; to give both sides the same CPUs, start
-/// corehop under taskset.
+/// is chosen by COREHOP_BACKEND (carrier where that is not set, or affinity where carriers cannot
+/// be used here) and COREHOP_CPUS; to give both sides the same CPUs, start corehop under taskset.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop measure --plan split.toml --load \"redis-benchmark -p 7000 -q -t get -n 100000\" \

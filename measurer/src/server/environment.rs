@@ -1,9 +1,11 @@
-//! The environment in which carriers move threads, the same for both sides of a comparison.
+//! What moves threads at hooks, and the environment for that, the same for both sides of a
+//! comparison.
 //!
 //! glibc registers restartable sequences for each thread unless a tunable says not to, and then
 //! carriers refuse (docs/reference/carrier.md). Without them some calls of libc take other ways, so
 //! the original gets the tunable too: what is compared is hops, and nothing else.
 
+use crate::machine::cpus::can_carry;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
@@ -14,10 +16,51 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 /// What carriers need of it.
 const NO_SEQUENCES: &str = "glibc.pthread.rseq=0";
 
-/// Has threads moved by carriers where hooks are, and libc leave out what carriers refuse.
-pub(crate) fn for_carriers(command: &mut Command) {
-    command.env(TUNABLES, tunables(std::env::var_os(TUNABLES)));
-    command.env("COREHOP_BACKEND", "carrier");
+/// What the patched program's runtime reads.
+const BACKEND: &str = "COREHOP_BACKEND";
+
+/// What moves threads at hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// What the environment names.
+    OfEnvironment,
+    /// Carriers, whatever the environment says; libc leaves out what they refuse.
+    Carrier,
+    /// `sched_setaffinity`, whatever the environment says.
+    Affinity,
+}
+
+impl Backend {
+    /// What the environment names, or else the faster one of those that can be used here. Not what
+    /// the runtime itself would do: it measures first, which takes longer than a round.
+    pub fn here() -> Backend {
+        match std::env::var_os(BACKEND) {
+            Some(_) => Backend::OfEnvironment,
+            None => Backend::fastest(),
+        }
+    }
+
+    /// The faster one of those that can be used here.
+    pub fn fastest() -> Backend {
+        match can_carry() {
+            true => Backend::Carrier,
+            false => Backend::Affinity,
+        }
+    }
+}
+
+/// Gives a program the environment in which the backend moves its threads.
+pub(crate) fn prepare(command: &mut Command, backend: Backend) {
+    match backend {
+        Backend::OfEnvironment => {}
+        Backend::Affinity => {
+            command.env(BACKEND, "affinity");
+        }
+        Backend::Carrier => {
+            command.env(TUNABLES, tunables(std::env::var_os(TUNABLES)));
+            command.env(BACKEND, "carrier");
+        }
+    }
 }
 
 /// The tunables that were measured with, for whoever is to start a server alike.

@@ -11,7 +11,7 @@ pub mod printed;
 mod ready;
 mod role;
 
-pub use environment::tunables_here;
+pub use environment::{Backend, tunables_here};
 pub use load::{BadExpression, expression, run};
 pub use orders::Hops;
 pub use ready::{Ready, Sign};
