@@ -1,6 +1,6 @@
 //! Why an output cannot go where it was asked to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is wrong with a place, or with writing to it.
 #[derive(Debug, thiserror::Error)]
@@ -33,4 +33,12 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+/// What the system said of the output to `path`.
+pub(crate) fn failed(path: &Path, source: std::io::Error) -> Error {
+    Error::Write {
+        path: path.into(),
+        source,
+    }
 }

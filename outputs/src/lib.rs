@@ -27,7 +27,9 @@ mod error;
 mod place;
 
 pub use error::Error;
+pub use place::folder_of;
 
+use error::failed;
 use place::Place;
 use std::fs::{File, Permissions};
 use std::io::Write;
@@ -182,14 +184,6 @@ impl Write for Unfinished {
     }
 }
 
-/// The folder that `path` lies in, where a file that is to be renamed to it must be written.
-pub fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
 /// A temporary folder that no other user may look or write into, whatever the umask.
 ///
 /// # Errors
@@ -197,11 +191,4 @@ pub fn folder_of(path: &Path) -> &Path {
 pub fn private_folder() -> std::io::Result<TempDir> {
     let owner_alone = Permissions::from_mode(0o700);
     Builder::new().permissions(owner_alone).tempdir()
-}
-
-fn failed(path: &Path, source: std::io::Error) -> Error {
-    Error::Write {
-        path: path.into(),
-        source,
-    }
 }

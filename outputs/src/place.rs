@@ -1,6 +1,6 @@
 //! What is at a path, as far as an output is concerned.
 
-use crate::{Error, failed, folder_of};
+use crate::error::{Error, failed};
 use rustix::fs::{Access, OFlags, access};
 use std::fs::{File, FileType, Metadata};
 use std::io::ErrorKind;
@@ -112,5 +112,13 @@ fn name_of(kind: FileType) -> &'static str {
         _ if kind.is_socket() => "a socket",
         _ if kind.is_block_device() => "a block device",
         _ => "no file",
+    }
+}
+
+/// The folder that `path` lies in, where a file that is to be renamed to it must be written.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     }
 }

@@ -6,8 +6,8 @@
 //! because it meets mostly sets that are known by then; whoever takes fewer cores searches for them
 //! in full.
 
+use crate::comparison::Comparison;
 use crate::evaluate::{Evaluator, IndexedPlacement, Placement};
-use crate::held_out::Comparison;
 use crate::objective::Objective;
 use crate::strategy::{Ranking, Search, Strategy, search};
 

@@ -6,79 +6,19 @@
 //! held-out requests, beside everything on one core.
 
 use crate::Error;
+use crate::comparison::compare;
 use crate::evaluate::{Placement, rounds};
 use crate::fewer::{Fewer, named};
-use crate::hop_cost::break_even_cycles;
 use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::TrainTestSplit;
 use crate::strategy::Ranking;
 use crate::weights::{Factors, Weighted};
-use corehop_simulator::{Counters, Machine, Prepared, Replay, Setting, Split, replay_all};
+use corehop_simulator::{Prepared, Replay, Setting, Split, replay_all};
 use corehop_traces::Trace;
 use rayon::prelude::*;
 
-/// Everything on one core beside the split, on the same requests.
-#[derive(Clone, Debug)]
-pub struct Comparison {
-    /// Number of requests counted.
-    pub requests: u64,
-    /// Everything on one core.
-    pub baseline: Counters,
-    /// With the split.
-    pub split: Counters,
-    /// Hops counted with the split.
-    pub hops: u64,
-    /// With the split, the cycles of each core.
-    pub busy_cycles: Vec<u64>,
-    /// How much this machine counts beside others.
-    pub weight: f64,
-    /// The same on the other machines, where several are weighed.
-    pub others: Vec<Comparison>,
-}
-
-impl Comparison {
-    /// Another split of the same requests, beside the same on one core.
-    pub(crate) fn with(&self, split: &Replay) -> Comparison {
-        compare(self.baseline, split)
-    }
-
-    /// This machine's, and those of the others.
-    pub fn of_machines(&self) -> impl Iterator<Item = &Comparison> {
-        [self].into_iter().chain(&self.others)
-    }
-
-    /// The objective's value with the split as a share of that on one core, of several machines the
-    /// mean by their weights ([`crate::weights`]); `None` when the value on one core is 0.
-    pub fn ratio(&self, objective: Objective) -> Option<f64> {
-        let weight: f64 = self.of_machines().map(|of| of.weight).sum();
-        let ratios = self
-            .of_machines()
-            .map(|of| Some(of.weight * of.ratio_here(objective)?));
-        ratios.sum::<Option<f64>>().map(|sum| sum / weight)
-    }
-
-    /// The same on this machine alone.
-    pub fn ratio_here(&self, objective: Objective) -> Option<f64> {
-        let before = self.before(objective);
-        (before > 0).then(|| self.after(objective) as f64 / before as f64)
-    }
-
-    /// The objective's value on one core.
-    pub fn before(&self, objective: Objective) -> u64 {
-        objective.of_baseline(&self.baseline, self.busy_cycles.len() as u32)
-    }
-
-    /// The objective's value with the split.
-    pub fn after(&self, objective: Objective) -> u64 {
-        objective.of_cores(&self.split, &self.busy_cycles)
-    }
-
-    /// See [`break_even_cycles`].
-    pub fn break_even_cycles(&self, machine: &Machine) -> Option<f64> {
-        break_even_cycles(machine, &self.baseline, &self.split, self.hops)
-    }
-}
+pub use crate::comparison::Comparison;
 
 /// One of the best splits of the ranking, replayed in full.
 #[derive(Clone, Debug)]
@@ -290,16 +230,4 @@ fn together<'r>(of_machines: impl Iterator<Item = (f64, &'r Replay, &'r Replay)>
     let mut others: Vec<Comparison> = compared.collect();
     let first = others.remove(0);
     Comparison { others, ..first }
-}
-
-fn compare(baseline: Counters, split: &Replay) -> Comparison {
-    Comparison {
-        requests: split.requests,
-        baseline,
-        split: split.counters,
-        hops: split.hops,
-        busy_cycles: split.per_core.iter().map(|core| core.cycles).collect(),
-        weight: 1.0,
-        others: Vec::new(),
-    }
 }

@@ -12,6 +12,7 @@
 pub mod alternatives;
 pub mod candidates;
 pub mod checkpoint;
+mod comparison;
 pub mod delegation;
 mod error;
 pub mod evaluate;

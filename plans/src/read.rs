@@ -3,7 +3,8 @@
 //! Everything a later stage relies on is checked here, once: replay and patch may then index cores
 //! and compare build ids without looking again.
 
-use crate::{Error, Mode, Plan, VERSION};
+use crate::error::Error;
+use crate::plan::{Mode, Plan, VERSION};
 use std::collections::HashSet;
 use std::path::Path;
 

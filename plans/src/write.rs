@@ -1,7 +1,8 @@
 //! Writes a plan the way a person would: a comment that says what it is, offsets in hexadecimal.
 
 use crate::inert::inert_toml;
-use crate::{Plan, read::check};
+use crate::plan::Plan;
+use crate::read::check;
 use corehop_outputs::{Output, PUBLIC};
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Table, Value};

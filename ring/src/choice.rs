@@ -5,28 +5,14 @@
 //! a request *pends* from before its mark is counted until it has ended or turned out not to be
 //! recorded, so whoever sees nothing pending and nothing left to choose knows that all is recorded.
 
-use crate::flag::Flag;
+use crate::header::Counts;
 use crate::memory::Memory;
 use std::sync::atomic::{AtomicU64, Ordering};
-use zerocopy::FromBytes;
 
 /// Requests apart, fewer than this, between which a server stays instrumented: two switches make it
 /// translate its code twice, which costs what callbacks that write nothing cost 500 requests of
 /// mariadbd or 2000 of redis-server (docs/guide/recording.md).
 const NEAR_REQUESTS: u64 = 1000;
-
-/// The counters, all of the server's processes together.
-#[repr(C, align(64))]
-#[derive(Debug, Default, FromBytes)]
-pub(crate) struct Counts {
-    marks: AtomicU64,
-    taken: AtomicU64,
-    /// Requests that pend, and [`DECLINED`] for each that another has yet to take the place of: one
-    /// word, so that both are seen at one moment.
-    open: AtomicU64,
-    ended: AtomicU64,
-    paused: Flag,
-}
 
 /// One request declined, in the upper half of `open`.
 const DECLINED: u64 = 1 << 32;

@@ -5,7 +5,8 @@
 //! chunks takes time, in which a thread may have moved on to one that is seen and filled one that
 //! was not: so a stream's next chunk is read only after its last one was read to the end.
 
-use crate::memory::{ChunkHeader, Memory, state};
+use crate::header::{ChunkHeader, state};
+use crate::memory::Memory;
 use crate::message::Message;
 use crate::word::Event;
 use std::collections::HashMap;

@@ -1,10 +1,8 @@
 //! Where a request begins, as the recorder tells the plugin before the server starts.
 
+use crate::header::MOST_PATH_BYTES;
 use crate::memory::Memory;
-use std::sync::atomic::{AtomicU64, Ordering};
-use zerocopy::FromBytes;
-
-const MOST_PATH_BYTES: usize = 4096;
+use std::sync::atomic::Ordering;
 
 /// Where a request begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,18 +25,6 @@ pub enum RequestMarker {
 
 /// The upper half of the 32-bit displacement of `nopl disp32(%rax,%rax,1)`, which marks a request.
 pub const NO_OP: u16 = 0x7ace;
-
-/// The marker as both sides see it.
-#[repr(C)]
-#[derive(Debug, FromBytes)]
-pub(crate) struct Place {
-    /// Which of the kinds; 0 before it is told.
-    kind: AtomicU64,
-    /// Offset in the file, or the no-op's number.
-    value: AtomicU64,
-    path_bytes: AtomicU64,
-    path: [AtomicU64; MOST_PATH_BYTES / 8],
-}
 
 const AT: u64 = 1;
 const SYSTEM_CALLS: u64 = 2;

@@ -4,17 +4,16 @@
 //! type for which any bytes will do, which the compiler proves: the server's wild stores may leave
 //! any. The only unsafe steps are the mapping itself and finding what lies at an offset.
 
-use crate::choice::Counts;
-use crate::flag::Flag;
-use crate::marker::Place;
+use crate::header::{ChunkHeader, Header, Place};
 use crate::offsets::Offsets;
+use crate::settings::Settings;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use zerocopy::FromBytes;
 
@@ -48,111 +47,6 @@ impl Error {
             }
         )
     }
-}
-
-/// Sizes of the parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Words of one chunk, at least 16.
-    pub chunk_words: u32,
-    /// Number of chunks. A server with more threads than this at work at once is slowed down.
-    pub chunks: u32,
-    /// Words of the control ring, at least 2048, which any message fits into.
-    pub control_words: u32,
-    /// Number of requests to record, the first that come, where none are listed.
-    pub request_limit: u64,
-    /// Number of requests that are listed, which alone are recorded; 0 for the first that come.
-    pub listed: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            chunk_words: 2 * 1024,
-            chunks: 1024,
-            control_words: 128 * 1024,
-            request_limit: u64::MAX,
-            listed: 0,
-        }
-    }
-}
-
-impl Settings {
-    /// The same, but nothing smaller than it may be.
-    fn at_least_the_least(&self) -> Settings {
-        Settings {
-            chunk_words: self.chunk_words.max(16),
-            chunks: self.chunks.max(1),
-            control_words: self.control_words.max(2048),
-            ..*self
-        }
-    }
-}
-
-/// Keeps a value that many threads write off its neighbours' cache line.
-#[repr(C, align(64))]
-#[derive(Debug, Default, FromBytes)]
-pub(crate) struct Apart<T>(pub(crate) T);
-
-/// What both sides know about each other.
-#[repr(C)]
-#[derive(Debug, FromBytes)]
-pub(crate) struct Header {
-    magic: AtomicU64,
-    version: AtomicU64,
-    chunk_words: AtomicU32,
-    chunks: AtomicU32,
-    control_words: AtomicU32,
-    recorder: AtomicU32,
-    request_limit: AtomicU64,
-    listed: AtomicU32,
-    stop: Flag,
-    loaded: Flag,
-    pub(crate) counts: Counts,
-    pub(crate) next_stamp: Apart<AtomicU64>,
-    pub(crate) next_stream: Apart<AtomicU32>,
-    pub(crate) next_block: Apart<AtomicU32>,
-    pub(crate) free_chunks: Apart<AtomicU32>,
-    pub(crate) waited_us: Apart<AtomicU64>,
-    pub(crate) control: Apart<ControlHeader>,
-    next_connection: Apart<AtomicU64>,
-    marker: Place,
-}
-
-#[repr(C)]
-#[derive(Debug, Default, FromBytes)]
-pub(crate) struct ControlHeader {
-    /// Process that holds the lock; 0 when nobody does.
-    pub(crate) owner: AtomicU32,
-    /// Words ever written and words ever read.
-    pub(crate) written: AtomicU64,
-    pub(crate) read: AtomicU64,
-}
-
-/// States of a chunk, in the order it passes through them.
-pub(crate) mod state {
-    /// Anybody may claim it.
-    pub(crate) const FREE: u32 = 0;
-    /// Claimed; its header is being written.
-    pub(crate) const CLAIMED: u32 = 1;
-    /// A thread writes words, and its length with each.
-    pub(crate) const OWNED: u32 = 2;
-    /// Its thread is done with it.
-    pub(crate) const FULL: u32 = 3;
-}
-
-/// Who writes a chunk, and how far it has come.
-#[repr(C, align(64))]
-#[derive(Debug, FromBytes)]
-pub(crate) struct ChunkHeader {
-    pub(crate) state: AtomicU32,
-    /// Words written.
-    pub(crate) length: AtomicU32,
-    pub(crate) stream: AtomicU32,
-    /// How many chunks the stream had before this one.
-    pub(crate) sequence: AtomicU32,
-    pub(crate) process: AtomicU32,
-    pub(crate) thread: AtomicU32,
 }
 
 /// The mapping. Both sides hold one; it is unmapped when dropped.

@@ -4,7 +4,8 @@
 //! recorder. A stamp is written whenever 512 words have passed since the last one, which the same
 //! comparison finds that finds a full chunk.
 
-use crate::memory::{ChunkHeader, Memory, state};
+use crate::header::{ChunkHeader, state};
+use crate::memory::Memory;
 use crate::word::Event;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -33,16 +33,13 @@ pub struct Here {
     pub machine: Machine,
     /// Most cores to hop between.
     pub cores: u32,
-    /// Whether carriers can move threads.
-    pub is_carried: bool,
 }
 
 impl Here {
     /// Looks at the machine, or reads the one named.
     pub fn look(named: &str, most_cores: u32) -> Result<Here, Failure> {
         let mut machine = Machine::named_or_path(named)?;
-        let is_carried = can_carry();
-        if is_carried {
+        if can_carry() {
             machine.hop_cost_cycles = machine.hop_cost_cycles.min(CARRIED_HOP_CYCLES);
         }
         let physical = physical_cores() as u32;
@@ -53,11 +50,7 @@ impl Here {
                 "widen the mask (taskset, the container's CPUs), or use a machine with more cores",
             ));
         }
-        Ok(Here {
-            machine,
-            cores,
-            is_carried,
-        })
+        Ok(Here { machine, cores })
     }
 }
 

@@ -5,7 +5,7 @@
 //! told apart by their records, in one file, because files for each thread would lose the order.
 //! Times are not kept either: a timestamp counts how often the thread has changed.
 
-use super::{Record, file_type, kind, marker};
+use super::record::{Record, file_type, kind, marker};
 use corehop_traces::{Execution, Kind, Trace};
 use std::collections::HashMap;
 use std::io::{self, Write};

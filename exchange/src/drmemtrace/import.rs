@@ -5,7 +5,7 @@
 //! a request begins, and when another thread's records follow. A file in which
 //! accesses were filtered out is refused: a replay would count only what another cache has missed.
 
-use super::{RECORD_BYTES, Record, file_type, kind, marker};
+use super::record::{RECORD_BYTES, Record, file_type, kind, marker};
 use crate::assembler::Assembler;
 use crate::error::{Error, Fault, FilePosition, problem};
 use crate::{Imported, Options};

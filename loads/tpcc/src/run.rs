@@ -131,7 +131,7 @@ fn work(
         if failure.is_some() || INTERRUPTED.load(Ordering::Relaxed) || Instant::now() >= end {
             break;
         }
-        let transaction = terminal.next_transaction();
+        let transaction = Transaction::next(&mut terminal);
         match perform(&transaction, &mut session, &mut tally) {
             Ok(outcome) => tally.add(transaction.kind(), outcome),
             Err(error) => failure = Some(error),

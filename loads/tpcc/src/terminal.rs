@@ -6,7 +6,7 @@ use crate::date;
 use crate::deck::Deck;
 use crate::random::Random;
 use crate::size::{DISTRICTS, Size};
-use crate::transactions::{Kind, Transaction};
+use crate::transactions::Kind;
 use mysql::Value;
 
 /// A source of transactions.
@@ -34,16 +34,14 @@ impl Terminal {
         }
     }
 
-    /// The next transaction with all its input, whatever the server answers.
-    pub fn next_transaction(&mut self) -> Transaction {
-        let kind = self.deck.draw(&mut self.random);
-        self.transaction(kind)
+    /// The type of the next transaction.
+    pub fn next_kind(&mut self) -> Kind {
+        self.deck.draw(&mut self.random)
     }
 
-    /// A transaction of the given kind.
-    pub fn transaction(&mut self, kind: Kind) -> Transaction {
+    /// Moves the clock on, before the input of a transaction is drawn.
+    pub fn pass_a_second(&mut self) {
         self.seconds += 1;
-        Transaction::generate(kind, self)
     }
 
     /// The date and time of the transaction: one second after that of the one before.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const MOST_CORES: u32 = 1024;
 
 /// The files of a plan, in the order in which it names them.
-pub(in crate::apply) struct Chosen {
+pub(super) struct Chosen {
     pub cores: u32,
     pub files: Vec<ChosenFile>,
     /// Number of the hook that counts requests, through all files, plus one; 0 where none does.
@@ -22,7 +22,7 @@ pub(in crate::apply) struct Chosen {
 }
 
 /// One of them, and its hooks in order of the plan.
-pub(in crate::apply) struct ChosenFile {
+pub(super) struct ChosenFile {
     pub analysis: Analysis,
     pub hooks: Vec<Hook>,
 }
@@ -68,7 +68,7 @@ impl Chosen {
 /// # Errors
 /// [`Error::Read`] and [`Error::Input`] for a file, [`Error::Refused`] for what is not as the plan
 /// says, or not safe.
-pub(in crate::apply) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error> {
+pub(super) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error> {
     let mut given = Vec::new();
     for path in binaries {
         let analysis = Analysis::of(path)?;

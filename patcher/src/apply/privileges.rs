@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// The mode to give the copy; a file that runs with more rights than its user's is refused.
-pub(in crate::apply) fn privileges(binary: &Path) -> Result<Permissions, Error> {
+pub(super) fn privileges(binary: &Path) -> Result<Permissions, Error> {
     let metadata = std::fs::metadata(binary).map_err(Error::reading(binary))?;
     let mode = metadata.permissions().mode() & 0o7777;
     if mode & 0o6000 != 0 {

@@ -1,6 +1,6 @@
 //! Many rows in one statement: a statement per row would take minutes instead of seconds.
 
-use super::Row;
+use super::row::Row;
 use crate::error::Error;
 use crate::session::Session;
 use crate::sql;

@@ -1,6 +1,7 @@
 //! Rows of CUSTOMER, and of HISTORY with each customer's first payment (4.3.3.1).
 
-use super::{Row, address, batch, ten_thousandths};
+use super::batch;
+use super::row::{Row, address, ten_thousandths};
 use crate::date;
 use crate::error::Error;
 use crate::money::Cents;

@@ -1,6 +1,6 @@
 //! Rows of ITEM and STOCK (4.3.3.1).
 
-use super::Row;
+use super::row::Row;
 use crate::money::Cents;
 use crate::random::Random;
 use crate::size::DISTRICTS;

@@ -7,6 +7,7 @@ mod batch;
 mod customers;
 mod items;
 mod orders;
+mod row;
 mod warehouses;
 
 use crate::connection::Server;
@@ -17,7 +18,6 @@ use crate::schema;
 use crate::session::Session;
 use crate::size::{DISTRICTS, Size};
 use clap::Args;
-use mysql::Value;
 use std::time::Duration;
 
 /// The command line of `load`.
@@ -37,9 +37,6 @@ pub struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 300)]
     max_seconds: u64,
 }
-
-/// One row, its values in the order of the table's columns.
-pub type Row = Vec<Value>;
 
 /// Creates the database and fills its tables.
 ///
@@ -128,20 +125,4 @@ pub fn loaded_size(session: &mut Session, server: &Server) -> Result<Size, Error
         return Err(not_loaded());
     }
     Ok(Size { warehouses, scale })
-}
-
-/// Name, two streets, city, state and zip code, as warehouses, districts and customers have them.
-fn address(random: &mut Random) -> [Value; 5] {
-    [
-        random.letters(10..=20).into(),
-        random.letters(10..=20).into(),
-        random.letters(10..=20).into(),
-        random.state().into(),
-        random.zip().into(),
-    ]
-}
-
-/// A DECIMAL(4,4) of so many ten-thousandths.
-fn ten_thousandths(count: u32) -> Value {
-    format!("0.{count:04}").into()
 }

@@ -1,6 +1,7 @@
 //! Rows of ORDER, ORDER-LINE and NEW-ORDER (4.3.3.1): one order for every customer of a district.
 
-use super::{Row, batch};
+use super::batch;
+use super::row::Row;
 use crate::date;
 use crate::error::Error;
 use crate::money::Cents;

@@ -1,6 +1,6 @@
 //! Rows of WAREHOUSE and DISTRICT (4.3.3.1).
 
-use super::{Row, address, ten_thousandths};
+use super::row::{Row, address, ten_thousandths};
 use crate::money::Cents;
 use crate::population::customers::FIRST_PAYMENT;
 use crate::random::Random;

@@ -3,7 +3,7 @@
 //! TPC-C queues it and executes it later (2.7.2); here it is executed at once. How many orders one
 //! database transaction delivers is left open (2.7); here all ten.
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::session::{Refusal, Session};
 use crate::size::DISTRICTS;
 use crate::terminal::Terminal;

@@ -7,53 +7,18 @@
 
 mod customer;
 mod delivery;
+mod kind;
 mod new_order;
 mod order_status;
+mod outcome;
 mod payment;
 mod stock_level;
 
+pub use kind::Kind;
+pub use outcome::Outcome;
+
 use crate::session::{Refusal, Session};
 use crate::terminal::Terminal;
-
-/// The types of transactions (5.2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    NewOrder,
-    Payment,
-    OrderStatus,
-    Delivery,
-    StockLevel,
-}
-
-impl Kind {
-    /// All types, in the standard's order.
-    pub const ALL: [Kind; 5] = [
-        Kind::NewOrder,
-        Kind::Payment,
-        Kind::OrderStatus,
-        Kind::Delivery,
-        Kind::StockLevel,
-    ];
-
-    /// The name that reports use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::NewOrder => "new_order",
-            Kind::Payment => "payment",
-            Kind::OrderStatus => "order_status",
-            Kind::Delivery => "delivery",
-            Kind::StockLevel => "stock_level",
-        }
-    }
-}
-
-/// How a transaction ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Committed,
-    /// As 2.4.1.4 wants it for 1 % of the New-Order transactions.
-    RolledBack,
-}
 
 /// A transaction with all its input.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,8 +31,15 @@ pub enum Transaction {
 }
 
 impl Transaction {
-    /// Draws the input of a transaction of the given type.
+    /// The next transaction of a terminal with all its input, whatever the server answers.
+    pub fn next(terminal: &mut Terminal) -> Self {
+        let kind = terminal.next_kind();
+        Transaction::generate(kind, terminal)
+    }
+
+    /// Draws the input of a transaction of the given type, a second after the one before.
     pub fn generate(kind: Kind, terminal: &mut Terminal) -> Self {
+        terminal.pass_a_second();
         match kind {
             Kind::NewOrder => Transaction::NewOrder(new_order::Input::generate(terminal)),
             Kind::Payment => Transaction::Payment(payment::Input::generate(terminal)),

@@ -1,6 +1,6 @@
 //! New-Order (2.4): enter an order of 5 to 15 lines, read-write, the backbone of the load.
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::money::Cents;
 use crate::session::{Refusal, Session};
 use crate::terminal::Terminal;
@@ -188,10 +188,12 @@ mod tests {
         };
         let mut terminal = Terminal::new(11, 0, size);
         let inputs = (0..count)
-            .map(|_| match terminal.transaction(Kind::NewOrder) {
-                Transaction::NewOrder(input) => input,
-                other => panic!("{other:?}"),
-            })
+            .map(
+                |_| match Transaction::generate(Kind::NewOrder, &mut terminal) {
+                    Transaction::NewOrder(input) => input,
+                    other => panic!("{other:?}"),
+                },
+            )
             .collect();
         (size, inputs)
     }

@@ -1,7 +1,7 @@
 //! Order-Status (2.6): look up a customer's last order, read-only.
 
-use super::Outcome;
 use super::customer::Choice;
+use super::outcome::Outcome;
 use crate::session::{Refusal, Session};
 use crate::terminal::Terminal;
 

@@ -1,7 +1,7 @@
 //! Payment (2.5): a customer pays; warehouse, district and customer balances change.
 
-use super::Outcome;
 use super::customer::Choice;
+use super::outcome::Outcome;
 use crate::money::Cents;
 use crate::session::{Refusal, Session};
 use crate::terminal::Terminal;
@@ -156,7 +156,8 @@ mod tests {
         let mut terminal = Terminal::new(5, 1, size);
         let (mut remote, mut by_name) = (0, 0);
         for _ in 0..4000 {
-            let Transaction::Payment(input) = terminal.transaction(Kind::Payment) else {
+            let Transaction::Payment(input) = Transaction::generate(Kind::Payment, &mut terminal)
+            else {
                 panic!("asked for a payment");
             };
             assert_eq!(input.warehouse, 2);

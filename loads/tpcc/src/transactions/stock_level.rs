@@ -1,6 +1,6 @@
 //! Stock-Level (2.8): count recently sold items that are low in stock, read-only.
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::session::{Refusal, Session};
 use crate::terminal::Terminal;
 

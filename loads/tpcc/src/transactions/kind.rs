@@ -1,0 +1,33 @@
+//! The types of transactions, and the names that reports give them.
+
+/// The types of transactions (5.2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    NewOrder,
+    Payment,
+    OrderStatus,
+    Delivery,
+    StockLevel,
+}
+
+impl Kind {
+    /// All types, in the standard's order.
+    pub const ALL: [Kind; 5] = [
+        Kind::NewOrder,
+        Kind::Payment,
+        Kind::OrderStatus,
+        Kind::Delivery,
+        Kind::StockLevel,
+    ];
+
+    /// The name that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::NewOrder => "new_order",
+            Kind::Payment => "payment",
+            Kind::OrderStatus => "order_status",
+            Kind::Delivery => "delivery",
+            Kind::StockLevel => "stock_level",
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What the shared memory holds beside words: its header, and the header of each chunk.
+
+use crate::flag::Flag;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use zerocopy::FromBytes;
+
+/// Longest path of a file that a marker is in.
+pub(crate) const MOST_PATH_BYTES: usize = 4096;
+
+/// Keeps a value that many threads write off its neighbours' cache line.
+#[repr(C, align(64))]
+#[derive(Debug, Default, FromBytes)]
+pub(crate) struct Apart<T>(pub(crate) T);
+
+/// What both sides know about each other.
+#[repr(C)]
+#[derive(Debug, FromBytes)]
+pub(crate) struct Header {
+    pub(crate) magic: AtomicU64,
+    pub(crate) version: AtomicU64,
+    pub(crate) chunk_words: AtomicU32,
+    pub(crate) chunks: AtomicU32,
+    pub(crate) control_words: AtomicU32,
+    pub(crate) recorder: AtomicU32,
+    pub(crate) request_limit: AtomicU64,
+    pub(crate) listed: AtomicU32,
+    pub(crate) stop: Flag,
+    pub(crate) loaded: Flag,
+    pub(crate) counts: Counts,
+    pub(crate) next_stamp: Apart<AtomicU64>,
+    pub(crate) next_stream: Apart<AtomicU32>,
+    pub(crate) next_block: Apart<AtomicU32>,
+    pub(crate) free_chunks: Apart<AtomicU32>,
+    pub(crate) waited_us: Apart<AtomicU64>,
+    pub(crate) control: Apart<ControlHeader>,
+    pub(crate) next_connection: Apart<AtomicU64>,
+    pub(crate) marker: Place,
+}
+
+#[repr(C)]
+#[derive(Debug, Default, FromBytes)]
+pub(crate) struct ControlHeader {
+    /// Process that holds the lock; 0 when nobody does.
+    pub(crate) owner: AtomicU32,
+    /// Words ever written and words ever read.
+    pub(crate) written: AtomicU64,
+    pub(crate) read: AtomicU64,
+}
+
+/// States of a chunk, in the order it passes through them.
+pub(crate) mod state {
+    /// Anybody may claim it.
+    pub(crate) const FREE: u32 = 0;
+    /// Claimed; its header is being written.
+    pub(crate) const CLAIMED: u32 = 1;
+    /// A thread writes words, and its length with each.
+    pub(crate) const OWNED: u32 = 2;
+    /// Its thread is done with it.
+    pub(crate) const FULL: u32 = 3;
+}
+
+/// Who writes a chunk, and how far it has come.
+#[repr(C, align(64))]
+#[derive(Debug, FromBytes)]
+pub(crate) struct ChunkHeader {
+    pub(crate) state: AtomicU32,
+    /// Words written.
+    pub(crate) length: AtomicU32,
+    pub(crate) stream: AtomicU32,
+    /// How many chunks the stream had before this one.
+    pub(crate) sequence: AtomicU32,
+    pub(crate) process: AtomicU32,
+    pub(crate) thread: AtomicU32,
+}
+
+/// The counters, all of the server's processes together.
+#[repr(C, align(64))]
+#[derive(Debug, Default, FromBytes)]
+pub(crate) struct Counts {
+    pub(crate) marks: AtomicU64,
+    pub(crate) taken: AtomicU64,
+    /// Requests that pend, and in the upper half those declined that another has yet to take the
+    /// place of: one word, so that both are seen at one moment.
+    pub(crate) open: AtomicU64,
+    pub(crate) ended: AtomicU64,
+    pub(crate) paused: Flag,
+}
+
+/// The marker as both sides see it.
+#[repr(C)]
+#[derive(Debug, FromBytes)]
+pub(crate) struct Place {
+    /// Which of the kinds; 0 before it is told.
+    pub(crate) kind: AtomicU64,
+    /// Offset in the file, or the no-op's number.
+    pub(crate) value: AtomicU64,
+    pub(crate) path_bytes: AtomicU64,
+    pub(crate) path: [AtomicU64; MOST_PATH_BYTES / 8],
+}
