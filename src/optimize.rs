@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     folder.keep_tried(&found)?;
     let is_worth_it = found.is_promising() || arguments.anyway;
     let measured = match is_worth_it && !found.plans.is_empty() {
-        true => Some(measure(arguments, &under, (&here, &found), &left)?),
+        true => Some(measure(arguments, &under, &found, &left)?),
         false => None,
     };
     let outcome = Outcome {
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn measure(
     arguments: &Arguments,
     under: &UnderLoad,
-    (here, found): (&Here, &Found),
+    found: &Found,
     left: &str,
 ) -> Result<Measured, Failure> {
     let command: Vec<OsString> = arguments.command.iter().map(OsString::from).collect();
