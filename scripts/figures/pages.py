@@ -23,7 +23,7 @@ PLACE = re.compile(
     r"^<!-- figures: (?P<names>[a-z0-9 -]+) -->\n.*?^<!-- end of figures -->$",
     re.MULTILINE | re.DOTALL,
 )
-MARK = "<!-- figures:"
+MARK = re.compile(r"^<!-- figures:", re.MULTILINE)
 
 
 def filled(page: str, run: Callable[[str], Run]) -> str:
@@ -36,7 +36,7 @@ def filled(page: str, run: Callable[[str], Run]) -> str:
         return f"<!-- figures: {names} -->\n\n{text}\n\n<!-- end of figures -->"
 
     text, places = PLACE.subn(fill, page)
-    if places != page.count(MARK):
+    if places != len(MARK.findall(page)):
         raise WrongFiguresError("a place for figures has no end, or names no run")
     return text
 
@@ -57,4 +57,4 @@ def joined(tables: list[list[str]]) -> list[str]:
 def pages(root: Path) -> list[Path]:
     """The pages in which figures stand."""
     found = sorted((root / "docs").rglob("*.md"))
-    return [page for page in found if MARK in page.read_text(encoding="utf-8")]
+    return [page for page in found if MARK.search(page.read_text(encoding="utf-8"))]
