@@ -25,6 +25,7 @@ use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::fewer::functions;
+use corehop_partitioner::plan::SearchResult;
 use corehop_partitioner::resamples::{Resample, resample};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Settings, machine_list};
@@ -174,30 +175,41 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         outcome = corehop_partitioner::partition(&trace, &machines, &settings, &bar)?;
     }
     let seconds = started.elapsed().as_secs_f64();
-    let mut draws = vec![Resample::of(
-        settings.seed,
-        &outcome.evaluated,
-        settings.objective,
-    )];
-    if outcome.evaluated.held_out.is_some() {
-        let more = arguments.draws - 1;
-        draws.extend(resample(
-            &trace, &machines, &settings, &outcome, more, &bar,
-        )?);
-    }
-    let search = FinishedSearch {
+    let result = SearchResult {
         machines: &machines,
         trace_name: &trace_name,
         trace: &trace,
         settings: &settings,
         outcome: &outcome,
+    };
+    let search = FinishedSearch {
+        draws: draws(&result, arguments.draws, &bar)?,
+        result,
         one_way: &one_way,
-        draws,
         seconds,
     };
     let delivered = deliver(&search, arguments, output.as_ref());
     checkpoint.map_or(Ok(()), Checkpoint::finish)?;
     delivered
+}
+
+/// This search and those with other seeds, so many in all; without requests to judge them by, only
+/// this one.
+fn draws(result: &SearchResult<'_>, number: u32, bar: &Bar) -> Result<Vec<Resample>, Failure> {
+    let SearchResult {
+        machines,
+        trace,
+        settings,
+        outcome,
+        ..
+    } = *result;
+    let (seed, objective) = (settings.seed, settings.objective);
+    let mut draws = vec![Resample::of(seed, &outcome.evaluated, objective)];
+    if outcome.evaluated.held_out.is_some() {
+        let more = number - 1;
+        draws.extend(resample(trace, machines, settings, outcome, more, bar)?);
+    }
+    Ok(draws)
 }
 
 /// The checkpoint named, of this search.

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 /// Why the plan had better not be kept, in words; `None` when it pays, or nothing says otherwise.
 pub fn against(search: &FinishedSearch<'_>) -> Option<String> {
-    search.outcome.evaluated.held_out.as_ref()?;
+    search.result.outcome.evaluated.held_out.as_ref()?;
     match Verdicts::of(&search.draws) {
         None => Some("there is nothing to gain".into()),
         Some(verdicts) if verdicts.pays() => None,
@@ -33,8 +33,8 @@ pub fn against(search: &FinishedSearch<'_>) -> Option<String> {
 pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     lines.extend(runner_up(search).map(|said| ("runner-up", said)));
-    let judged = &search.outcome.evaluated;
-    if judged.order.len() > 1 && !search.outcome.ranking.in_full {
+    let judged = &search.result.outcome.evaluated;
+    if judged.order.len() > 1 && !search.result.outcome.ranking.in_full {
         let order = judged
             .order
             .iter()
@@ -50,15 +50,15 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
             "{}{more}: the best {} by {}, ordered by {} of full replays",
             order.join(" "),
             judged.order.len(),
-            search.settings.objective.ranked_by(),
-            search.settings.objective.name()
+            search.result.settings.objective.ranked_by(),
+            search.result.settings.objective.name()
         );
         lines.push(("ranks", said));
     }
     lines.extend(fewer(search).map(|said| ("fewer", said)));
     for (machine, cycles) in search.break_even_cycles() {
         let said = break_even(machine, cycles);
-        match search.machines {
+        match search.result.machines {
             [_] => lines.push(("break-even", said)),
             _ => lines.push(("break-even", format!("{}: {said}", machine.name))),
         }
@@ -115,7 +115,7 @@ const SHOWN: usize = 10;
 
 /// What fewer cores would do.
 fn fewer(search: &FinishedSearch<'_>) -> Option<String> {
-    let (outcome, objective) = (search.outcome, search.settings.objective);
+    let (outcome, objective) = (search.result.outcome, search.result.settings.objective);
     let told = |fewer: &Fewer| {
         let ratio = fewer.held_out.ratio(objective)?;
         Some(format!("{} with {} cores", change(ratio), fewer.cores))
@@ -123,14 +123,14 @@ fn fewer(search: &FinishedSearch<'_>) -> Option<String> {
     let told: Vec<String> = outcome.fewer.iter().filter_map(told).collect();
     let verdict = match outcome.as_good_with_fewer(objective) {
         Some(fewer) => format!("{} cores do as well; --fewer takes them", fewer.cores),
-        None => format!("none does as well as {}", search.settings.cores),
+        None => format!("none does as well as {}", search.result.settings.cores),
     };
     let name = objective.name();
     (!told.is_empty()).then(|| format!("{name} {}: {verdict}", told.join(", ")))
 }
 
 fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
-    let judged = &search.outcome.evaluated;
+    let judged = &search.result.outcome.evaluated;
     let (taken, next) = (&judged.ranked[judged.order[0]], judged.runner_up()?);
     let not_in = |split: &[(u32, u32)], other: &[(u32, u32)]| {
         let functions = |split: &[(u32, u32)]| split.iter().map(|&(f, _)| f).collect::<Vec<_>>();
@@ -147,7 +147,7 @@ fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
         names.join(", ")
     };
     let ratio = next.in_full as f64 / taken.in_full.max(1) as f64;
-    let objective = search.settings.objective;
+    let objective = search.result.settings.objective;
     let held_out = judged.runner_up_held_out.as_ref();
     let held_out = held_out.and_then(|held_out| held_out.ratio(objective));
     let held_out = held_out.map(|ratio| format!("; {} on requests not searched", change(ratio)));
@@ -162,7 +162,7 @@ fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
 }
 
 fn connections(search: &FinishedSearch<'_>) -> Option<u32> {
-    match search.settings.objective {
+    match search.result.settings.objective {
         Objective::Throughput { connections } => Some(connections),
         _ => None,
     }
@@ -170,7 +170,7 @@ fn connections(search: &FinishedSearch<'_>) -> Option<u32> {
 
 /// A value of the ranking: a count, or of several machines a share of one core's.
 fn value(search: &FinishedSearch<'_>, value: u64) -> Value {
-    match search.machines {
+    match search.result.machines {
         [_] => value.into(),
         _ => (value as f64 / ONE as f64).into(),
     }
@@ -178,10 +178,10 @@ fn value(search: &FinishedSearch<'_>, value: u64) -> Value {
 
 /// The same as keys of the JSON object.
 pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
-    let judged = &search.outcome.evaluated;
+    let judged = &search.result.outcome.evaluated;
     let symbols = |split: &[(u32, u32)]| -> Vec<&str> {
         let functions = split.iter();
-        let functions = functions.map(|&(f, _)| &search.trace.functions()[f as usize]);
+        let functions = functions.map(|&(f, _)| &search.result.trace.functions()[f as usize]);
         functions.map(|function| &*function.symbol).collect()
     };
     let cores = |split: &[(u32, u32)]| split.iter().map(|&(_, core)| core).collect::<Vec<_>>();
@@ -204,20 +204,23 @@ pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
             "held_out": held_out.map(comparison::value),
         })
     });
-    let fewer = search.outcome.fewer.iter().map(|fewer| {
+    let fewer = search.result.outcome.fewer.iter().map(|fewer| {
         json!({
             "cores": fewer.cores,
             "functions": symbols(&fewer.split),
             "held_out": comparison::value(&fewer.held_out),
         })
     });
-    let as_good = search.outcome.as_good_with_fewer(search.settings.objective);
+    let as_good = search
+        .result
+        .outcome
+        .as_good_with_fewer(search.result.settings.objective);
     let object = json!({
-        "objective": search.settings.objective,
+        "objective": search.result.settings.objective,
         "connections": connections(search),
         "ranks": ranks.collect::<Vec<_>>(),
         "runner_up": runner_up,
-        "hop_cost_cycles": search.machines[0].machine.hop_cost_cycles,
+        "hop_cost_cycles": search.result.machines[0].machine.hop_cost_cycles,
         "break_even_hop_cycles": search.break_even_cycles().next().and_then(|(_, cycles)| cycles),
         "fewer": fewer.collect::<Vec<_>>(),
         "as_good_cores": as_good.map(|fewer| fewer.cores),

@@ -1,21 +1,16 @@
 //! A finished search with what it was asked: all that is printed of it, in words or as JSON.
 
+use corehop_partitioner::Comparison;
 use corehop_partitioner::plan::{self, SearchResult};
 use corehop_partitioner::resamples::Resample;
-use corehop_partitioner::weights::Weighted;
-use corehop_partitioner::{Comparison, Outcome, Settings};
 use corehop_plans::Plan;
 use corehop_simulator::Machine;
-use corehop_traces::Trace;
 use corehop_wording::name::shortened;
 
 /// A finished search.
 pub struct FinishedSearch<'a> {
-    pub machines: &'a [Weighted],
-    pub trace_name: &'a str,
-    pub trace: &'a Trace,
-    pub settings: &'a Settings<'a>,
-    pub outcome: &'a Outcome,
+    /// What was found, and what was asked.
+    pub result: SearchResult<'a>,
     /// Functions at the end of whose calls no thread can go back, with the reasons.
     pub one_way: &'a [(u32, String)],
     /// This search and those with other seeds.
@@ -26,17 +21,21 @@ pub struct FinishedSearch<'a> {
 impl FinishedSearch<'_> {
     /// What the verdict is of: requests that were not searched, where there are any.
     fn judged_on(&self) -> &Comparison {
-        self.outcome.evaluated.verdict()
+        self.result.outcome.evaluated.verdict()
     }
 
     /// The name of a function of the trace, cut to fit a table.
     pub fn name(&self, function: u32) -> String {
-        shortened(&self.trace.functions()[function as usize].name)
+        shortened(&self.result.trace.functions()[function as usize].name)
     }
 
     /// What a hop may cost at most, on each machine.
     pub fn break_even_cycles(&self) -> impl Iterator<Item = (&Machine, Option<f64>)> {
-        let of_machines = self.machines.iter().zip(self.judged_on().of_machines());
+        let of_machines = self
+            .result
+            .machines
+            .iter()
+            .zip(self.judged_on().of_machines());
         of_machines.map(|(of, judged_on)| {
             let machine = &of.machine;
             (machine, judged_on.break_even_cycles(machine))
@@ -45,12 +44,6 @@ impl FinishedSearch<'_> {
 
     /// The plan that carries out the split.
     pub fn plan(&self) -> Plan {
-        plan::of(&SearchResult {
-            machines: self.machines,
-            trace_name: self.trace_name,
-            trace: self.trace,
-            settings: self.settings,
-            outcome: self.outcome,
-        })
+        plan::of(&self.result)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// One object on one line, with a newline.
 pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
-    let outcome = search.outcome;
+    let outcome = search.result.outcome;
     let ranking = &outcome.ranking;
     let candidates = &outcome.candidates;
     let held_out = outcome.evaluated.held_out.as_ref();
@@ -50,8 +50,11 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
 
 /// What several machines say, each by itself; empty where there is one.
 fn machines(search: &FinishedSearch<'_>) -> Vec<Value> {
-    let judged = &search.outcome.evaluated;
-    let (objective, searched) = (search.settings.objective, judged.searched.of_machines());
+    let judged = &search.result.outcome.evaluated;
+    let (objective, searched) = (
+        search.result.settings.objective,
+        judged.searched.of_machines(),
+    );
     let of_machine = |(index, (of, searched)): (usize, (&Weighted, &Comparison))| {
         let held_out = judged.held_out.as_ref();
         let held_out = held_out.and_then(|held_out| held_out.of_machines().nth(index));
@@ -66,7 +69,7 @@ fn machines(search: &FinishedSearch<'_>) -> Vec<Value> {
             "break_even_hop_cycles": hops.break_even_cycles(&of.machine),
         })
     };
-    match search.machines {
+    match search.result.machines {
         [_] => Vec::new(),
         several => several
             .iter()

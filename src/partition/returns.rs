@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// Lines of the result, each with its label.
 pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
-    let Some(found) = &search.outcome.delegation else {
+    let Some(found) = &search.result.outcome.delegation else {
         return Vec::new();
     };
     let mut lines: Vec<(&str, String)> = Vec::new();
@@ -33,7 +33,7 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
 
 /// The functions of the split after which no thread can go back.
 fn one_way<'a>(search: &'a FinishedSearch<'_>) -> impl Iterator<Item = &'a (u32, String)> {
-    let split = &search.outcome.split;
+    let split = &search.result.outcome.split;
     let is_chosen = |function: u32| split.iter().any(|placed| placed.0 == function);
     search
         .one_way
@@ -43,7 +43,7 @@ fn one_way<'a>(search: &'a FinishedSearch<'_>) -> impl Iterator<Item = &'a (u32,
 
 /// One combination beside the split as the search found it, on the requests searched.
 fn of_variant(search: &FinishedSearch<'_>, found: &Delegation, variant: &Variant) -> String {
-    let objective = search.settings.objective;
+    let objective = search.result.settings.objective;
     let requests = (found.as_found.replay.requests.max(1) * found.rounds as u64) as f64;
     let [before, after] = [&found.as_found.replay, &variant.replay];
     let value = |replay: &Replay| objective.of(replay);
@@ -75,7 +75,7 @@ fn best(search: &FinishedSearch<'_>, found: &Delegation) -> String {
     if !found.pays() {
         return format!("{tried} where searched: never to go back");
     }
-    let objective = search.settings.objective;
+    let objective = search.result.settings.objective;
     let said = match &found.best.delegated[..] {
         [_] => format!("{tried} where searched: that one"),
         _ => format!("{tried}: {}", of_variant(search, found, &found.best)),
@@ -88,7 +88,7 @@ fn best(search: &FinishedSearch<'_>, found: &Delegation) -> String {
             change(ratio)
         )
     });
-    let taken = match search.settings.delegate {
+    let taken = match search.result.settings.delegate {
         Delegate::Take => "; taken",
         Delegate::Never | Delegate::Tell => "; --returns auto takes it",
     };
@@ -98,7 +98,7 @@ fn best(search: &FinishedSearch<'_>, found: &Delegation) -> String {
 fn names(search: &FinishedSearch<'_>, functions: &[u32]) -> String {
     let functions = functions
         .iter()
-        .map(|&f| &search.trace.functions()[f as usize]);
+        .map(|&f| &search.result.trace.functions()[f as usize]);
     let names: Vec<String> = functions
         .map(|function| shortened(&function.name))
         .collect();
@@ -107,12 +107,12 @@ fn names(search: &FinishedSearch<'_>, functions: &[u32]) -> String {
 
 /// The same for programs; `null` where nobody looked.
 pub fn value(search: &FinishedSearch<'_>) -> Value {
-    let Some(found) = &search.outcome.delegation else {
+    let Some(found) = &search.result.outcome.delegation else {
         return Value::Null;
     };
     let variant = |variant: &Variant| {
         let functions = variant.delegated.iter();
-        let symbol = |&f: &u32| &*search.trace.functions()[f as usize].symbol;
+        let symbol = |&f: &u32| &*search.result.trace.functions()[f as usize].symbol;
         json!({
             "functions": functions.map(symbol).collect::<Vec<&str>>(),
             "counters": variant.replay.counters,
@@ -120,7 +120,7 @@ pub fn value(search: &FinishedSearch<'_>) -> Value {
         })
     };
     let one_way_value = |(function, reason): &(u32, String)| {
-        let symbol = &search.trace.functions()[*function as usize].symbol;
+        let symbol = &search.result.trace.functions()[*function as usize].symbol;
         json!({ "function": symbol, "reason": reason })
     };
     let split =
@@ -133,6 +133,6 @@ pub fn value(search: &FinishedSearch<'_>) -> Value {
         "alone": found.alone.iter().map(variant).collect::<Vec<_>>(),
         "best": variant(&found.best),
         "best_held_out": found.held_out.as_ref().map(split),
-        "taken": !search.outcome.delegated.is_empty(),
+        "taken": !search.result.outcome.delegated.is_empty(),
     })
 }

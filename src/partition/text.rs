@@ -14,7 +14,7 @@ use std::path::Path;
 /// All lines of the result.
 pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
     let mut text = Lines::new();
-    let outcome = search.outcome;
+    let outcome = search.result.outcome;
     let parts = &outcome.train_test;
     say(
         &mut text,
@@ -40,7 +40,11 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
         search.seconds
     );
     say(&mut text, "splits", &searched);
-    say(&mut text, "", &proof(ranking, search.settings.objective));
+    say(
+        &mut text,
+        "",
+        &proof(ranking, search.result.settings.objective),
+    );
     if outcome.evaluated.shared_cache_changed_rank {
         say(
             &mut text,
@@ -69,11 +73,11 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
 
 /// One sentence: whether the split pays on requests that were not searched.
 pub fn verdict(search: &FinishedSearch<'_>) -> String {
-    let objective = search.settings.objective;
-    let Some(held_out) = &search.outcome.evaluated.held_out else {
+    let objective = search.result.settings.objective;
+    let Some(held_out) = &search.result.outcome.evaluated.held_out else {
         return "not judged: every request was searched".into();
     };
-    let name = match search.machines {
+    let name = match search.result.machines {
         [_] => objective.name().to_owned(),
         several => format!(
             "{} in the mean of {} machines",
@@ -145,8 +149,8 @@ fn say(text: &mut Lines, label: &str, what: &str) {
 }
 
 fn candidates(search: &FinishedSearch<'_>) -> String {
-    let candidates = &search.outcome.candidates;
-    let (rule, left_out) = (&search.settings.rule, candidates.unpatchable.len());
+    let candidates = &search.result.outcome.candidates;
+    let (rule, left_out) = (&search.result.settings.rule, candidates.unpatchable.len());
     let mut said = format!(
         "{} functions in {} groups, called at most {} in a request and in {:.0} % of them",
         candidates.chosen.len(),
@@ -166,9 +170,13 @@ fn candidates(search: &FinishedSearch<'_>) -> String {
 
 /// By machine, what was searched and what was not.
 fn comparisons(text: &mut Lines, search: &FinishedSearch<'_>) {
-    let (judged, cores) = (&search.outcome.evaluated, search.settings.cores);
-    let objective = search.settings.objective;
+    let (judged, cores) = (
+        &search.result.outcome.evaluated,
+        search.result.settings.cores,
+    );
+    let objective = search.result.settings.objective;
     for (index, (of, searched)) in search
+        .result
         .machines
         .iter()
         .zip(judged.searched.of_machines())
@@ -176,7 +184,7 @@ fn comparisons(text: &mut Lines, search: &FinishedSearch<'_>) {
     {
         let held_out = judged.held_out.as_ref();
         let held_out = held_out.and_then(|held_out| held_out.of_machines().nth(index));
-        if search.machines.len() > 1 {
+        if search.result.machines.len() > 1 {
             let ratio = held_out.unwrap_or(searched).ratio_here(objective);
             let ratio = ratio.map_or("nothing to gain".into(), change);
             let said = format!(
@@ -230,14 +238,14 @@ fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32
 
 fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
     line!(text, "core  entering");
-    for ((function, _), planned) in search.outcome.split.iter().zip(&plan.functions) {
-        let chosen = &search.outcome.candidates.chosen;
+    for ((function, _), planned) in search.result.outcome.split.iter().zip(&plan.functions) {
+        let chosen = &search.result.outcome.candidates.chosen;
         let candidate = chosen
             .iter()
             .find(|c| c.function == *function)
             .expect("chosen from these");
         let group = chosen.iter().filter(|c| c.group == candidate.group).count();
-        let name = &search.trace.functions()[*function as usize].name;
+        let name = &search.result.trace.functions()[*function as usize].name;
         let alike = match group {
             1 => String::new(),
             _ => format!(" (or one of {} called with it)", group - 1),
