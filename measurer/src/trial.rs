@@ -11,8 +11,7 @@ use crate::server::{Backend, Hops, Role, UnderLoad, environment, processes_of};
 use crate::{Error, Observer};
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;
-use corehop_processes::{Process, find};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use corehop_processes::{Process, end_with_this_process, find};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -181,9 +180,7 @@ impl<'a> Trials<'a> {
                 command.env("COREHOP_BACKEND", "count");
             }
         }
-        let end_with_this_process = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
-        // SAFETY: between fork and exec it makes one system call and nothing else.
-        unsafe { command.pre_exec(end_with_this_process) };
+        end_with_this_process(&mut command);
         Ok(command)
     }
 
