@@ -1,0 +1,61 @@
+//! Core models: how many cycles a core takes for the instructions and line references of a thread.
+//!
+//! The cache simulator says what served each reference; a [`CoreModel`] turns that into time. There
+//! is a file for each model, and whoever replays with clocks takes the model as a type parameter,
+//! so that a reference costs no virtual call.
+//!
+//! [`InOrder`] adds the latency of the level that served, one reference after the other.
+
+#![forbid(unsafe_code)]
+
+mod in_order;
+
+pub use in_order::InOrder;
+
+use corehop_traces::Kind;
+
+/// What served a line reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ServedBy {
+    /// The L1 that the reference went to.
+    L1,
+    /// The core's L2.
+    L2,
+    /// The L3.
+    L3,
+    /// Caches above another L2.
+    OtherL2,
+    /// Memory.
+    Memory,
+}
+
+/// One line reference, as it costs time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Fetch, load or store.
+    pub kind: Kind,
+    /// What served it.
+    pub served_by: ServedBy,
+    /// The load that the address was computed from, as the number of the thread's loads back from
+    /// here: 1 is the last one before this reference. 0 where no load is known.
+    pub address_from: u8,
+}
+
+/// A core with a clock. Each method is called in the order of the thread's program.
+pub trait CoreModel {
+    /// The next `count` instructions of the thread begin.
+    fn instructions(&mut self, count: u32);
+
+    /// The thread makes a reference.
+    fn reference(&mut self, reference: Reference);
+
+    /// Another thread comes to the core, or the same one after it was away: whatever was still
+    /// outstanding is waited for, and the newcomer's references depend on nothing before them.
+    fn switch(&mut self);
+
+    /// Nothing happens on the core until `cycle`, if that is later than now.
+    fn wait_until(&mut self, cycle: u64);
+
+    /// The cycle that the core has come to, from 0.
+    fn cycle(&self) -> u64;
+}
