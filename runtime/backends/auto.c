@@ -72,6 +72,7 @@ static struct {
     enum phase phase;
     bool hops;       /* in this window */
     bool is_second;  /* of its pair */
+    bool is_late;    /* the last look told of a time in which nobody looked */
     int evidence;    /* of the test, in thousandths */
     uint64_t due;    /* when the phase ends, in cycles */
     uint64_t window; /* cycles */
@@ -101,7 +102,7 @@ struct verdict auto_verdict(void)
 
 bool auto_rests(void)
 {
-    return auto_is_on() && state.phase == RESTS && !state.hops;
+    return auto_is_on() && state.phase == RESTS && !state.hops && !state.is_late;
 }
 
 static uint64_t requests(void)
@@ -219,10 +220,15 @@ static void begin_trial(uint64_t in_a_look)
     begin_window(state.pairs % 2 == 0);
 }
 
-static uint64_t next_look(void)
+static uint64_t between_looks(void)
 {
     bool is_settled = state.answered && state.verdict.trials != 0 && !state.gains;
-    return state.began.at + cycles_of(is_settled ? LONG_LOOK_US : LOOK_US);
+    return cycles_of(is_settled && !state.is_late ? LONG_LOOK_US : LOOK_US);
+}
+
+static uint64_t next_look(void)
+{
+    return state.began.at + between_looks();
 }
 
 /* Goes on with the better side, until look() finds something to do. */
@@ -316,9 +322,12 @@ static void look(void)
 {
     struct reading spent = since(state.began);
     uint64_t in_a_look = spent.requests * cycles_of(LOOK_US) / spent.at + 1;
+    /* A load that has just come back is the first to look for long. What was counted since then
+     * would make it seem slow: the watchdog stays and looks once more. */
+    state.is_late = !state.is_late && spent.at > 2 * between_looks();
     add(&state.began, spent);
     state.due = next_look();
-    if (in_a_look <= FEWEST)
+    if (state.is_late || in_a_look <= FEWEST)
         return;
     state.rested += spent.at;
     if (state.reference == 0)
@@ -357,6 +366,7 @@ void set_auto(bool on)
     state.verdict = (struct verdict){.said = "none yet"};
     state.gains = false;
     state.answered = true;
+    state.is_late = false;
     state.rest = state.rested = 0;
     __atomic_store_n(&state.on, true, __ATOMIC_RELEASE);
     use_backend(&count_backend);
