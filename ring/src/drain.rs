@@ -1,15 +1,10 @@
-//! The reading side: control first, then what every stream has published, in each stream's order.
-//!
-//! A chunk is read while its thread still writes it, so what a server did just before it was
-//! killed is not lost and an idle thread's last words do not wait for a full chunk. Looking at all
-//! chunks takes time, in which a thread may have moved on to one that is seen and filled one that
-//! was not: so a stream's next chunk is read only after its last one was read to the end.
+//! The reading side: control first, then what every stream has published, in each stream's order
+//! ([`crate::reader`]).
 
-use crate::header::{ChunkHeader, state};
 use crate::memory::Memory;
 use crate::message::Message;
+use crate::reader::{Found, Reader};
 use crate::word::Event;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Who receives what is read.
@@ -28,10 +23,7 @@ pub trait Sink {
 #[derive(Debug)]
 pub struct Drain<'m> {
     memory: &'m Memory,
-    /// Words already read of each chunk that is in use.
-    consumed: Vec<u32>,
-    /// Of each stream, the sequence of the chunk to read now, if it is not the first.
-    expected: HashMap<u32, u32>,
+    reader: Reader,
 }
 
 /// Words of one stream, in its order.
@@ -101,87 +93,49 @@ impl<'m> Words<'m> {
     }
 }
 
-struct Found {
-    stream: u32,
-    sequence: u32,
-    chunk: u32,
-    state: u32,
-    length: u32,
-}
-
 impl<'m> Drain<'m> {
     /// Starts reading `memory` from its beginning.
     pub fn new(memory: &'m Memory) -> Self {
         Drain {
             memory,
-            consumed: vec![0; memory.settings().chunks as usize],
-            expected: HashMap::new(),
+            reader: Reader::new(memory.settings().chunks),
         }
     }
 
     /// Hands over everything published when the pass began: all messages that its words refer to,
     /// then the words. Says how many words there were.
     pub fn pass<S: Sink>(&mut self, sink: &mut S) -> Result<u64, S::Error> {
-        let mut found: Vec<Found> = (0..self.memory.settings().chunks)
-            .filter_map(|chunk| self.look_at(chunk))
-            .collect();
-        found.sort_unstable_by_key(|found| (found.stream, found.sequence));
+        let found = Reader::look(self.memory.chunk_headers());
         self.memory.receive(|message| sink.message(message))?;
         let mut total = 0;
-        for found in found {
-            let expected = self.expected.get(&found.stream).copied().unwrap_or(0);
-            if expected != found.sequence {
-                continue;
-            }
-            total += u64::from(self.read(&found, sink)?);
+        for found in &found {
+            total += self.read(found, sink)?;
         }
         Ok(total)
     }
 
-    /// A chunk's state and length. The state is read first: what a full chunk's length says is
-    /// final, and an owned one may grow and be read further in the next pass.
-    fn look_at(&self, chunk: u32) -> Option<Found> {
-        let header: &ChunkHeader = self.memory.chunk(chunk);
-        let state = header.state.load(Ordering::Acquire);
-        if !matches!(state, state::OWNED | state::FULL) {
-            return None;
-        }
-        Some(Found {
-            stream: header.stream.load(Ordering::Relaxed),
-            sequence: header.sequence.load(Ordering::Relaxed),
-            chunk,
-            state,
-            length: header.length.load(Ordering::Acquire),
-        })
-    }
-
-    fn read<S: Sink>(&mut self, found: &Found, sink: &mut S) -> Result<u32, S::Error> {
+    /// Hands over what comes next of a stream, if the chunk has it; how many words.
+    fn read<S: Sink>(&mut self, found: &Found, sink: &mut S) -> Result<u64, S::Error> {
+        let Some(range) = self.reader.next(found) else {
+            return Ok(0);
+        };
         let memory = self.memory;
-        let header = memory.chunk(found.chunk);
-        let consumed = &mut self.consumed[found.chunk as usize];
-        let range = *consumed as usize..found.length as usize;
         // None where a wild store of the server has made a length that cannot be.
         let words = memory.chunk_data(found.chunk).get(range).unwrap_or(&[]);
+        let writer = found.published.writer;
         if !words.is_empty() {
             sink.piece(Piece {
-                stream: found.stream,
-                process: header.process.load(Ordering::Relaxed),
-                thread: header.thread.load(Ordering::Relaxed),
+                stream: writer.stream,
+                process: writer.process,
+                thread: writer.thread,
                 words,
             })?;
         }
-        *consumed = found.length;
-        if found.state == state::FULL {
-            *consumed = 0;
-            let next = found.sequence.wrapping_add(1);
-            self.expected.insert(found.stream, next);
-            header.state.store(state::FREE, Ordering::Release);
-            memory
-                .header()
-                .free_chunks
-                .0
-                .fetch_add(1, Ordering::Relaxed);
+        let header = &memory.chunk_headers()[found.chunk as usize];
+        if self.reader.advance(found, header) {
+            let free = &memory.header().free_chunks.0;
+            free.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(words.len() as u32)
+        Ok(words.len() as u64)
     }
 }

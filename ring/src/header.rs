@@ -1,4 +1,4 @@
-//! What the shared memory holds beside words: its header, and the header of each chunk.
+//! What the shared memory holds beside chunks: its header.
 
 use crate::flag::Flag;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -45,32 +45,6 @@ pub(crate) struct ControlHeader {
     /// Words ever written and words ever read.
     pub(crate) written: AtomicU64,
     pub(crate) read: AtomicU64,
-}
-
-/// States of a chunk, in the order it passes through them.
-pub(crate) mod state {
-    /// Anybody may claim it.
-    pub(crate) const FREE: u32 = 0;
-    /// Claimed; its header is being written.
-    pub(crate) const CLAIMED: u32 = 1;
-    /// A thread writes words, and its length with each.
-    pub(crate) const OWNED: u32 = 2;
-    /// Its thread is done with it.
-    pub(crate) const FULL: u32 = 3;
-}
-
-/// Who writes a chunk, and how far it has come.
-#[repr(C, align(64))]
-#[derive(Debug, FromBytes)]
-pub(crate) struct ChunkHeader {
-    pub(crate) state: AtomicU32,
-    /// Words written.
-    pub(crate) length: AtomicU32,
-    pub(crate) stream: AtomicU32,
-    /// How many chunks the stream had before this one.
-    pub(crate) sequence: AtomicU32,
-    pub(crate) process: AtomicU32,
-    pub(crate) thread: AtomicU32,
 }
 
 /// The counters, all of the server's processes together.

@@ -38,6 +38,7 @@
 //! ```
 
 mod choice;
+mod chunk;
 mod control;
 mod drain;
 mod flag;
@@ -46,6 +47,7 @@ mod marker;
 mod memory;
 mod message;
 mod offsets;
+mod reader;
 mod settings;
 mod stream;
 pub mod word;

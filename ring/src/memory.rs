@@ -4,7 +4,8 @@
 //! type for which any bytes will do, which the compiler proves: the server's wild stores may leave
 //! any. The only unsafe steps are the mapping itself and finding what lies at an offset.
 
-use crate::header::{ChunkHeader, Header, Place};
+use crate::chunk::ChunkHeader;
+use crate::header::{Header, Place};
 use crate::offsets::Offsets;
 use crate::settings::Settings;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -165,9 +166,8 @@ impl Memory {
         &self.settings
     }
 
-    pub(crate) fn chunk(&self, chunk: u32) -> &ChunkHeader {
-        let chunks = self.settings.chunks as usize;
-        &self.all(self.offsets.chunk_headers, chunks)[chunk as usize]
+    pub(crate) fn chunk_headers(&self) -> &[ChunkHeader] {
+        self.all(self.offsets.chunk_headers, self.settings.chunks as usize)
     }
 
     pub(crate) fn chunk_data(&self, chunk: u32) -> &[AtomicU64] {

@@ -1,6 +1,7 @@
 //! The layout of the shared memory, from the sizes of its parts, which a file may claim to be any.
 
-use crate::header::{ChunkHeader, Header};
+use crate::chunk::ChunkHeader;
+use crate::header::Header;
 use crate::settings::Settings;
 
 const PAGE_BYTES: usize = 4096;

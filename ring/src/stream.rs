@@ -4,7 +4,7 @@
 //! recorder. A stamp is written whenever 512 words have passed since the last one, which the same
 //! comparison finds that finds a full chunk.
 
-use crate::header::{ChunkHeader, state};
+use crate::chunk::{ChunkHeader, Writer};
 use crate::memory::Memory;
 use crate::word::Event;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -86,13 +86,7 @@ impl<'m> Stream<'m> {
         let Some(Room { header, words }) = &self.room else {
             return false;
         };
-        let position = header.length.load(Ordering::Relaxed);
-        let Some(place) = words.get(position as usize) else {
-            return false;
-        };
-        place.store(word, Ordering::Relaxed);
-        header.length.store(position + 1, Ordering::Release);
-        true
+        header.push(words, word)
     }
 
     /// Makes the next push succeed: writes the stamp that is due, or takes the next chunk.
@@ -114,7 +108,7 @@ impl<'m> Stream<'m> {
             return false;
         };
         let all = memory.chunk_data(self.chunk);
-        let first = room.header.length.load(Ordering::Relaxed) as usize;
+        let first = room.header.written() as usize;
         if first + 1 >= all.len() {
             return false;
         }
@@ -144,7 +138,7 @@ impl<'m> Stream<'m> {
     /// makes room again.
     pub fn rest(&mut self) {
         if let Some(room) = self.room.take() {
-            room.header.state.store(state::FULL, Ordering::Release);
+            room.header.finish();
         }
     }
 
@@ -177,14 +171,13 @@ impl<'m> Stream<'m> {
             waited.fetch_add(pause.as_micros() as u64, Ordering::Relaxed);
             pause = (pause * 2).min(Duration::from_millis(1));
         };
-        let header = memory.chunk(chunk);
-        let relaxed = Ordering::Relaxed;
-        header.length.store(0, relaxed);
-        header.stream.store(self.stream, relaxed);
-        header.sequence.store(self.sequence, relaxed);
-        header.process.store(self.process, relaxed);
-        header.thread.store(self.thread, relaxed);
-        header.state.store(state::OWNED, Ordering::Release);
+        let header = &memory.chunk_headers()[chunk as usize];
+        header.begin(Writer {
+            stream: self.stream,
+            sequence: self.sequence,
+            process: self.process,
+            thread: self.thread,
+        });
         self.sequence += 1;
         self.chunk = chunk;
         self.room = Some(Room { header, words: &[] });
@@ -198,18 +191,9 @@ impl<'m> Stream<'m> {
     fn claim_free(&self, memory: &Memory) -> Option<u32> {
         let chunks = memory.settings().chunks;
         let first = self.stream.wrapping_mul(FEW_CHUNKS) % chunks;
-        let claimed = (first..chunks).chain(0..first).find(|&chunk| {
-            let state = &memory.chunk(chunk).state;
-            state.load(Ordering::Relaxed) == state::FREE
-                && state
-                    .compare_exchange(
-                        state::FREE,
-                        state::CLAIMED,
-                        Ordering::Acquire,
-                        Ordering::Relaxed,
-                    )
-                    .is_ok()
-        })?;
+        let headers = memory.chunk_headers();
+        let mut places = (first..chunks).chain(0..first);
+        let claimed = places.find(|&chunk| headers[chunk as usize].claim())?;
         let free = &memory.header().free_chunks.0;
         free.fetch_sub(1, Ordering::Relaxed);
         Some(claimed)
