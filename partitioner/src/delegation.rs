@@ -7,11 +7,12 @@
 //! is replayed in full on the searched requests, of more than six functions only those that one
 //! change after the other makes better. The best is then evaluated like the split itself.
 
-use crate::evaluate::rounds;
-use crate::held_out::Comparison;
+use crate::Error;
+use crate::evaluate::{Placement, rounds};
+use crate::held_out::{Comparison, Evaluated};
 use crate::objective::Objective;
 use crate::progress::Progress;
-use crate::{Error, Outcome};
+use crate::requests::TrainTestSplit;
 use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Split, replay};
 use corehop_traces::Trace;
 use rayon::prelude::*;
@@ -87,25 +88,38 @@ const MOST_FOR_ALL: usize = 6;
 /// Which calls are delegated, by place of the function in the split.
 type Combination = Vec<bool>;
 
-/// Tries which calls of the split in `outcome` had better be delegated, on the searched requests;
-/// never those of functions in `one_way`.
+/// The split whose calls might be delegated.
+pub struct FoundSplit<'a> {
+    /// Where it was found.
+    pub trace: &'a Trace,
+    /// The machine that it is for.
+    pub machine: &'a Machine,
+    /// Which requests were used for what.
+    pub train_test: &'a TrainTestSplit,
+    /// Its functions, each with its core.
+    pub split: &'a Placement,
+    /// How it compares.
+    pub evaluated: &'a Evaluated,
+}
+
+/// Tries which calls of the split had better be delegated, on the searched requests; never those of
+/// functions in `one_way`.
 ///
 /// # Errors
 /// What reading or replaying the trace says.
 pub fn delegation(
-    trace: &Trace,
-    machine: &Machine,
-    outcome: &Outcome,
+    found: &FoundSplit<'_>,
     one_way: &[u32],
     objective: Objective,
     progress: &dyn Progress,
 ) -> Result<Delegation, Error> {
-    let Outcome {
+    let &FoundSplit {
+        trace,
+        machine,
         train_test,
-        evaluated,
         split,
-        ..
-    } = outcome;
+        evaluated,
+    } = found;
     let rounds = rounds(train_test.searched.len());
     let functions: Vec<u32> = split.iter().map(|&(function, _)| function).collect();
     progress.begin("trying hops back", None);

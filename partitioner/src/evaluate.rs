@@ -18,14 +18,17 @@
 //! can be kept in a [`Checkpoint`].
 
 mod calls;
+mod core_set;
 mod keys;
 mod lower_bounds;
+mod placement;
 mod set_partitions;
 mod term;
 
 use crate::checkpoint::{Checkpoint, Costs, Subject};
 use crate::weights::Factors;
 use calls::{CandidateCalls, Intervals};
+use core_set::{PlacedSet, UNKNOWN};
 use corehop_simulator::{Prepared, Split};
 use keys::{ByKey, Key, random};
 use lower_bounds::LowerBounds;
@@ -35,6 +38,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+pub(crate) use core_set::CoreSet;
+pub use core_set::GROUPS;
+pub use placement::{IndexedPlacement, Placement, cores_of};
 pub use term::Term;
 
 /// How often so many searched requests are replayed in a row; all rounds count. Few requests do not
@@ -45,22 +51,6 @@ pub fn rounds(requests: usize) -> usize {
         0..40 => 2,
         _ => 1,
     }
-}
-
-/// A split under evaluation: functions, as indices of those searched, ascending, each with its
-/// core. Cores are numbered by their first functions, so that each split has one form.
-pub type IndexedPlacement = Vec<(u32, u32)>;
-
-/// A split with its functions as the trace numbers them, each with its core.
-pub type Placement = Vec<(u32, u32)>;
-
-/// Number of cores that a split uses, at least 1.
-pub fn cores_of(split: &[(u32, u32)]) -> usize {
-    split
-        .iter()
-        .map(|&(_, core)| core as usize + 1)
-        .max()
-        .unwrap_or(1)
 }
 
 /// Evaluates splits of one trace on one machine.
@@ -79,13 +69,6 @@ pub struct Evaluator<'a> {
     sets_at_a_time: usize,
 }
 
-/// Number of groups that set partitions fall into: every so manyth belongs to one. Misses of each
-/// can be asked for by themselves.
-pub const GROUPS: usize = 8;
-
-/// Stands for misses that were not simulated.
-const UNKNOWN: u64 = u64::MAX;
-
 /// What tells the cost.
 #[derive(Clone, Copy)]
 enum Source<'a> {
@@ -94,13 +77,6 @@ enum Source<'a> {
     /// And how many rounds.
     InFull(&'a Prepared, &'a Factors<'a>, usize),
 }
-
-/// A set of occurrences that run on a core.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct CoreSet(Key);
-
-/// A set, and a core of a split on which it runs.
-type PlannedFunction<'s> = (CoreSet, &'s IndexedPlacement, usize);
 
 /// Most sets simulated at a time: few enough that they fit the host's cache.
 const SETS_AT_A_TIME: usize = 1 << 10;
@@ -114,10 +90,7 @@ impl<'a> Evaluator<'a> {
     /// # Panics
     /// When there is no term.
     pub fn new(terms: &'a [Term], functions: &[u32]) -> Self {
-        let private_replay = &terms
-            .first()
-            .expect("a machine at lower_bounds")
-            .private_replay;
+        let private_replay = &terms.first().expect("at least one machine").private_replay;
         Evaluator {
             calls: Some(CandidateCalls::of(private_replay, functions)),
             set_partitions: SetPartitions::of(private_replay),
@@ -256,10 +229,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// By group, what each of these costs at least.
-    pub(crate) fn lower_bounds_of_sets(
-        &mut self,
-        sets: &[PlannedFunction<'_>],
-    ) -> Vec<[u64; GROUPS]> {
+    pub(crate) fn lower_bounds_of_sets(&mut self, sets: &[PlacedSet<'_>]) -> Vec<[u64; GROUPS]> {
         if let Source::PrivateReplay(terms) = self.source {
             let unknown = self.lower_bounds.unknown(sets.iter());
             let intervals = self.intervals(&unknown);
@@ -274,12 +244,12 @@ impl<'a> Evaluator<'a> {
     /// simulated.
     pub(crate) fn evaluate_sets(
         &mut self,
-        sets: &[PlannedFunction<'_>],
+        sets: &[PlacedSet<'_>],
         group: usize,
         is_over: &dyn Fn() -> bool,
     ) -> Option<Vec<u64>> {
         let groups = group..group + 1;
-        let is_unknown = |(set, ..): &&PlannedFunction<'_>| self.misses(set.0, &groups).is_none();
+        let is_unknown = |(set, ..): &&PlacedSet<'_>| self.misses(set.0, &groups).is_none();
         let unknown = sets.iter().filter(is_unknown).copied().collect();
         self.learn(unknown, &groups, is_over);
         let misses = sets.iter().map(|(set, ..)| self.misses(set.0, &groups));
@@ -303,7 +273,7 @@ impl<'a> Evaluator<'a> {
     /// Simulates sets until `is_over`.
     fn learn(
         &mut self,
-        mut unknown: Vec<PlannedFunction<'_>>,
+        mut unknown: Vec<PlacedSet<'_>>,
         groups: &Range<usize>,
         is_over: &dyn Fn() -> bool,
     ) {
@@ -325,7 +295,7 @@ impl<'a> Evaluator<'a> {
                     learnt
                 }
                 Source::InFull(prepared, factors, rounds) => {
-                    let replay = |&(_, split, _): &PlannedFunction<'_>| {
+                    let replay = |&(_, split, _): &PlacedSet<'_>| {
                         let split = self.named(split);
                         let cost = factors.replayed(prepared, &split, rounds);
                         let mut costs = [0; GROUPS];
@@ -364,8 +334,8 @@ impl<'a> Evaluator<'a> {
     }
 
     /// What runs on these cores; nothing where splits are replayed in full.
-    fn intervals(&self, sets: &[PlannedFunction<'_>]) -> Vec<Intervals> {
-        let of = |&(_, split, core): &PlannedFunction<'_>| {
+    fn intervals(&self, sets: &[PlacedSet<'_>]) -> Vec<Intervals> {
+        let of = |&(_, split, core): &PlacedSet<'_>| {
             let calls = self.calls.as_ref();
             calls.map(|calls| calls.intervals(split).swap_remove(core))
         };

@@ -36,7 +36,7 @@ use candidates::{CandidateRule, Candidates};
 use checkpoint::{Checkpoint, Subject};
 use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
 use corehop_traces::Trace;
-use delegation::{Delegate, Delegation, delegation};
+use delegation::{Delegate, Delegation, FoundSplit, delegation};
 use evaluate::{Evaluator, Placement, rounds};
 use fewer::Fewer;
 use held_out::HeldOutEvaluation;
@@ -168,15 +168,14 @@ pub fn partition(
     if settings.delegate == Delegate::Never || progress.is_stopped() {
         return Ok(outcome);
     }
-    let (machine, objective) = (&machine.machine, settings.objective);
-    let found = delegation(
+    let found = FoundSplit {
         trace,
-        machine,
-        &outcome,
-        settings.one_way,
-        objective,
-        progress,
-    )?;
+        machine: &machine.machine,
+        train_test: &outcome.train_test,
+        split: &outcome.split,
+        evaluated: &outcome.evaluated,
+    };
+    let found = delegation(&found, settings.one_way, settings.objective, progress)?;
     if settings.delegate == Delegate::Take {
         outcome.delegated.clone_from(&found.best.delegated);
         outcome.evaluated.searched.clone_from(&found.searched);

@@ -1,7 +1,7 @@
 //! What runs on which core of a split: intervals of each thread's occurrences, from call to call.
 
 use super::keys::{Key, Prefixes, random};
-use super::{IndexedPlacement, cores_of};
+use super::placement::{IndexedPlacement, cores_of};
 use corehop_simulator::PrivateReplay;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

@@ -6,9 +6,11 @@
 //! such a load or store. Of those missed for want of room nobody knows which they are: they cost
 //! what the cheapest kind does, of those that cost anything.
 
+use super::calls::Intervals;
+use super::core_set::{GROUPS, PlacedSet};
 use super::keys::{ByKey, Key};
-use super::{GROUPS, PlannedFunction, Term};
-use crate::evaluate::calls::Intervals;
+use super::term::Term;
+
 use corehop_simulator::{LANES, LowerBound, PrivateReplay};
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -28,19 +30,15 @@ impl LowerBounds {
     }
 
     /// Those of `sets` of which nothing is known, each once.
-    pub fn unknown<'s>(
-        &self,
-        sets: impl Iterator<Item = &'s PlannedFunction<'s>>,
-    ) -> Vec<PlannedFunction<'s>> {
+    pub fn unknown<'s>(&self, sets: impl Iterator<Item = &'s PlacedSet<'s>>) -> Vec<PlacedSet<'s>> {
         let mut met = HashSet::new();
-        let is_new = |(set, ..): &&PlannedFunction<'_>| {
-            !self.known.contains_key(&set.0) && met.insert(set.0)
-        };
+        let is_new =
+            |(set, ..): &&PlacedSet<'_>| !self.known.contains_key(&set.0) && met.insert(set.0);
         sets.filter(is_new).copied().collect()
     }
 
     /// Counts what `sets` cost, which run so.
-    pub fn learn(&mut self, terms: &[Term], sets: &[PlannedFunction<'_>], intervals: &[Intervals]) {
+    pub fn learn(&mut self, terms: &[Term], sets: &[PlacedSet<'_>], intervals: &[Intervals]) {
         if self.bounds.is_empty() {
             let of_term = |term: &Term| LowerBound::new(&term.private_replay);
             self.bounds = terms.iter().map(of_term).collect();

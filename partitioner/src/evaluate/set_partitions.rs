@@ -5,8 +5,9 @@
 //! on one host thread, on one machine after the other.
 
 use super::calls::Intervals;
+use super::core_set::{GROUPS, UNKNOWN};
 use super::keys::{ByKey, Key, Prefixes};
-use super::{GROUPS, Term, UNKNOWN};
+use super::term::Term;
 use corehop_simulator::PrivateReplay;
 use rayon::prelude::*;
 use std::collections::HashMap;

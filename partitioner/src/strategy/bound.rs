@@ -1,14 +1,16 @@
 //! Branch and bound over partial splits: proven, for any number of cores.
 //!
-//! All splits are the paths through a graph ([`super::graph`]), and a path is as long as its split
-//! misses. Simulating every core that some path settles would take too long, and most paths are too
-//! long to matter. So each core first costs what it misses *at least*, whatever the caches are,
-//! which takes no simulation ([`crate::evaluate`]). Then, again and again: all cores on paths no
-//! longer than a limit are simulated, a group of set partitions at a time, and cost what they miss
-//! from then on (lazy shortest paths: Dellin and Srinivasa, "A unifying formalism for shortest path
-//! problems with expensive edge evaluations", 2016). The limit rises in steps to what the worst of
-//! the splits to keep misses; when no path within it has a core that was not simulated, the
-//! shortest paths are the best splits.
+//! Every split is a path in a layered graph ([`super::graph`]), and the path's length is what the
+//! split misses. To simulate every core of every path takes too long, so the search is lazy (lazy
+//! shortest paths: Dellin and Srinivasa, "A unifying formalism for shortest path problems with
+//! expensive edge evaluations", 2016):
+//!
+//! 1. Each core first costs a lower bound of its misses, which takes no simulation
+//!    ([`crate::evaluate`]).
+//! 2. All cores on paths no longer than a limit are simulated, a group of set partitions at a time.
+//!    Each then costs what it misses.
+//! 3. The limit rises in steps to the misses of the worst split that is to be kept. When no path
+//!    within it has a core that was not simulated, the shortest paths are the best splits.
 //!
 //! **The lower bound of a search that ends early.** No core costs more at any time than it misses.
 //! So no split is shorter than the shortest path at that time, with the costs known then:
@@ -18,17 +20,18 @@
 //!
 //! That lower bound never falls, and each core simulated that is on a short path raises it.
 //!
-//! When candidates come in one fixed order, the open lists begin with the last chosen function or
-//! run around to the first: at most n x n states a layer and number of cores, and all cores' sets
-//! are intervals between two functions, n x n of them, however many splits there are. Where orders
-//! differ, states multiply with the differences; beyond [`super::MOST_STATES`] every split is tried
-//! if that is feasible, and else a local search ends it.
+//! When all requests call the candidates in one order, the open lists begin with the last chosen
+//! function or run around to the first: at most n x n states a layer and number of cores, and all
+//! cores' sets are intervals between two functions, n x n of them, however many splits there are.
+//! Where orders differ, the number of states multiplies with the differences. Beyond
+//! [`super::run::MOST_STATES`] every split is tried if that is feasible; else a local search ends
+//! it.
 
 use super::exhaustive::Exhaustive;
 use super::graph::Graph;
 use super::local::{Local, descend, greedy};
 use super::outlook::Outlook;
-use super::{EXHAUSTIVE_INSTEAD, Explore, Run};
+use super::run::{EXHAUSTIVE_INSTEAD, Explore, Run};
 
 pub(super) struct Bound;
 

@@ -4,7 +4,7 @@
 //! core's set; a split whose sets are known costs a step a call and a look-up a core. To build the
 //! splits as a tree, core by core, would save those steps too, but they are not what takes time.
 
-use super::{Explore, Run};
+use super::run::{Explore, Run};
 
 pub(super) struct Exhaustive;
 

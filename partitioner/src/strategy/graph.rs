@@ -8,7 +8,7 @@
 
 use super::outlook::Outlook;
 use super::partial::{Child, State, expand, merge};
-use super::{MOST_STATES, Run};
+use super::run::{MOST_STATES, Run};
 use crate::evaluate::{CoreSet, GROUPS, IndexedPlacement};
 use std::collections::HashMap;
 use std::ops::Range;

@@ -7,8 +7,8 @@
 //! branch and bound ends, which starts from it. Simulated annealing was rejected: it evaluates far
 //! more splits, of which each costs simulations, for a result that is no better here.
 
+use super::run::{Explore, Run};
 use super::space::canonical;
-use super::{Explore, Run};
 use crate::evaluate::IndexedPlacement;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

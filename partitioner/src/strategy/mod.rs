@@ -14,124 +14,25 @@ mod local;
 mod outlook;
 mod partial;
 mod random;
+mod ranking;
+mod run;
 mod space;
 
+pub use ranking::{Ranking, Strategy};
+pub use run::Search;
 pub use space::combinations;
 
-use crate::evaluate::{Evaluator, IndexedPlacement};
-use crate::progress::Progress;
+use crate::evaluate::Evaluator;
+use run::{Explore, Run};
 use space::Space;
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 /// More splits than this are not all tried, unless asked for: branch and bound needs fewer
 /// simulations.
 pub const EXHAUSTIVE_SPLITS: u128 = 10_000;
 
-/// More splits than this are not all tried where branch and bound does not get through.
-pub const EXHAUSTIVE_INSTEAD: u128 = 2_000_000;
-
-/// Partial splits that branch and bound keeps at a time.
-const MOST_STATES: usize = 1 << 18;
-
 /// As many as are all tried, where cores share an L2 and each split is replayed in full.
 pub const EXHAUSTIVE_REPLAYS: u128 = 2_000;
-
-/// A way to go about a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// Every split is evaluated.
-    Exhaustive,
-    /// Branch and bound over partial splits, those with the same future merged.
-    Bound,
-    /// Greedy start and random restarts, one exchange at a time.
-    #[serde(rename = "local-search")]
-    Local,
-    /// Splits drawn at random.
-    Random,
-}
-
-/// What to search, and when to stop.
-#[derive(Clone, Copy)]
-pub struct Search<'a> {
-    /// Number of cores of a split; each has a function at least.
-    pub cores: u32,
-    /// Number of functions of a split.
-    pub functions: u32,
-    /// `None`: the cheapest strategy that proves its result.
-    pub strategy: Option<Strategy>,
-    /// Where random choices start.
-    pub seed: u64,
-    /// How many of the best splits to keep.
-    pub keep: usize,
-    /// When to stop at the latest; the result then depends on the speed of the host.
-    pub until: Option<Instant>,
-    /// Is told how far the search is, and can stop it.
-    pub progress: &'a dyn Progress,
-}
-
-/// Splits with their L2 misses, best first.
-#[derive(Clone, Debug)]
-pub struct Ranking {
-    /// The best few, best first.
-    pub best: Vec<(u64, IndexedPlacement)>,
-    /// Number of splits evaluated.
-    pub evaluated: u64,
-    /// How they were chosen.
-    pub strategy: Strategy,
-    /// Why that strategy was taken.
-    pub why: String,
-    /// No split at all misses less.
-    pub lower_bound: u64,
-    /// Whether the search was stopped before its end.
-    pub stopped: bool,
-    /// Whether every split was replayed in full, as where cores share an L2: then it is ranked by
-    /// the objective itself.
-    pub in_full: bool,
-    /// For splits drawn at random: with 99 % confidence at most this share of all is better.
-    pub better_share: Option<f64>,
-}
-
-impl Search<'_> {
-    /// Whether time is up, or someone wants the search to end.
-    pub fn is_over(&self) -> bool {
-        self.until.is_some_and(|until| Instant::now() >= until) || self.progress.is_stopped()
-    }
-}
-
-impl Ranking {
-    /// Whether no split is better than the first.
-    pub fn is_optimal(&self) -> bool {
-        self.best
-            .first()
-            .is_some_and(|best| best.0 <= self.lower_bound)
-    }
-
-    /// By what share of the best possible the first split can miss more than that, at most; `None`
-    /// when nothing is known of the best possible.
-    pub fn gap(&self) -> Option<f64> {
-        let best = self.best.first()?.0;
-        let known = best <= self.lower_bound || self.lower_bound > 0;
-        known.then(|| best.saturating_sub(self.lower_bound) as f64 / self.lower_bound.max(1) as f64)
-    }
-}
-
-/// What every strategy does.
-trait Explore {
-    /// Offers splits to `run` until it knows enough or is stopped; gives the lower bound.
-    fn explore(&self, run: &mut Run<'_, '_>) -> u64;
-}
-
-/// A search under way.
-struct Run<'r, 'e> {
-    evaluator: &'r mut Evaluator<'e>,
-    space: Space,
-    search: &'r Search<'r>,
-    best: BTreeSet<(u64, IndexedPlacement)>,
-    evaluated: u64,
-    stopped: bool,
-}
 
 /// Searches the splits of the evaluator's functions.
 ///
@@ -208,45 +109,5 @@ fn choose(evaluator: &Evaluator<'_>, search: &Search<'_>, splits: u128) -> (Stra
         ),
         None if !is_bounded => local,
         None => (Strategy::Bound, many),
-    }
-}
-
-impl Run<'_, '_> {
-    /// Evaluates `splits`, remembers the best, and gives the best of these. A search that is over
-    /// before all are evaluated is stopped; the first of all is evaluated in any case.
-    fn offer(&mut self, splits: Vec<IndexedPlacement>) -> Option<(u64, IndexedPlacement)> {
-        let search = *self.search;
-        let first = usize::from(self.best.is_empty()).min(splits.len());
-        let mut misses = self.evaluator.evaluate_until(&splits[..first], &|| false);
-        let others = &splits[first..];
-        misses.extend(self.evaluator.evaluate_until(others, &|| search.is_over()));
-        let evaluated = misses.iter().flatten().count();
-        self.stopped |= evaluated < splits.len();
-        self.evaluated += evaluated as u64;
-        self.search.progress.advance(evaluated as u64);
-        let offered = misses.into_iter().zip(splits);
-        let offered: BTreeSet<_> = offered.filter_map(|(m, split)| Some((m?, split))).collect();
-        let best = offered.first().cloned();
-        self.remember(offered.into_iter().take(self.search.keep));
-        best
-    }
-
-    fn remember(&mut self, splits: impl IntoIterator<Item = (u64, IndexedPlacement)>) {
-        self.best.extend(splits);
-        while self.best.len() > self.search.keep {
-            self.best.pop_last();
-        }
-    }
-
-    /// Misses of the last split kept, when no more are kept than wanted.
-    fn worst_kept(&self) -> Option<u64> {
-        let full = self.best.len() == self.search.keep;
-        self.best.last().filter(|_| full).map(|worst| worst.0)
-    }
-
-    /// Whether to end the search here; a search that has nothing to show goes on.
-    fn is_over(&mut self) -> bool {
-        self.stopped |= self.search.is_over() && !self.best.is_empty();
-        self.stopped
     }
 }

@@ -5,7 +5,7 @@
 //! thousand samples the best is among the best 0.46 % (the distribution-free tolerance limit of
 //! Wilks, 1941). It bounds the rank, not the misses.
 
-use super::{Explore, Run};
+use super::run::{Explore, Run};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
