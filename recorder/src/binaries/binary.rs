@@ -2,8 +2,12 @@
 
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object};
+use rustix::fs::OFlags;
 use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The facts of one x86-64 ELF file.
@@ -37,9 +41,10 @@ pub enum Unfit {
 }
 
 impl Binary {
-    /// Reads the file at `path`.
+    /// Reads the file at `path`. A server names files, and may name a device or a pipe: only a
+    /// regular file of up to 4 GiB is read.
     pub fn read(path: &Path) -> Result<Binary, Unfit> {
-        let bytes = std::fs::read(path).map_err(Unfit::Unreadable)?;
+        let bytes = read_regular(path).map_err(Unfit::Unreadable)?;
         if let Some(rest) = bytes.strip_prefix(b"#!") {
             let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
             return Err(Unfit::Script(String::from_utf8_lossy(line).trim().into()));
@@ -109,5 +114,65 @@ impl Binary {
 
     fn code(&self) -> impl Iterator<Item = &Segment> {
         self.segments.iter().filter(|segment| segment.executable)
+    }
+}
+
+/// Largest file that is read; a program with all its debug information is smaller.
+const MOST_BYTES: u64 = 4 << 30;
+
+fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    // A pipe without a writer would hold up whoever opens it.
+    let nonblocking = OFlags::NONBLOCK.bits() as i32;
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(nonblocking).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if metadata.len() > MOST_BYTES {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode};
+
+    fn reason(path: &Path) -> String {
+        match Binary::read(path) {
+            Err(Unfit::Unreadable(error)) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn devices_folders_and_pipes_are_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        for path in [Path::new("/dev/zero"), folder.path(), &pipe] {
+            assert_eq!(
+                reason(path),
+                "it is not a regular file",
+                "{}",
+                path.display()
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_too_large_to_be_a_program_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large");
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(MOST_BYTES + 1).unwrap();
+        assert_eq!(
+            reason(&path),
+            io::Error::from(ErrorKind::FileTooLarge).to_string()
+        );
     }
 }
