@@ -1,20 +1,23 @@
-//! A lower bound on misses: those that no private cache of its size avoids, whatever it replaces.
+//! A lower bound on the misses of one core, whatever its private caches replace.
 //!
-//! A core that runs an occurrence misses its first reference of a line when the core never
-//! referenced the line before, or when another core stored to it since. And of the lines of one L2
-//! set that it references again during any *window* of time, no more than the caches held when the
-//! window began can be there: all others are missed as well. That holds for every policy, so these
-//! misses are a lower bound on what [`PrivateReplay::tally`] counts, and to count them takes no
-//! caches: of each line whether the core has referenced it, and in this window. One bit says that,
-//! so [`LANES`] sets of occurrences are counted in one go, each in its own bit of a word, a hundred
-//! times as fast as one simulation after the other.
+//! Two kinds of misses happen under every replacement policy:
 //!
-//! What a core does while it has the line changes nothing, so of an occurrence's references of a
-//! line, with none of another occurrence between, the first is kept. A window ends when a few times
-//! as many lines of its set were referenced as the caches hold: much fewer leave nothing to miss,
-//! and many more are referenced again and again, which only counts once. How many is best depends
-//! on the share that runs on the core, so several lengths are tried, and the largest count is as
-//! true.
+//! - The first reference of a line, and the first one after another core stored to it.
+//! - In any *window* of time, the caches can keep of the lines of one L2 set only as many as they
+//!   held when the window began. Of the lines of that set that the core references again in the
+//!   window, it misses all others.
+//!
+//! So these are no more than what [`PrivateReplay::tally`] counts. Counting them takes no caches,
+//! only two facts of each line: whether the core has referenced it, and whether it has in this
+//! window. A fact is one bit, so [`LANES`] sets of occurrences are counted together, each in its own
+//! bit of a word. That is a hundred times as fast as simulating one after the other.
+//!
+//! While a core holds a line, further references of it change nothing. So of the references of a
+//! line by one occurrence, with none by another occurrence between them, only the first is kept. A
+//! window ends when a few times as many lines of its set were referenced as the caches hold: with
+//! much fewer nothing is missed, and with many more, lines come several times and count once. The
+//! best length depends on the share that runs on the core. Several lengths are tried, and the
+//! largest count is taken, since each is a lower bound.
 
 use super::private_replay::PrivateReplay;
 use crate::filters::entry::kind;

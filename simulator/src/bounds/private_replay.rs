@@ -1,16 +1,16 @@
 //! Private-cache replay: one core of a split is simulated without the others.
 //!
-//! What a core's private caches miss depends only on *which occurrences run on it*: its own
-//! references come in replay order, and every store elsewhere removes the line, whichever other
-//! core makes it. An *occurrence* is what a thread did between two functions at which it may move.
-//! So the private misses of a split are the sum, over its cores, of those of each core alone, as
-//! long as no core shares an L2 and no inclusive L3 evicts. And a core's misses are a sum over set
-//! partitions, each of which depends only on the occurrences that reference lines of that set
-//! partition: whoever asks about many sets of occurrences can ask set partition by set partition
-//! and remember the answers.
+//! An *occurrence* is what a thread did between two functions at which it may move. What a core's
+//! private caches miss depends only on *which occurrences run on it*: its own references come in
+//! replay order, and a store by any other core, whichever that is, removes the line. So the misses
+//! of a split are the sum of what each of its cores misses by itself, as long as no cores share an
+//! L2 and no inclusive L3 takes lines back. What a core misses is a sum over set partitions, and
+//! each term depends only on the occurrences that reference lines of that set partition. Whoever
+//! asks about many sets of occurrences can therefore ask set partition by set partition, and
+//! remember the answers.
 //!
-//! Of an occurrence that runs elsewhere only its stores are seen, once each. To replay all cores
-//! and read off one was rejected: it costs as many times more as there are cores.
+//! Of an occurrence that runs on another core only the stores are seen, each line once. Replaying
+//! all cores to read off one was rejected: it costs as many times more as there are cores.
 
 use crate::filters::entry::{self, Entry, kind};
 use crate::hierarchy::Hierarchy;

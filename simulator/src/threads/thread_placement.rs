@@ -1,14 +1,16 @@
 //! Which core each thread is on, under one split.
 //!
-//! A thread moves at its next execution: to where it came from, if a call that a split delegates
-//! has ended before it, and then to the core of the function that it enters, if the split has that.
-//! Both are one move, and none if the thread ends up where it was. Whatever moves the thread while
-//! such a call is open, the call's end takes it back to where it was when the call began; a
-//! function that calls itself, or jumps to another, opens a call for each entry, and they end from
-//! the inside out.
+//! A thread moves when it makes its next execution. If a call that the split delegates has ended
+//! before it, the thread goes back to the core that it came from. If the execution enters a function
+//! of the split, the thread then goes to that function's core. Both together count as one move, and
+//! as none if the thread ends up where it was.
 //!
-//! In a signal handler no call begins, so a function that a split delegates leaves the thread there
-//! where it is, as a patched server does; one that it does not delegate moves it.
+//! While a delegated call is open, other functions may move the thread; the call's end takes it to
+//! where it was when the call began. A function that calls itself, or jumps to another, opens a call
+//! at each entry, and they end from the inside out.
+//!
+//! In a signal handler no call begins. So a delegated function leaves the thread there where it is,
+//! as it does in a patched server; one that is not delegated moves it.
 //!
 //! Calls end where they end in the trace, wherever requests begin and whichever of them are
 //! replayed: a call that ends in what is not replayed has ended when the thread comes next. One
