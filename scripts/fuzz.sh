@@ -7,7 +7,8 @@ set -eu
 cd "$(dirname "$0")/../fuzz"
 seconds=$1
 export RUSTC_BOOTSTRAP=1
-command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+../scripts/cargo-tool.sh cargo-fuzz 0.13.2
+PATH=$PWD/../target/tools/bin:$PATH
 for corpus in trace ring transcript lackey drmemtrace plan machine elf elision; do
     mkdir -p "corpus/$corpus"
 done
