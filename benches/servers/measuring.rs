@@ -146,8 +146,14 @@ fn measure_start(
             side.connect(server, connections, effort);
         }
         for round in 0..effort.rounds {
-            for turn in 0..sides.len() {
-                let index = (round + turn) % sides.len();
+            // A server goes on for a while after its turn, in threads of its own: the next one's
+            // turn pays for it, so every second round goes the other way.
+            let mut order: Vec<usize> = (0..sides.len()).collect();
+            order.rotate_left(round % sides.len());
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            for index in order {
                 sides[index].measure(effort.turn);
             }
         }
