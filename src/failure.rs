@@ -30,6 +30,8 @@ pub enum Exit {
     Missing = 6,
     /// The server that was started, or the load on it, failed.
     Server = 7,
+    /// `measure` has shown that the patched server is slower than the original.
+    Slower = 8,
     /// Interrupted by Ctrl-C or SIGTERM.
     Interrupted = 130,
 }

@@ -71,3 +71,25 @@ impl ReadyOptions {
         }
     }
 }
+
+/// A text is no width of an interval.
+#[derive(Debug, thiserror::Error)]
+#[error("a width is a number of percent above 0, such as 2")]
+pub struct NoWidth;
+
+/// Reads the width of an interval.
+pub fn width(text: &str) -> Result<f64, NoWidth> {
+    match text.parse() {
+        Ok(percent) if f64::is_finite(percent) && percent > 0.0 => Ok(percent),
+        _ => Err(NoWidth),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_width_is_above_0() {
+        assert!(super::width("2.5").is_ok());
+        assert!(super::width("0").is_err() && super::width("nan").is_err());
+    }
+}

@@ -83,6 +83,7 @@ Exit codes:
   5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started
   6  this machine lacks something (QEMU, the plugin, the symbolizer)
   7  the server that was started, or the load on it, failed
+  8  measure has shown that the patched server is slower
   130  interrupted";
 
 /// Lets a command end quietly when whoever reads its output has gone, as `head` does; Rust's

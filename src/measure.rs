@@ -16,10 +16,11 @@ use crate::interrupt;
 use crate::line::Lines;
 use crate::measuring::Shown;
 use corehop_measurer::machine::counters;
-use corehop_measurer::rounds::take_turns;
+use corehop_measurer::rounds::{Verdict, take_turns};
 use corehop_measurer::server::Backend;
 use corehop_measurer::{Setup, Trials};
 use corehop_plans::Plan;
+use corehop_wording::number::change;
 use predicted::Prediction;
 use result::Report;
 
@@ -40,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         kinds: counters.as_deref().unwrap_or_default(),
         observer: &observer,
     };
-    let rounds = take_turns(&Trials::new(setup, &plan)?, arguments.rounds)?;
+    let rounds = take_turns(&Trials::new(setup, &plan)?, arguments.length())?;
     let predicted = prediction.with_hops_of(rounds.hop_ns())?;
     let report = Report {
         comparison: rounds.comparison(),
@@ -58,16 +59,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .doubt()
         .into_iter()
         .for_each(|doubt| console::warn(&doubt));
-    match arguments.require_gain {
-        Some(percent) if !report.comparison.gains(percent) => {
-            let low = (report.comparison.low - 1.0) * 100.0;
-            let message =
-                format!("a gain of {percent} % was required; it may be as low as {low:.1} %");
-            Err(Failure::new(Exit::Findings, message).remedy(
-                "more --rounds narrow the interval; if the gain is small, keep the original",
+    verdict(&report)
+}
+
+/// What scripts are told: whether the gain is what was required, and whether there is a loss.
+fn verdict(report: &Report<'_>) -> Result<(), Failure> {
+    let comparison = &report.comparison;
+    if let Some(percent) = report.arguments.require_gain
+        && !comparison.gains(percent)
+    {
+        let low = (comparison.low - 1.0) * 100.0;
+        let message = format!("a gain of {percent} % was required; it may be as low as {low:.1} %");
+        return Err(Failure::new(Exit::Findings, message)
+            .remedy("more --rounds narrow the interval; if the gain is small, keep the original"));
+    }
+    match comparison.verdict() {
+        Verdict::Slower => {
+            let loss = change(comparison.ratio);
+            let message = format!("the patched server is slower: {loss}");
+            Err(Failure::new(Exit::Slower, message).remedy(
+                "keep the original, or start the patched one with COREHOP_BACKEND=auto, which \
+                 hops only where that pays",
             ))
         }
-        _ => Ok(()),
+        Verdict::Faster | Verdict::NoDifference | Verdict::Inconclusive => Ok(()),
     }
 }
 

@@ -283,10 +283,10 @@ fn deliver(
     }
     match against {
         None => Ok(()),
-        Some(why) => Err(
-            Failure::new(Exit::Refused, format!("no plan was written: {why}"))
-                .remedy("leave the server as it is, or add --force"),
-        ),
+        Some((why, remedy)) => {
+            let message = format!("no plan was written: {why}");
+            Err(Failure::new(Exit::Refused, message).remedy(remedy))
+        }
     }
 }
 

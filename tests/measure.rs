@@ -269,3 +269,39 @@ fn after_an_interrupt_neither_server_nor_load_is_left() {
     let socket = std::os::unix::net::UnixStream::connect(folder.path().join("socket"));
     assert!(socket.is_err(), "the server goes on");
 }
+
+#[test]
+fn a_slower_server_has_an_exit_code_of_its_own_and_wide_intervals_say_nothing() {
+    let folder = folder();
+    let measured = |numbers: &str, more: &[&str]| {
+        let _ = std::fs::remove_file(folder.path().join("calls"));
+        let load = recorded(folder.path(), numbers);
+        let mut arguments = vec!["--load", &load, "--throughput", "rate ([0-9]+)"];
+        arguments.extend(["--warm-up", "0"]);
+        arguments.extend(more);
+        let output = measure(folder.path(), &arguments).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let verdict = said.lines().find(|line| line.starts_with("verdict"));
+        (verdict.unwrap().to_owned(), output.status.code())
+    };
+    let slower = measured("100 80 81 101", &["--rounds", "2"]);
+    assert_eq!(slower, ("verdict     slower: -19.9 %".into(), Some(8)));
+    let (verdict, code) = measured("100 6 40 90", &["--rounds", "2"]);
+    assert!(
+        verdict.starts_with("verdict     inconclusive: "),
+        "{verdict}"
+    );
+    assert_eq!(code, Some(0));
+    // Six rounds: after the third they agree.
+    let numbers = "100 100 130 100 100 101 101 100 100 101 101 100";
+    let wide = measured(
+        numbers,
+        &["--rounds", "2", "--within", "0.1", "--max-rounds", "6"],
+    );
+    assert!(wide.0.starts_with("verdict     inconclusive: "), "{wide:?}");
+    let narrow = measured(
+        "100 120 120 100 100 120 120 100 100 120",
+        &["--rounds", "2", "--within", "2"],
+    );
+    assert_eq!(narrow, ("verdict     faster: +20.0 %".into(), Some(0)));
+}

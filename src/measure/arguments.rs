@@ -1,7 +1,8 @@
 //! The command line of `corehop measure`.
 
-use crate::load_options::LoadOptions;
+use crate::load_options::{LoadOptions, width};
 use clap::Args;
+use corehop_measurer::rounds::Length;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -21,7 +22,8 @@ Example: corehop measure --plan split.toml --load \"redis-benchmark -p 7000 -q -
 --throughput \"([0-9.]+) requests per second\" -- redis-server --port 7000
          corehop measure --plan split.toml --require-gain 2 -- sqlite3 bank.db \".read queries.sql\"
 
-Exit code 1 when --require-gain is not met; 7 when the server or the load fails.")]
+Exit code 1 when --require-gain is not met; 8 when the patched server is slower; 7 when the server
+or the load fails.")]
 pub struct Arguments {
     /// The plan, as `corehop partition` writes it
     #[arg(long, value_name = "FILE")]
@@ -35,6 +37,14 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) rounds: u32,
+    /// Go on after these rounds until the interval is no wider than this to either side, or a tenth
+    /// of the change
+    #[arg(long, visible_alias = "precision", value_name = "PERCENT", value_parser = width)]
+    pub(super) within: Option<f64>,
+    /// Measure no more rounds than this, even if the interval is wider then
+    #[arg(long, value_name = "NUMBER", requires = "within", default_value_t = 100,
+          value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub(super) max_rounds: u32,
     /// Count calls of this function of the plan instead, on both sides: the original then has the
     /// hooks too, but they only count
     #[arg(
@@ -74,5 +84,19 @@ fn percent(text: &str) -> Result<f64, NoPercent> {
     match text.parse() {
         Ok(percent) if f64::is_finite(percent) => Ok(percent),
         _ => Err(NoPercent),
+    }
+}
+
+impl Arguments {
+    /// How many rounds to measure.
+    pub(super) fn length(&self) -> Length {
+        match self.within {
+            None => Length::fixed(self.rounds),
+            Some(within_percent) => Length {
+                fewest: self.rounds,
+                most: self.max_rounds.max(self.rounds),
+                within_percent,
+            },
+        }
     }
 }

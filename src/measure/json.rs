@@ -21,7 +21,7 @@ pub fn render(report: &Report<'_>) -> Value {
     json!({
         "plan": arguments.plan,
         "command": words,
-        "rounds": arguments.rounds,
+        "rounds": report.rounds.all().len(),
         "original": of(|round| &round.original),
         "patched": of(|round| &round.patched),
         "ratio": comparison.ratio,

@@ -55,6 +55,10 @@ pub fn render(report: &Report<'_>) -> Lines {
         Verdict::Faster => format!("faster: {}", change(ratio)),
         Verdict::Slower => format!("slower: {}", change(ratio)),
         Verdict::NoDifference => "no difference: the interval holds 1".into(),
+        Verdict::Inconclusive => format!(
+            "inconclusive: the interval holds 1, and changes of less than {resolution:.0} % would \
+             not show; --within 2 goes on until it is narrow"
+        ),
     };
     line!(text, "{:<12}{verdict}", "verdict");
     text

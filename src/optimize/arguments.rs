@@ -1,6 +1,6 @@
 //! The command line of `corehop optimize`.
 
-use crate::load_options::LoadOptions;
+use crate::load_options::{LoadOptions, width};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -57,7 +57,8 @@ pub struct Arguments {
     #[arg(long)]
     pub(super) anyway: bool,
     /// Measure until the interval is no wider than this to either side
-    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = width)]
+    #[arg(long, visible_alias = "precision", value_name = "PERCENT", default_value_t = 2.0,
+          value_parser = width)]
     pub(super) within: f64,
     /// Measure the best plan in no more rounds than this, even if the interval is wider then
     #[arg(long, value_name = "NUMBER", default_value_t = 20,
@@ -78,25 +79,4 @@ pub struct Arguments {
     /// The server, looked for on PATH, and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(super) command: Vec<String>,
-}
-
-/// A text is no width of an interval.
-#[derive(Debug, thiserror::Error)]
-#[error("a width is a number of percent above 0, such as 2")]
-struct NoWidth;
-
-fn width(text: &str) -> Result<f64, NoWidth> {
-    match text.parse() {
-        Ok(percent) if f64::is_finite(percent) && percent > 0.0 => Ok(percent),
-        _ => Err(NoWidth),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_width_is_above_0() {
-        assert!(super::width("2.5").is_ok());
-        assert!(super::width("0").is_err() && super::width("nan").is_err());
-    }
 }

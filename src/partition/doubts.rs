@@ -11,21 +11,47 @@ use corehop_partitioner::objective::Objective;
 use corehop_partitioner::resamples::{Resample, Verdicts};
 use corehop_partitioner::weights::ONE;
 use corehop_simulator::Machine;
-use corehop_wording::number::{change, grouped};
+use corehop_wording::number::{change, counted, grouped};
 use serde_json::{Map, Value, json};
 
-/// Why the plan had better not be kept, in words; `None` when it pays, or nothing says otherwise.
-pub fn against(search: &FinishedSearch<'_>) -> Option<String> {
-    search.result.outcome.evaluated.held_out.as_ref()?;
+/// Fewer requests than this that were not searched are chance, and no plan is kept on their word.
+const FEWEST_REQUESTS: u64 = 10;
+
+/// Fewer than this tell little.
+const ENOUGH_REQUESTS: u64 = 30;
+
+/// Why the plan had better not be kept, and what to do about it; `None` when it pays, or nothing
+/// says otherwise.
+pub fn against(search: &FinishedSearch<'_>) -> Option<(String, &'static str)> {
+    let held_out = search.result.outcome.evaluated.held_out.as_ref()?;
+    let leave = "leave the server as it is, or add --force";
     match Verdicts::of(&search.draws) {
-        None => Some("there is nothing to gain".into()),
+        None => Some(("there is nothing to gain".into(), leave)),
+        Some(verdicts) if verdicts.mean >= 1.0 => Some(("splitting does not pay".into(), leave)),
+        Some(_) if held_out.requests < FEWEST_REQUESTS => {
+            let requests = counted(held_out.requests, "request", "requests");
+            let why = format!("{requests} not searched are too few to tell a gain from chance");
+            Some((why, "record more --requests, or add --force"))
+        }
         Some(verdicts) if verdicts.pays() => None,
-        Some(verdicts) if verdicts.mean >= 1.0 => Some("splitting does not pay".into()),
-        Some(verdicts) => Some(format!(
-            "the gain, {} in the mean, is within the noise: draws of requests differ by {:.1} %",
-            change(verdicts.mean),
-            (verdicts.most - verdicts.least) * 100.0
-        )),
+        Some(verdicts) => {
+            let why = format!(
+                "the gain, {} in the mean, is within the noise: draws of requests differ by \
+                 {:.1} %",
+                change(verdicts.mean),
+                (verdicts.most - verdicts.least) * 100.0
+            );
+            Some((why, leave))
+        }
+    }
+}
+
+/// How weak a verdict by so many requests is, if it is.
+pub fn weakness(requests: u64) -> Option<&'static str> {
+    match requests {
+        0..FEWEST_REQUESTS => Some("too few to tell it from chance"),
+        FEWEST_REQUESTS..ENOUGH_REQUESTS => Some("weak: fewer than 30 tell little"),
+        _ => None,
     }
 }
 
@@ -226,7 +252,7 @@ pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
         "as_good_cores": as_good.map(|fewer| fewer.cores),
         "draws": search.draws,
         "draws_together": Verdicts::of(&search.draws),
-        "against": against(search),
+        "against": against(search).map(|(why, _)| why),
     });
     match object {
         Value::Object(keys) => keys,

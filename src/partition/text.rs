@@ -7,7 +7,7 @@ use corehop_partitioner::Comparison;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
-use corehop_wording::number::{change, change_between};
+use corehop_wording::number::{change, change_between, counted};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -91,9 +91,14 @@ pub fn verdict(search: &FinishedSearch<'_>) -> String {
             format!("splitting does not pay here: {} {name}", change(ratio))
         }
         Some(ratio) => {
-            let requests = held_out.requests;
-            let are = if requests == 1 { "request" } else { "requests" };
-            format!("{} {name} on {requests} {are} not searched", change(ratio))
+            let requests = counted(held_out.requests, "request", "requests");
+            let weakness = doubts::weakness(held_out.requests);
+            let weakness = weakness.map(|weakness| format!(" ({weakness})"));
+            format!(
+                "{} {name} on {requests} not searched{}",
+                change(ratio),
+                weakness.unwrap_or_default()
+            )
         }
     }
 }

@@ -12,6 +12,10 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// How often intervals made like this hold the true ratio.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// An interval around 1 that reaches further than this to one side, in percent, tells nothing: much
+/// is left in it that someone would want to know.
+pub const TELLING_PERCENT: f64 = 5.0;
+
 /// Throughput of the patched server as a multiple of the original's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
@@ -31,8 +35,10 @@ pub enum Verdict {
     Faster,
     /// All of it lies below 1.
     Slower,
-    /// It holds 1.
+    /// It holds 1, and changes of [`TELLING_PERCENT`] would show.
     NoDifference,
+    /// It holds 1, and is wider than that.
+    Inconclusive,
 }
 
 impl Comparison {
@@ -60,6 +66,7 @@ impl Comparison {
         match (self.low > 1.0, self.high < 1.0) {
             (true, _) => Verdict::Faster,
             (_, true) => Verdict::Slower,
+            _ if self.resolution_percent() > TELLING_PERCENT => Verdict::Inconclusive,
             _ => Verdict::NoDifference,
         }
     }
@@ -113,6 +120,14 @@ mod tests {
         assert!(staged.gains(60.0) && !staged.gains(80.0), "{staged:?}");
         let swapped = STAGED.map(|(original, patched)| (patched, original));
         assert_eq!(Comparison::of(&swapped).verdict(), Verdict::Slower);
+    }
+
+    #[test]
+    fn rounds_that_agree_too_little_or_are_too_few_say_nothing() {
+        let of = |rounds: &[(f64, f64)]| Comparison::of(rounds).verdict();
+        assert_eq!(of(&SAME[..2]), Verdict::Inconclusive);
+        assert_eq!(of(&[(100.0, 6.0), (90.0, 40.0)]), Verdict::Inconclusive);
+        assert_eq!(of(&[(100.0, 100.0), (90.0, 90.0)]), Verdict::NoDifference);
     }
 
     /// Table 1.3.6.7.2 of the same handbook, two-sided 95 %.
@@ -196,7 +211,7 @@ mod tests {
             // What is as far from 1 as the resolution says, or further, has a verdict.
             let distance = found.ratio.max(1.0 / found.ratio);
             let is_resolved = distance > 1.0 + found.resolution_percent() / 100.0;
-            let has_verdict = found.verdict() != Verdict::NoDifference;
+            let has_verdict = matches!(found.verdict(), Verdict::Faster | Verdict::Slower);
             let margin = (distance.ln() - quantile(n - 1.0) * error).abs();
             prop_assert!(is_resolved == has_verdict || margin < 1e-6, "{found:?}");
         }

@@ -1,7 +1,8 @@
-//! Original and patched in turn, as many rounds as were asked for, and their medians.
+//! Original and patched in turn, until enough was measured, and their medians.
 //!
 //! Every other round the patched server goes first, so that neither always follows the other.
 
+use super::settled::is_settled;
 use super::{Comparison, median};
 use crate::server::Hops;
 use crate::{Error, Sample, Side, Trials};
@@ -24,11 +25,41 @@ impl Round {
 /// All rounds of a measurement.
 pub struct Rounds(Vec<Round>);
 
-/// Measures so many rounds; two at least, or there is nothing to compare.
+/// How many rounds to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    /// So many in any case; two at least, or there is nothing to compare.
+    pub fewest: u32,
+    /// No more than this.
+    pub most: u32,
+    /// In between, until the interval is no wider than this to either side, in percent, or a tenth
+    /// of the change.
+    pub within_percent: f64,
+}
+
+impl Length {
+    /// Just so many rounds.
+    pub fn fixed(rounds: u32) -> Length {
+        Length {
+            fewest: rounds,
+            most: rounds,
+            within_percent: f64::INFINITY,
+        }
+    }
+
+    fn is_reached(&self, measured: &[Round]) -> bool {
+        let rounds = measured.len();
+        rounds >= self.fewest as usize
+            && (rounds >= self.most as usize
+                || is_settled(&compared(measured), rounds, self.within_percent))
+    }
+}
+
+/// Measures rounds.
 ///
 /// # Errors
 /// Those of [`Trials::sample`].
-pub fn take_turns(trials: &Trials<'_>, rounds: u32) -> Result<Rounds, Error> {
+pub fn take_turns(trials: &Trials<'_>, length: Length) -> Result<Rounds, Error> {
     let setup = trials.setup();
     let (observer, under) = (setup.observer, setup.under);
     if under.load.is_none() {
@@ -41,15 +72,16 @@ pub fn take_turns(trials: &Trials<'_>, rounds: u32) -> Result<Rounds, Error> {
         }
         observer.end();
     }
-    observer.begin("original and patched in turn", Some(u64::from(rounds) * 2));
+    let most = u64::from(length.most.max(length.fewest));
+    observer.begin("original and patched in turn", Some(most * 2));
     let sample = |side| {
         let sample = trials.sample(side);
         observer.advance(1);
         sample
     };
     let mut measured = Vec::new();
-    for round in 0..rounds {
-        let first = match round % 2 {
+    while !length.is_reached(&measured) {
+        let first = match measured.len() % 2 {
             0 => Some(sample(Side::Original)?),
             _ => None,
         };
@@ -63,6 +95,12 @@ pub fn take_turns(trials: &Trials<'_>, rounds: u32) -> Result<Rounds, Error> {
     Ok(Rounds(measured))
 }
 
+fn compared(rounds: &[Round]) -> Comparison {
+    let throughput = rounds.iter().map(Round::throughput);
+    let pairs: Vec<_> = throughput.map(|[one, other]| (one, other)).collect();
+    Comparison::of(&pairs)
+}
+
 impl Rounds {
     /// Each of them.
     pub fn all(&self) -> &[Round] {
@@ -71,9 +109,7 @@ impl Rounds {
 
     /// What they say together.
     pub fn comparison(&self) -> Comparison {
-        let throughput = self.0.iter().map(Round::throughput);
-        let pairs: Vec<_> = throughput.map(|[one, other]| (one, other)).collect();
-        Comparison::of(&pairs)
+        compared(&self.0)
     }
 
     /// Medians of original and patched.
