@@ -6,7 +6,8 @@
 //! function that both know must be the same one, and a named one must not be known to one alone.
 
 use corehop_patcher::Analysis;
-use std::collections::BTreeMap;
+use object::{Object, ObjectSection};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const BINARIES: [&str; 6] = [
@@ -20,33 +21,34 @@ const BINARIES: [&str; 6] = [
 
 #[test]
 fn the_symbolizer_and_the_patcher_know_the_same_functions() {
+    let mut differences = Vec::new();
     for path in BINARIES.map(Path::new) {
         let named = corehop_symbols::of(path).unwrap();
-        let named: BTreeMap<u64, u64> = named.iter().map(|f| (f.offset, f.size)).collect();
+        let named: BTreeSet<u64> = named.iter().map(|function| function.offset).collect();
         let analysis = Analysis::of(path).unwrap();
         let known = analysis.functions().iter();
-        let known: BTreeMap<u64, u64> = known.map(|f| (f.offset, f.size_bytes)).collect();
-        assert!(
-            named.len() > 100,
-            "{}: {} functions",
-            path.display(),
-            named.len()
-        );
-        let alone = |one: &BTreeMap<u64, u64>, other: &BTreeMap<u64, u64>| -> Vec<String> {
-            let alone = one.keys().filter(|offset| !other.contains_key(offset));
-            alone.map(|offset| format!("{offset:x}")).collect()
-        };
-        assert_eq!(
-            alone(&named, &known),
-            [""; 0],
-            "{}: symbolizer alone",
-            path.display()
-        );
-        assert_eq!(
-            alone(&known, &named),
-            [""; 0],
-            "{}: patcher alone",
-            path.display()
-        );
+        let known: BTreeSet<u64> = known.map(|function| function.offset).collect();
+        let stubs = linkage_stubs(path);
+        let few = format!("{}: {} functions", path.display(), named.len());
+        assert!(named.len() > 100, "{few}");
+        for (reader, one, other) in [("symbolizer", &named, &known), ("patcher", &known, &named)] {
+            let alone = one
+                .difference(other)
+                .filter(|offset| !stubs.contains(offset));
+            let told = |offset: &u64| format!("{}: {reader} alone: {offset:x}", path.display());
+            differences.extend(alone.map(told));
+        }
     }
+    assert_eq!(differences, [""; 0]);
+}
+
+/// Where sections of stubs begin that the linker made for calls of other files. One description
+/// covers a whole section of them, so the patcher takes it for a function; nobody plans it, since
+/// the symbolizer leaves it out.
+fn linkage_stubs(path: &Path) -> BTreeSet<u64> {
+    let bytes = std::fs::read(path).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let sections = file.sections();
+    let stubs = sections.filter(|section| section.name().unwrap().starts_with(".plt"));
+    stubs.map(|section| section.address()).collect()
 }

@@ -9,8 +9,8 @@
 //!
 //! So these are no more than what [`PrivateReplay::tally`] counts. Counting them takes no caches,
 //! only two facts of each line: whether the core has referenced it, and whether it has in this
-//! window. A fact is one bit, so [`LANES`] sets of occurrences are counted together, each in its own
-//! bit of a word. That is a hundred times as fast as simulating one after the other.
+//! window. A fact is one bit, so [`LANES`] sets of occurrences are counted together, each in its
+//! own bit of a word. That is a hundred times as fast as simulating one after the other.
 //!
 //! While a core holds a line, further references of it change nothing. So of the references of a
 //! line by one occurrence, with none by another occurrence between them, only the first is kept. A

@@ -1,13 +1,13 @@
 //! Which core each thread is on, under one split.
 //!
 //! A thread moves when it makes its next execution. If a call that the split delegates has ended
-//! before it, the thread goes back to the core that it came from. If the execution enters a function
-//! of the split, the thread then goes to that function's core. Both together count as one move, and
-//! as none if the thread ends up where it was.
+//! before it, the thread goes back to the core that it came from. If the execution enters a
+//! function of the split, the thread then goes to that function's core. Both together count as one
+//! move, and as none if the thread ends up where it was.
 //!
 //! While a delegated call is open, other functions may move the thread; the call's end takes it to
-//! where it was when the call began. A function that calls itself, or jumps to another, opens a call
-//! at each entry, and they end from the inside out.
+//! where it was when the call began. A function that calls itself, or jumps to another, opens a
+//! call at each entry, and they end from the inside out.
 //!
 //! In a signal handler no call begins. So a delegated function leaves the thread there where it is,
 //! as it does in a patched server; one that is not delegated moves it.
