@@ -1,42 +1,61 @@
 #!/bin/sh
-# `make sample`: records the bundled sample anew, traces/samples/mariadb-tpcc.trace.
+# `make sample`: records the bundled samples anew, traces/samples/*.trace; with a name, that one.
 #
 # It starts from the tables that `make demo` loads, and names every file relative to a folder of its
-# own, so that the trace holds no path of the machine it was made on. One connection and a seed make
-# the requests the same every time; addresses differ from run to run.
+# own, so that the traces hold no path of the machine they were made on. On one connection a seed
+# makes the requests the same every time; on several, which of two comes first is the server's
+# choice. Addresses differ from run to run.
 set -eu
 cd "$(dirname "$0")/.."
 checkout=$PWD
-requests=250
-trace=$checkout/traces/samples/mariadb-tpcc.trace
+only=${1:-}
 
 [ -d scratch/demo/data-pristine ] || scripts/demo.sh
-folder=$(mktemp -d)
+folder=
 server=
 clean_up() {
     [ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server"; } || true
-    rm -rf "$folder"
+    [ -z "$folder" ] || rm -rf "$folder"
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
-cp -r scratch/demo/data-pristine "$folder/data"
-mkdir "$folder/temporary"
-cd "$folder"
 
-user=
-[ "$(id -u)" -ne 0 ] || user=--user=root
-PATH=$PATH:/usr/sbin "$checkout/target/release/corehop" record --force --level 19 \
-    -o "$trace" --request-at dispatch_command --requests "$requests" -- \
-    mariadbd --no-defaults $user --datadir=./data --socket=socket --pid-file=pid \
-    --skip-networking --skip-log-bin --tmpdir=../temporary --innodb-log-file-size=16M \
-    --innodb-buffer-pool-size=64M --innodb-buffer-pool-size-max=64M 2>record.log &
-server=$!
-tpcc=$checkout/target/release/corehop-tpcc
-"$tpcc" wait --socket data/socket --max-seconds 60 || { cat record.log >&2; exit 7; }
-# These transactions send more statements than are recorded; the server then ends under the load.
-"$tpcc" run --socket data/socket --transactions 23 --seed 1 >load.log 2>&1 || true
-status=0
-wait "$server" || status=$?
-server=
-[ "$status" -eq 0 ] || { cat record.log >&2; exit "$status"; }
-"$checkout/target/release/corehop" info "$trace"
+# NAME CONNECTIONS REQUESTS TRANSACTIONS [--paused]: these transactions send more statements than are
+# recorded; the server then ends under the load. Paused, others come before the recording begins, so
+# that it holds no opening of tables, which would take half of a file that must be small.
+record() {
+    [ -z "$only" ] || [ "$only" = "$1" ] || return 0
+    trace=$checkout/traces/samples/$1.trace
+    cd "$checkout"
+    folder=$(mktemp -d)
+    cp -r scratch/demo/data-pristine "$folder/data"
+    mkdir "$folder/temporary"
+    cd "$folder"
+    user=
+    [ "$(id -u)" -ne 0 ] || user=--user=root
+    PATH=$PATH:/usr/sbin "$checkout/target/release/corehop" record --force --level 19 \
+        -o "$trace" --request-at dispatch_command --requests "$3" ${5:-} -- \
+        mariadbd --no-defaults $user --datadir=./data --socket=socket --pid-file=pid \
+        --skip-networking --skip-log-bin --tmpdir=../temporary --innodb-log-file-size=16M \
+        --innodb-buffer-pool-size=64M --innodb-buffer-pool-size-max=64M 2>record.log &
+    server=$!
+    tpcc=$checkout/target/release/corehop-tpcc
+    "$tpcc" wait --socket data/socket --max-seconds 60 || { cat record.log >&2; exit 7; }
+    if [ -n "${5:-}" ]; then
+        "$tpcc" run --socket data/socket --connections "$2" --transactions "$4" --seed 2 >load.log
+        "$checkout/target/release/corehop" control start "$trace"
+    fi
+    "$tpcc" run --socket data/socket --connections "$2" --transactions "$4" --seed 1 \
+        >load.log 2>&1 || true
+    status=0
+    wait "$server" || status=$?
+    server=
+    [ "$status" -eq 0 ] || { cat record.log >&2; exit "$status"; }
+    "$checkout/target/release/corehop" info "$trace"
+    cd "$checkout"
+    rm -rf "$folder"
+    folder=
+}
+
+record mariadb-tpcc 1 250 23
+record mariadb-tpcc-4 4 240 80 --paused

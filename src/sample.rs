@@ -1,15 +1,38 @@
-//! The bundled sample: a real trace inside the executable, for machines without QEMU.
+//! The bundled samples: real traces inside the executable, for machines without QEMU.
+//!
+//! Searches take the first when no trace is named. The second has several connections, for replays
+//! that ask what connections do to each other's lines.
 
 use crate::failure::{Exit, Failure};
 use crate::open;
+use clap::ValueEnum;
 use corehop_traces::Trace;
 use std::io::Write;
 use std::path::Path;
 
-/// What plans and reports call the bundled sample.
+/// What plans and reports call the bundled sample that searches take.
 const NAME: &str = "bundled sample (mariadb-tpcc)";
 
-const BYTES: &[u8] = include_bytes!("../traces/samples/mariadb-tpcc.trace");
+/// Which samples there are, named as their files in `traces/samples`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Sample {
+    /// MariaDB under TPC-C on one connection; what searches take when no trace is named
+    #[value(name = "mariadb-tpcc")]
+    OneConnection,
+    /// MariaDB under TPC-C on four connections
+    #[value(name = "mariadb-tpcc-4")]
+    FourConnections,
+}
+
+impl Sample {
+    /// The trace's file.
+    pub fn bytes(self) -> &'static [u8] {
+        match self {
+            Sample::OneConnection => include_bytes!("../traces/samples/mariadb-tpcc.trace"),
+            Sample::FourConnections => include_bytes!("../traces/samples/mariadb-tpcc-4.trace"),
+        }
+    }
+}
 
 /// Whether a plan's trace is the bundled sample.
 pub fn is_bundled(name: &str) -> bool {
@@ -28,7 +51,7 @@ pub fn open_or_bundled(path: Option<&Path>) -> Result<(Trace, String), Failure> 
 fn bundled() -> Result<Trace, Failure> {
     let unpacked = || {
         let mut file = tempfile::NamedTempFile::new()?;
-        file.write_all(BYTES)?;
+        file.write_all(Sample::OneConnection.bytes())?;
         Ok(file)
     };
     let file = unpacked().map_err(|error: std::io::Error| {

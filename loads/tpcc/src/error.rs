@@ -36,6 +36,15 @@ pub enum Error {
     },
     #[error("'{statement}' gave no row where TPC-C guarantees one; load the database again")]
     NoRow { statement: String },
+    #[error(
+        "cannot pin the server's thread {thread} to CPU {cpu}: {reason}; run as the server's user, \
+         on its machine, and name CPUs that it may use"
+    )]
+    Pin {
+        thread: i32,
+        cpu: usize,
+        reason: String,
+    },
     #[error("interrupted")]
     Interrupted,
 }
@@ -49,6 +58,7 @@ impl Error {
             Error::Connect { .. }
             | Error::Statement { .. }
             | Error::Contention { .. }
+            | Error::Pin { .. }
             | Error::TimeLimit { .. } => 7,
             Error::Interrupted => 130,
         }

@@ -15,6 +15,7 @@ mod date;
 mod deck;
 mod error;
 mod money;
+mod pinning;
 mod population;
 mod progress;
 mod random;

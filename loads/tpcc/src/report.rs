@@ -14,6 +14,8 @@ pub struct Tally {
     pub retries: u64,
     /// Statements sent, those that prepare the connection included.
     pub statements: u64,
+    /// What passed between answers and the statements after them.
+    pub thinking: Duration,
 }
 
 impl Tally {
@@ -40,6 +42,8 @@ pub struct Report {
     /// Statements, and the good-bye that every connection ends with: what a server sees.
     requests: u64,
     seconds: f64,
+    /// Of all connections, between an answer and the next statement.
+    think_seconds: f64,
     transactions_per_second: f64,
 }
 
@@ -72,6 +76,7 @@ impl Report {
             tallies.iter().map(|tally| tally.statements).collect();
         let statements: u64 = statements_per_connection.iter().sum();
         let seconds = duration.as_secs_f64();
+        let thinking: Duration = tallies.iter().map(|tally| tally.thinking).sum();
         Report {
             seed,
             connections: tallies.len(),
@@ -83,6 +88,7 @@ impl Report {
             requests: statements + tallies.len() as u64,
             statements_per_connection,
             seconds,
+            think_seconds: thinking.as_secs_f64(),
             transactions_per_second: (committed + rolled_back) as f64 / seconds.max(1e-9),
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::connection::Server;
 use crate::error::Error;
+use crate::pinning;
 use crate::population::loaded_size;
 use crate::progress;
 use crate::report::{Report, Tally};
@@ -36,6 +37,10 @@ pub struct Arguments {
     /// Seed of all input
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Pin the server's thread of each connection to one of these CPUs, in turn; for a server on
+    /// this machine, of this user, that has a thread for each connection
+    #[arg(long, value_name = "CPUS", value_delimiter = ',', value_parser = pinning::cpu)]
+    pin: Vec<usize>,
     /// Seconds after which to stop, done or not
     #[arg(long, value_name = "S", default_value_t = 600)]
     max_seconds: u64,
@@ -61,6 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
         sessions.push(arguments.server.connect(database, patience)?);
     }
     let size = loaded_size(&mut sessions[0], &arguments.server)?;
+    for (session, &cpu) in sessions.iter_mut().zip(arguments.pin.iter().cycle()) {
+        pinning::pin(session, cpu)?;
+    }
 
     let start = Instant::now();
     let bar = progress::bar("transactions", arguments.transactions);
@@ -139,6 +147,7 @@ fn work(
         bar.inc(1);
     }
     tally.statements = session.statements();
+    tally.thinking = session.thinking();
     (tally, failure)
 }
 

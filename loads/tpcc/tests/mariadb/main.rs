@@ -1,6 +1,7 @@
 //! `corehop-tpcc` against real MariaDB servers, each in a temporary folder of its own.
 
 mod a_seed_names_the_whole_run;
+mod connections_are_pinned;
 mod server;
 mod the_tables_stay_consistent;
 mod what_cannot_work_says_why;

@@ -45,6 +45,10 @@ impl Server {
         self.folder.path().join("socket")
     }
 
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Runs `corehop-tpcc` against the server.
     pub fn tpcc(&self, arguments: &[&str]) -> Output {
         let (subcommand, rest) = arguments.split_first().expect("a subcommand");
