@@ -12,9 +12,11 @@
 #[path = "../simulator/tests/oracle/mod.rs"]
 mod oracle;
 
+use corehop_core_model::InOrder;
 use corehop_simulator::{
     Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay, replay_all,
 };
+use corehop_timed::{self as timed, Streams};
 use corehop_traces::{Access, Trace};
 use oracle::Oracle;
 use rayon::ThreadPool;
@@ -170,6 +172,10 @@ fn measure(subject: &Subject) -> Outcome<Map<String, Value>> {
     }
     let rate = naive(subject, &expected)?;
     figures.insert("oracle_maccess_per_s".into(), json!(rate));
+    figures.insert(
+        "timed_maccess_per_s".into(),
+        json!(of_connections(subject)?),
+    );
     figures.extend(machines_at_once(subject)?);
     figures.extend(growth(subject)?);
     Ok(figures)
@@ -231,6 +237,50 @@ fn naive(subject: &Subject, expected: &Replay) -> Outcome<f64> {
     let touched: u64 = oracle.counters().iter().map(|core| core.accesses()).sum();
     assert!(touched <= expected.accesses);
     Ok(touched as f64 / seconds / 1e6)
+}
+
+/// Connections of the timed replay, on this many cores.
+const TIMED: (usize, u32) = (8, 4);
+
+/// The rate of the timed replay on one host core, of streams that are in memory. The trace's
+/// connections repeat where they are too few.
+fn of_connections(subject: &Subject) -> Outcome<f64> {
+    let streams = Streams::new(&subject.trace, &[&subject.split])?;
+    let (connections, cores) = TIMED;
+    let settings = ["free", "split"].map(|scheduler| {
+        Ok(timed::Setting {
+            machine: &subject.machine,
+            cores,
+            connections,
+            repeat_connections: true,
+            split: Some(&subject.split),
+            scheduler: scheduler.parse()?,
+            load: timed::Load::Closed {
+                think_cycles: 0,
+                exponential: false,
+            },
+            seed: 1,
+            quantum_cycles: timed::QUANTUM_CYCLES,
+            warm_up: 0,
+            requests: match subject.requests {
+                Some(_) => 3,
+                None => streams.requests(connections),
+            },
+        })
+    });
+    let settings = settings.into_iter().collect::<Outcome<Vec<_>>>()?;
+    let mut seconds = Vec::new();
+    let mut accesses = 0;
+    for _ in 0..subject.repeats {
+        let begun = Instant::now();
+        let outcomes: Vec<timed::Outcome> = settings
+            .iter()
+            .map(|setting| timed::simulate(&streams, setting, InOrder::new))
+            .collect::<Result<_, _>>()?;
+        seconds.push(begun.elapsed().as_secs_f64());
+        accesses = outcomes.iter().map(|o| o.counters().accesses()).sum();
+    }
+    Ok(accesses as f64 / median(seconds) / 1e6)
 }
 
 /// Three machines in one pass, against one after the other: the ratio of times.

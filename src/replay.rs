@@ -9,6 +9,7 @@ mod counted;
 mod detail;
 mod json;
 mod table;
+mod timed;
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -26,12 +27,14 @@ use corehop_traces::Trace;
 use counted::{Baseline, Counted, Report};
 use detail::DetailArguments;
 use std::path::PathBuf;
+use timed::{Asked, TimedArguments};
 
 /// Replay a trace through simulated machines
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop replay bank.trace --plan split.toml --warm-up 90
-         corehop replay bank.trace --machine xeon-8480,epyc-9004,graviton3")]
+         corehop replay bank.trace --machine xeon-8480,epyc-9004,graviton3
+         corehop replay bank.trace --timed --plan split.toml --connections 1,2,4 --hop-cost 500")]
 pub struct Arguments {
     /// The trace to replay
     trace: PathBuf,
@@ -53,9 +56,10 @@ pub struct Arguments {
     /// Replay these requests only, counted from 0, such as 3,5-9
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
-    /// Let so many requests run before counting starts
-    #[arg(long, value_name = "REQUESTS", default_value_t = 0)]
-    warm_up: usize,
+    /// Let so many requests run before counting starts. Default: none; with --timed, as many as
+    /// the connections have in the trace
+    #[arg(long, value_name = "REQUESTS")]
+    warm_up: Option<usize>,
     #[command(flatten)]
     detail: DetailArguments,
     #[command(flatten)]
@@ -63,12 +67,25 @@ pub struct Arguments {
     /// Print one JSON object instead of tables, or an array of them for several machines
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    timed: TimedArguments,
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check(arguments)?;
     arguments.jobs.keep_to()?;
+    if arguments.timed.timed {
+        let asked = Asked {
+            trace: &arguments.trace,
+            machine: &arguments.machine[0],
+            plan: arguments.plan.as_deref(),
+            warm_up: arguments.warm_up,
+            json: arguments.json,
+        };
+        return timed::run(&arguments.timed, &asked);
+    }
+    let warm_up = arguments.warm_up.unwrap_or(0);
     let machines = arguments
         .machine
         .iter()
@@ -89,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let progress = |executions| bar.advance(executions);
     let options = ReplayOptions {
         requests,
-        warm_up_requests: arguments.warm_up,
+        warm_up_requests: warm_up,
         progress: Some(&progress),
     };
     bar.begin("replaying", executions);
@@ -97,7 +114,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.end();
     let report = Report {
         trace: &arguments.trace,
-        warm_up: arguments.warm_up,
+        warm_up,
         baseline: arguments.baseline,
         counted: counted?,
     };
@@ -128,8 +145,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn check(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.detail.detail && arguments.machine.len() > 1 {
-        let message = "--detail tells of one machine at a time";
+    let of_one = [
+        (arguments.detail.detail, "--detail"),
+        (arguments.timed.timed, "--timed"),
+    ];
+    let of_one = of_one.into_iter().find(|(asked, _)| *asked);
+    if let Some((_, option)) = of_one
+        && arguments.machine.len() > 1
+    {
+        let message = format!("{option} tells of one machine at a time");
         return Err(Failure::new(Exit::Usage, message).remedy("name one --machine"));
     }
     Ok(())

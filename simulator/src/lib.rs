@@ -87,6 +87,7 @@ pub use bounds::private_replay::{Occurrence, PrivateReplay};
 pub use error::Error;
 pub use hierarchy::Hierarchy;
 pub use hierarchy::geometry::Geometry;
+pub use hierarchy::lines::Lines;
 pub use machine::host;
 pub use machine::{Inclusion, Level, Machine, Policy};
 pub use options::ReplayOptions;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// The lines numbered so far.
-pub(crate) struct Lines {
+pub struct Lines {
     ids: HashMap<u64, u32, BuildHasherDefault<LineHasher>>,
     recent: Box<[(u64, u32)]>,
     numbers: Vec<u64>,
@@ -17,8 +17,11 @@ pub(crate) struct Lines {
 const NONE: u64 = u64::MAX;
 
 impl Lines {
-    /// No lines yet; up to `recent` of them are answered by the table, a power of two.
-    pub(crate) fn new(recent: usize) -> Self {
+    /// No lines yet; up to `recent` of them are answered by the table.
+    ///
+    /// # Panics
+    /// When `recent` is no power of two.
+    pub fn new(recent: usize) -> Self {
         assert!(recent.is_power_of_two(), "{recent} recent lines");
         Lines {
             ids: HashMap::default(),
@@ -32,7 +35,7 @@ impl Lines {
     /// # Panics
     /// On the 2^30th line, with whose like a program fills 64 GiB.
     #[inline]
-    pub(crate) fn id(&mut self, line: u64, register: impl FnOnce(u64)) -> u32 {
+    pub fn id(&mut self, line: u64, register: impl FnOnce(u64)) -> u32 {
         let place = line as usize & (self.recent.len() - 1);
         let recent = &mut self.recent[place];
         if recent.0 != line {
@@ -49,7 +52,7 @@ impl Lines {
     }
 
     /// The lines numbered so far, by id.
-    pub(crate) fn numbers(&self) -> &[u64] {
+    pub fn numbers(&self) -> &[u64] {
         &self.numbers
     }
 

@@ -1,0 +1,79 @@
+//! What a timed replay tells programs, as `docs/reference/timed.md` lists it.
+
+use super::Report;
+use corehop_timed::{CoreOutcome, Load, Outcome, Setting};
+use serde_json::{Value, json};
+
+/// One object, with one more for each setting.
+pub fn render(report: &Report<'_>) -> Value {
+    let (first, _) = &report.simulated[0];
+    let settings = report.simulated.iter();
+    json!({
+        "trace": report.trace,
+        "machine": report.machine.name,
+        "cores": first.cores,
+        "hop_cost_cycles": report.machine.hop_cost_cycles,
+        "core_model": "in-order",
+        "load": load(first.load),
+        "seed": first.seed,
+        "quantum_cycles": first.quantum_cycles,
+        "settings": settings.map(|(of, outcome)| setting(of, outcome)).collect::<Vec<_>>(),
+    })
+}
+
+fn load(load: Load) -> Value {
+    match load {
+        Load::Closed {
+            think_cycles,
+            exponential,
+        } => json!({
+            "loop": "closed",
+            "think_cycles": think_cycles,
+            "exponential": exponential,
+        }),
+        Load::Open {
+            requests_per_million_cycles,
+        } => json!({
+            "loop": "open",
+            "requests_per_million_cycles": requests_per_million_cycles,
+        }),
+    }
+}
+
+fn setting(setting: &Setting<'_>, outcome: &Outcome) -> Value {
+    json!({
+        "scheduler": setting.scheduler.to_string(),
+        "standing": setting.scheduler.entry.standing.name(),
+        "connections": setting.connections,
+        "warm_up": setting.warm_up,
+        "requests": outcome.requests,
+        "elapsed_cycles": outcome.elapsed_cycles,
+        "requests_per_million_cycles": outcome.requests_per_million_cycles(),
+        "latency_cycles": {
+            "median": outcome.latency_cycles(50),
+            "p95": outcome.latency_cycles(95),
+            "p99": outcome.latency_cycles(99),
+        },
+        "utilisation": outcome.utilisation(),
+        "hops": outcome.hops(),
+        "migrations": outcome.migrations(),
+        "yields": outcome.yields(),
+        "l2_misses": outcome.counters().l2.misses(),
+        "counters": outcome.counters(),
+        "per_core": outcome.per_core.iter().map(core).collect::<Vec<_>>(),
+        "evictions": outcome.evictions,
+    })
+}
+
+fn core(core: &CoreOutcome) -> Value {
+    json!({
+        "busy_cycles": core.busy_cycles,
+        "idle_cycles": core.idle_cycles,
+        "utilisation": core.utilisation(),
+        "mean_queue": core.mean_queue(),
+        "hops": core.hops,
+        "migrations": core.migrations,
+        "yields": core.yields,
+        "counters": core.counters,
+    })
+}

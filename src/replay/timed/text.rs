@@ -1,0 +1,179 @@
+//! What a timed replay tells people: a row a setting, and of one setting alone more.
+
+use super::Report;
+use crate::line::{Lines, line};
+use corehop_timed::{Load, Outcome, Setting};
+use corehop_wording::number::{counted, grouped as count};
+
+/// Most connections of which it is shown what each evicts of each.
+const MATRIX: usize = 12;
+
+/// All that is said.
+pub fn render(report: &Report<'_>) -> Lines {
+    let mut text = Lines::new();
+    heading(&mut text, report);
+    settings(&mut text, report);
+    if let [(_, outcome)] = &report.simulated[..] {
+        cores(&mut text, outcome);
+        causes(&mut text, outcome);
+        evictions(&mut text, outcome);
+    }
+    text
+}
+
+fn heading(text: &mut Lines, report: &Report<'_>) {
+    let machine = report.machine;
+    let (first, _) = &report.simulated[0];
+    let trace = report.trace.display();
+    let (cores, all) = (first.cores, machine.cores);
+    line!(
+        text,
+        "{trace}, machine {}, {cores} of {all} cores",
+        machine.name
+    );
+    let hop = counted(machine.hop_cost_cycles.into(), "cycle", "cycles");
+    line!(text, "{}; a hop costs {hop}", load(first.load));
+    line!(text);
+}
+
+fn load(load: Load) -> String {
+    match load {
+        Load::Closed {
+            think_cycles: 0, ..
+        } => "closed loop, clients do not think".into(),
+        Load::Closed {
+            think_cycles,
+            exponential,
+        } => {
+            let cycles = counted(think_cycles, "cycle", "cycles");
+            let mean = if exponential { " on average" } else { "" };
+            format!("closed loop, clients think for {cycles}{mean}")
+        }
+        Load::Open {
+            requests_per_million_cycles: rate,
+        } => format!("open loop, {rate} requests per million cycles"),
+    }
+}
+
+fn settings(text: &mut Lines, report: &Report<'_>) {
+    let columns = ["requests", "latency:", "", "", "per request:", "", ""];
+    row(text, ["", "", "connections", "counted"], columns, "cores");
+    let columns = [
+        "per M cycles",
+        "median",
+        "95 %",
+        "99 %",
+        "L2 misses",
+        "hops",
+        "migrations",
+    ];
+    row(text, ["scheduler", "can do it", "", ""], columns, "busy");
+    for (setting, outcome) in &report.simulated {
+        setting_row(text, setting, outcome);
+    }
+}
+
+fn setting_row(text: &mut Lines, setting: &Setting<'_>, outcome: &Outcome) {
+    let per_request = |number: u64| number as f64 / outcome.requests as f64;
+    let latency = |percent| count(outcome.latency_cycles(percent));
+    let misses = per_request(outcome.counters().l2.misses());
+    let columns = [
+        format!("{:.3}", outcome.requests_per_million_cycles()),
+        latency(50),
+        latency(95),
+        latency(99),
+        format!("{misses:.1}"),
+        format!("{:.1}", per_request(outcome.hops())),
+        format!("{:.1}", per_request(outcome.migrations())),
+    ];
+    let names = [
+        setting.scheduler.to_string(),
+        setting.scheduler.entry.standing.name().to_owned(),
+        count(setting.connections as u64),
+        count(outcome.requests),
+    ];
+    let busy = format!("{:.1} %", outcome.utilisation() * 100.0);
+    let columns = columns.each_ref().map(String::as_str);
+    row(text, names.each_ref().map(String::as_str), columns, &busy);
+}
+
+fn row(text: &mut Lines, names: [&str; 4], columns: [&str; 7], busy: &str) {
+    let [scheduler, standing, connections, requests] = names;
+    let columns = columns.map(|column| format!("{column:>13}")).concat();
+    line!(
+        text,
+        "{scheduler:<18}{standing:<10}{connections:>12}{requests:>9}{columns}{busy:>9}"
+    );
+}
+
+fn cores(text: &mut Lines, outcome: &Outcome) {
+    let columns = [
+        "busy",
+        "mean queue",
+        "accesses",
+        "L2 misses",
+        "hops",
+        "migrations",
+    ];
+    let columns = columns.map(|column| format!("{column:>13}")).concat();
+    line!(text);
+    line!(text, "core{columns}");
+    for (number, core) in outcome.per_core.iter().enumerate() {
+        let columns = [
+            format!("{:.1} %", core.utilisation() * 100.0),
+            format!("{:.2}", core.mean_queue()),
+            count(core.counters.accesses()),
+            count(core.counters.l2.misses()),
+            count(core.hops),
+            count(core.migrations),
+        ];
+        let columns = columns.map(|column| format!("{column:>13}")).concat();
+        line!(text, "{number:>4}{columns}");
+    }
+}
+
+fn causes(text: &mut Lines, outcome: &Outcome) {
+    let counters = outcome.counters();
+    let columns = [
+        "misses",
+        "never held",
+        "no room",
+        "other stores",
+        "left outside",
+    ];
+    let columns = columns.map(|column| format!("{column:>15}")).concat();
+    line!(text);
+    line!(text, "level{columns}");
+    let levels = [
+        ("L1I", counters.l1i),
+        ("L1D", counters.l1d),
+        ("L2", counters.l2),
+        ("L3", counters.l3),
+    ];
+    for (name, level) in levels {
+        let causes = level.causes();
+        let columns = [
+            causes.total(),
+            causes.cold,
+            causes.capacity,
+            causes.coherence,
+            causes.inclusion,
+        ];
+        let columns = columns.map(|of| format!("{:>15}", count(of))).concat();
+        line!(text, "{name:<5}{columns}");
+    }
+}
+
+fn evictions(text: &mut Lines, outcome: &Outcome) {
+    let connections = outcome.evictions.len();
+    if !(2..=MATRIX).contains(&connections) {
+        return;
+    }
+    let by = (0..connections).map(|by| format!("{:>13}", format!("by {by}")));
+    line!(text);
+    line!(text, "L2 lines of connection{}", by.collect::<String>());
+    for (of, row) in outcome.evictions.iter().enumerate() {
+        let row = row.iter().map(|&lines| format!("{:>13}", count(lines)));
+        line!(text, "{of:>22}{}", row.collect::<String>());
+    }
+}

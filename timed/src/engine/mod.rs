@@ -1,0 +1,10 @@
+//! The event simulation: cores with clocks, of which the one that is behind goes on.
+//!
+//! [`turn`] is the loop over events and what a core does in its turn, [`core`] one core with its
+//! sums, [`connection`] one connection on its way through its stream, and [`watch`] listens to the
+//! caches.
+
+pub(crate) mod connection;
+pub(crate) mod core;
+pub(crate) mod turn;
+pub(crate) mod watch;

@@ -1,0 +1,117 @@
+//! A scheduler as the command line names it: `split`, `split-if-idle=2`.
+
+use super::entry::Entry;
+use super::registry::SCHEDULERS;
+use std::fmt::{Debug, Display, Formatter};
+use std::str::FromStr;
+
+/// One of the [`SCHEDULERS`], with its number if it takes one.
+#[derive(Clone, Copy)]
+pub struct Choice {
+    /// The scheduler.
+    pub entry: &'static Entry,
+    /// The number; 0 where it takes none.
+    pub argument: u32,
+}
+
+/// What was named is no scheduler.
+#[derive(Debug, thiserror::Error)]
+pub enum NotAScheduler {
+    /// No scheduler has that name.
+    #[error("no scheduler is called '{name}': name one of {}", names())]
+    Unknown {
+        /// What was named.
+        name: String,
+    },
+    /// It takes no number, or another.
+    #[error("scheduler {name} takes {takes}, not '{given}'")]
+    Argument {
+        /// The scheduler.
+        name: &'static str,
+        /// What may follow it.
+        takes: String,
+        /// What followed it.
+        given: String,
+    },
+}
+
+fn names() -> String {
+    let names: Vec<&str> = SCHEDULERS.iter().map(|entry| entry.name).collect();
+    names.join(", ")
+}
+
+impl FromStr for Choice {
+    type Err = NotAScheduler;
+
+    fn from_str(text: &str) -> Result<Choice, NotAScheduler> {
+        let (name, given) = match text.split_once('=') {
+            Some((name, given)) => (name, Some(given)),
+            None => (text, None),
+        };
+        let entry = SCHEDULERS.iter().find(|entry| entry.name == name);
+        let entry = *entry.ok_or_else(|| NotAScheduler::Unknown { name: name.into() })?;
+        let argument = match (entry.argument, given) {
+            (None, None) => 0,
+            (Some(argument), None) => argument.default,
+            (takes, Some(given)) => {
+                let least = takes.map(|argument| argument.least);
+                let number = given.parse().ok();
+                let number = number.filter(|number| least.is_some_and(|least| *number >= least));
+                number.ok_or_else(|| NotAScheduler::Argument {
+                    name: entry.name,
+                    takes: takes.map_or("no number".into(), |argument| {
+                        format!("{}, at least {}", argument.meaning, argument.least)
+                    }),
+                    given: given.into(),
+                })?
+            }
+        };
+        Ok(Choice { entry, argument })
+    }
+}
+
+impl Display for Choice {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        match self.entry.argument {
+            Some(_) => write!(formatter, "{}={}", self.entry.name, self.argument),
+            None => formatter.write_str(self.entry.name),
+        }
+    }
+}
+
+impl Debug for Choice {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        Display::fmt(self, formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheduler_is_called_as_it_is_shown() {
+        for entry in SCHEDULERS {
+            let choice: Choice = entry.name.parse().unwrap();
+            assert!(std::ptr::eq(choice.entry, *entry));
+            let again: Choice = choice.to_string().parse().unwrap();
+            assert_eq!(again.to_string(), choice.to_string());
+        }
+        let choice: Choice = "cohort=3".parse().unwrap();
+        assert_eq!(choice.to_string(), "cohort=3");
+    }
+
+    #[test]
+    fn what_is_no_scheduler_is_told_what_is() {
+        let refused = |text: &str| text.parse::<Choice>().unwrap_err().to_string();
+        assert_eq!(
+            refused("fair"),
+            "no scheduler is called 'fair': name one of free, pinned, split, split-if-idle, \
+             teams, wide, cohort, steal, steal-random"
+        );
+        assert_eq!(refused("free=1"), "scheduler free takes no number, not '1'");
+        let takes = "scheduler cohort takes how many threads a stage takes in turn, at least 1";
+        assert_eq!(refused("cohort=0"), format!("{takes}, not '0'"));
+        assert_eq!(refused("cohort="), format!("{takes}, not ''"));
+    }
+}

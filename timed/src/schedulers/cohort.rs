@@ -1,0 +1,76 @@
+//! `cohort=B`: a plan's stages share each core in time instead of having cores of their own.
+//!
+//! Connection n has core n modulo their number. Where others wait for the core, a thread that
+//! enters another stage gives it up, and the core runs up to B threads that wait in the stage that
+//! it is at, one after the other, before it turns to the next stage in which any waits: the stages
+//! follow each other in a circle. It is the cohort scheduling of Larus and Parkes ("Using cohort
+//! scheduling to enhance server performance", 2002). Giving up a core costs nothing here but the
+//! misses.
+
+use super::entry::{Argument, Entry, Setup, Standing};
+use super::queues::{Queues, Waiting};
+use super::scheduler::{Move, Scheduler, Thread};
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "cohort",
+    summary: "stages take turns on each core, up to B threads a turn",
+    standing: Standing::WhatIf,
+    goes_by_plan: true,
+    argument: Some(Argument {
+        meaning: "how many threads a stage takes in turn",
+        default: 8,
+        least: 1,
+    }),
+    build,
+};
+
+struct Cohort {
+    batch: u32,
+    stages: u32,
+    /// By core: the stage that it is at, and how many threads it took in it.
+    at: Vec<(u32, u32)>,
+}
+
+fn build(setup: &Setup<'_>) -> Box<dyn Scheduler> {
+    Box::new(Cohort {
+        batch: setup.argument,
+        stages: setup.split.cores(),
+        at: vec![(0, 0); setup.cores],
+    })
+}
+
+impl Scheduler for Cohort {
+    fn first_core(&self, connection: usize) -> usize {
+        connection % self.at.len()
+    }
+
+    fn enter(&mut self, thread: Thread, queues: &Queues) -> Move {
+        if thread.from == thread.to {
+            return Move::Stay;
+        }
+        if queues.waiting(thread.core).is_empty() {
+            self.at[thread.core] = (thread.to, 1);
+            return Move::Stay;
+        }
+        Move::Yield
+    }
+
+    fn choose(&mut self, core: usize, ready: &[Waiting]) -> usize {
+        let (stage, taken) = self.at[core];
+        let waits = |stage: u32| ready.iter().position(|thread| thread.stage == stage);
+        if taken < self.batch
+            && let Some(place) = waits(stage)
+        {
+            self.at[core] = (stage, taken + 1);
+            return place;
+        }
+        let after = (1..=self.stages).map(|step| (stage + step) % self.stages);
+        let next = after
+            .filter_map(|stage| Some((stage, waits(stage)?)))
+            .next();
+        // Somebody waits in some stage.
+        let (stage, place) = next.unwrap_or((stage, 0));
+        self.at[core] = (stage, 1);
+        place
+    }
+}

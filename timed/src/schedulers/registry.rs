@@ -1,0 +1,17 @@
+//! All schedulers, in the order in which they are listed.
+
+use super::entry::Entry;
+use super::{cohort, free, pinned, split, split_if_idle, steal, steal_random, teams, wide};
+
+/// All schedulers. A new one is a file beside this one and a line here.
+pub static SCHEDULERS: &[&Entry] = &[
+    &free::ENTRY,
+    &pinned::ENTRY,
+    &split::ENTRY,
+    &split_if_idle::ENTRY,
+    &teams::ENTRY,
+    &wide::ENTRY,
+    &cohort::ENTRY,
+    &steal::ENTRY,
+    &steal_random::ENTRY,
+];

@@ -1,0 +1,41 @@
+//! `teams`: several copies of a plan, each on a group of cores of its own.
+//!
+//! A plan for two cores makes two teams of four, cores 0 and 1, and 2 and 3. Connection n is of
+//! team n modulo their number. Cores that are too few for another team stay unused.
+
+use super::entry::{Entry, Setup, Standing};
+use super::queues::Queues;
+use super::scheduler::{Move, Scheduler, Thread};
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "teams",
+    summary: "as many copies of the plan as there are cores for; connections take them in turn",
+    standing: Standing::Runtime,
+    goes_by_plan: true,
+    argument: None,
+    build,
+};
+
+struct Teams {
+    teams: usize,
+    cores_of_team: usize,
+}
+
+fn build(setup: &Setup<'_>) -> Box<dyn Scheduler> {
+    let cores_of_team = setup.split.cores() as usize;
+    Box::new(Teams {
+        teams: setup.cores / cores_of_team,
+        cores_of_team,
+    })
+}
+
+impl Scheduler for Teams {
+    fn first_core(&self, connection: usize) -> usize {
+        connection % self.teams * self.cores_of_team
+    }
+
+    fn enter(&mut self, thread: Thread, _queues: &Queues) -> Move {
+        let first = thread.core - thread.core % self.cores_of_team;
+        Move::Hop(first + thread.to as usize)
+    }
+}

@@ -1,0 +1,82 @@
+//! Runs connections in a setting, from cold caches at cycle 0.
+
+use crate::engine::connection::Connection;
+use crate::engine::core::Core;
+use crate::engine::turn::{Ended, Engine};
+use crate::engine::watch::Watch;
+use crate::error::Error;
+use crate::load::Arrivals;
+use crate::outcome::Outcome;
+use crate::schedulers::entry::Setup;
+use crate::schedulers::queues::Queues;
+use crate::setting::Setting;
+use crate::streams::connections::Streams;
+use corehop_core_model::CoreModel;
+use corehop_simulator::{Geometry, Hierarchy, Machine, Split};
+use rayon::prelude::*;
+
+/// Simulates one setting, with cores that `core` makes.
+///
+/// # Errors
+/// What is wrong with the setting.
+pub fn simulate<M: CoreModel>(
+    streams: &Streams,
+    setting: &Setting<'_>,
+    core: impl Fn(&Machine) -> M,
+) -> Result<Outcome, Error> {
+    setting.check(streams.connections())?;
+    let Setting {
+        machine,
+        cores,
+        connections,
+        ..
+    } = *setting;
+    let nothing = Split::default();
+    let split = setting
+        .split
+        .filter(|_| setting.scheduler.entry.goes_by_plan);
+    let split = split.unwrap_or(&nothing);
+    let scheduler = (setting.scheduler.entry.build)(&Setup {
+        cores: cores as usize,
+        cores_per_l2: machine.l2.shared_by as usize,
+        split,
+        load: &|| streams.references_by_stage(split, connections),
+        argument: setting.scheduler.argument,
+        seed: setting.seed,
+    });
+    let connection = |number| {
+        let first_core = scheduler.first_core(number);
+        Connection::new(streams.of(number, connections), first_core)
+    };
+    let lines = streams.lines();
+    let mut hierarchy = Hierarchy::new(&Geometry::new(machine, cores, 1));
+    hierarchy.register(lines);
+    let engine = Engine {
+        setting,
+        split,
+        connections: (0..connections).map(connection).collect(),
+        cores: (0..cores).map(|_| Core::new(core(machine))).collect(),
+        queues: Queues::new(cores as usize),
+        arrivals: Arrivals::new(setting.load, connections, setting.seed),
+        watch: Watch::new(machine, cores, lines.len(), connections),
+        hierarchy,
+        scheduler,
+        ended: Ended::default(),
+    };
+    Ok(engine.run())
+}
+
+/// Simulates several settings, as many at once as Rayon has threads.
+///
+/// # Errors
+/// That of the first setting with which something is wrong.
+pub fn simulate_all<M: CoreModel>(
+    streams: &Streams,
+    settings: &[Setting<'_>],
+    core: impl Fn(&Machine) -> M + Sync,
+) -> Result<Vec<Outcome>, Error> {
+    let settings = settings.par_iter();
+    let outcomes = settings.map(|setting| simulate(streams, setting, &core));
+    let outcomes: Vec<Result<Outcome, Error>> = outcomes.collect();
+    outcomes.into_iter().collect()
+}

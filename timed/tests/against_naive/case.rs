@@ -1,0 +1,84 @@
+//! One random setting of a random program on a random machine.
+
+use crate::program::{self, FUNCTIONS, Planned};
+use crate::random::machines;
+use crate::steps::Step;
+use corehop_simulator::Machine;
+use corehop_timed::{Load, SCHEDULERS};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A recorded program, and how it is simulated.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub steps: Vec<Step>,
+    pub machine: Machine,
+    pub cores: u32,
+    pub planned: Planned,
+    /// By place among the schedulers.
+    pub scheduler: usize,
+    pub argument: u32,
+    pub load: Load,
+    /// Connections beyond those of the trace, or left out of it.
+    pub more: i8,
+    pub seed: u64,
+    pub quantum_cycles: u64,
+    pub warm_up: u64,
+    pub requests: u64,
+}
+
+fn loads() -> impl Strategy<Value = Load> {
+    let think = prop_oneof![Just(0), 0u64..3000];
+    let closed = (think, any::<bool>()).prop_map(|(think_cycles, exponential)| Load::Closed {
+        think_cycles,
+        exponential,
+    });
+    let open = (1.0f64..3000.0).prop_map(|requests_per_million_cycles| Load::Open {
+        requests_per_million_cycles,
+    });
+    prop_oneof![closed, open]
+}
+
+pub fn cases() -> impl Strategy<Value = Case> {
+    let programs = (program::programs(), machines(), 0u32..12);
+    let functions = vec((0..FUNCTIONS, 0u32..12, any::<bool>()), 0..6);
+    let scheduled = (functions, 0..SCHEDULERS.len(), 1u32..4, loads());
+    let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
+    (programs, scheduled, lengths).prop_map(|(program, scheduled, lengths)| {
+        let (steps, machine, cores) = program;
+        let (functions, scheduler, argument, load) = scheduled;
+        let (more, seed, quantum_cycles, warm_up, requests) = lengths;
+        let cores = cores % machine.cores + 1;
+        Case {
+            steps,
+            planned: Planned::new(functions, cores),
+            machine,
+            cores,
+            scheduler,
+            argument,
+            load,
+            more,
+            seed,
+            quantum_cycles,
+            warm_up,
+            requests,
+        }
+    })
+}
+
+impl Case {
+    pub fn name(&self) -> &'static str {
+        SCHEDULERS[self.scheduler].name
+    }
+
+    /// How many connections there are, of a trace that has so many.
+    pub fn connections(&self, available: usize) -> usize {
+        available.saturating_add_signed(self.more.into()).max(1)
+    }
+
+    pub fn choice(&self) -> corehop_timed::Choice {
+        let entry = SCHEDULERS[self.scheduler];
+        let argument = entry.argument.map_or(0, |_| self.argument);
+        corehop_timed::Choice { entry, argument }
+    }
+}

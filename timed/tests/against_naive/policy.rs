@@ -1,0 +1,164 @@
+//! The schedulers once more, each decision found the obvious way.
+
+use crate::case::Case;
+use crate::naive::Naive;
+use crate::program::Script;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A scheduler's own memory.
+pub struct Policy {
+    random: ChaCha8Rng,
+    /// By core of the machine, the stage it belongs to (`wide`).
+    stages: Vec<usize>,
+    /// By core: the stage it is at, and how many threads it has taken in it (`cohort`).
+    at: Vec<(u32, u32)>,
+}
+
+impl Policy {
+    pub fn new(case: &Case, scripts: &[Script]) -> Policy {
+        let mut random = ChaCha8Rng::seed_from_u64(case.seed);
+        random.set_stream(u64::MAX);
+        let mut loads = vec![0u64; case.planned.cores() as usize];
+        for connection in 0..case.connections(scripts.len()) {
+            loads_of(case, &scripts[connection % scripts.len()], &mut loads);
+        }
+        Policy {
+            random,
+            stages: stages(&loads, case.cores as usize),
+            at: vec![(0, 0); case.cores as usize],
+        }
+    }
+
+    pub fn first_core(&self, case: &Case, connection: usize) -> usize {
+        let (cores, of_plan) = (case.cores as usize, case.planned.cores() as usize);
+        match case.name() {
+            "split" | "split-if-idle" => 0,
+            "teams" => connection % (cores / of_plan) * of_plan,
+            "wide" => connection % self.stages.iter().filter(|&&stage| stage == 0).count(),
+            _ => connection % cores,
+        }
+    }
+
+    /// The thread on `core` goes from stage to stage: the core it is to wait for, if it leaves.
+    pub fn enter(&mut self, at: &Naive<'_>, core: usize, (from, to): (u32, u32)) -> Option<usize> {
+        let waiting = at.waiting_for(core).len();
+        let threads = |core: usize| {
+            let runs = at.cores[core].runs.is_some();
+            at.waiting_for(core).len() + usize::from(runs)
+        };
+        let to_core = to as usize;
+        let of_plan = at.case.planned.cores() as usize;
+        let target = match at.case.name() {
+            "split" => to_core,
+            "split-if-idle" if threads(to_core) > waiting + at.case.argument as usize => core,
+            "split-if-idle" => to_core,
+            "teams" => core / of_plan * of_plan + to_core,
+            "wide" if self.stages[core] == to_core => core,
+            "wide" => {
+                let of_stage = (0..self.stages.len()).filter(|&c| self.stages[c] == to_core);
+                of_stage.min_by_key(|&core| (threads(core), core)).unwrap()
+            }
+            "cohort" if from != to && waiting > 0 => return Some(core),
+            "cohort" if from != to => {
+                self.at[core] = (to, 1);
+                core
+            }
+            _ => core,
+        };
+        (target != core).then_some(target)
+    }
+
+    pub fn may_take(&self, case: &Case, core: usize, from: usize) -> bool {
+        match case.name() {
+            "free" | "steal" | "steal-random" => true,
+            "wide" => self.stages[core] == self.stages[from],
+            _ => false,
+        }
+    }
+
+    pub fn victim(&mut self, at: &Naive<'_>, core: usize, candidates: &[usize]) -> usize {
+        let mut draw = |of: &[usize]| of[self.random.random_range(0..of.len() as u64) as usize];
+        match at.case.name() {
+            "steal-random" => draw(candidates),
+            "steal" => {
+                let nearest = candidates
+                    .iter()
+                    .map(|&from| level(at.case, core, from))
+                    .min();
+                let near = |from: &usize| Some(level(at.case, core, *from)) == nearest;
+                let near: Vec<usize> = candidates.iter().copied().filter(near).collect();
+                draw(&near)
+            }
+            _ => {
+                let length = |core: usize| at.waiting_for(core).len();
+                let longest = candidates.iter().map(|&core| length(core)).max().unwrap();
+                let mut longest = candidates.iter().filter(|&&core| length(core) == longest);
+                *longest.next().unwrap()
+            }
+        }
+    }
+
+    /// Which of the threads that are ready, by their stages, `core` takes.
+    pub fn choose(&mut self, case: &Case, core: usize, ready: &[u32]) -> usize {
+        if case.name() != "cohort" {
+            return 0;
+        }
+        let (mut stage, mut taken) = self.at[core];
+        loop {
+            let place = ready.iter().position(|&waiting| waiting == stage);
+            if let Some(place) = place.filter(|_| taken < case.argument) {
+                self.at[core] = (stage, taken + 1);
+                return place;
+            }
+            stage = (stage + 1) % case.planned.cores();
+            taken = 0;
+        }
+    }
+}
+
+/// How many times pairs of L2s must be joined until both cores are in one group.
+fn level(case: &Case, one: usize, other: usize) -> u32 {
+    let l2 = |core: usize| core / case.machine.l2.shared_by as usize;
+    let (mut one, mut other, mut joined) = (l2(one), l2(other), 0);
+    while one != other {
+        (one, other, joined) = (one / 2, other / 2, joined + 1);
+    }
+    joined
+}
+
+/// Adds what a connection references in each stage.
+fn loads_of(case: &Case, script: &Script, loads: &mut [u64]) {
+    let mut stage = 0;
+    let mut open: Vec<(Option<usize>, u32)> = Vec::new();
+    for action in script.iter().flatten() {
+        while let Some(&(Some(end), before)) = open.last()
+            && end <= action.place
+        {
+            open.pop();
+            stage = before;
+        }
+        if let Some((to, for_call)) = case.planned.of(action.function) {
+            if for_call {
+                open.push((action.call_ends, stage));
+            }
+            stage = to;
+        }
+        loads[stage as usize] += action.references.len() as u64;
+    }
+}
+
+fn stages(loads: &[u64], cores: usize) -> Vec<usize> {
+    let mut sizes = vec![1u64; loads.len()];
+    while sizes.iter().sum::<u64>() < cores as u64 {
+        let is_heaviest = |&stage: &usize| {
+            (0..loads.len()).all(|o| loads[stage] * sizes[o] >= loads[o] * sizes[stage])
+        };
+        let heaviest = (0..loads.len()).find(is_heaviest).unwrap();
+        sizes[heaviest] += 1;
+    }
+    let stages = sizes.iter().enumerate();
+    stages
+        .flat_map(|(stage, &size)| vec![stage; size as usize])
+        .collect()
+}

@@ -1,0 +1,150 @@
+//! Made-up servers of a few threads and functions: as traces, and as scripts that say the same.
+
+#[path = "../../../traces/tests/definitions/mod.rs"]
+mod definitions;
+
+use crate::oracle::calls::{Seen, ends_of_calls};
+use crate::steps::{Step, perform};
+use corehop_simulator::Split;
+use corehop_traces::{Kind, Trace, WriterOptions};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// How many functions there are, each with one code block, of one instruction on a line of its own.
+pub const FUNCTIONS: u32 = 6;
+/// Those before this one have instructions of one byte.
+const FIRST_LONG: u32 = 3;
+const THREADS: u32 = 4;
+const CODE: u64 = 0x10_000;
+
+pub fn programs() -> impl Strategy<Value = Vec<Step>> {
+    // Few places that return addresses are pushed to and loaded from, besides all else.
+    let address = prop_oneof![0u64..1200, 0u64..9000, (0u64..5).prop_map(|n| 4000 + n * 8)];
+    let data = vec((address, any::<bool>()), 0..4);
+    let step = (0..THREADS, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
+    let step = step.prop_map(|(thread, begins_request, block, data)| Step {
+        thread,
+        begins_request,
+        block,
+        data,
+    });
+    vec(step, 1..80)
+}
+
+/// Writes the steps as a trace.
+pub fn record(steps: &[Step]) -> Trace {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("random.trace");
+    let options = WriterOptions::default();
+    let (mut writer, module) = definitions::begin(&path, &options, "f0", CODE).unwrap();
+    for number in 0..FUNCTIONS {
+        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        let at = (module, CODE);
+        match number < FIRST_LONG {
+            true => definitions::function_of(&mut writer, at, function, None, 1).unwrap(),
+            false => definitions::function(&mut writer, at, function, None).unwrap(),
+        };
+    }
+    let requests = steps.iter().filter(|step| step.begins_request).count() as u64;
+    let numbers: Vec<u64> = (1..=requests).collect();
+    perform(writer, &[1; THREADS as usize], steps, &numbers).unwrap();
+    Trace::open(&path).unwrap()
+}
+
+/// Which functions move a thread, to which core, and which of them only for a call.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// A function may stand here twice; the last counts.
+    functions: Vec<(u32, u32, bool)>,
+}
+
+impl Planned {
+    /// Cores are taken modulo those that there are.
+    pub fn new(functions: Vec<(u32, u32, bool)>, cores: u32) -> Planned {
+        let functions = functions.into_iter();
+        Planned {
+            functions: functions
+                .map(|(f, core, call)| (f, core % cores, call))
+                .collect(),
+        }
+    }
+
+    pub fn split(&self) -> Split {
+        let functions = self.functions.iter().map(|&(f, core, _)| (f, core));
+        let last = |function: u32| self.of(function).is_some_and(|(_, call)| call);
+        Split::new(functions).delegating((0..FUNCTIONS).filter(|&f| last(f)))
+    }
+
+    /// The core of a function, and whether it is for a call only.
+    pub fn of(&self, function: u32) -> Option<(u32, bool)> {
+        let own = self.functions.iter().filter(|(f, ..)| *f == function);
+        own.last().map(|&(_, core, call)| (core, call))
+    }
+
+    /// How many cores it uses.
+    pub fn cores(&self) -> u32 {
+        let cores = self.functions.iter().map(|(_, core, _)| core + 1);
+        cores.max().unwrap_or(1)
+    }
+}
+
+/// What a connection does: its requests.
+pub type Script = Vec<Vec<Action>>;
+
+/// One execution.
+#[derive(Clone, Debug)]
+pub struct Action {
+    /// Which of all steps it is.
+    pub place: usize,
+    pub function: u32,
+    /// The step by which the call that it is in has ended.
+    pub call_ends: Option<usize>,
+    /// Kind and line.
+    pub references: Vec<(Kind, u64)>,
+}
+
+/// The requests of each thread that completes any.
+pub fn scripts(steps: &[Step]) -> Vec<Script> {
+    let seen = |step: &Step| Seen {
+        thread: step.thread,
+        block: step.block,
+        short: step.block < FIRST_LONG,
+        last: step.data.last().copied(),
+        after_gap: false,
+    };
+    let seen: Vec<Seen> = steps.iter().map(seen).collect();
+    let ends = ends_of_calls(&seen);
+    let of_thread = |thread: u32| {
+        let mut script = Script::new();
+        for (place, step) in steps.iter().enumerate() {
+            if step.thread != thread {
+                continue;
+            }
+            if step.begins_request {
+                script.push(Vec::new());
+            }
+            if let Some(request) = script.last_mut() {
+                request.push(Action {
+                    place,
+                    function: step.block,
+                    call_ends: ends[place],
+                    references: references(step),
+                });
+            }
+        }
+        // Nobody knows where the last one ended.
+        script.pop();
+        script
+    };
+    let scripts = (0..THREADS).map(of_thread);
+    scripts.filter(|script| !script.is_empty()).collect()
+}
+
+fn references(step: &Step) -> Vec<(Kind, u64)> {
+    let mut references = vec![(Kind::Fetch, (CODE + u64::from(step.block) * 64) / 64)];
+    for &(address, store) in &step.data {
+        let kind = if store { Kind::Store } else { Kind::Load };
+        references.extend((address / 64..=(address + 7) / 64).map(|line| (kind, line)));
+    }
+    references
+}
