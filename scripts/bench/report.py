@@ -20,6 +20,7 @@ RATES = {
     "engine_maccess_per_s_1": ("prepared, 1 host thread", "engine_1_maccess_per_s"),
     "engine_maccess_per_s_2": ("prepared, 2 host threads", "engine_2_maccess_per_s"),
     "sequential_maccess_per_s": ("one loop over the file", "sequential_maccess_per_s"),
+    "timed_maccess_per_s": ("timed, 8 connections, 4 cores", "timed_maccess_per_s"),
     "oracle_maccess_per_s": ("the tests' oracle", "oracle_maccess_per_s"),
 }
 """By key of the object: the row, and the key of benches/replay.rs."""

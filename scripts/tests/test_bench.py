@@ -36,7 +36,8 @@ def test_every_row_names_its_stream_and_the_last_line_is_for_programs() -> None:
     assert found["first_maccess_per_s_1"] == 1
     assert found["first_maccess_per_s_2"] == 2
     assert found["engine_maccess_per_s_1"] == 3
-    assert found["oracle_maccess_per_s"] == 6
+    assert found["timed_maccess_per_s"] == 6
+    assert found["oracle_maccess_per_s"] == 7
     assert found["pycachesim_maccess_per_s"] == 2.5
     assert found["cachegrind_mref_per_s"] == 9.5
     assert found["bytes_per_access"] == 2.25

@@ -4,6 +4,7 @@
 //! simulated with every number of connections, as many settings at once as there are host threads.
 
 mod json;
+mod simulated;
 mod text;
 
 use super::at_fault::about;
@@ -16,7 +17,8 @@ use clap::Args;
 use corehop_core_model::InOrder;
 use corehop_partitioner::progress::Progress;
 use corehop_simulator::{Machine, Split};
-use corehop_timed::{Choice, Error, Load, Outcome, QUANTUM_CYCLES, Setting, Streams, simulate_all};
+use corehop_timed::{Choice, Error, Load, QUANTUM_CYCLES, Setting, Streams, simulate_all};
+use simulated::Report;
 use std::path::Path;
 
 /// The options of a timed replay.
@@ -80,13 +82,6 @@ pub struct Asked<'a> {
     pub plan: Option<&'a Path>,
     pub warm_up: Option<usize>,
     pub json: bool,
-}
-
-/// What was simulated, setting by setting.
-struct Report<'a> {
-    trace: &'a Path,
-    machine: &'a Machine,
-    simulated: Vec<(Setting<'a>, Outcome)>,
 }
 
 /// Simulates all settings and prints what they tell.

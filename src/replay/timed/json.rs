@@ -1,6 +1,6 @@
 //! What a timed replay tells programs, as `docs/reference/timed.md` lists it.
 
-use super::Report;
+use super::simulated::Report;
 use corehop_timed::{CoreOutcome, Load, Outcome, Setting};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What a timed replay tells people: a row a setting, and of one setting alone more.
 
-use super::Report;
+use super::simulated::Report;
 use crate::line::{Lines, line};
 use corehop_timed::{Load, Outcome, Setting};
 use corehop_wording::number::{counted, grouped as count};

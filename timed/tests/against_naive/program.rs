@@ -77,8 +77,8 @@ impl Planned {
 
     /// The core of a function, and whether it is for a call only.
     pub fn of(&self, function: u32) -> Option<(u32, bool)> {
-        let mut own = self.functions.iter().filter(|(f, ..)| *f == function);
-        own.next_back().map(|&(_, core, call)| (core, call))
+        let mut own = self.functions.iter().rev().filter(|(f, ..)| *f == function);
+        own.next().map(|&(_, core, call)| (core, call))
     }
 
     /// How many cores it uses.

@@ -1,0 +1,13 @@
+//! What a timed replay has simulated: every setting with its outcome.
+
+use corehop_simulator::Machine;
+use corehop_timed::{Outcome, Setting};
+use std::path::Path;
+
+/// Settings of one trace and machine.
+pub struct Report<'a> {
+    pub trace: &'a Path,
+    pub machine: &'a Machine,
+    /// At least one.
+    pub simulated: Vec<(Setting<'a>, Outcome)>,
+}

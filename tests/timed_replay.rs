@@ -1,0 +1,221 @@
+//! `corehop replay --timed` on a small trace: what it says, and what it refuses.
+
+#[path = "../traces/tests/definitions/mod.rs"]
+mod definitions;
+
+use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_traces::{EndReason, Kind, WriterOptions};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const CODE: u64 = 0x40_0000;
+
+const MACHINE: &str = "\
+name = \"tiny\"
+cores = 4
+line_size_bytes = 64
+memory_latency_cycles = 200
+hop_cost_cycles = 10
+l1i = { size_bytes = 64, ways = 1, latency_cycles = 4 }
+l1d = { size_bytes = 128, ways = 2, latency_cycles = 4 }
+l2 = { size_bytes = 320, ways = 5, latency_cycles = 12 }
+l3 = { size_bytes = 4096, ways = 4, latency_cycles = 40 }
+";
+
+/// A folder with a machine, a trace of two connections of three whole requests each, and a plan.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("tiny.toml"), MACHINE).unwrap();
+    record(&path.join("bank.trace")).unwrap();
+    let function = |symbol: &str, offset: u64, core: u32| PlannedFunction {
+        module: "/usr/bin/server".into(),
+        build_id: "0a1b".into(),
+        offset,
+        symbol: symbol.into(),
+        core,
+        mode: Mode::Enter,
+    };
+    let plan = Plan {
+        version: corehop_plans::VERSION,
+        machine: "tiny".into(),
+        trace: "bank.trace".into(),
+        cores: 2,
+        seed: 1,
+        request: None,
+        expected: None,
+        functions: vec![function("parse", 0, 0), function("commit", 0x40, 1)],
+    };
+    corehop_plans::write(&plan, &path.join("split.toml")).unwrap();
+    folder
+}
+
+fn record(path: &Path) -> Result<(), corehop_traces::Error> {
+    let options = WriterOptions::default();
+    let (mut writer, module) = definitions::begin(path, &options, "parse", CODE)?;
+    for (number, name) in ["parse", "commit"].into_iter().enumerate() {
+        definitions::function(
+            &mut writer,
+            (module, CODE),
+            (name, number as u64 * 0x40),
+            None,
+        )?;
+    }
+    let threads = [writer.thread(1, 1)?, writer.thread(1, 2)?];
+    for stamp in 1..=8 {
+        let thread = threads[stamp as usize % 2];
+        writer.stamp(thread, stamp)?;
+        writer.request(thread)?;
+        for phase in 0..2 {
+            writer.execution(thread, phase as u32)?;
+            writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1))?;
+            writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1) + 0x40)?;
+            writer.data(thread, 0, Kind::Store, 8, 0x9000 + u64::from(thread) * 0x40)?;
+        }
+    }
+    writer.finish(EndReason::RequestsReached)?;
+    Ok(())
+}
+
+fn timed(arguments: &[&str]) -> Output {
+    let folder = folder();
+    Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "bank.trace", "--machine", "tiny.toml", "--timed"])
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn said(arguments: &[&str]) -> String {
+    let output = timed(arguments);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(exit: i32, arguments: &[&str]) -> String {
+    let output = timed(arguments);
+    assert_eq!(output.status.code(), Some(exit));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+const ALL: &str = "free,pinned,split,split-if-idle,teams,wide,cohort=2,steal,steal-random";
+
+#[test]
+fn every_scheduler_has_a_row_for_every_number_of_connections() {
+    let said = said(&[
+        "--plan",
+        "split.toml",
+        "--scheduler",
+        ALL,
+        "--connections",
+        "1,2",
+    ]);
+    for name in ALL.split(',') {
+        let rows = said
+            .lines()
+            .filter(|row| row.split(' ').next().unwrap().starts_with(name));
+        assert!(rows.count() >= 2, "{name}: {said}");
+    }
+}
+
+#[test]
+fn one_setting_is_told_in_full() {
+    let said = said(&[
+        "--scheduler",
+        "pinned",
+        "--cores",
+        "2",
+        "--think-time",
+        "100",
+    ]);
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn scripts_get_the_same_whatever_the_number_of_jobs() {
+    let arguments = [
+        "--plan",
+        "split.toml",
+        "--rate",
+        "900",
+        "--seed",
+        "5",
+        "--json",
+    ];
+    let one = said(&[&arguments[..], &["--jobs", "1"]].concat());
+    assert_eq!(one, said(&[&arguments[..], &["--jobs", "2"]].concat()));
+    let object: Value = serde_json::from_str(&one).unwrap();
+    assert_eq!(object["load"]["loop"], "open");
+    let names: Vec<&str> = object["settings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|setting| setting["scheduler"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["free", "pinned", "split"]);
+    let split = &object["settings"][2];
+    assert_eq!(split["requests"], 6);
+    // Into either function once a request, after the first request that warmed up.
+    assert_eq!(split["hops"], 12);
+}
+
+#[test]
+fn too_few_connections_are_told_with_what_repeating_means() {
+    let said = refused(3, &["--connections", "3"]);
+    let expected = "corehop: bank.trace: the trace has 2 connections (threads that serve \
+                    requests) and 3 were asked for: ask for at most 2, ";
+    assert!(said.starts_with(expected), "{said}");
+    assert!(said.contains("--repeat-connections; a repeated connection runs on the stack"));
+    let output = timed(&["--connections", "3", "--repeat-connections"]);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let said = refused(2, &["--scheduler", "split"]);
+    assert!(
+        said.starts_with("corehop: scheduler split goes by a plan"),
+        "{said}"
+    );
+    let said = refused(2, &["--cores", "5"]);
+    assert!(
+        said.starts_with("corehop: 5 cores: machine tiny has 4"),
+        "{said}"
+    );
+    let said = refused(2, &["--rate", "0"]);
+    assert!(
+        said.starts_with("corehop: 0 requests per million cycles"),
+        "{said}"
+    );
+    let said = refused(
+        3,
+        &[
+            "--scheduler",
+            "split",
+            "--plan",
+            "split.toml",
+            "--cores",
+            "1",
+        ],
+    );
+    assert!(
+        said.starts_with("corehop: split.toml: the split uses 2 cores"),
+        "{said}"
+    );
+    for unusable in [
+        &["--scheduler", "fair"][..],
+        &["--detail"],
+        &["--requests", "1"],
+        &["--machine", "tiny.toml"],
+        &["--rate", "1", "--think-time", "1"],
+    ] {
+        assert_eq!(timed(unusable).status.code(), Some(2), "{unusable:?}");
+    }
+}
