@@ -20,8 +20,8 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-# NAME CONNECTIONS REQUESTS TRANSACTIONS [--paused]: these transactions send more statements than are
-# recorded; the server then ends under the load. Paused, others come before the recording begins, so
+# NAME CONNECTIONS REQUESTS TRANSACTIONS [--paused]: these transactions send more statements than
+# are recorded; the server then ends under the load. Paused, others come before the recording begins, so
 # that it holds no opening of tables, which would take half of a file that must be small.
 record() {
     [ -z "$only" ] || [ "$only" = "$1" ] || return 0

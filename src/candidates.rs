@@ -4,11 +4,11 @@
 //! counted over all requests but those that judge its result. Unpatchable entries are listed too,
 //! because they are the ones that a better patcher or another build could add.
 
+use crate::bundled;
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
 use crate::progress::Bar;
-use crate::sample;
 use crate::scope::Scope;
 use clap::Args;
 use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
@@ -47,7 +47,7 @@ struct Listing<'a> {
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scope = &arguments.scope;
-    let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
+    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     let parts = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
     let learning: Vec<u32> = parts.training().collect();
     let bar = Bar::new();

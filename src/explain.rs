@@ -5,12 +5,12 @@
 
 mod text;
 
+use crate::bundled;
 use crate::console;
 use crate::failure::Failure;
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::progress::Bar;
-use crate::sample;
 use clap::Args;
 use corehop_explanations::{Question, json};
 use corehop_partitioner::machine_list::for_plan;
@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let plan = corehop_plans::read(&arguments.plan)?;
     let machine = for_plan(&plan, arguments.machine.as_deref())?;
-    let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
+    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     let question = Question {
         trace: &trace,
         trace_name: &trace_name,

@@ -5,6 +5,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod bundled;
 mod candidates;
 mod check;
 mod console;
@@ -35,7 +36,6 @@ mod report;
 mod requests;
 mod run;
 mod sample;
-mod samples;
 mod scope;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -57,7 +57,7 @@ enum Command {
     Control(control::Arguments),
     Info(info::Arguments),
     Check(check::Arguments),
-    Sample(samples::Arguments),
+    Sample(sample::Arguments),
     Export(export::Arguments),
     Import(import::Arguments),
     Replay(replay::Arguments),
@@ -111,7 +111,7 @@ fn main() -> ExitCode {
         Command::Control(arguments) => control::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
-        Command::Sample(arguments) => samples::run(&arguments),
+        Command::Sample(arguments) => sample::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),

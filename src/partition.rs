@@ -12,13 +12,13 @@ mod returns;
 mod sweep;
 mod text;
 
+use crate::bundled;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::one_way;
 use crate::progress::Bar;
-use crate::sample;
 use crate::scope::Scope;
 use choices::{Aim, How, Returns};
 use clap::Args;
@@ -139,7 +139,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
     arguments.jobs.keep_to()?;
-    let (trace, trace_name) = sample::open_or_bundled(arguments.trace.as_deref())?;
+    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     let checkpoint = checkpoint(arguments, &machines, &trace)?;
     let one_way = match arguments.returns.delegate().is_asked() && !arguments.sweep {
         true => one_way::known(&trace),

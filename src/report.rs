@@ -2,13 +2,13 @@
 //!
 //! The report is made by the crate `corehop-report`; this file is its command line.
 
+use crate::bundled;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use crate::sample;
 use clap::Args;
 use corehop_partitioner::machine_list::for_plan;
 use corehop_plans::Plan;
@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = Options {
         trace: &trace,
         trace_name: &trace_name,
-        is_default_trace: sample::is_bundled(&trace_name),
+        is_default_trace: bundled::is_bundled(&trace_name),
         machine: &machine,
         plan: &plan,
         plan_path: &arguments.plan,
@@ -125,12 +125,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The trace named, or else the one that the plan names.
 fn open(arguments: &Arguments, plan: &Plan) -> Result<(Trace, String), Failure> {
-    if arguments.trace.is_some() || sample::is_bundled(&plan.trace) {
-        return sample::open_or_bundled(arguments.trace.as_deref());
+    if arguments.trace.is_some() || bundled::is_bundled(&plan.trace) {
+        return bundled::open_or_bundled(arguments.trace.as_deref());
     }
     let planned = Path::new(&plan.trace);
     match planned.exists() {
-        true => sample::open_or_bundled(Some(planned)),
+        true => bundled::open_or_bundled(Some(planned)),
         false => {
             let plan = arguments.plan.display();
             let message = format!("{plan}: its trace, {}, is not there", planned.display());

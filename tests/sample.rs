@@ -1,5 +1,5 @@
-//! `corehop sample`: the traces that the executable carries, and that the second one is what replays
-//! of several connections need.
+//! `corehop sample`: the traces that the executable carries, and that the second one is what
+//! replays of several connections need.
 
 use corehop_traces::Trace;
 use serde_json::Value;

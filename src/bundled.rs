@@ -1,0 +1,65 @@
+//! The bundled samples: real traces inside the executable, for machines without QEMU.
+//!
+//! Searches take the first when no trace is named. The second has several connections, for replays
+//! that ask what connections do to each other's lines.
+
+use crate::failure::{Exit, Failure};
+use crate::open;
+use clap::ValueEnum;
+use corehop_traces::Trace;
+use std::io::Write;
+use std::path::Path;
+
+/// What plans and reports call the bundled sample that searches take.
+const NAME: &str = "bundled sample (mariadb-tpcc)";
+
+/// Which samples there are, named as their files in `traces/samples`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Sample {
+    /// MariaDB under TPC-C on one connection; what searches take when no trace is named
+    #[value(name = "mariadb-tpcc")]
+    OneConnection,
+    /// MariaDB under TPC-C on four connections
+    #[value(name = "mariadb-tpcc-4")]
+    FourConnections,
+}
+
+impl Sample {
+    /// The trace's file.
+    pub fn bytes(self) -> &'static [u8] {
+        match self {
+            Sample::OneConnection => include_bytes!("../traces/samples/mariadb-tpcc.trace"),
+            Sample::FourConnections => include_bytes!("../traces/samples/mariadb-tpcc-4.trace"),
+        }
+    }
+}
+
+/// Whether a plan's trace is the bundled sample.
+pub fn is_bundled(name: &str) -> bool {
+    name == NAME
+}
+
+/// Opens the trace at `path`, or the bundled sample where none is named; and what to call it.
+pub fn open_or_bundled(path: Option<&Path>) -> Result<(Trace, String), Failure> {
+    match path {
+        Some(path) => Ok((open::open(path)?, path.display().to_string())),
+        None => Ok((bundled()?, NAME.into())),
+    }
+}
+
+/// Opens the bundled sample. The reader maps files, so the bytes go to an unnamed one first.
+fn bundled() -> Result<Trace, Failure> {
+    let unpacked = || {
+        let mut file = tempfile::NamedTempFile::new()?;
+        file.write_all(Sample::OneConnection.bytes())?;
+        Ok(file)
+    };
+    let file = unpacked().map_err(|error: std::io::Error| {
+        Failure::new(
+            Exit::Output,
+            format!("cannot unpack the bundled sample: {error}"),
+        )
+        .remedy("set TMPDIR to a folder with 4 MB to spare")
+    })?;
+    Ok(Trace::open(file.path())?)
+}
