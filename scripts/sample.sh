@@ -21,8 +21,9 @@ trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
 # NAME CONNECTIONS REQUESTS TRANSACTIONS [--paused]: these transactions send more statements than
-# are recorded; the server then ends under the load. Paused, others come before the recording begins, so
-# that it holds no opening of tables, which would take half of a file that must be small.
+# are recorded; the server then ends under the load. Paused, others come before the recording
+# begins, so that it holds no opening of tables, which would take half of a file that must be
+# small.
 record() {
     [ -z "$only" ] || [ "$only" = "$1" ] || return 0
     trace=$checkout/traces/samples/$1.trace
