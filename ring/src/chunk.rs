@@ -20,9 +20,10 @@ pub(crate) trait Atomic<T> {
     fn exchange(&self, old: T, new: T, success: Ordering) -> bool;
 }
 
+/// Says that a type is an atomic: here std's, in the tests loom's.
 macro_rules! is_atomic {
     ($atomic:ty, $number:ty) => {
-        impl Atomic<$number> for $atomic {
+        impl $crate::chunk::Atomic<$number> for $atomic {
             #[inline(always)]
             fn load(&self, ordering: Ordering) -> $number {
                 <$atomic>::load(self, ordering)
@@ -43,6 +44,9 @@ macro_rules! is_atomic {
 
 is_atomic!(AtomicU32, u32);
 is_atomic!(AtomicU64, u64);
+
+#[cfg(test)]
+pub(crate) use is_atomic;
 
 /// States of a chunk, in the order it passes through them.
 mod state {

@@ -83,29 +83,10 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chunk::Writer;
+    use crate::chunk::{Writer, is_atomic};
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicU32, AtomicU64};
     use std::sync::atomic::Ordering;
-
-    macro_rules! is_atomic {
-        ($atomic:ty, $number:ty) => {
-            impl Atomic<$number> for $atomic {
-                fn load(&self, ordering: Ordering) -> $number {
-                    <$atomic>::load(self, ordering)
-                }
-
-                fn store(&self, value: $number, ordering: Ordering) {
-                    <$atomic>::store(self, value, ordering);
-                }
-
-                fn exchange(&self, old: $number, new: $number, success: Ordering) -> bool {
-                    let failure = Ordering::Relaxed;
-                    <$atomic>::compare_exchange(self, old, new, success, failure).is_ok()
-                }
-            }
-        };
-    }
 
     is_atomic!(AtomicU32, u32);
     is_atomic!(AtomicU64, u64);
@@ -179,10 +160,10 @@ mod tests {
         model.check(of);
     }
 
-    #[test]
-    fn a_reader_beside_the_writer_gets_every_word_once_and_in_order() {
-        try_all(3, || {
-            let chunks = Arc::new(Chunks::new(2));
+    /// One stream's words through so many chunks, of which it fills one and begins another.
+    fn three_words_through(chunks: usize) {
+        try_all(3, move || {
+            let chunks = Arc::new(Chunks::new(chunks));
             let writer = {
                 let chunks = Arc::clone(&chunks);
                 loom::thread::spawn(move || chunks.write(0, &[1, 2, 3]))
@@ -193,16 +174,13 @@ mod tests {
     }
 
     #[test]
+    fn a_reader_beside_the_writer_gets_every_word_once_and_in_order() {
+        three_words_through(2);
+    }
+
+    #[test]
     fn a_writer_waits_for_a_chunk_that_the_reader_frees() {
-        try_all(3, || {
-            let chunks = Arc::new(Chunks::new(1));
-            let writer = {
-                let chunks = Arc::clone(&chunks);
-                loom::thread::spawn(move || chunks.write(0, &[1, 2, 3]))
-            };
-            assert_eq!(chunks.read(3), HashMap::from([(0, vec![1, 2, 3])]));
-            writer.join().unwrap();
-        });
+        three_words_through(1);
     }
 
     #[test]
