@@ -232,8 +232,14 @@ impl Running {
 
     /// Waits until standard error holds `text`.
     pub fn until_it_says(&mut self, text: &str) {
+        self.until_it_says_while(text, || ());
+    }
+
+    /// The same, with something to do before each look.
+    pub fn until_it_says_while(&mut self, text: &str, mut act: impl FnMut()) {
         let errors = self.outputs[1].clone();
         self.until(|| {
+            act();
             let said = std::fs::read(&errors).unwrap();
             String::from_utf8_lossy(&said).contains(text).then_some(())
         });
