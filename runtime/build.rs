@@ -12,7 +12,7 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 4;
 
-const SOURCES: [&str; 32] = [
+const SOURCES: [&str; 33] = [
     "core/start.c",
     "core/modules.c",
     "core/in_memory.c",
@@ -42,6 +42,7 @@ const SOURCES: [&str; 32] = [
     "interpose/interposers.c",
     "interpose/credentials.c",
     "interpose/handlers.c",
+    "interpose/terminated.c",
     "asm/enter.S",
     "asm/switch.S",
     "asm/interposers.S",

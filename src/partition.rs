@@ -3,6 +3,7 @@
 //! The search itself is the crate `corehop-partitioner`; this file is its command line, and the
 //! folder beside it says the result in words, in JSON and as a plan.
 
+mod backends;
 mod choices;
 mod comparison;
 mod doubts;
@@ -20,7 +21,7 @@ use crate::line::Lines;
 use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
-use choices::{Aim, How, Returns};
+use choices::{Aim, By, How, Returns};
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::checkpoint::Checkpoint;
@@ -80,6 +81,10 @@ pub struct Arguments {
     /// the L3's misses, which are replayed in full.
     #[arg(long, value_enum, default_value_t = Aim::L2)]
     objective: Aim,
+    /// How threads will hop, whose cost cycles are then counted with; unless named, the verdict
+    /// tells of each.
+    #[arg(long, value_enum)]
+    backend: Option<By>,
     /// For --objective throughput: connections that share the cores, each always with a request.
     #[arg(long, value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -128,9 +133,12 @@ fn seconds(text: &str) -> Result<Duration, NotSeconds> {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let machines = machine_list::weighted(&arguments.machine)?;
-    for of in &machines {
+    let mut machines = machine_list::weighted(&arguments.machine)?;
+    for of in &mut machines {
         check_cores(arguments.cores, &of.machine)?;
+        if let Some(by) = arguments.backend {
+            of.machine.hop_cost_cycles = by.backend().hop_cycles(&of.machine);
+        }
     }
     check_functions(arguments)?;
     check_machines(arguments)?;
@@ -186,6 +194,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         draws: draws(&result, arguments.draws, &bar)?,
         result,
         one_way: &one_way,
+        backend: arguments.backend.map(By::backend),
         seconds,
     };
     let delivered = deliver(&search, arguments, output.as_ref());

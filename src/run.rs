@@ -5,13 +5,15 @@
 //! main(). corehop then becomes the program, so signals, exit code and process id are its own.
 //! Rejected: staying as a parent that traces its child, which stops every debugger from doing so.
 
+use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::progress::during;
 use clap::Args;
+use corehop_patcher::InMemory;
 use corehop_processes::find;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Start a program with a plan's hops put in place in memory; no file is changed
@@ -29,6 +31,10 @@ pub struct Arguments {
     /// The plan, as `corehop partition` writes it
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
+    /// Where the hooks cannot be put in place, as after an upgrade of the program, say why and
+    /// start it without them
+    #[arg(long)]
+    or_unhooked: bool,
     /// The program, looked for on PATH, and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -36,16 +42,29 @@ pub struct Arguments {
 
 /// Runs the subcommand; it returns only if the program could not be started.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let plan = corehop_plans::read(&arguments.plan)?;
     let program = find(&arguments.command[0])?;
-    let hooks = during("analysing", || {
-        corehop_patcher::InMemory::new(&program, &plan)
-    })?;
     let mut command = Command::new(&program);
     command
         .arg0(&arguments.command[0])
         .args(&arguments.command[1..]);
-    let error = hooks.hook(&mut command, None).exec();
+    let hooks = match hooks(arguments, &program) {
+        Ok(hooks) => Some(hooks),
+        Err(failure) if arguments.or_unhooked => {
+            console::warn(&format!("{failure}: starting it without hooks"));
+            None
+        }
+        Err(failure) => return Err(failure),
+    };
+    if let Some(hooks) = &hooks {
+        hooks.hook(&mut command, None);
+    }
+    let error = command.exec();
     let message = format!("{}: cannot be started: {error}", program.display());
     Err(Failure::new(Exit::Server, message).remedy("start it without corehop first"))
+}
+
+fn hooks(arguments: &Arguments, program: &Path) -> Result<InMemory, Failure> {
+    let plan = corehop_plans::read(&arguments.plan)?;
+    let hooks = during("analysing", || InMemory::new(program, &plan))?;
+    Ok(hooks.or_unhooked(arguments.or_unhooked))
 }

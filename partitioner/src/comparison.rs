@@ -1,5 +1,6 @@
 //! A split beside everything on one core: what both count on the same requests.
 
+use crate::backend::Backend;
 use crate::hop_cost::break_even_cycles;
 use crate::objective::Objective;
 use corehop_simulator::{Counters, Machine, Replay};
@@ -58,6 +59,11 @@ impl Comparison {
     /// The objective's value with the split.
     pub fn after(&self, objective: Objective) -> u64 {
         objective.of_cores(&self.split, &self.busy_cycles)
+    }
+
+    /// See [`Backend::cycles_ratio`].
+    pub fn cycles_ratio(&self, machine: &Machine, backend: Backend) -> Option<f64> {
+        backend.cycles_ratio(machine, &self.baseline, &self.split, self.hops)
     }
 
     /// See [`break_even_cycles`].

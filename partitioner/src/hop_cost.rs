@@ -20,6 +20,20 @@ pub fn break_even_cycles(
     (hops > 0).then(|| saved / hops as f64)
 }
 
+/// The cycles with the split as a share of those on one core, if each hop cost so many; `None` when
+/// one core takes none. The rest is as for [`break_even_cycles`].
+pub fn cycles_ratio(
+    machine: &Machine,
+    baseline: &Counters,
+    split: &Counters,
+    hops: u64,
+    hop_cycles: u32,
+) -> Option<f64> {
+    let accesses = split.cycles - hops * u64::from(machine.hop_cost_cycles);
+    let cycles = accesses + hops * u64::from(hop_cycles);
+    (baseline.cycles > 0).then(|| cycles as f64 / baseline.cycles as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

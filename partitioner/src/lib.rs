@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod alternatives;
+pub mod backend;
 pub mod candidates;
 pub mod checkpoint;
 mod comparison;

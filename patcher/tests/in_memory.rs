@@ -225,6 +225,33 @@ fn a_thread_before_main_ends_the_program() {
 }
 
 #[test]
+fn where_it_is_asked_to_it_starts_as_it_is() {
+    let bench = bench(&[]);
+    let flags = ["-shared", "-fPIC", "-DSTARTS_A_THREAD"];
+    let early = build(bench.folder.path(), "early.so", &flags, &["library.cpp"]);
+    for way in ["tells", "calls"] {
+        let mut command = Command::new(&bench.program);
+        command
+            .arg(way)
+            .env("LD_LIBRARY_PATH", bench.folder.path())
+            .env("COREHOP_BACKEND", "count");
+        let plain = run(command.env("LD_PRELOAD", &early));
+        assert!(plain.status.success(), "{}", plain.errors);
+        let hooks = InMemory::new(&bench.program, &bench.plan()).unwrap();
+        let hooks = hooks.or_unhooked(true);
+        let unhooked = run(hooks.hook(&mut command, Some(early.clone().into())));
+        assert_eq!(
+            (unhooked.status, unhooked.output),
+            (plain.status, plain.output)
+        );
+        let said: Vec<&str> = unhooked.errors.lines().collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("started a thread before main()"));
+        assert_eq!(said[1], "corehop: starting it without hooks");
+    }
+}
+
+#[test]
 fn a_system_that_lets_no_program_change_its_code_ends_it() {
     let bench = bench(&[]);
     let forbids = build(bench.folder.path(), "forbids", &[], &["forbids.cpp"]);

@@ -26,6 +26,8 @@ static bool by_signal;
 static uint32_t asked;
 /* The file as it was when last obeyed. */
 static struct stat seen;
+/* It was there at the start, and has not been looked at: its name counts, and asks for nothing. */
+static bool is_as_found;
 
 static void ask(int number)
 {
@@ -69,7 +71,9 @@ void prepare_control(void)
 
 void start_control(const struct backend *starts_with)
 {
+    struct stat now;
     first = starts_with;
+    is_as_found = path != NULL && system_call(__NR_stat, (long)path, (long)&now, 0, 0, 0, 0) == 0;
     if (control_is_on() && !start_watchdog())
         complain("no thread for COREHOP_CONTROL and COREHOP_SIGNAL: neither is obeyed");
 }
@@ -114,12 +118,12 @@ static void read_file(void)
     while (end < (length > 0 ? (size_t)length : 0) && name[end] > ' ')
         end++;
     name[end] = '\0';
-    bool is_first_look = seen.st_ino == 0;
     seen = now;
     if (end != 0)
         switch_to(name);
-    if (!is_first_look)
+    if (!is_as_found)
         write_statistics();
+    is_as_found = false;
 }
 
 void look_at_control(void)

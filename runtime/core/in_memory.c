@@ -8,7 +8,8 @@
  * (patcher/src/apply/in_memory/parts.rs). All is looked at first: every file of the plan is there,
  * its code reads as the plan's build does, no other thread runs yet. Then all jumps are written.
  * Whoever asked for hooks gets all of them or no program: every way to fail says why and ends the
- * process with exit code 5, before main().
+ * process with exit code 5, before main(). With `--or-unhooked` it executes the program anew
+ * instead, as it would have started without any of this.
  *
  * What this program starts in turn is not meant: the environment is put back as the user's was.
  */
@@ -74,20 +75,38 @@ struct target {
 static const uint8_t *file;
 static size_t file_size;
 
-#define REFUSE(...) (complain(__VA_ARGS__), system_call(__NR_exit_group, REFUSED, 0, 0, 0, 0, 0))
+/* Asked for, and what the program was started with. */
+static bool goes_on_unhooked;
+static char **arguments;
+
+#define REFUSE(...) (complain(__VA_ARGS__), refuse())
 
 /* Takes what `corehop run` put into the environment out of it again. */
 static void restore_environment(void)
 {
     char *preload = getenv("LD_PRELOAD");
+    bool is_restored = getenv("COREHOP_RUN") == NULL;
     unsetenv("COREHOP_RUN");
-    if (preload == NULL)
+    if (is_restored || preload == NULL)
         return;
     char *rest = strpbrk(preload, ": ");
     if (rest == NULL)
         unsetenv("LD_PRELOAD");
     else
         memmove(preload, rest + 1, strlen(rest + 1) + 1);
+}
+
+static void refuse(void)
+{
+    char program[PATH_MAX] = "";
+    if (goes_on_unhooked && readlink("/proc/self/exe", program, sizeof program - 1) > 0) {
+        complain("starting it without hooks");
+        restore_environment();
+        long result =
+            system_call(__NR_execve, (long)program, (long)arguments, (long)environ, 0, 0, 0);
+        complain("%s: it cannot be started anew (error %u)", program, (unsigned)-result);
+    }
+    system_call(__NR_exit_group, REFUSED, 0, 0, 0, 0, 0);
 }
 
 static int find(struct dl_phdr_info *object, size_t size, void *data)
@@ -221,9 +240,11 @@ static void write_jumps(const struct target *target)
 
 static const struct in_memory_hooks *open_in_memory_hooks(const char *files)
 {
-    int handed, library;
+    int handed, library, otherwise = 0;
     struct stat about;
-    if (sscanf(files, "%d,%d", &handed, &library) != 2 || fstat(handed, &about) != 0)
+    bool is_ours = sscanf(files, "%d,%d,%d", &handed, &library, &otherwise) >= 2;
+    goes_on_unhooked = otherwise != 0;
+    if (!is_ours || fstat(handed, &about) != 0)
         REFUSE("COREHOP_RUN=%s is not what `corehop run` sets", files);
     void *mapped = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, handed, 0);
     if (mapped == MAP_FAILED || about.st_size < (off_t)sizeof(struct in_memory_hooks))
@@ -247,11 +268,12 @@ static void check_alone(void)
         REFUSE("a library has started a thread before main(): patch the files instead");
 }
 
-void take_in_memory_hooks(void)
+void take_in_memory_hooks(char **started_with)
 {
     const char *files = secure_getenv("COREHOP_RUN");
     if (files == NULL)
         return;
+    arguments = started_with;
     const struct in_memory_hooks *hooks = open_in_memory_hooks(files);
     struct target *targets = calloc(hooks->count, sizeof *targets);
     if (targets == NULL)
@@ -282,7 +304,7 @@ void take_in_memory_hooks(void)
         protect(&targets[i], false);
         uintptr_t bias = (uintptr_t)targets[i].code - targets[i].module->address;
         if (!admit(&targets[i].module->note, bias, targets[i].name))
-            system_call(__NR_exit_group, REFUSED, 0, 0, 0, 0, 0);
+            refuse();
     }
     free(targets);
     munmap((void *)file, file_size);

@@ -197,7 +197,7 @@ struct dl_phdr_info;
 bool has_build_id(const struct dl_phdr_info *object, const char *expected);
 
 /* in_memory.c: hooks the files that `corehop run` names, or ends the process. */
-void take_in_memory_hooks(void);
+void take_in_memory_hooks(char **started_with);
 
 /* start.c */
 extern bool is_starting; /* before main() */
@@ -251,9 +251,14 @@ void forget_threads(void);
 const struct block *all_blocks(void);
 
 /* statistics.c */
-void prepare_statistics(void);
+bool prepare_statistics(void);
 void write_statistics(void);
 void statistics_forked(void);
+
+/* terminated.c */
+void prepare_termination(void);
+bool is_terminated_by(int number);
+void when_terminated(int number);
 
 /* sheet.c: a text on its way to a file, a device or a pipe, through a buffer. */
 struct sheet {

@@ -211,7 +211,8 @@ static void prepare(void)
     if (chosen == &off_backend && !control_is_on())
         return;
     prepare_interposers();
-    prepare_statistics();
+    if (prepare_statistics())
+        prepare_termination();
     pthread_atfork(before_fork, NULL, forked);
     if (chosen != &off_backend)
         choose_backend(chosen);
@@ -231,11 +232,13 @@ __attribute__((visibility("default"))) void corehop_module_arrives(void)
 extern void own_arrives(void)
     __attribute__((alias("corehop_module_arrives"), visibility("hidden")));
 
-__attribute__((constructor)) static void start(void)
+/* libc hands its arguments to a library's constructors, too. */
+__attribute__((constructor)) static void start(int count, char **arguments)
 {
+    (void)count;
     is_starting = true;
     place.followed = true; /* the thread that runs main() */
-    take_in_memory_hooks();
+    take_in_memory_hooks(arguments);
     own_arrives();
     is_starting = false;
 }

@@ -2,12 +2,13 @@
  * COREHOP_STATS=FILE: what the hooks counted, as JSON, written when the program exits and on
  * request (control.c).
  *
- * Written from this library's destructor, so exit() and a return from main() leave it, _exit() and
- * a fatal signal do not. sheet.c says how, and what else than a file FILE may be. %p in FILE
- * becomes the process id: without it a forked child that exits writes the same file as its parent,
- * and whoever exits last is the one that is read. A child starts counting from zero; one that met
- * no hook writes nothing. "tallies" is the number of threads that counted at one time, or a little
- * more; "hop_ns" is the sampled hops' median, up to the factor of two that clock.c keeps.
+ * Written from this library's destructor, so exit() and a return from main() leave it, and where a
+ * signal asks the program to end (terminated.c); _exit() and a crash do not. sheet.c says how, and
+ * what else than a file FILE may be. %p in FILE becomes the process id: without it a forked child
+ * that exits writes the same file as its parent, and whoever exits last is the one that is read. A
+ * child starts counting from zero; one that met no hook writes nothing. "tallies" is the number of
+ * threads that counted at one time, or a little more; "hop_ns" is the sampled hops' median, up to
+ * the factor of two that clock.c keeps.
  *
  * On request the writer is a thread of the runtime's own, without thread-local storage, hence
  * without stdio.
@@ -185,17 +186,19 @@ static void write_report(struct sheet *sheet, struct tally all)
     PUT(sheet, "]}\n");
 }
 
-void prepare_statistics(void)
+/* Whether there will be any. */
+bool prepare_statistics(void)
 {
     const char *value = secure_getenv("COREHOP_STATS");
     char folder[PATH_MAX], *absolute;
     if (value == NULL || *value == '\0')
-        return;
+        return false;
     /* Servers change their working directory; the name is meant from where they were started. */
     if (*value == '/' || getcwd(folder, sizeof folder) == NULL)
         pattern = strdup(value);
     else if (asprintf(&absolute, "%s/%s", folder, value) >= 0)
         pattern = absolute;
+    return pattern != NULL;
 }
 
 void statistics_forked(void)

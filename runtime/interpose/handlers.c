@@ -5,8 +5,8 @@
  * handler on the kernel thread on which it entered: hooks in handlers count, but move nobody. Nor
  * does a handler begin or end calls of functions that go back: it may have a stack of its own.
  * sigaction and signal install a handler of ours that notes this and calls the program's; what
- * they report of the former handler is the program's own. Handlers that jump out leave by
- * siglongjmp, which interposers.c sees.
+ * they report of the former handler is the program's own, and none where terminated.c has set one.
+ * Handlers that jump out leave by siglongjmp, which interposers.c sees.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -36,14 +36,16 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
 {
     static void *kept;
     sigaction_function *next = (sigaction_function *)original(&kept, "sigaction");
-    bool matters = carriers_are_possible() || program.goes_back;
-    if (!matters || number <= 0 || number >= SIGNALS || number == POKE)
+    bool matters = carriers_are_possible() || program.goes_back, ends = is_terminated_by(number);
+    if ((!matters && !ends) || number <= 0 || number >= SIGNALS || number == POKE)
         return next(number, action, before);
     handler_function *former = handlers[number];
     struct sigaction ours, found;
     if (action != NULL) {
         ours = *action;
-        if (is_handler(action)) {
+        if (ends && action->sa_handler == SIG_DFL) {
+            ours = (struct sigaction){.sa_handler = when_terminated, .sa_flags = SA_RESTART};
+        } else if (matters && is_handler(action)) {
             __atomic_store_n(&handlers[number], action->sa_sigaction, __ATOMIC_RELEASE);
             ours.sa_sigaction = handle;
         }
@@ -54,6 +56,8 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
     }
     if (found.sa_sigaction == handle)
         found.sa_sigaction = former;
+    else if (found.sa_handler == when_terminated)
+        found = (struct sigaction){.sa_handler = SIG_DFL};
     if (before != NULL)
         *before = found;
     return 0;

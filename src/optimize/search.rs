@@ -17,7 +17,6 @@ use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Error, Settings, partition, plan};
 use corehop_plans::{Mode, Plan};
 use corehop_simulator::Machine;
-use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use corehop_traces::Trace;
 use std::path::Path;
 
@@ -40,7 +39,7 @@ impl Here {
     pub fn look(named: &str, most_cores: u32) -> Result<Here, Failure> {
         let mut machine = Machine::named_or_path(named)?;
         if can_carry() {
-            machine.hop_cost_cycles = machine.hop_cost_cycles.min(CARRIED_HOP_CYCLES);
+            machine.hop_cost_cycles = machine.carried_hop_cycles();
         }
         let physical = physical_cores() as u32;
         let cores = physical.min(machine.cores).min(most_cores).min(MOST_CORES);

@@ -1,6 +1,7 @@
 //! The choices that `corehop partition` offers by name, and what they mean to the search.
 
 use clap::ValueEnum;
+use corehop_partitioner::backend::Backend;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::Strategy;
@@ -41,6 +42,22 @@ impl Returns {
             Returns::Never => Delegate::Never,
             Returns::Tell => Delegate::Tell,
             Returns::Auto => Delegate::Take,
+        }
+    }
+}
+
+/// How threads will hop.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum By {
+    Carrier,
+    Affinity,
+}
+
+impl By {
+    pub fn backend(self) -> Backend {
+        match self {
+            By::Carrier => Backend::Carrier,
+            By::Affinity => Backend::Affinity,
         }
     }
 }

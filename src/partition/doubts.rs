@@ -4,8 +4,9 @@
 //! these are the figures that answer it; [`against`] is the answer that keeps a plan from being
 //! written.
 
-use super::comparison;
 use super::finished_search::FinishedSearch;
+use super::{backends, comparison};
+use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::resamples::{Resample, Verdicts};
@@ -32,6 +33,10 @@ pub fn against(search: &FinishedSearch<'_>) -> Option<(String, &'static str)> {
             let requests = counted(held_out.requests, "request", "requests");
             let why = format!("{requests} not searched are too few to tell a gain from chance");
             Some((why, "record more --requests, or add --force"))
+        }
+        Some(_) if all_cost_time(&backends::cycles(search)) => {
+            let cycles = backends::in_words(&backends::cycles(search));
+            Some((format!("splitting does not pay: {cycles}"), leave))
         }
         Some(verdicts) if verdicts.pays() => None,
         Some(verdicts) => {

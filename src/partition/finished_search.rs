@@ -1,6 +1,7 @@
 //! A finished search with what it was asked: all that is printed of it, in words or as JSON.
 
 use corehop_partitioner::Comparison;
+use corehop_partitioner::backend::Backend;
 use corehop_partitioner::plan::{self, SearchResult};
 use corehop_partitioner::resamples::Resample;
 use corehop_plans::Plan;
@@ -15,12 +16,14 @@ pub struct FinishedSearch<'a> {
     pub one_way: &'a [(u32, String)],
     /// This search and those with other seeds.
     pub draws: Vec<Resample>,
+    /// The backend named, whose hop cost the machines then have.
+    pub backend: Option<Backend>,
     pub seconds: f64,
 }
 
 impl FinishedSearch<'_> {
     /// What the verdict is of: requests that were not searched, where there are any.
-    fn judged_on(&self) -> &Comparison {
+    pub fn judged_on(&self) -> &Comparison {
         self.result.outcome.evaluated.verdict()
     }
 

@@ -1,9 +1,10 @@
 //! The search's outcome as one JSON object.
 
 use super::finished_search::FinishedSearch;
-use super::{comparison, doubts, returns, text};
+use super::{backends, comparison, doubts, returns, text};
 use crate::line::Lines;
 use corehop_partitioner::Comparison;
+use corehop_partitioner::backend::Backend;
 use corehop_partitioner::weights::Weighted;
 use corehop_plans::Plan;
 use serde_json::{Value, json};
@@ -33,6 +34,8 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
         "sets_replayed": outcome.sets_replayed,
         "seconds": search.seconds,
         "verdict": text::verdict(search),
+        "backend": search.backend.map(Backend::name),
+        "cycles_ratio": backends::value(&backends::cycles(search)),
         "searched": comparison::value(&outcome.evaluated.searched),
         "held_out": held_out.map(comparison::value),
         "hops_per_request": hops.hops as f64 / hops.requests as f64,

@@ -1,9 +1,10 @@
 //! The search's outcome in words, for a terminal.
 
 use super::finished_search::FinishedSearch;
-use super::{doubts, returns};
+use super::{backends, doubts, returns};
 use crate::line::{Lines, line};
 use corehop_partitioner::Comparison;
+use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
@@ -91,13 +92,23 @@ pub fn verdict(search: &FinishedSearch<'_>) -> String {
             format!("splitting does not pay here: {} {name}", change(ratio))
         }
         Some(ratio) => {
+            let cycles = backends::cycles(search);
+            let gain = match objective {
+                Objective::Cycles if search.backend.is_some() => {
+                    format!("{} {name}", change(ratio))
+                }
+                _ => format!("{} {name}, {}", change(ratio), backends::in_words(&cycles)),
+            };
+            if all_cost_time(&cycles) {
+                return format!("splitting does not pay here: {gain}");
+            }
             let requests = counted(held_out.requests, "request", "requests");
             let weakness = doubts::weakness(held_out.requests);
             let weakness = weakness.map(|weakness| format!(" ({weakness})"));
             format!(
-                "{} {name} on {requests} not searched{}",
-                change(ratio),
-                weakness.unwrap_or_default()
+                "{gain} on {requests} not searched{}{}",
+                weakness.unwrap_or_default(),
+                backends::advice(&cycles)
             )
         }
     }

@@ -1,5 +1,6 @@
 //! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
 
+mod backends;
 mod report;
 mod space;
 

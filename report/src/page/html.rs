@@ -6,6 +6,7 @@ use crate::contents::{Report, Sections};
 use crate::drawing::chart::STYLE;
 use crate::drawing::escape::{escaped, json_in_script};
 use crate::pictures::picture::{Picture, per_request};
+use corehop_partitioner::backend::{Backend, all_cost_time, only_one_saves};
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_wording::number::{change_between, grouped};
 use serde_json::{Value, json};
@@ -31,13 +32,15 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         grouped(explained.after.0.requests),
         grouped(explained.warm_up as u64)
     );
+    let (deploy, why) = verdict(report);
     let style = format!("{STYLE}{PAGE_STYLE}");
     let script = format!("{PLOT}{SCRIPT}");
     fill(&HashMap::from([
         ("generator", escaped(&reproduction::generator())),
         ("title", escaped(&title)),
         ("style", style),
-        ("verdict", escaped(&verdict(report))),
+        ("deploy", deploy.into()),
+        ("verdict", escaped(&why)),
         ("subject", escaped(&subject)),
         ("misses", figures(&sections.misses)),
         ("split", figures(&sections.split)),
@@ -69,8 +72,8 @@ fn server(command: &[String]) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// One sentence: what the plan does, and what a hop may cost.
-fn verdict(report: &Report<'_>) -> String {
+/// What to do, as the page's style has it, and why: what the plan does, and what a hop may cost.
+fn verdict(report: &Report<'_>) -> (&'static str, String) {
     let explained = report.explained;
     let ((before, _), (after, _)) = (&explained.before, &explained.after);
     let machine = explained.machine;
@@ -85,12 +88,38 @@ fn verdict(report: &Report<'_>) -> String {
             grouped(machine.hop_cost_cycles.into())
         ),
     };
-    format!(
-        "{change} L2 misses: {:.1} instead of {:.1} a request, for {:.2} hops; {pays}.",
+    let cycles = |backend: Backend| {
+        let (before, split) = (&before.counters, &after.counters);
+        Some((
+            backend,
+            backend.cycles_ratio(machine, before, split, after.hops)?,
+        ))
+    };
+    let cycles: Vec<(Backend, f64)> = Backend::ALL.into_iter().filter_map(cycles).collect();
+    let by_backend = cycles.iter().map(|&(backend, ratio)| {
+        format!(
+            "{} cycles with {}",
+            corehop_wording::number::change(ratio),
+            backend.name()
+        )
+    });
+    let by_backend: Vec<String> = by_backend.collect();
+    let (style, advice) = match only_one_saves(&cycles) {
+        _ if all_cost_time(&cycles) => {
+            ("no", "Do not deploy: hops cost more than they save".into())
+        }
+        Some(only) => ("yes", format!("Deploy with {}", only.name())),
+        None => ("yes", "Deploy".into()),
+    };
+    let why = format!(
+        "{advice}. {change} L2 misses ({:.1} instead of {:.1} a request, for {:.2} hops), {}; \
+         {pays}.",
         per_request(explained, is),
         per_request(explained, was),
-        per_request(explained, after.hops)
-    )
+        per_request(explained, after.hops),
+        by_backend.join(", ")
+    );
+    (style, why)
 }
 
 /// What else could have been done, or how to ask for it.

@@ -57,6 +57,14 @@ pub struct Level {
     pub inclusion: Inclusion,
 }
 
+impl Machine {
+    /// Cycles of a hop by carrier, see [`CARRIED_HOP_CYCLES`]: no more than those of one by
+    /// `sched_setaffinity`.
+    pub fn carried_hop_cycles(&self) -> u32 {
+        self.hop_cost_cycles.min(CARRIED_HOP_CYCLES)
+    }
+}
+
 /// Which line of a full set makes room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]

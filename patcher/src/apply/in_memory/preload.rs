@@ -23,6 +23,7 @@ use std::ptr::null_mut;
 pub struct InMemory {
     parts: OwnedFd,
     runtime: OwnedFd,
+    or_unhooked: bool,
 }
 
 impl InMemory {
@@ -52,7 +53,17 @@ impl InMemory {
         Ok(InMemory {
             parts: file("corehop-hooks", &parts).map_err(failed)?,
             runtime,
+            or_unhooked: false,
         })
+    }
+
+    /// Has the program start without hooks where the runtime, once it is loaded, finds that they
+    /// cannot be put in place; otherwise it then ends with exit code 5.
+    pub fn or_unhooked(self, or_unhooked: bool) -> InMemory {
+        InMemory {
+            or_unhooked,
+            ..self
+        }
     }
 
     /// Has `command` start the program with them. What the user preloads, according to `users` or
@@ -65,9 +76,10 @@ impl InMemory {
             preload.push(users);
         }
         let files = [self.parts.as_raw_fd(), self.runtime.as_raw_fd()];
-        command
-            .env("LD_PRELOAD", preload)
-            .env("COREHOP_RUN", format!("{},{}", files[0], files[1]));
+        command.env("LD_PRELOAD", preload).env(
+            "COREHOP_RUN",
+            format!("{},{},{}", files[0], files[1], i32::from(self.or_unhooked)),
+        );
         let inherit = move || {
             for file in files {
                 // SAFETY: the caller keeps `self`, which owns it, until the program has started.

@@ -1,0 +1,48 @@
+/*
+ * The statistics of a program that SIGTERM, SIGINT or SIGHUP ends.
+ *
+ * Many servers leave these signals to the kernel, which ends them before any destructor runs. So
+ * where statistics are asked for (COREHOP_STATS) such a signal gets a handler that writes them and
+ * then has the kernel do what it would have done: the process ends by the signal, and its parent
+ * sees no difference. To the program the signal stays at its default: sigaction and signal say so,
+ * one that it sets a handler for or ignores is its own, and one that it gives back is ours again.
+ * The handler takes the stack that is there, since an alternate one is often too small to write on.
+ * Signals that dump a core are left alone.
+ */
+#define _GNU_SOURCE
+#include "runtime.h"
+
+#include <asm/unistd.h>
+#include <signal.h>
+
+static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+static bool is_on;
+
+bool is_terminated_by(int number)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i] == number)
+            return is_on;
+    return false;
+}
+
+void when_terminated(int number)
+{
+    const uint64_t by_default[4] = {(uint64_t)(uintptr_t)SIG_DFL};
+    write_statistics();
+    system_call(__NR_rt_sigaction, number, (long)by_default, 0, sizeof(uint64_t), 0, 0);
+    /* Delivered when this handler returns. */
+    system_call(__NR_tgkill, system_call(__NR_getpid, 0, 0, 0, 0, 0, 0),
+                system_call(__NR_gettid, 0, 0, 0, 0, 0, 0), number, 0, 0, 0);
+}
+
+void prepare_termination(void)
+{
+    is_on = true;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction found;
+        /* Both by way of handlers.c, which has the default mean ours. */
+        if (sigaction(numbers[i], NULL, &found) == 0 && found.sa_handler == SIG_DFL)
+            sigaction(numbers[i], &found, NULL);
+    }
+}

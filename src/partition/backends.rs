@@ -1,0 +1,50 @@
+//! The verdict's second half: what the split does to time, by backend, in words and as JSON.
+
+use super::finished_search::FinishedSearch;
+use corehop_partitioner::backend::{Backend, only_one_saves};
+use corehop_wording::number::change;
+use serde_json::{Map, Value};
+
+/// Cycles with the split as a share of those on one core, with the one backend that was asked for,
+/// else with each; of several machines the mean by their weights.
+pub fn cycles(search: &FinishedSearch<'_>) -> Vec<(Backend, f64)> {
+    let backends = Backend::ALL.into_iter();
+    let backends = backends.filter(|&one| search.backend.is_none_or(|asked| asked == one));
+    let ratios = backends.filter_map(|backend| Some((backend, ratio(search, backend)?)));
+    ratios.collect()
+}
+
+fn ratio(search: &FinishedSearch<'_>, backend: Backend) -> Option<f64> {
+    let comparison = search.judged_on();
+    let of_machines = search.result.machines.iter().zip(comparison.of_machines());
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (of, judged) in of_machines {
+        sum += judged.weight * judged.cycles_ratio(&of.machine, backend)?;
+        weights += judged.weight;
+    }
+    Some(sum / weights)
+}
+
+/// `-13.1 % cycles with carrier, +3.6 % with affinity`.
+pub fn in_words(cycles: &[(Backend, f64)]) -> String {
+    let mut unit = " cycles";
+    let said = cycles.iter().map(|&(backend, ratio)| {
+        let unit = std::mem::take(&mut unit);
+        format!("{}{unit} with {}", change(ratio), backend.name())
+    });
+    said.collect::<Vec<_>>().join(", ")
+}
+
+/// What to do about it, where the backends differ.
+pub fn advice(cycles: &[(Backend, f64)]) -> String {
+    let only = only_one_saves(cycles);
+    only.map_or_else(String::new, |backend| format!(": use {}", backend.name()))
+}
+
+/// The same as the value of a JSON key: by name, the ratio.
+pub fn value(cycles: &[(Backend, f64)]) -> Value {
+    let ratios = cycles
+        .iter()
+        .map(|&(backend, ratio)| (backend.name().to_owned(), ratio.into()));
+    ratios.collect::<Map<_, _>>().into()
+}

@@ -1,0 +1,52 @@
+//! The verdict tells what the split does to time with each backend, and is decided by that.
+
+use crate::partition;
+use serde_json::Value;
+use std::process::Output;
+
+/// Four cores save two thirds of the misses: time, too, but for hops by the kernel.
+fn four(more: &[&str]) -> Output {
+    let quick = ["--strategy", "local", "--draws", "1", "--returns", "never"];
+    partition(&[&["--cores", "4"], &quick[..], more].concat())
+}
+
+fn json(more: &[&str]) -> Value {
+    let output = four(&[&["--json"], more].concat());
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_split_that_pays_with_carriers_alone_says_so() {
+    let found = json(&[]);
+    let verdict = found["verdict"].as_str().unwrap();
+    assert!(verdict.ends_with(": use carrier"), "{verdict}");
+    let told = &found["held_out"];
+    let (before, after) = (&told["baseline"]["cycles"], &told["split"]["cycles"]);
+    let affinity = after.as_f64().unwrap() / before.as_f64().unwrap();
+    assert_eq!(found["cycles_ratio"]["affinity"], affinity);
+    assert!(affinity > 1.0);
+    assert!(found["backend"].is_null() && found["against"].is_null());
+    // With its cost as the machine's, the same is counted by the replay itself.
+    let carried = json(&["--backend", "carrier"]);
+    assert_eq!(carried["hop_cost_cycles"], 1200);
+    assert_eq!(carried["backend"], "carrier");
+    assert_eq!(carried["plan"], found["plan"]);
+    let ratio = &found["cycles_ratio"]["carrier"];
+    assert!(ratio.as_f64().unwrap() < 1.0);
+    assert_eq!(&carried["cycles_ratio"]["carrier"], ratio);
+    assert!(carried["cycles_ratio"]["affinity"].is_null());
+}
+
+#[test]
+fn the_backend_named_decides_whether_a_plan_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.toml");
+    let named = ["-o", plan.to_str().unwrap()];
+    let refused = four(&[&named[..], &["--backend", "affinity"]].concat());
+    assert_eq!(refused.status.code(), Some(5));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("% cycles with affinity"), "{said}");
+    assert!(!plan.exists());
+    assert!(four(&named).status.success() && plan.exists());
+}
