@@ -105,11 +105,12 @@ fn verdict(report: &Report<'_>) -> (&'static str, String) {
     });
     let by_backend: Vec<String> = by_backend.collect();
     let (style, advice) = match only_one_saves(&cycles) {
-        _ if all_cost_time(&cycles) => {
-            ("no", "Do not deploy: hops cost more than they save".into())
-        }
-        Some(only) => ("yes", format!("Deploy with {}", only.name())),
-        None => ("yes", "Deploy".into()),
+        _ if all_cost_time(&cycles) => (
+            "no",
+            "By simulation, do not deploy: hops cost more than they save".into(),
+        ),
+        Some(only) => ("yes", format!("By simulation, deploy with {}", only.name())),
+        None => ("yes", "By simulation, deploy".into()),
     };
     let why = format!(
         "{advice}. {change} L2 misses ({:.1} instead of {:.1} a request, for {:.2} hops), {}; \
