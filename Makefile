@@ -9,8 +9,8 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scri
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo figures test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
-	bench-servers bench-verdicts bench-replay bench-search build deb test-deb sample fuzz soak \
-	test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
+	bench-servers bench-verdicts bench-replay bench-search bench-core-model build deb test-deb \
+	sample fuzz soak test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -30,6 +30,7 @@ help:
 	@echo 'make test-qemu10  records under it, postgres too, and fails where it is missing'
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
+	@echo 'make bench-core-model  redis walking a list and intersecting sets, timed and simulated'
 	@echo 'make bench-record  what recording costs redis, mariadbd and sqlite3, and prints a table'
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
@@ -80,7 +81,7 @@ MIRI_SLOW = addresses_in_too_many_regions there_is_room_until_a_count_is_full \
 test-miri:
 	PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=target/miri \
 		cargo +nightly miri test --locked -p corehop-traces -p corehop-simulator --lib \
-		-- --skip write:: $(foreach test,$(MIRI_SLOW),--skip $(test))
+		-- --skip write:: --skip definition:: $(foreach test,$(MIRI_SLOW),--skip $(test))
 
 # The standard library is built anew: what it does between threads must be seen too.
 test-tsan:
@@ -130,6 +131,9 @@ bench-verdicts: build
 
 bench-search:
 	@cargo bench --locked --bench search -- --whole
+
+bench-core-model: build
+	@cargo bench --locked --bench core_model -- --whole
 
 bench-replay:
 	@scripts/bench.sh

@@ -166,6 +166,47 @@ fn scripts_get_the_same_whatever_the_number_of_jobs() {
     assert_eq!(split["hops"], 12);
 }
 
+/// What is told of two requests on one core by a core model, and the cycles that they take.
+fn two_requests(model: &str) -> (Value, u64) {
+    let alone = [
+        "--connections",
+        "1",
+        "--cores",
+        "1",
+        "--scheduler",
+        "pinned",
+    ];
+    let two = ["--warm-up", "2", "--count", "2", "--json", "--core-model"];
+    let said = said(&[&alone[..], &two, &[model]].concat());
+    let object: Value = serde_json::from_str(&said).unwrap();
+    let cycles = object["settings"][0]["elapsed_cycles"].as_u64();
+    (object, cycles.unwrap())
+}
+
+#[test]
+fn a_core_model_says_what_misses_cost() {
+    let (object, in_order) = two_requests("in-order");
+    assert_eq!(object["core_model"], "in-order");
+    // A request fetches 2 lines and loads 4, all from the L3, and stores to one twice, in the L2.
+    assert_eq!(in_order, 2 * (6 * 40 + 2 * 12));
+    let (object, interval) = two_requests("interval");
+    assert_eq!(object["core_model"], "interval");
+    assert_eq!(object["dependences"], false);
+    assert_eq!(object["core"]["reorder_window_instructions"], 224);
+    // The loads wait together, and nobody for the stores but for the last, at the request's end.
+    // Four instructions take a cycle.
+    assert_eq!(interval, 2 * (2 * 40 + 40 + 12) + 1);
+}
+
+#[test]
+fn the_interval_model_is_told_with_its_figures() {
+    let said = said(&["--core-model", "interval", "--scheduler", "pinned"]);
+    let expected = "interval model: 4 instructions per cycle, a window of 224 instructions, a \
+                    buffer of 56 stores\nthe trace does not say what addresses come from: misses \
+                    within a window all overlap\n";
+    assert!(said.contains(expected), "{said}");
+}
+
 #[test]
 fn too_few_connections_are_told_with_what_repeating_means() {
     let said = refused(3, &["--connections", "3"]);

@@ -5,12 +5,18 @@
 //! so that a reference costs no virtual call.
 //!
 //! [`InOrder`] adds the latency of the level that served, one reference after the other.
+//! [`Interval`] overlaps misses that do not wait for each other, for which it has to know where
+//! addresses come from: [`AddressSources`].
 
 #![forbid(unsafe_code)]
 
+mod address_sources;
 mod in_order;
+mod interval;
 
+pub use address_sources::AddressSources;
 pub use in_order::InOrder;
+pub use interval::Interval;
 
 use corehop_traces::Kind;
 
@@ -36,8 +42,9 @@ pub struct Reference {
     pub kind: Kind,
     /// What served it.
     pub served_by: ServedBy,
-    /// The load that the address was computed from, as the number of the thread's loads back from
-    /// here: 1 is the last one before this reference. 0 where no load is known.
+    /// The load that this one has to wait for, because the address was computed from it, as the
+    /// number of the thread's references that are loads back from here: 1 is the last one before
+    /// this reference. 0 where no load is known.
     pub address_from: u8,
 }
 

@@ -8,6 +8,8 @@
 //! from the address of the code. [`complete`] puts them back into what was recorded. DynamoRIO's
 //! drmemtrace does the same, and calls it address elision.
 //!
+//! The same registers tell which loads an address comes from: [`dependences`].
+//!
 //! ```
 //! use corehop_elision::{AccessForm, Address, BlockAccesses, complete};
 //!
@@ -29,9 +31,11 @@
 mod access;
 mod block;
 mod complete;
+mod dependence;
 mod plain;
 mod registers;
 
 pub use access::{AccessForm, Address, PlainAccess};
 pub use block::BlockAccesses;
 pub use complete::{CompletedAccess, complete};
+pub use dependence::{Dependence, Dependent, Source, dependences};

@@ -22,6 +22,8 @@ fn definitions() -> Vec<Message> {
         process: 1,
         start: 0x1000 + u64::from(code_block) * 0x100,
         instruction_sizes: vec![2; 4],
+        // mov eax, [rax], which makes of any load an address.
+        code: [0x8b, 0x00].repeat(4),
         accesses: Vec::new(),
     };
     let mapping = Message::Mapping {

@@ -117,6 +117,7 @@ impl Known {
         match self.blocks.entry((start, bytes.collect())) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(new) => {
+                let (_, bytes) = new.key();
                 let memory = &plugin().memory;
                 let code_block = memory.next_block();
                 let instructions = code.iter().map(|bytes| &**bytes);
@@ -129,6 +130,7 @@ impl Known {
                     process: std::process::id(),
                     start,
                     instruction_sizes: code.iter().map(|bytes| bytes.len() as u8).collect(),
+                    code: bytes.clone(),
                     accesses: accesses
                         .all
                         .iter()

@@ -9,7 +9,8 @@ const MEMORY: u64 = 4;
 const HANDLER: u64 = 5;
 
 /// The most words a message takes, its first one included: that of the largest code block.
-pub(crate) const MOST_WORDS: usize = 4 + MOST_INSTRUCTIONS / LENGTHS_PER_WORD + MOST_ACCESSES;
+pub(crate) const MOST_WORDS: usize =
+    4 + MOST_INSTRUCTIONS / LENGTHS_PER_WORD + MOST_INSTRUCTIONS * 15 / 8 + MOST_ACCESSES;
 
 const LENGTHS_PER_WORD: usize = 16;
 const MOST_TEXT_BYTES: usize = 4096;
@@ -28,6 +29,8 @@ pub enum Message {
         start: u64,
         /// Length in bytes of each instruction, 1 to 15; at most 512 of them.
         instruction_sizes: Vec<u8>,
+        /// Its bytes, as many as the lengths of its instructions add up to.
+        code: Vec<u8>,
         /// Which accesses it makes whenever it runs, in program order, and which of them are not
         /// recorded: as `corehop_elision::Access` encodes them. At most 1024.
         accesses: Vec<u64>,
@@ -87,6 +90,7 @@ impl Message {
                 process,
                 start,
                 instruction_sizes,
+                code,
                 accesses,
             } => {
                 let sizes = &instruction_sizes[..instruction_sizes.len().min(MOST_INSTRUCTIONS)];
@@ -99,6 +103,12 @@ impl Message {
                         word | u64::from(size & 15) << (4 * place)
                     })
                 }));
+                let size: usize = sizes.iter().map(|&size| usize::from(size & 15)).sum();
+                push_bytes(&mut words, &code[..code.len().min(size)]);
+                words.resize(
+                    4 + sizes.len().div_ceil(LENGTHS_PER_WORD) + size.div_ceil(8),
+                    0,
+                );
                 words.extend(accesses.iter().take(MOST_ACCESSES));
                 BLOCK
             }
@@ -161,11 +171,20 @@ impl Message {
                     let word = sizes.get(place / LENGTHS_PER_WORD)?;
                     Some((word >> (4 * (place % LENGTHS_PER_WORD)) & 15) as u8)
                 };
+                let instruction_sizes: Vec<u8> = (0..count).map(nibble).collect::<Option<_>>()?;
+                let size = instruction_sizes
+                    .iter()
+                    .map(|&size| usize::from(size))
+                    .sum();
+                let (code, accesses) = accesses.split_at_checked(usize::div_ceil(size, 8))?;
+                let mut code = bytes_of(code);
+                code.truncate(size);
                 Some(Message::Block {
                     code_block: (counts >> 32) as u32,
                     process: *process as u32,
                     start: *start,
-                    instruction_sizes: (0..count).map(nibble).collect::<Option<_>>()?,
+                    instruction_sizes,
+                    code,
                     accesses: accesses.to_vec(),
                 })
             }
@@ -205,6 +224,10 @@ impl Message {
 fn push_text(words: &mut Vec<u64>, number: u32, text: &str) {
     let bytes = &text.as_bytes()[..text.len().min(MOST_TEXT_BYTES)];
     words.push(u64::from(number) << 32 | bytes.len() as u64);
+    push_bytes(words, bytes);
+}
+
+fn push_bytes(words: &mut Vec<u64>, bytes: &[u8]) {
     words.extend(bytes.chunks(8).map(|chunk| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
@@ -212,9 +235,13 @@ fn push_text(words: &mut Vec<u64>, number: u32, text: &str) {
     }));
 }
 
+fn bytes_of(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
 fn text_of(words: &[u64]) -> Option<(u32, String)> {
     let (counts, words) = words.split_first()?;
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let bytes = bytes_of(words);
     let text = bytes.get(..(counts & 0xffff_ffff) as usize)?;
     let number = (counts >> 32) as u32;
     Some((number, String::from_utf8_lossy(text).into_owned()))

@@ -97,6 +97,7 @@ fn write<'m>(memory: &'m Memory, stream: &mut Stream<'m>) {
         process: 2,
         start: 3,
         instruction_sizes: vec![4; 512],
+        code: vec![0x90; 2048],
         accesses: vec![5; 1024],
     };
     // Two are more than the ring holds: the second would wait for the first to be read.

@@ -208,6 +208,7 @@ fn a_definition_comes_before_an_execution_by_another_thread() {
                     process: 1,
                     start: 0,
                     instruction_sizes: vec![1; 40],
+                    code: vec![0x90; 40],
                     accesses: vec![7; 5],
                 };
                 memory.send(&definition).unwrap();

@@ -1,7 +1,7 @@
-//! The machines that come with corehop: every file is read, is what the table below says, and is
-//! described in `docs/reference/machines.md` by that same row.
+//! The machines that come with corehop: every file is read, is what the tables below say, and is
+//! described in `docs/reference/machines.md` by those same rows.
 
-use corehop_simulator::{Inclusion, Level, Machine};
+use corehop_simulator::{Core, Inclusion, Level, Machine};
 use std::path::{Path, PathBuf};
 
 /// Name, cores, L1I, L1D, L2, L3: what the files say, written down a second time.
@@ -19,6 +19,21 @@ opteron-6380 | 8 | 64 KB, 2 ways, of 2 cores | 16 KB, 4 ways | 2 MB, 16 ways, of
 epyc-9004 | 8 | 32 KB, 8 ways | 32 KB, 8 ways | 1 MB, 8 ways | 32 MB, 16 ways, exclusive
 graviton3 | 64 | 64 KB, 4 ways | 64 KB, 4 ways | 1 MB, 8 ways | 32 MB, 16 ways, non-inclusive
 ppc-970fx | 2 | 64 KB, 1 way | 32 KB, 2 ways | 512 KB, 8 ways | none
+";
+
+/// Name, instructions a cycle, reorder window, store buffer.
+const CORES: &str = "\
+xeon-e5-2620-v4 | 4 | 192 | 42
+xeon-d-1540 | 4 | 192 | 42
+xeon-e5-4610v2 | 4 | 168 | 36
+xeon-8480 | 6 | 512 | 114
+core-i7-soares | 4 | 128 | 32
+opteron-8431 | 3 | 72 | 32
+opteron-6274 | 2 | 128 | 24
+opteron-6380 | 2 | 128 | 24
+epyc-9004 | 6 | 320 | 64
+graviton3 | 8 | 256 | 72
+ppc-970fx | 5 | 100 | 32
 ";
 
 fn repository() -> PathBuf {
@@ -54,17 +69,30 @@ fn row(machine: &Machine) -> String {
     )
 }
 
+fn row_of_core(machine: &Machine) -> String {
+    let Core {
+        instructions_in_1000_cycles: rate,
+        reorder_window_instructions: window,
+        store_buffer_entries: stores,
+    } = machine.core;
+    let rate = f64::from(rate) / 1000.0;
+    format!("{} | {rate} | {window} | {stores}", machine.name)
+}
+
 #[test]
-fn every_bundled_machine_is_what_the_table_says() {
+fn every_bundled_machine_is_what_the_tables_say() {
     let machines = Machine::bundled().map(|name| Machine::named_or_path(name).unwrap());
-    let rows: Vec<_> = machines.map(|machine| row(&machine)).collect();
+    let machines: Vec<Machine> = machines.collect();
+    let rows: Vec<_> = machines.iter().map(row).collect();
     assert_eq!(rows, TABLE.lines().collect::<Vec<_>>());
+    let rows: Vec<_> = machines.iter().map(row_of_core).collect();
+    assert_eq!(rows, CORES.lines().collect::<Vec<_>>());
 }
 
 #[test]
 fn every_bundled_machine_has_its_row_in_the_documentation() {
     let text = std::fs::read_to_string(repository().join("docs/reference/machines.md")).unwrap();
-    for row in TABLE.lines() {
+    for row in TABLE.lines().chain(CORES.lines()) {
         let begins = format!("| {row} | ");
         assert!(text.lines().any(|line| line.starts_with(&begins)), "{row}");
     }
@@ -117,6 +145,11 @@ fn the_xeon_e5_2620_v4_says_every_number_of_its_file() {
         memory_latency_cycles: 200,
         transfer_latency_cycles: 45,
         hop_cost_cycles: 24_150,
+        core: Core {
+            instructions_in_1000_cycles: 4000,
+            reorder_window_instructions: 192,
+            store_buffer_entries: 42,
+        },
     };
     assert_eq!(machine, expected);
     assert_eq!(machine.l3.unwrap().sets(), 16_384);

@@ -1,7 +1,7 @@
 //! Machine files: each is read as it says, and an impossible one is refused with the reason and the
 //! place. What the bundled ones say is tested in `bundled_machines.rs`.
 
-use corehop_simulator::{Error, Inclusion, Level, Machine, Policy, host};
+use corehop_simulator::{Core, Error, Inclusion, Level, Machine, Policy, host};
 use std::path::Path;
 
 const TINY: &str = "\
@@ -82,6 +82,46 @@ fn a_machine_without_cores_is_refused() {
         refusal("cores = 2", "cores = 65"),
         "tiny.toml: cores = 65: give the machine 1 to 64"
     );
+}
+
+#[test]
+fn a_core_is_as_its_table_says_and_else_the_default() {
+    let default = Core::default();
+    assert_eq!(read(TINY).unwrap().core, default);
+    let core = |table: &str| read(&format!("{TINY}[core]\n{table}\n")).unwrap().core;
+    assert_eq!(core(""), default);
+    let expected = Core {
+        instructions_in_1000_cycles: 1250,
+        ..default
+    };
+    assert_eq!(core("instructions_per_cycle = 1.25"), expected);
+    let expected = Core {
+        instructions_in_1000_cycles: 6000,
+        reorder_window_instructions: 512,
+        store_buffer_entries: 114,
+    };
+    let all = "instructions_per_cycle = 6\nreorder_window_instructions = 512\n\
+               store_buffer_entries = 114";
+    assert_eq!(core(all), expected);
+}
+
+#[test]
+fn a_core_that_nobody_builds_is_refused() {
+    let refused = |line: &str| read(&format!("{TINY}[core]\n{line}\n")).unwrap_err();
+    for rate in ["0", "-1", "0.0004", "64.1", "1e300", "nan", "inf"] {
+        let said = refused(&format!("instructions_per_cycle = {rate}")).to_string();
+        let expected = "tiny.toml: core: instructions_per_cycle: give it 0.001 to 64";
+        assert_eq!(said, expected, "{rate}");
+    }
+    for key in ["reorder_window_instructions", "store_buffer_entries"] {
+        for value in [0, 65_537] {
+            let said = refused(&format!("{key} = {value}")).to_string();
+            let expected = format!("tiny.toml: core: {key} = {value}: give it 1 to 65536");
+            assert_eq!(said, expected);
+        }
+    }
+    let said = refused("width = 4").to_string();
+    assert!(said.contains("unknown field `width`"), "{said}");
 }
 
 #[test]

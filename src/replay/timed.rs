@@ -3,6 +3,7 @@
 //! The simulation is the crate `corehop-timed`; this file has its options. Every scheduler is
 //! simulated with every number of connections, as many settings at once as there are host threads.
 
+mod core_model;
 mod json;
 mod simulated;
 mod text;
@@ -14,10 +15,10 @@ use crate::line::Lines;
 use crate::open::open;
 use crate::progress::Bar;
 use clap::Args;
-use corehop_core_model::InOrder;
+use core_model::ModelName;
 use corehop_partitioner::progress::Progress;
 use corehop_simulator::{Machine, Split};
-use corehop_timed::{Choice, Error, Load, QUANTUM_CYCLES, Setting, Streams, simulate_all};
+use corehop_timed::{Choice, Error, Load, QUANTUM_CYCLES, Setting, Streams};
 use simulated::Report;
 use std::path::Path;
 
@@ -38,6 +39,15 @@ pub struct TimedArguments {
     /// steal-random. Default: free,pinned, and split with a plan
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "timed")]
     scheduler: Vec<Choice>,
+    /// What references and instructions cost a core
+    #[arg(
+        long,
+        value_enum,
+        value_name = "MODEL",
+        default_value_t = ModelName::InOrder,
+        requires = "timed"
+    )]
+    core_model: ModelName,
     /// Use so many of the machine's cores. Default: all
     #[arg(long, value_name = "CORES", requires = "timed")]
     cores: Option<u32>,
@@ -99,16 +109,19 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
     let bar = Bar::new();
     bar.begin("reading connections", None);
     let splits: Vec<&Split> = split.iter().collect();
-    let streams = Streams::new(&trace, &splits).map_err(failed);
+    let model = arguments.core_model;
+    let streams = model.streams(&trace, &splits).map_err(failed);
     bar.end();
     let streams = streams?;
     let settings = arguments.settings(&machine, split.as_ref(), &streams, asked.warm_up);
     bar.begin("simulating", None);
-    let outcomes = simulate_all(&streams, &settings, InOrder::new).map_err(failed);
+    let outcomes = model.simulate(&streams, &settings).map_err(failed);
     bar.end();
     let report = Report {
         trace: asked.trace,
         machine: &machine,
+        model,
+        has_dependences: trace.has_dependences(),
         simulated: settings.into_iter().zip(outcomes?).collect(),
     };
     match asked.json {

@@ -8,6 +8,7 @@ mod choosing;
 mod coming_and_going;
 mod connections;
 mod control;
+mod dependences;
 mod elision;
 mod endings;
 mod forks_and_libraries;

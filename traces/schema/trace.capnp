@@ -99,6 +99,16 @@ struct CodeBlocks {
   entries @2 :Column;           # u32: 1 + number of the function entered here, 0 when there is none
   instructionCounts @3 :Column; # u16, at least 1
   instructionSizes @4 :Column;  # u8: all blocks' instruction lengths in bytes, one after another
+  dependenceCounts @5 :Column;
+  # u16: number of dependences, at most 8192. Both columns are missing where none are known.
+  dependences @6 :Column;
+  # u32: all blocks' dependences, one after another, each block's in strictly ascending order as
+  # numbers. In the upper 16 bits is a value, in the lower what it comes from; the highest two of 16
+  # bits are a kind, the others a number. Values: 0, the address of the accesses of the instruction
+  # at this place; 1, what the instruction at this place stores; 2, what this general register (as
+  # x86-64 numbers them) holds at the end. Sources: 0, with number 0, no load; 1, the last load of
+  # the instruction at this place, which comes before the value does; 2, what this general register
+  # comes from at the beginning.
 }
 
 struct Shapes {

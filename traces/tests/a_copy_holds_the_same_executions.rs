@@ -1,7 +1,8 @@
 //! A copy of a recorded server, whole or of some requests, plays as the original does.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Header, Kind, Mapping, Request, Trace, Writer, WriterOptions, copy,
+    CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Kind, Mapping, Request,
+    Source, Trace, Writer, WriterOptions, copy,
 };
 use std::path::Path;
 
@@ -48,7 +49,53 @@ fn a_whole_copy_holds_the_same_executions() {
     plays_the_same(&original, &copied, None);
     assert_eq!(copied.requests(), original.requests());
     assert_eq!(copied.functions(), original.functions());
+    assert_eq!(copied.code_blocks(), original.code_blocks());
     assert_eq!(copied.ending(), original.ending());
+}
+
+/// Recorded before traces said what addresses come from: it is read as it was, and says so.
+#[test]
+fn what_an_old_trace_does_not_say_no_copy_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("copy.trace");
+    let original = Trace::open(Path::new(SAMPLE)).unwrap();
+    copy(&original, Some(&[0]), &path, &options()).unwrap();
+    for trace in [original, Trace::open(&path).unwrap()] {
+        assert!(!trace.has_dependences());
+        let columns = trace.column_sizes();
+        let is_of_those = |column: &ColumnSize| column.column.starts_with("dependence");
+        assert!(!columns.iter().any(is_of_those));
+        assert!(columns.iter().any(|column| column.column == "starts"));
+    }
+}
+
+#[test]
+fn a_copy_says_what_addresses_come_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+    let mut writer = Writer::create(&first, &Header::default(), &options()).unwrap();
+    let block = CodeBlock {
+        dependences: vec![Dependence {
+            of: Dependent::Address(1),
+            from: Source::Load(0),
+        }],
+        ..CodeBlock::new(0x1000, [3, 4])
+    };
+    writer.code_block(&block, None).unwrap();
+    writer.thread(1, 1).unwrap();
+    writer.stamp(0, 1).unwrap();
+    writer.execution(0, 0).unwrap();
+    writer.finish(EndReason::ServerExited).unwrap();
+    copy(&Trace::open(&first).unwrap(), None, &second, &options()).unwrap();
+    let copied = Trace::open(&second).unwrap();
+    assert!(copied.has_dependences());
+    assert_eq!(copied.code_blocks(), [block]);
+    let columns = copied.column_sizes();
+    let of_those = columns
+        .iter()
+        .filter(|c| c.column.starts_with("dependence"));
+    let bytes: Vec<u64> = of_those.map(|column| column.values_bytes).collect();
+    assert_eq!(bytes, [2, 4], "a count and a dependence");
 }
 
 #[test]

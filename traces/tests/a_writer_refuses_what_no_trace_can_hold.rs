@@ -2,8 +2,8 @@
 //! it cannot write.
 
 use corehop_traces::{
-    CodeBlock, DataAccess, EndReason, Error, Followed, Function, Header, Instruction, Kind, Module,
-    Trace, Writer, WriterOptions, check, partial_path,
+    CodeBlock, DataAccess, Dependence, Dependent, EndReason, Error, Followed, Function, Header,
+    Instruction, Kind, Module, Source, Trace, Writer, WriterOptions, check, partial_path,
 };
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -17,6 +17,7 @@ fn block(start: u64, sizes: &[(u16, u8)]) -> CodeBlock {
     CodeBlock {
         start,
         instructions: sizes.iter().map(instruction).collect(),
+        dependences: Vec::new(),
     }
 }
 
@@ -72,6 +73,23 @@ fn definitions_must_be_well_formed() {
         writer.code_block(&block(0, &[(0, 4)]), Some(1)),
         "no function 1",
     );
+    let with = |dependences| CodeBlock {
+        dependences,
+        ..block(0, &[(0, 4), (4, 4)])
+    };
+    let dependence = |of, from| Dependence { of, from };
+    let own = dependence(Dependent::Address(1), Source::Load(1));
+    refused(
+        writer.code_block(&with(vec![own]), None),
+        "of 2 instructions has Dependence { of: Address(1), from: Load(1) }",
+    );
+    let first = dependence(Dependent::Address(0), Source::Register(3));
+    let last = dependence(Dependent::Register(0), Source::Load(1));
+    refused(
+        writer.code_block(&with(vec![last, first]), None),
+        "not in order",
+    );
+    writer.code_block(&with(vec![first, last]), None).unwrap();
     let long: Vec<_> = (0..513).map(|place| (place, 1)).collect();
     refused(
         writer.code_block(&block(0, &long), None),

@@ -2,8 +2,8 @@
 //! entry ends in an error or in some executions, never in a panic or in endless memory.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Error, Function, Header, Kind, Listener, Module, Played, Player, Trace,
-    Writer, WriterOptions, check,
+    CodeBlock, Dependence, Dependent, EndReason, Error, Function, Header, Kind, Listener, Module,
+    Played, Player, Source, Trace, Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -11,6 +11,18 @@ use std::sync::LazyLock;
 
 /// Traces whose columns are compressed at levels that lay out frames differently.
 static ORIGINALS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| [-5, 3].map(original).into());
+
+fn dependences() -> Vec<Dependence> {
+    let address = Dependence {
+        of: Dependent::Address(3),
+        from: Source::Load(1),
+    };
+    let register = Dependence {
+        of: Dependent::Register(2),
+        from: Source::Register(5),
+    };
+    vec![address, register]
+}
 
 fn original(compression_level: i32) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
@@ -46,7 +58,10 @@ fn original(compression_level: i32) -> Vec<u8> {
     };
     writer.function(&function).unwrap();
     for start in [0x1000, 0x2038] {
-        let block = CodeBlock::new(start, [7; 6]);
+        let block = CodeBlock {
+            dependences: dependences(),
+            ..CodeBlock::new(start, [7; 6])
+        };
         writer
             .code_block(&block, (start == 0x1000).then_some(0))
             .unwrap();

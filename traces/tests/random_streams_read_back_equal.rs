@@ -105,6 +105,7 @@ proptest! {
         let path = folder.path().join("random.trace");
         write_processes(&path, &blocks, &steps, executions_per_chunk, &mappings);
         let trace = Trace::open(&path).unwrap();
+        prop_assert_eq!(trace.code_blocks(), &blocks);
         let mut expected = expected(&blocks, &steps);
         let mut plain = trace.executions().with_virtual_addresses();
         for (.., accesses) in &expected {

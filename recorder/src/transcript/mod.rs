@@ -10,6 +10,7 @@
 //! takes several times as long. Accesses that follow from others were not recorded, and are put
 //! back here (`corehop_elision`).
 
+mod dependences;
 mod forked_pages;
 mod incoming;
 mod latest;
@@ -24,7 +25,8 @@ use crate::events::{self, Observer, Warning};
 use corehop_elision::{AccessForm, PlainAccess, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, DataAccess, Error, Kind, Writer};
+use corehop_traces::{CodeBlock, DataAccess, Dependence, Error, Kind, Writer};
+use dependences::dependences_of;
 use incoming::Incoming;
 use latest::{Doing, Latest, Source};
 use modules::Mapping;
@@ -66,9 +68,9 @@ pub struct Transcript {
     observer: Observer,
 }
 
-/// Module, address and instruction lengths. The module is the one that was there when the block was
-/// met: later, but before the block's words are read, another may take its place.
-type Definition = (Option<usize>, u64, Vec<u8>);
+/// Module, address, instruction lengths and dependences. The module is the one that was there when
+/// the block was met: later, but before the block's words are read, another may take its place.
+type Definition = (Option<usize>, u64, Vec<u8>, Vec<Dependence>);
 
 /// The plugin numbers code blocks from 0 on. A larger number is a wild store of the server's into
 /// the shared memory, and there are tables by number.
@@ -244,7 +246,10 @@ impl Transcript {
                     Some(module) => self.modules.entry_at(module, start, &mut self.writer)?,
                     None => None,
                 };
-                let block = CodeBlock::new(start, definition.2.iter().copied());
+                let block = CodeBlock {
+                    dependences: definition.3.clone(),
+                    ..CodeBlock::new(start, definition.2.iter().copied())
+                };
                 let code_block = self.writer.code_block(&block, entry)?;
                 self.written.insert(definition, code_block);
                 code_block
@@ -303,10 +308,12 @@ impl Sink for Transcript {
                 process,
                 start,
                 instruction_sizes,
+                code,
                 accesses,
             } => {
                 let module = self.modules.at(process, start);
-                let definition = (module, start, instruction_sizes);
+                let dependences = dependences_of(start, &instruction_sizes, &code);
+                let definition = (module, start, instruction_sizes, dependences);
                 if code_block < MOST_BLOCKS {
                     let accesses = accesses
                         .iter()

@@ -151,6 +151,7 @@ fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
                 process: 1,
                 start: start_of(code_block),
                 instruction_sizes: vec![2; INSTRUCTIONS],
+                code: [0x8b, 0x00].repeat(INSTRUCTIONS),
                 accesses: if code_block == PLAIN {
                     accesses
                 } else {

@@ -12,6 +12,7 @@ pub fn messages() -> impl Strategy<Value = Message> {
                 code_block,
                 process,
                 start,
+                code: code_of(&instruction_sizes),
                 instruction_sizes,
                 accesses,
             }
@@ -40,6 +41,12 @@ pub fn messages() -> impl Strategy<Value = Message> {
         any::<u64>().prop_map(Message::Handler),
         ".{0,100}".prop_map(Message::Trouble),
     ]
+}
+
+/// Bytes of code, as many as instructions of these lengths have.
+fn code_of(instruction_sizes: &[u8]) -> Vec<u8> {
+    let size = instruction_sizes.iter().map(|&size| u32::from(size)).sum();
+    (0..size).map(|place| (place * 37 + 1) as u8).collect()
 }
 
 fn object() -> impl Strategy<Value = Object> {

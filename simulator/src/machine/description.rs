@@ -1,5 +1,6 @@
 //! A machine: how many cores it has, how large their caches are, how slow each level is.
 
+use super::processor::Core;
 use serde::Deserialize;
 
 /// Bytes in a line. corehop counts in lines of 64 bytes everywhere.
@@ -36,6 +37,8 @@ pub struct Machine {
     pub transfer_latency_cycles: u32,
     /// Cycles from leaving one core to running on another.
     pub hop_cost_cycles: u32,
+    /// What each core is beside its caches. The counters of a replay do not depend on it.
+    pub core: Core,
 }
 
 /// One level of cache.

@@ -4,6 +4,7 @@
 //! was checked.
 
 use super::description::{Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
+use super::processor::Core;
 use crate::error::Error;
 use serde::Deserialize;
 use std::path::Path;
@@ -18,6 +19,8 @@ struct MachineFile {
     memory_latency_cycles: u32,
     transfer_latency_cycles: Option<u32>,
     hop_cost_cycles: u32,
+    #[serde(default)]
+    core: CoreFile,
     l1i: FirstLevelFile,
     l1d: FirstLevelFile,
     l2: SecondLevelFile,
@@ -60,6 +63,33 @@ struct ThirdLevelFile {
     policy: Policy,
     #[serde(default)]
     inclusion: Inclusion,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CoreFile {
+    instructions_per_cycle: Option<f64>,
+    reorder_window_instructions: Option<u32>,
+    store_buffer_entries: Option<u32>,
+}
+
+impl From<CoreFile> for Core {
+    fn from(file: CoreFile) -> Core {
+        let default = Core::default();
+        let rate = file.instructions_per_cycle;
+        Core {
+            // A rate that is no number, or none of a core, becomes one that is refused.
+            instructions_in_1000_cycles: rate.map_or(default.instructions_in_1000_cycles, |rate| {
+                (1000.0 * rate).round() as u32
+            }),
+            reorder_window_instructions: file
+                .reorder_window_instructions
+                .unwrap_or(default.reorder_window_instructions),
+            store_buffer_entries: file
+                .store_buffer_entries
+                .unwrap_or(default.store_buffer_entries),
+        }
+    }
 }
 
 fn one() -> u32 {
@@ -121,6 +151,7 @@ impl Machine {
             memory_latency_cycles: file.memory_latency_cycles,
             transfer_latency_cycles: file.transfer_latency_cycles.unwrap_or(transfer_default),
             hop_cost_cycles: file.hop_cost_cycles,
+            core: file.core.into(),
         };
         let checked = if line_size_bytes == LINE_SIZE_BYTES {
             machine.check()

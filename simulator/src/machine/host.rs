@@ -4,6 +4,7 @@
 //! `configs/machines/xeon-e5-2620-v4.toml`: good for comparing splits, not for predicting seconds.
 
 use super::description::{CORES_MAXIMUM, LINE_SIZE_BYTES, Level, Machine};
+use super::processor::Core;
 use crate::error::Error;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,12 +12,17 @@ use std::path::{Path, PathBuf};
 /// Where Linux describes CPUs and their caches.
 pub const SYSFS: &str = "/sys/devices/system/cpu";
 
+/// Where Linux describes processors.
+pub const CPUINFO: &str = "/proc/cpuinfo";
+
 /// Reads the caches of CPU 0 below `root`, normally [`SYSFS`]. Cores are the CPUs that share CPU
 /// 0's L3, hyper-threads counted once, at most [`CORES_MAXIMUM`].
 ///
 /// # Errors
 /// [`Error::Host`] when the kernel does not describe a level (as in some containers and virtual
 /// machines), or describes one that [`Machine::check`] refuses.
+///
+/// Of what cores are beside their caches it knows nothing: the machine has [`Core::default`].
 pub fn read(root: &Path) -> Result<Machine, Error> {
     let caches = root.join("cpu0/cache");
     let l1i = level(&caches, 1, "Instruction", 4)?;
@@ -33,6 +39,7 @@ pub fn read(root: &Path) -> Result<Machine, Error> {
         memory_latency_cycles: 200,
         transfer_latency_cycles: 45,
         hop_cost_cycles: 24_150,
+        core: Core::default(),
     };
     machine.check().map_err(|problem| odd(&caches, &problem))?;
     Ok(machine)

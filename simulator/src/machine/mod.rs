@@ -1,15 +1,17 @@
 //! The machine that is simulated: how many cores, how large their caches, how slow each level.
 //!
-//! `description` holds the types, `file` reads them from TOML, `named` knows the machines that come
-//! with corehop, and [`host`] describes the one this runs on. `rules` checks every rule that the
-//! simulator relies on when a machine is read, so that a cache never has to.
+//! `description` and `processor` hold the types, `file` reads them from TOML, `named` knows the
+//! machines that come with corehop, and [`host`] describes the one this runs on. `rules` checks
+//! every rule that the simulator relies on when a machine is read, so that a cache never has to.
 
 mod description;
 mod file;
 pub mod host;
 mod named;
+mod processor;
 mod rules;
 
 pub use description::{
     CARRIED_HOP_CYCLES, CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy,
 };
+pub use processor::Core;

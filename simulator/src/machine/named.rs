@@ -2,6 +2,7 @@
 
 use super::description::Machine;
 use super::host;
+use super::processor::Core;
 use crate::error::Error;
 use std::path::Path;
 
@@ -38,7 +39,10 @@ impl Machine {
     /// [`host::read`] says.
     pub fn named_or_path(name: &str) -> Result<Machine, Error> {
         if name == "host" {
-            return host::read(Path::new(host::SYSFS));
+            let machine = host::read(Path::new(host::SYSFS))?;
+            let processor = std::fs::read_to_string(host::CPUINFO).unwrap_or_default();
+            let core = Core::of_processor(&processor).unwrap_or_default();
+            return Ok(Machine { core, ..machine });
         }
         let path = Path::new(name);
         if let Some((name, text)) = BUNDLED.iter().find(|(bundled, _)| *bundled == name) {

@@ -4,6 +4,7 @@
 //! accepted: the third level may have any number of sets, a level any number of ways.
 
 use super::description::{CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
+use super::processor::Core;
 
 /// Largest cache that is simulated: its tags take a tenth of its size in the host's memory.
 const SIZE_BYTES_MAXIMUM: u64 = 8 << 30;
@@ -14,6 +15,12 @@ const WAYS_MAXIMUM: u32 = 124;
 
 /// Most ways that a tree of bits in one word can choose from.
 const PLRU_WAYS_MAXIMUM: u32 = 64;
+
+/// Most instructions a cycle.
+const INSTRUCTIONS_MAXIMUM: u32 = 64;
+
+/// Most instructions of a reorder window, and stores of a store buffer.
+const WINDOW_MAXIMUM: u32 = 1 << 16;
 
 impl Machine {
     /// The rules a machine keeps beyond its types. L1s and L2s have a power of two of sets, as
@@ -51,7 +58,31 @@ fn check(machine: &Machine) -> Result<(), String> {
         check_level("l3", l3)?;
     }
     check_inclusion(machine)?;
-    check_sharing(machine)
+    check_sharing(machine)?;
+    check_core(&machine.core)
+}
+
+fn check_core(core: &Core) -> Result<(), String> {
+    let rate = core.instructions_in_1000_cycles;
+    if rate == 0 || rate > 1000 * INSTRUCTIONS_MAXIMUM {
+        return Err(format!(
+            "core: instructions_per_cycle: give it 0.001 to {INSTRUCTIONS_MAXIMUM}"
+        ));
+    }
+    for (name, value) in [
+        (
+            "reorder_window_instructions",
+            core.reorder_window_instructions,
+        ),
+        ("store_buffer_entries", core.store_buffer_entries),
+    ] {
+        if value == 0 || value > WINDOW_MAXIMUM {
+            return Err(format!(
+                "core: {name} = {value}: give it 1 to {WINDOW_MAXIMUM}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_level(name: &str, level: &Level) -> Result<(), String> {

@@ -8,12 +8,19 @@ use serde_json::{Value, json};
 pub fn render(report: &Report<'_>) -> Value {
     let (first, _) = &report.simulated[0];
     let settings = report.simulated.iter();
+    let core = report.machine.core;
     json!({
         "trace": report.trace,
         "machine": report.machine.name,
         "cores": first.cores,
         "hop_cost_cycles": report.machine.hop_cost_cycles,
-        "core_model": "in-order",
+        "core_model": report.model.name(),
+        "dependences": report.has_dependences,
+        "core": {
+            "instructions_per_cycle": f64::from(core.instructions_in_1000_cycles) / 1000.0,
+            "reorder_window_instructions": core.reorder_window_instructions,
+            "store_buffer_entries": core.store_buffer_entries,
+        },
         "load": load(first.load),
         "seed": first.seed,
         "quantum_cycles": first.quantum_cycles,

@@ -1,5 +1,6 @@
 //! What a timed replay has simulated: every setting with its outcome.
 
+use super::core_model::ModelName;
 use corehop_simulator::Machine;
 use corehop_timed::{Outcome, Setting};
 use std::path::Path;
@@ -8,6 +9,9 @@ use std::path::Path;
 pub struct Report<'a> {
     pub trace: &'a Path,
     pub machine: &'a Machine,
+    pub model: ModelName,
+    /// Whether the trace says what addresses come from.
+    pub has_dependences: bool,
     /// At least one.
     pub simulated: Vec<(Setting<'a>, Outcome)>,
 }

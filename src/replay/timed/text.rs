@@ -1,5 +1,6 @@
 //! What a timed replay tells people: a row a setting, and of one setting alone more.
 
+use super::core_model::ModelName;
 use super::simulated::Report;
 use crate::line::{Lines, line};
 use corehop_timed::{Load, Outcome, Setting};
@@ -33,7 +34,31 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
     );
     let hop = counted(machine.hop_cost_cycles.into(), "cycle", "cycles");
     line!(text, "{}; a hop costs {hop}", load(first.load));
+    if report.model == ModelName::Interval {
+        interval(text, report);
+    }
     line!(text);
+}
+
+fn interval(text: &mut Lines, report: &Report<'_>) {
+    let core = report.machine.core;
+    let rate = f64::from(core.instructions_in_1000_cycles) / 1000.0;
+    let window = counted(
+        core.reorder_window_instructions.into(),
+        "instruction",
+        "instructions",
+    );
+    let stores = counted(core.store_buffer_entries.into(), "store", "stores");
+    line!(
+        text,
+        "interval model: {rate} instructions per cycle, a window of {window}, a buffer of {stores}"
+    );
+    if !report.has_dependences {
+        line!(
+            text,
+            "the trace does not say what addresses come from: misses within a window all overlap"
+        );
+    }
 }
 
 fn load(load: Load) -> String {

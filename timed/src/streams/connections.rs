@@ -54,11 +54,11 @@ impl Streams {
                 continue;
             };
             stream.push_instructions(instructions);
-            let from = address_from.iter().copied().chain(std::iter::repeat(0));
-            for (access, from) in execution.accesses.iter().zip(from) {
+            let mut from = address_from.iter().copied();
+            for access in execution.accesses {
                 for line in access.lines() {
                     let id = lines.id(line, |_| {});
-                    stream.push_reference(id, access.kind, from);
+                    stream.push_reference(id, access.kind, from.next().unwrap_or(0));
                 }
             }
         }

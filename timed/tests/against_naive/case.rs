@@ -3,7 +3,7 @@
 use crate::program::{self, FUNCTIONS, Planned};
 use crate::random::machines;
 use crate::steps::Step;
-use corehop_simulator::Machine;
+use corehop_simulator::{Core, Machine};
 use corehop_timed::{Load, SCHEDULERS};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,6 +13,8 @@ use proptest::prelude::*;
 pub struct Case {
     pub steps: Vec<Step>,
     pub machine: Machine,
+    /// Whether by the interval model, or in order.
+    pub interval: bool,
     pub cores: u32,
     pub planned: Planned,
     /// By place among the schedulers.
@@ -39,13 +41,25 @@ fn loads() -> impl Strategy<Value = Load> {
     prop_oneof![closed, open]
 }
 
+/// Cores beside their caches; few instructions and stores fill one.
+fn core_models() -> impl Strategy<Value = Core> {
+    (1u32..6000, 1u32..60, 1u32..5).prop_map(|(rate, window, stores)| Core {
+        instructions_in_1000_cycles: rate,
+        reorder_window_instructions: window,
+        store_buffer_entries: stores,
+    })
+}
+
 pub fn cases() -> impl Strategy<Value = Case> {
     let programs = (program::programs(), machines(), 0u32..12);
+    let core_models = (core_models(), any::<bool>());
     let functions = vec((0..FUNCTIONS, 0u32..12, any::<bool>()), 0..6);
     let scheduled = (functions, 0..SCHEDULERS.len(), 1u32..4, loads());
     let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
-    (programs, scheduled, lengths).prop_map(|(program, scheduled, lengths)| {
+    (programs, core_models, scheduled, lengths).prop_map(|(program, model, scheduled, lengths)| {
         let (steps, machine, cores) = program;
+        let (core, interval) = model;
+        let machine = Machine { core, ..machine };
         let (functions, scheduler, argument, load) = scheduled;
         let (more, seed, quantum_cycles, warm_up, requests) = lengths;
         let cores = cores % machine.cores + 1;
@@ -53,6 +67,7 @@ pub fn cases() -> impl Strategy<Value = Case> {
             steps,
             planned: Planned::new(functions, cores),
             machine,
+            interval,
             cores,
             scheduler,
             argument,

@@ -1,7 +1,10 @@
 //! Random small traces, machines and settings: the engine and a naive event simulation agree on
-//! every counter, for every scheduler and both loads.
+//! every counter, for every scheduler, both loads and both core models.
 
 mod case;
+mod core;
+#[path = "../../../core_model/tests/naive/mod.rs"]
+mod interval;
 mod naive;
 #[path = "../../../simulator/tests/oracle/mod.rs"]
 mod oracle;
@@ -12,20 +15,26 @@ mod random;
 #[path = "../../../simulator/tests/steps/mod.rs"]
 mod steps;
 
-use case::cases;
-use corehop_core_model::InOrder;
+use case::{Case, cases};
+use corehop_core_model::{CoreModel, InOrder, Interval};
+use corehop_simulator::Machine;
 use corehop_timed::{Setting, Streams, simulate, simulate_all};
 use naive::naive;
-use program::{Script, scripts};
+use program::{MadeUp, Script, scripts};
+use proptest::test_runner::TestCaseResult;
 use random::{equal, holds};
 
 #[test]
-fn every_counter_is_equal_for_every_scheduler_and_load() {
+fn every_counter_is_equal_for_every_scheduler_load_and_core_model() {
     holds("timed replays equal the naive one", cases(), |case| {
         let trace = program::record(&case.steps);
         let split = case.planned.split();
         let scripts: Vec<Script> = scripts(&case.steps);
-        let streams = match Streams::new(&trace, &[&split]) {
+        let streams = match case.interval {
+            true => Streams::annotated(&trace, &[&split], &mut MadeUp::default()),
+            false => Streams::new(&trace, &[&split]),
+        };
+        let streams = match streams {
             Ok(streams) => streams,
             Err(error) => {
                 let expected = "no thread of the trace served a whole request";
@@ -47,9 +56,21 @@ fn every_counter_is_equal_for_every_scheduler_and_load() {
             warm_up: case.warm_up,
             requests: case.requests,
         };
-        let outcome = simulate(&streams, &setting, InOrder::new).unwrap();
-        equal(&outcome, &naive(&case, &scripts))?;
-        let both = simulate_all(&streams, &[setting; 2], InOrder::new).unwrap();
-        equal(&both, &vec![outcome.clone(), outcome])
+        match case.interval {
+            true => holds_for(&case, &scripts, (&streams, &setting), Interval::new),
+            false => holds_for(&case, &scripts, (&streams, &setting), InOrder::new),
+        }
     });
+}
+
+fn holds_for<M: CoreModel>(
+    case: &Case,
+    scripts: &[Script],
+    (streams, setting): (&Streams, &Setting<'_>),
+    core: fn(&Machine) -> M,
+) -> TestCaseResult {
+    let outcome = simulate(streams, setting, core).unwrap();
+    equal(&outcome, &naive(case, scripts))?;
+    let both = simulate_all(streams, &[*setting; 2], core).unwrap();
+    equal(&both, &vec![outcome.clone(), outcome])
 }

@@ -4,6 +4,7 @@
 //! turn. The caches are those of the simulator's oracle.
 
 use crate::case::Case;
+use crate::core::Core;
 use crate::oracle::{Event, Oracle};
 use crate::policy::Policy;
 use crate::program::{Action, Script};
@@ -12,17 +13,6 @@ use corehop_timed::{CoreOutcome, Load, Outcome};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
-
-#[derive(Clone, Default)]
-pub struct Core {
-    pub clock: u64,
-    /// The connection whose thread runs.
-    pub runs: Option<usize>,
-    busy: u64,
-    /// From when to when.
-    idled: Vec<(u64, u64)>,
-    counted: CoreOutcome,
-}
 
 struct Client<'a> {
     script: &'a Script,
@@ -89,7 +79,7 @@ pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
     };
     let mut naive = Naive {
         case,
-        cores: vec![Core::default(); case.cores as usize],
+        cores: vec![Core::of(case); case.cores as usize],
         clients: (0..connections).map(client).collect(),
         caches: Oracle::new(&case.machine, case.cores),
         coming: Vec::new(),
@@ -163,7 +153,7 @@ impl Naive<'_> {
     }
 
     fn turn_of(&self, policy: &Policy, core: usize) -> Option<u64> {
-        let clock = self.cores[core].clock;
+        let clock = self.cores[core].clock.cycle();
         if self.cores[core].runs.is_some() {
             return Some(clock);
         }
@@ -206,26 +196,23 @@ impl Naive<'_> {
             self.take(policy, core, cycle);
         }
         let connection = self.cores[core].runs.unwrap();
-        let before = cycle;
         loop {
             let client = &self.clients[connection];
             let (request, action, _) = client.at;
             if action == client.script[request].len() {
-                self.cores[core].busy += self.cores[core].clock - before;
-                return self.end(core, connection);
+                let clock = self.cores[core].leave(cycle);
+                return self.end(core, connection, clock);
             }
             if !client.entered {
                 self.clients[connection].entered = true;
                 if let Some(target) = self.enter(policy, core, connection) {
-                    let clock = self.cores[core].clock;
-                    self.cores[core].busy += clock - before;
-                    self.cores[core].runs = None;
+                    let clock = self.cores[core].leave(cycle);
                     self.cores[core].counted.yields += u64::from(target == core);
                     self.clients[connection].waits = Some((target, clock, target != core));
                     return;
                 }
-            } else if self.cores[core].clock >= cycle + self.case.quantum_cycles {
-                self.cores[core].busy += self.cores[core].clock - before;
+            } else if self.cores[core].clock.cycle() >= cycle + self.case.quantum_cycles {
+                self.cores[core].busy += self.cores[core].clock.cycle() - cycle;
                 return;
             } else {
                 self.reference(core, connection);
@@ -255,11 +242,13 @@ impl Naive<'_> {
             self.cores[from].counted.queued_cycles += cycle - since.max(counting).min(cycle);
         }
         let at = &mut self.cores[core];
-        at.idled.push((at.clock, cycle));
-        (at.clock, at.runs) = (cycle, Some(connection));
+        at.idled.push((at.clock.cycle(), cycle));
+        at.runs = Some(connection);
+        at.clock.wait_until(cycle);
         if hopped {
             at.counted.hops += 1;
-            at.clock += u64::from(self.case.machine.hop_cost_cycles);
+            let cost = u64::from(self.case.machine.hop_cost_cycles);
+            at.clock.wait_until(cycle + cost);
             self.caches.charge(core, self.case.machine.hop_cost_cycles);
         } else {
             at.counted.migrations += u64::from(client.core != core);
@@ -300,8 +289,13 @@ impl Naive<'_> {
     fn reference(&mut self, core: usize, connection: usize) {
         let client = &mut self.clients[connection];
         let (request, action, reference) = client.at;
-        let references = &client.script[request][action].references;
-        let (kind, line) = references[reference];
+        let Action {
+            references,
+            instructions,
+            ..
+        } = &client.script[request][action];
+        let (kind, line, back) = references[reference];
+        let instructions = instructions * u32::from(reference == 0);
         match reference + 1 == references.len() {
             true => (client.at, client.entered) = ((request, action + 1, 0), false),
             false => client.at = (request, action, reference + 1),
@@ -309,7 +303,10 @@ impl Naive<'_> {
         let cycles = |caches: &Oracle| caches.counters()[core].cycles;
         let before = cycles(&self.caches);
         self.caches.access(core, kind, line);
-        self.cores[core].clock += cycles(&self.caches) - before;
+        let latency = cycles(&self.caches) - before;
+        let clock = &mut self.cores[core].clock;
+        clock.instructions(instructions);
+        clock.reference(&self.case.machine, kind, latency, back);
         for event in std::mem::take(&mut self.caches.events) {
             match event {
                 Event::Missed(CacheLevel::L1I | CacheLevel::L1D, core, _, line) => {
@@ -324,9 +321,7 @@ impl Naive<'_> {
         }
     }
 
-    fn end(&mut self, core: usize, connection: usize) {
-        let clock = self.cores[core].clock;
-        self.cores[core].runs = None;
+    fn end(&mut self, core: usize, connection: usize, clock: u64) {
         let client = &mut self.clients[connection];
         client.at = (client.at.0 + 1, 0, 0);
         if client.at.0 == client.script.len() {
@@ -370,8 +365,9 @@ impl Naive<'_> {
             }
         }
         for core in &mut self.cores {
-            if core.runs.is_none() && core.clock < latest {
-                core.idled.push((core.clock, latest));
+            let clock = core.clock.cycle();
+            if core.runs.is_none() && clock < latest {
+                core.idled.push((clock, latest));
             }
         }
         let idle = |core: &Core| {

@@ -6,7 +6,8 @@ mod definitions;
 use crate::oracle::calls::{Seen, ends_of_calls};
 use crate::steps::{Step, perform};
 use corehop_simulator::Split;
-use corehop_traces::{Kind, Trace, WriterOptions};
+use corehop_timed::Annotate;
+use corehop_traces::{Execution, Kind, Trace, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -99,8 +100,42 @@ pub struct Action {
     pub function: u32,
     /// The step by which the call that it is in has ended.
     pub call_ends: Option<usize>,
-    /// Kind and line.
-    pub references: Vec<(Kind, u64)>,
+    /// As [`MadeUp`] says.
+    pub instructions: u32,
+    /// Kind, line, and the load that the address comes from, as [`MadeUp`] says.
+    pub references: Vec<(Kind, u64, u8)>,
+}
+
+/// Says of executions, by their places among all, how many instructions they have and where the
+/// addresses of their references come from: something else of each.
+#[derive(Default)]
+pub struct MadeUp {
+    place: usize,
+}
+
+impl Annotate for MadeUp {
+    fn execution(&mut self, execution: &Execution<'_>, address_from: &mut Vec<u8>) -> u32 {
+        let lines = execution
+            .accesses
+            .iter()
+            .map(|access| access.lines().count());
+        address_from.extend((0..lines.sum()).map(|line| back(self.place, line)));
+        self.place += 1;
+        instructions(self.place - 1)
+    }
+}
+
+fn instructions(place: usize) -> u32 {
+    (place * 7 % 13) as u32
+}
+
+/// Mostly none, or one of the last few.
+fn back(place: usize, line: usize) -> u8 {
+    match (place * 31 + line * 17) % 11 {
+        few @ 0..5 => few as u8,
+        5 => (place * 59) as u8,
+        _ => 0,
+    }
 }
 
 /// The requests of each thread that completes any.
@@ -128,7 +163,8 @@ pub fn scripts(steps: &[Step]) -> Vec<Script> {
                     place,
                     function: step.block,
                     call_ends: ends[place],
-                    references: references(step),
+                    instructions: instructions(place),
+                    references: references(place, step),
                 });
             }
         }
@@ -140,11 +176,12 @@ pub fn scripts(steps: &[Step]) -> Vec<Script> {
     scripts.filter(|script| !script.is_empty()).collect()
 }
 
-fn references(step: &Step) -> Vec<(Kind, u64)> {
-    let mut references = vec![(Kind::Fetch, (CODE + u64::from(step.block) * 64) / 64)];
+fn references(place: usize, step: &Step) -> Vec<(Kind, u64, u8)> {
+    let mut lines = vec![(Kind::Fetch, (CODE + u64::from(step.block) * 64) / 64)];
     for &(address, store) in &step.data {
         let kind = if store { Kind::Store } else { Kind::Load };
-        references.extend((address / 64..=(address + 7) / 64).map(|line| (kind, line)));
+        lines.extend((address / 64..=(address + 7) / 64).map(|line| (kind, line)));
     }
-    references
+    let with_back = |(at, (kind, line))| (kind, line, back(place, at));
+    lines.into_iter().enumerate().map(with_back).collect()
 }

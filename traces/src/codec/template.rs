@@ -5,6 +5,7 @@
 //! each template as a list of accesses in which the data addresses are missing, copies that list
 //! for each execution, and fills the addresses in.
 
+use crate::model::dependence::check_dependences;
 use crate::model::execution::{Access, Kind, LINE_SHIFT};
 use crate::model::program::CodeBlock;
 use std::collections::HashMap;
@@ -356,6 +357,7 @@ pub fn check_code_block(block: &CodeBlock) -> Result<(), String> {
         }
         offset += u16::from(instruction.size_bytes);
     }
+    check_dependences(block.instructions.len(), &block.dependences)?;
     // A whole line more, so that no sum of addresses within the block's lines can overflow.
     if at
         .checked_add(u64::from(offset) + (1 << LINE_SHIFT))

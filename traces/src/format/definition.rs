@@ -5,12 +5,14 @@ use crate::format::column::{Packed, pack, unpack};
 use crate::format::entry::{Message, message};
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::{code_blocks, entry, functions, shapes};
+use crate::model::dependence::Dependence;
 use crate::model::program::{CodeBlock, Function};
 use zstd::bulk::{Compressor, Decompressor};
 
 /// The most definitions in one entry. It bounds the memory that reading an entry can take.
 pub const MAX_DEFINITIONS: usize = 1 << 16;
-/// The most data accesses in all templates of one entry, and bytes in all its texts.
+/// The most data accesses in all templates of one entry, dependences in all its code blocks, and
+/// bytes in all its texts.
 pub const MAX_DETAILS: usize = 1 << 22;
 
 /// A code block and the function that it enters.
@@ -76,14 +78,38 @@ pub fn write_code_blocks(
     let entries = pack(compressor, &entries)?;
     let counts = pack(compressor, &counts)?;
     let sizes = pack(compressor, &sizes)?;
-    let mut message = message_for(&[&starts, &entries, &counts, &sizes]);
+    let dependences = pack_dependences(compressor, all)?;
+    let mut columns = vec![&starts, &entries, &counts, &sizes];
+    columns.extend(dependences.iter().flatten());
+    let mut message = message_for(&columns);
     let mut blocks = root(&mut message).init_code_blocks();
     blocks.set_count(all.len() as u32);
     starts.store(blocks.reborrow().init_starts());
     entries.store(blocks.reborrow().init_entries());
     counts.store(blocks.reborrow().init_instruction_counts());
-    sizes.store(blocks.init_instruction_sizes());
+    sizes.store(blocks.reborrow().init_instruction_sizes());
+    if let Some([counts, all]) = dependences {
+        counts.store(blocks.reborrow().init_dependence_counts());
+        all.store(blocks.init_dependences());
+    }
     Ok(message)
+}
+
+/// The columns of dependences, if any are known.
+fn pack_dependences(
+    compressor: &mut Compressor<'_>,
+    blocks: &[EnteredBlock],
+) -> std::io::Result<Option<[Packed; 2]>> {
+    let counts = blocks
+        .iter()
+        .map(|(block, _)| block.dependences.len() as u16);
+    let counts: Vec<u16> = counts.collect();
+    let all = blocks.iter().flat_map(|(block, _)| &block.dependences);
+    let all: Vec<u32> = all.map(|dependence| dependence.pack()).collect();
+    match all.is_empty() {
+        true => Ok(None),
+        false => Ok(Some([pack(compressor, &counts)?, pack(compressor, &all)?])),
+    }
 }
 
 /// Packs templates into an entry.
@@ -209,14 +235,45 @@ pub fn read_code_blocks(
     let column = entry.get_instruction_sizes();
     unpack::<u8>(decompressor, column, "instructionSizes", total, &mut sizes)?;
     let mut sizes = sizes.into_iter();
+    let mut dependences = read_dependences(decompressor, entry, count)?.into_iter();
     let mut all = Vec::with_capacity(count);
     for index in 0..count {
         let own = sizes.by_ref().take(usize::from(counts[index]));
-        let block = CodeBlock::new(starts[index], own);
+        let block = CodeBlock {
+            dependences: dependences.next().unwrap_or_default(),
+            ..CodeBlock::new(starts[index], own)
+        };
         check_code_block(&block).map_err(|detail| Rule::Program.broken(detail))?;
         all.push((block, entries[index].checked_sub(1)));
     }
     Ok(all)
+}
+
+/// Reads the dependences of the code blocks of an entry; none where it does not say.
+fn read_dependences(
+    decompressor: &mut Decompressor<'_>,
+    entry: code_blocks::Reader<'_>,
+    count: usize,
+) -> Result<Vec<Vec<Dependence>>, Violation> {
+    if !entry.has_dependence_counts() {
+        return Ok(Vec::new());
+    }
+    let (mut counts, mut packed) = (Vec::new(), Vec::new());
+    let column = entry.get_dependence_counts();
+    unpack::<u16>(decompressor, column, "dependenceCounts", count, &mut counts)?;
+    let total = counts.iter().map(|&count| usize::from(count)).sum();
+    if total > MAX_DETAILS {
+        let detail = format!("the code blocks of one entry claim {total} dependences");
+        return Err(Rule::Columns.broken(detail));
+    }
+    let column = entry.get_dependences();
+    unpack::<u32>(decompressor, column, "dependences", total, &mut packed)?;
+    let mut packed = packed.into_iter().map(|number| {
+        let wrong = || Rule::Program.broken(format!("{number:#x} is no dependence"));
+        Dependence::unpack(number).ok_or_else(wrong)
+    });
+    let own = |count| packed.by_ref().take(usize::from(count)).collect();
+    counts.into_iter().map(own).collect()
 }
 
 /// Reads the templates of an entry, each handed to `take`.
@@ -269,3 +326,6 @@ fn bounded(count: u32) -> Result<usize, Violation> {
         count => Err(Rule::Columns.broken(format!("one entry claims {count} definitions"))),
     }
 }
+
+#[cfg(test)]
+mod tests;

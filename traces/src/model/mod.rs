@@ -4,6 +4,7 @@
 //! this one of none of them.
 
 pub(crate) mod address_space;
+pub(crate) mod dependence;
 pub(crate) mod error;
 pub mod execution;
 pub mod function_name;

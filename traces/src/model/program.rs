@@ -1,5 +1,7 @@
 //! What the recorded program consists of: modules, functions, code blocks, and its requests.
 
+use crate::model::dependence::Dependence;
+
 /// A file mapped with executable pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
@@ -48,6 +50,9 @@ pub struct CodeBlock {
     pub start: u64,
     /// The instructions in order, without gaps.
     pub instructions: Vec<Instruction>,
+    /// What addresses, stored values and registers come from, in order; none where that is not
+    /// known.
+    pub dependences: Vec<Dependence>,
 }
 
 impl CodeBlock {
@@ -62,6 +67,7 @@ impl CodeBlock {
         CodeBlock {
             start,
             instructions: instructions.collect(),
+            dependences: Vec::new(),
         }
     }
 }

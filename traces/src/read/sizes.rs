@@ -85,12 +85,19 @@ fn columns_of_functions(entry: functions::Reader<'_>) -> Vec<(&'static str, Foun
 }
 
 fn columns_of_code_blocks(entry: code_blocks::Reader<'_>) -> Vec<(&'static str, Found<'_>)> {
-    vec![
+    let mut columns = vec![
         ("starts", entry.get_starts()),
         ("entries", entry.get_entries()),
         ("instructionCounts", entry.get_instruction_counts()),
         ("instructionSizes", entry.get_instruction_sizes()),
-    ]
+    ];
+    if entry.has_dependence_counts() {
+        columns.extend([
+            ("dependenceCounts", entry.get_dependence_counts()),
+            ("dependences", entry.get_dependences()),
+        ]);
+    }
+    columns
 }
 
 fn columns_of_templates(entry: shapes::Reader<'_>) -> Vec<(&'static str, Found<'_>)> {

@@ -120,6 +120,13 @@ impl Trace {
         &self.contents.code_blocks
     }
 
+    /// Whether the trace says what addresses come from. No trace does that was imported, or
+    /// recorded before traces could.
+    pub fn has_dependences(&self) -> bool {
+        let mut blocks = self.code_blocks().iter();
+        blocks.any(|block| !block.dependences.is_empty())
+    }
+
     /// For each code block, the index of the function whose entry it starts at, if any.
     pub fn entered_functions(&self) -> &[Option<u32>] {
         &self.contents.entered

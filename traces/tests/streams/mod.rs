@@ -3,7 +3,8 @@
 //! Tests of different ways to read a trace share them, so that each way meets the same oddities.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Kind, Mapping, Module, Writer, WriterOptions,
+    CodeBlock, Dependence, Dependent, EndReason, Function, GENERAL_REGISTERS, Header, Kind,
+    Mapping, Module, Source, Writer, WriterOptions,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -33,6 +34,30 @@ pub struct Data {
 /// How many threads there are.
 pub const THREADS: usize = 3;
 
+/// What values of a block of so many instructions come from: anything that a trace can say, in
+/// order, and mostly nothing.
+fn dependences(instructions: u16) -> impl Strategy<Value = Vec<Dependence>> {
+    let number = (any::<(u8, u16)>(), any::<(u8, u16)>());
+    let dependence = number.prop_map(move |((kind, of), (from_kind, from))| {
+        let place = of % instructions;
+        let register = (of % GENERAL_REGISTERS as u16) as u8;
+        let (of, loads) = match kind % 3 {
+            0 => (Dependent::Address(place), place),
+            1 => (Dependent::Stored(place), place + 1),
+            _ => (Dependent::Register(register), instructions),
+        };
+        let from = match from_kind % 3 {
+            0 if loads > 0 => Source::Load(from % loads),
+            1 => Source::Register((from % GENERAL_REGISTERS as u16) as u8),
+            _ => Source::Nothing,
+        };
+        Dependence { of, from }
+    });
+    let some = prop::collection::btree_set(dependence, 0..30);
+    let some = some.prop_map(|some| some.into_iter().collect());
+    prop_oneof![2 => Just(Vec::new()), 1 => some]
+}
+
 /// Some code blocks, short or long, near each other or not.
 pub fn code_blocks() -> impl Strategy<Value = Vec<CodeBlock>> {
     let start = prop_oneof![0x1000u64..0x1100, 0u64..1 << 47];
@@ -40,7 +65,13 @@ pub fn code_blocks() -> impl Strategy<Value = Vec<CodeBlock>> {
         prop::collection::vec(1u8..16, 1..20),
         prop::collection::vec(1u8..16, 1..500)
     ];
-    let block = (start, sizes).prop_map(|(start, sizes)| CodeBlock::new(start, sizes));
+    let block = (start, sizes).prop_flat_map(|(start, sizes)| {
+        let dependences = dependences(sizes.len() as u16);
+        dependences.prop_map(move |dependences| CodeBlock {
+            dependences,
+            ..CodeBlock::new(start, sizes.iter().copied())
+        })
+    });
     prop::collection::vec(block, 1..6)
 }
 

@@ -56,12 +56,14 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when the block's instructions are none, more than 512, or not
-    /// adjacent, or the function does not exist; [`Error::Write`].
+    /// adjacent, its dependences are of what it has not, or the function does not exist;
+    /// [`Error::Write`].
     pub fn code_block(&mut self, block: &CodeBlock, entry: Option<u32>) -> Result<u32, Error> {
         check_code_block(block).map_err(|problem| Error::Unrecordable { problem })?;
         if let Some(entry) = entry.filter(|&entry| entry >= self.functions) {
             return unrecordable(format!("there is no function {entry} to enter"));
         }
+        self.new_details += block.dependences.len();
         self.new_blocks.push((block.clone(), entry));
         self.instructions.push(block.instructions.len() as u16);
         self.fetches.push(fetches_of(block) as u16);

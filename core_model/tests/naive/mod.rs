@@ -1,0 +1,115 @@
+//! The interval model once more, by the rules in its header word by word, with all kept that ever
+//! was.
+
+#![allow(dead_code)] // Each test uses its part.
+
+use corehop_simulator::Core;
+use corehop_traces::Kind;
+
+/// What a clock counts of a cycle.
+pub const PARTS: u64 = 65_536;
+
+/// Loads that wait together.
+#[derive(Clone)]
+struct Group {
+    position: u64,
+    began: u64,
+}
+
+/// A core.
+#[derive(Clone)]
+pub struct Naive {
+    core: Core,
+    now: u64,
+    position: u64,
+    pub stalls: u64,
+    group: Option<Group>,
+    loads: Vec<u64>,
+    stores: Vec<u64>,
+}
+
+impl Naive {
+    pub fn new(core: Core) -> Naive {
+        Naive {
+            core,
+            now: 0,
+            position: 0,
+            stalls: 0,
+            group: None,
+            loads: Vec::new(),
+            stores: Vec::new(),
+        }
+    }
+
+    pub fn cycle(&self) -> u64 {
+        self.now / PARTS
+    }
+
+    pub fn wait_until(&mut self, cycle: u64) {
+        self.now = self.now.max(cycle * PARTS);
+    }
+
+    pub fn instructions(&mut self, count: u32) {
+        let rate = f64::from(self.core.instructions_in_1000_cycles) / 1000.0;
+        self.position += u64::from(count);
+        self.now += u64::from(count) * ((PARTS as f64 / rate).round() as u64).max(1);
+    }
+
+    /// A reference that missed an L1 and took so long, or hit it.
+    pub fn reference(&mut self, kind: Kind, missed: Option<u64>, back: u8) {
+        match kind {
+            Kind::Fetch => self.now += missed.unwrap_or(0) * PARTS,
+            Kind::Load => self.load(missed, usize::from(back)),
+            Kind::Store => self.store(missed),
+        }
+    }
+
+    fn load(&mut self, missed: Option<u64>, back: usize) {
+        let source = match back {
+            0 => None,
+            back => self.loads.len().checked_sub(back),
+        };
+        let source_done = source.map_or(0, |source| self.loads[source]);
+        let Some(latency) = missed else {
+            self.loads.push(source_done);
+            return;
+        };
+        let begins = Group {
+            position: self.position,
+            began: self.stalls,
+        };
+        let window = u64::from(self.core.reorder_window_instructions);
+        let group = match self.group.take() {
+            Some(group) if self.position - group.position < window => {
+                let issued = group.began.max(source_done);
+                if issued == self.stalls { begins } else { group }
+            }
+            _ => begins,
+        };
+        let done = group.began.max(source_done) + latency;
+        if done > self.stalls {
+            self.now += (done - self.stalls) * PARTS;
+            self.stalls = done;
+        }
+        self.group = Some(group);
+        self.loads.push(done);
+    }
+
+    fn store(&mut self, missed: Option<u64>) {
+        let entries = self.core.store_buffer_entries as usize;
+        if let Some(place) = self.stores.len().checked_sub(entries) {
+            self.now = self.now.max(self.stores[place]);
+        }
+        let before = self.stores.last().copied().unwrap_or(0);
+        self.stores.push(match missed {
+            None => before,
+            Some(latency) => before.max(self.now + latency * PARTS),
+        });
+    }
+
+    pub fn switch(&mut self) {
+        let last = self.stores.last().copied().unwrap_or(0);
+        self.now = self.now.max(last);
+        self.group = None;
+    }
+}

@@ -1,0 +1,169 @@
+//! What a core is beside its caches, as far as core models ask: how many instructions it takes a
+//! cycle, how far it looks ahead, and how many stores it can leave behind.
+//!
+//! Of the machine that this runs on the kernel says none of these, so they are found by the
+//! processor's family and model.
+
+/// A core, as the interval model of `corehop-core-model` sees it. [`Machine::cores`] of them are
+/// alike.
+///
+/// [`Machine::cores`]: super::Machine::cores
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// Instructions that it takes in 1000 cycles while nothing misses.
+    pub instructions_in_1000_cycles: u32,
+    /// Instructions that it holds until they are done, in order: the size of its reorder buffer.
+    pub reorder_window_instructions: u32,
+    /// Stores that may wait for their line while the core goes on.
+    pub store_buffer_entries: u32,
+}
+
+impl Core {
+    const fn new(per_cycle: u32, window: u32, stores: u32) -> Core {
+        Core {
+            instructions_in_1000_cycles: 1000 * per_cycle,
+            reorder_window_instructions: window,
+            store_buffer_entries: stores,
+        }
+    }
+
+    /// The core of the processor that the text of Linux's `/proc/cpuinfo` describes; `None` where
+    /// it is not in the table.
+    pub fn of_processor(cpuinfo: &str) -> Option<Core> {
+        let value = |key: &str| {
+            let line = cpuinfo.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                (name.trim() == key).then_some(value.trim())
+            });
+            line.unwrap_or("")
+        };
+        let family: u32 = value("cpu family").parse().ok()?;
+        let model: u32 = value("model").parse().ok()?;
+        let vendor = value("vendor_id");
+        let known = KNOWN.iter().find(|known| {
+            known.vendor == vendor && known.family == family && known.models.contains(&model)
+        });
+        known.map(|known| known.core)
+    }
+}
+
+/// A core of a machine whose file does not say: Skylake's.
+impl Default for Core {
+    fn default() -> Core {
+        SKYLAKE
+    }
+}
+
+/// Processors of one kind.
+struct Known {
+    vendor: &'static str,
+    family: u32,
+    models: &'static [u32],
+    core: Core,
+}
+
+const fn intel(models: &'static [u32], core: Core) -> Known {
+    Known {
+        vendor: "GenuineIntel",
+        family: 6,
+        models,
+        core,
+    }
+}
+
+const fn amd(family: u32, models: &'static [u32], core: Core) -> Known {
+    Known {
+        vendor: "AuthenticAMD",
+        family,
+        models,
+        core,
+    }
+}
+
+// Width of allocation, reorder buffer and store buffers: Intel 64 and IA-32 Architectures
+// Optimization Reference Manual, the chapters on each microarchitecture; of Golden Cove, Chips and
+// Cheese, "Popping the Hood on Golden Cove", 2021, and that Redwood Cove keeps its sizes, "Intel's
+// Redwood Cove: Baby Steps are Still Steps", 2024. Models: Intel 64 and IA-32 Architectures
+// Software Developer's Manual, volume 4, table 2-1.
+const NEHALEM: Core = Core::new(4, 128, 32);
+const SANDY_BRIDGE: Core = Core::new(4, 168, 36);
+const HASWELL: Core = Core::new(4, 192, 42);
+const SKYLAKE: Core = Core::new(4, 224, 56);
+const SUNNY_COVE: Core = Core::new(5, 352, 72);
+const GOLDEN_COVE: Core = Core::new(6, 512, 114);
+
+// Width of dispatch, retire queue and store queue: AMD's Software Optimization Guides for families
+// 17h (55723, 56305), 19h (56665, 57647) and 1Ah (58455).
+const ZEN: Core = Core::new(6, 192, 44);
+const ZEN_2: Core = Core::new(6, 224, 48);
+const ZEN_3: Core = Core::new(6, 256, 64);
+const ZEN_4: Core = Core::new(6, 320, 64);
+const ZEN_5: Core = Core::new(8, 448, 104);
+
+const KNOWN: &[Known] = &[
+    intel(&[0x1a, 0x1e, 0x1f, 0x2e, 0x25, 0x2c, 0x2f], NEHALEM),
+    intel(&[0x2a, 0x2d, 0x3a, 0x3e], SANDY_BRIDGE),
+    intel(&[0x3c, 0x3f, 0x45, 0x46], HASWELL),
+    intel(&[0x3d, 0x47, 0x4f, 0x56], HASWELL),
+    intel(&[0x4e, 0x55, 0x5e, 0x8e, 0x9e, 0xa5, 0xa6], SKYLAKE),
+    intel(&[0x6a, 0x6c, 0x7d, 0x7e, 0x8c, 0x8d, 0xa7], SUNNY_COVE),
+    intel(
+        &[0x8f, 0x97, 0x9a, 0xb7, 0xba, 0xbf, 0xcf, 0xaa, 0xad, 0xae],
+        GOLDEN_COVE,
+    ),
+    amd(0x17, &[0x01, 0x08, 0x11, 0x18], ZEN),
+    amd(0x17, &[0x31, 0x47, 0x60, 0x68, 0x71, 0x90, 0xa0], ZEN_2),
+    amd(0x19, &[0x01, 0x08, 0x21, 0x40, 0x44, 0x50], ZEN_3),
+    amd(
+        0x19,
+        &[0x10, 0x11, 0x18, 0x61, 0x74, 0x75, 0x78, 0xa0],
+        ZEN_4,
+    ),
+    amd(0x1a, &[0x02, 0x11, 0x24, 0x44, 0x60, 0x70], ZEN_5),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(vendor: &str, family: u32, model: u32) -> Option<Core> {
+        Core::of_processor(&format!(
+            "processor\t: 0\nvendor_id\t: {vendor}\ncpu family\t: {family}\nmodel\t\t: {model}\n\
+             model name\t: one of them\n\nprocessor\t: 1\nmodel\t\t: 1\n"
+        ))
+    }
+
+    #[test]
+    fn a_core_is_found_by_vendor_family_and_model() {
+        assert_eq!(of("GenuineIntel", 6, 0x4f), Some(HASWELL));
+        assert_eq!(of("GenuineIntel", 6, 0x8f), Some(GOLDEN_COVE));
+        assert_eq!(of("AuthenticAMD", 0x19, 0x11), Some(ZEN_4));
+        assert_eq!(of("AuthenticAMD", 0x1a, 0x02), Some(ZEN_5));
+    }
+
+    #[test]
+    fn another_vendor_family_or_model_is_not_in_the_table() {
+        assert_eq!(of("AuthenticAMD", 6, 0x4f), None);
+        assert_eq!(of("GenuineIntel", 15, 0x4f), None);
+        assert_eq!(of("GenuineIntel", 6, 0x01), None);
+        assert_eq!(Core::of_processor(""), None);
+        assert_eq!(Core::of_processor("cpu family : many\nmodel : 1"), None);
+    }
+
+    #[test]
+    fn no_processor_is_in_the_table_twice() {
+        let mut all: Vec<_> = KNOWN
+            .iter()
+            .flat_map(|known| {
+                known
+                    .models
+                    .iter()
+                    .map(|model| (known.vendor, known.family, model))
+            })
+            .collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}

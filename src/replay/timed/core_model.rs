@@ -1,0 +1,49 @@
+//! The core models that a timed replay can have, by their names on the command line.
+
+use clap::ValueEnum;
+use corehop_core_model::{AddressSources, InOrder, Interval};
+use corehop_simulator::Split;
+use corehop_timed::{Error, Outcome, Setting, Streams, simulate_all};
+use corehop_traces::Trace;
+
+/// What references and instructions cost.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModelName {
+    /// Each reference the latency of what served it, one after the other; instructions nothing
+    InOrder,
+    /// Instructions a base rate, and misses their latencies, those of loads at once where they fit
+    /// the reorder window and do not depend on each other
+    Interval,
+}
+
+impl ModelName {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ModelName::InOrder => "in-order",
+            ModelName::Interval => "interval",
+        }
+    }
+
+    /// What the connections of a trace do, with what this model asks of it.
+    pub fn streams(self, trace: &Trace, splits: &[&Split]) -> Result<Streams, Error> {
+        match self {
+            ModelName::InOrder => Streams::new(trace, splits),
+            ModelName::Interval => {
+                Streams::annotated(trace, splits, &mut AddressSources::new(trace))
+            }
+        }
+    }
+
+    /// Simulates all settings.
+    pub fn simulate(
+        self,
+        streams: &Streams,
+        settings: &[Setting<'_>],
+    ) -> Result<Vec<Outcome>, Error> {
+        match self {
+            ModelName::InOrder => simulate_all(streams, settings, InOrder::new),
+            ModelName::Interval => simulate_all(streams, settings, Interval::new),
+        }
+    }
+}
