@@ -9,8 +9,9 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scri
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo figures test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
-	bench-servers bench-verdicts bench-replay bench-search bench-core-model build deb test-deb \
-	sample fuzz soak test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
+	bench-servers bench-utilisation bench-verdicts bench-replay bench-search bench-core-model \
+	build deb test-deb sample fuzz soak test-upstream test-msrv test-ubsan test-miri test-tsan \
+	coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -35,6 +36,7 @@ help:
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
 	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
+	@echo 'make bench-utilisation  times threads that take locks, beside two models, and prints a table'
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
 	@echo 'make figures  fills the tables of docs/experiments from the figures kept beside them'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
@@ -131,6 +133,9 @@ bench-verdicts: build
 
 bench-search:
 	@cargo bench --locked --bench search -- --whole
+
+bench-utilisation:
+	@cargo bench --locked --bench utilisation -- --whole
 
 bench-core-model: build
 	@cargo bench --locked --bench core_model -- --whole

@@ -4,6 +4,7 @@
 //! `text` lays them out as tables.
 
 mod text;
+mod throughput;
 
 use crate::bundled;
 use crate::console;
@@ -31,6 +32,9 @@ pub struct Arguments {
     /// Let so many requests run before counting starts. Default: half of them
     #[arg(long, value_name = "REQUESTS")]
     warm_up: Option<usize>,
+    /// Time between an answer and the connection's next request, for the table of throughput
+    #[arg(long, value_name = "CYCLES", default_value_t = 0)]
+    think_time: u64,
     /// How many functions the tables of functions have
     #[arg(long, value_name = "FUNCTIONS", default_value_t = 10)]
     top: usize,
@@ -55,6 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         plan_path: &arguments.plan,
         warm_up: arguments.warm_up,
         neighbours: true,
+        think_time_cycles: arguments.think_time,
     };
     let explanation = question.answer(&Bar::new())?;
     match arguments.json {

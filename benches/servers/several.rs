@@ -1,16 +1,17 @@
 //! What the replay lets expect of several connections, which share the plan's cores.
 //!
 //! The cycles of one request say nothing of a busy server: a core that is the next stage of many
-//! requests makes them wait. Each core is a queue, and what a request spends there follows from a
-//! replay with hops of either cost; without hops connections have a core each while there are any.
-//! It is `corehop measure`'s own reckoning, of the requests in the recording's second half.
+//! requests makes them wait. Each core is a station of a closed network, and what a request spends
+//! there follows from a replay with hops of either cost; without hops a connection takes whichever
+//! core is free. It is `corehop measure`'s own reckoning of a recording of one connection, of the
+//! requests in its second half.
 
 use crate::Outcome;
 use crate::running::Variant;
 use corehop_partitioner::requests::complete;
-use corehop_partitioner::throughput::requests_per_cycle;
 use corehop_simulator::{Machine, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
+use corehop_utilisation::{Network, throughput};
 use std::path::Path;
 
 const CORES: u32 = 2;
@@ -62,11 +63,10 @@ impl Several {
 
     /// The variant's throughput by the original's.
     pub fn predicted(&self, variant: Variant, connections: u32) -> f64 {
-        let alone = f64::from(connections.min(CORES)) / self.one_core.max(1.0);
-        let hopping = |demands: &[f64]| {
-            let throughput = requests_per_cycle(demands, connections);
-            throughput.last().copied().unwrap_or(0.0) / alone
-        };
+        let alone = Network::of_equal_cores(self.one_core.max(1.0), CORES, 0.0);
+        let alone = throughput(&alone, connections);
+        let hopping =
+            |demands: &[f64]| throughput(&Network::of_stages(demands, 0.0), connections) / alone;
         match variant {
             Variant::Original | Variant::Count => 1.0,
             Variant::OneCore => 1.0 / f64::from(connections.min(CORES)),

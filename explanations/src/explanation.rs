@@ -1,7 +1,7 @@
 //! What is known of a plan, and the figures that follow from it.
 
+use crate::demands::{Demands, Throughput};
 use corehop_partitioner::alternatives::{Alternatives, PlannedFunction};
-use corehop_partitioner::throughput::requests_per_cycle;
 use corehop_plans::Plan;
 use corehop_simulator::detail::Detail;
 use corehop_simulator::{Counters, Machine, Replay, Split};
@@ -32,6 +32,10 @@ pub struct Explanation<'a> {
     pub after: (Replay, Detail),
     /// The plan's neighbours; empty unless they were asked for.
     pub alternatives: Vec<Alternatives>,
+    /// What a request takes with some of the trace's connections, few first, and with all of them.
+    pub demands: Vec<Demands>,
+    /// Cycles between an answer and the connection's next request.
+    pub think_time_cycles: u64,
 }
 
 /// A function's counters on one core and with the plan.
@@ -45,34 +49,29 @@ pub struct Mover {
 }
 
 /// Numbers of connections that throughput is told for.
-const CONNECTIONS: [u32; 6] = [1, 2, 4, 8, 16, 32];
-
-/// Requests in a million cycles.
-pub struct Throughput {
-    /// How many connections there are.
-    pub connections: u32,
-    /// Each connection on one of the plan's cores, without a split.
-    pub before: f64,
-    /// With the split.
-    pub after: f64,
-}
+pub const CONNECTIONS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 impl Explanation<'_> {
-    /// What connections that always have a request would get from the plan's cores.
+    /// What connections get from the plan's cores.
     pub fn throughputs(&self) -> Vec<Throughput> {
-        let ((before, _), (after, _)) = (&self.before, &self.after);
-        let a_request = |cycles: u64| cycles as f64 / after.requests.max(1) as f64;
-        let cores = after.per_core.iter();
-        let demands: Vec<f64> = cores.map(|core| a_request(core.cycles)).collect();
-        let most = CONNECTIONS[CONNECTIONS.len() - 1];
-        let split = requests_per_cycle(&demands, most);
-        let alone = a_request(before.counters.cycles).max(1.0);
-        let of = |&connections: &u32| Throughput {
-            connections,
-            before: f64::from(connections.min(self.plan.cores)) * 1e6 / alone,
-            after: split[connections as usize - 1] * 1e6,
+        let think_time = self.think_time_cycles as f64;
+        let of = |&connections: &u32| {
+            self.demands(connections)
+                .throughput(connections, think_time)
         };
         CONNECTIONS.iter().map(of).collect()
+    }
+
+    /// What a request takes with so many connections, as far as the trace has as many.
+    pub fn demands(&self, connections: u32) -> &Demands {
+        let few = |demands: &&Demands| demands.connections <= connections;
+        let most = self.demands.iter().rev().find(few);
+        most.expect("one connection was replayed")
+    }
+
+    /// How many connections the trace has, as far as their requests are counted.
+    pub fn connections(&self) -> u32 {
+        self.demands.last().map_or(0, |all| all.connections)
     }
 
     /// Of the splits that differ from the plan in one function, the one with the fewest L2 misses:

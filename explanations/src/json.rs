@@ -31,10 +31,15 @@ pub fn render(explained: &Explanation<'_>, top: usize) -> Value {
     });
     let throughput = explained.throughputs();
     let throughput = throughput.iter().map(|of| {
+        let demands = explained.demands(of.connections);
         json!({
             "connections": of.connections,
             "baseline_requests_per_million_cycles": of.before,
             "split_requests_per_million_cycles": of.after,
+            "split_at_most_requests_per_million_cycles": of.at_most,
+            "replayed_connections": demands.connections,
+            "baseline_cycles": demands.baseline,
+            "split_cycles": demands.split,
         })
     });
     json!({
@@ -47,6 +52,8 @@ pub fn render(explained: &Explanation<'_>, top: usize) -> Value {
         "hop_cost_cycles": machine.hop_cost_cycles,
         "break_even_hop_cycles":
             break_even_cycles(machine, &before.counters, &after.counters, after.hops),
+        "connections_in_trace": explained.connections(),
+        "think_time_cycles": explained.think_time_cycles,
         "throughput": throughput.collect::<Vec<_>>(),
         "cores": cores.collect::<Vec<_>>(),
         "movers": movers.collect::<Vec<_>>(),

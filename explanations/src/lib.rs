@@ -9,11 +9,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod demands;
 mod error;
 mod explanation;
 pub mod json;
 mod question;
 
 pub use error::Error;
-pub use explanation::{Explanation, Mover, Throughput};
+pub use explanation::{CONNECTIONS, Explanation, Mover};
 pub use question::{Question, others};

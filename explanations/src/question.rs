@@ -1,17 +1,19 @@
 //! The question that an explanation answers: which plan, of which trace, on which machine.
 //!
 //! The answer takes two replays in detail, one on one core and one with the plan, which run side by
-//! side. The plan's neighbours take a replay each, so they are left out unless asked for.
+//! side. A trace of several connections takes two more for each number of them that is told. The
+//! plan's neighbours take a replay each, so they are left out unless asked for.
 
+use crate::demands::{Demands, Subject};
 use crate::error::Error;
-use crate::explanation::Explanation;
+use crate::explanation::{CONNECTIONS, Explanation};
 use corehop_partitioner::alternatives::{PlannedFunction, alternatives};
 use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::complete;
 use corehop_plans::Plan;
 use corehop_simulator::detail::{Segments, replay_in_detail};
-use corehop_simulator::{Machine, ReplayOptions, Split};
+use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
 use corehop_traces::Trace;
 use std::path::Path;
 
@@ -31,6 +33,8 @@ pub struct Question<'a> {
     pub warm_up: Option<usize>,
     /// Whether to replay the plan's neighbours, which takes longer than all else.
     pub neighbours: bool,
+    /// Cycles between an answer and the connection's next request.
+    pub think_time_cycles: u64,
 }
 
 impl<'a> Question<'a> {
@@ -60,7 +64,16 @@ impl<'a> Question<'a> {
             |split: &Split| replay_in_detail(trace, machine, split, &Segments::default(), &options);
         let (before, after) = rayon::join(|| tell(&Split::default()), || tell(&split));
         progress.end();
-        let after = after.map_err(about_plan)?;
+        let (after, before) = (after.map_err(about_plan)?, before?);
+        let subject = Subject {
+            trace,
+            machine,
+            split: &split,
+            cores: self.plan.cores,
+            requests: &complete,
+            warm_up,
+        };
+        let demands = demands(&subject, (&before.0, &after.0), progress)?;
         let alternatives = match self.neighbours {
             false => Vec::new(),
             true => {
@@ -79,11 +92,34 @@ impl<'a> Question<'a> {
             placed,
             requests: complete,
             warm_up,
-            before: before?,
+            before,
             after,
             alternatives,
+            demands,
+            think_time_cycles: self.think_time_cycles,
         })
     }
+}
+
+/// With each number of the trace's connections that is told, and with all of them. What one core
+/// serves one connection in is known.
+fn demands(
+    subject: &Subject<'_>,
+    (before, after): (&Replay, &Replay),
+    progress: &dyn Progress,
+) -> Result<Vec<Demands>, corehop_simulator::Error> {
+    let all = subject.connections().len() as u32;
+    if all <= 1 {
+        return Ok(vec![Demands::of((1, subject.cores), before, after)]);
+    }
+    progress.begin("replaying fewer connections", None);
+    let some = CONNECTIONS.iter().copied().filter(|&some| some < all);
+    let demands = some
+        .chain([all])
+        .map(|some| subject.demands(some))
+        .collect();
+    progress.end();
+    demands
 }
 
 /// The functions of a split, by core.

@@ -27,7 +27,6 @@ pub mod progress;
 pub mod requests;
 pub mod resamples;
 pub mod strategy;
-pub mod throughput;
 pub mod weights;
 
 pub use error::Error;

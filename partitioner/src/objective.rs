@@ -6,9 +6,9 @@
 //! line, throughput by cycles; of these more splits are replayed in full, and the one with the
 //! smallest value is taken. That is the best of these few.
 
-use crate::throughput::requests_per_cycle;
 use corehop_simulator::{CacheLevel, Counters, Machine, Replay, Tally};
 use corehop_traces::Kind;
+use corehop_utilisation::{Network, throughput};
 use serde::{Serialize, Serializer};
 
 /// What to make small; each but the last is a sum over all cores.
@@ -28,7 +28,8 @@ pub enum Objective {
     /// Cycles, hops included, at the machine's hop cost.
     Cycles,
     /// Cycles until all requests are served to so many connections, each of which always has one:
-    /// the inverse of throughput, by [`crate::throughput`].
+    /// the inverse of throughput, by mean value analysis of a network of which each core is a
+    /// station.
     Throughput {
         /// Number of connections, at least 1.
         connections: u32,
@@ -128,11 +129,12 @@ impl Objective {
     }
 
     /// The value of what was counted on one core, beside a split over so many: there, connections
-    /// that share no cores are served by as many of them as there are.
+    /// are served by whichever of them is free.
     pub fn of_baseline(self, counters: &Counters, cores: u32) -> u64 {
         match self {
             Objective::Throughput { connections } => {
-                counters.cycles / u64::from(connections.min(cores).max(1))
+                let demand = counters.cycles as f64;
+                until_served(&Network::of_equal_cores(demand, cores, 0.0), connections)
             }
             _ => self.of_cores(counters, &[]),
         }
@@ -188,9 +190,15 @@ impl Serialize for Objective {
 /// Cycles until all requests are served, where cores are busy for so many cycles with them.
 fn under_load(busy_cycles: &[u64], connections: u32) -> u64 {
     let demands: Vec<f64> = busy_cycles.iter().map(|&cycles| cycles as f64).collect();
-    let throughput = requests_per_cycle(&demands, connections).pop();
-    let throughput = throughput.filter(|&throughput| throughput > 0.0);
-    throughput.map_or(0, |throughput| (1.0 / throughput).round() as u64)
+    until_served(&Network::of_stages(&demands, 0.0), connections)
+}
+
+/// Cycles that a round takes, so many connections going round at once; 0 for one of nothing.
+fn until_served(network: &Network, connections: u32) -> u64 {
+    match throughput(network, connections) {
+        0.0 => 0,
+        throughput => (1.0 / throughput).round() as u64,
+    }
 }
 
 #[cfg(test)]
@@ -215,5 +223,14 @@ mod tests {
             Objective::Throughput { connections }.of_baseline(&counters, cores)
         };
         assert_eq!((of(1, 4), of(3, 4), of(8, 4)), (12_000, 4000, 3000));
+        let counters = Counters {
+            cycles: 12_003,
+            ..Counters::default()
+        };
+        let value = Objective::Throughput { connections: 8 }.of_baseline(&counters, 4);
+        assert_eq!(
+            value, 3001,
+            "3000.75 cycles, to the nearest as a split's are"
+        );
     }
 }

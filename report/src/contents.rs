@@ -2,7 +2,7 @@
 
 use crate::pass::pictured::PicturedRequest;
 use crate::pictures::picture::Picture;
-use crate::pictures::{accesses, elsewhere, misses, space, split, sweep};
+use crate::pictures::{accesses, elsewhere, misses, space, split, sweep, throughput};
 use crate::search_space::space::SearchSpace;
 use crate::search_space::sweep::Sweep;
 use corehop_explanations::Explanation;
@@ -55,6 +55,7 @@ impl Report<'_> {
                 split::working_sets(explained),
                 split::shared(explained),
                 split::lost(explained),
+                throughput::over_connections(explained),
             ],
             space: self.space_pictures(),
         }

@@ -69,6 +69,7 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
         plan_path: options.plan_path,
         warm_up: options.warm_up,
         neighbours: !options.quick && outputs.needs_pictures(),
+        think_time_cycles: 0,
     };
     let explained = question.answer(progress)?;
     let shown = shown(options.requests, &explained)?;

@@ -2,8 +2,9 @@
 //! Misses and lost lines are per request, because that is what a reader can compare with a
 //! request's time.
 
+use super::throughput;
 use crate::line::{Lines, line};
-use corehop_explanations::{Explanation, Mover, Throughput};
+use corehop_explanations::{Explanation, Mover};
 use corehop_partitioner::alternatives::PlannedFunction;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_partitioner::machine_list::first;
@@ -17,7 +18,7 @@ pub fn render(explained: &Explanation<'_>, top: usize) -> Lines {
     let mut text = Lines::new();
     totals(&mut text, explained);
     load(&mut text, explained);
-    throughput(&mut text, explained);
+    throughput::table(&mut text, explained);
     working_sets(&mut text, explained);
     code(&mut text, explained);
     lost_lines(&mut text, explained);
@@ -129,26 +130,6 @@ fn load(text: &mut Lines, explained: &Explanation<'_>) {
             names.join(", ")
         );
     }
-}
-
-fn throughput(text: &mut Lines, explained: &Explanation<'_>) {
-    let throughputs = explained.throughputs();
-    line!(text);
-    let mut row = |name: &str, cells: &dyn Fn(&Throughput) -> String| {
-        let cells = throughputs.iter().map(|of| format!("{:>9}", cells(of)));
-        line!(text, "{name:<34}{}", cells.collect::<String>());
-    };
-    row(
-        "requests in a million cycles, of",
-        &|of| match of.connections {
-            1 => "1 conn.".into(),
-            many => format!("{many} conn."),
-        },
-    );
-    row("each on a core of its own", &|of| {
-        format!("{:.2}", of.before)
-    });
-    row("split", &|of| format!("{:.2}", of.after));
 }
 
 fn kib(lines: u64) -> String {

@@ -4,9 +4,9 @@ use super::arguments::Arguments;
 use crate::failure::Failure;
 use crate::open::open;
 use crate::progress::during;
+use corehop_explanations::demands::Subject;
 use corehop_partitioner::machine_list::first;
 use corehop_partitioner::requests::complete;
-use corehop_partitioner::throughput::requests_per_cycle;
 use corehop_plans::Plan;
 use corehop_simulator::{Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
@@ -72,42 +72,42 @@ impl Prediction {
         }
         // All requests, the first half to warm up.
         let requests = complete(trace.requests());
+        let subject = Subject {
+            trace: &trace,
+            machine: &machine,
+            split: &split,
+            cores: self.cores,
+            requests: &requests,
+            warm_up: requests.len() / 2,
+        };
         let options = ReplayOptions {
-            warm_up_requests: requests.len() / 2,
-            requests: Some(requests),
+            warm_up_requests: subject.warm_up,
+            requests: Some(requests.clone()),
             progress: None,
         };
-        let splits = [Split::default(), split];
+        let splits = [Split::default(), split.clone()];
         let settings = splits.each_ref().map(|split| Setting {
             machine: &machine,
             split,
         });
-        let replays = during("replaying", || replay_all(&trace, &settings, &options))?;
+        let (replays, demands) = during("replaying", || {
+            let replays = replay_all(&trace, &settings, &options)?;
+            Ok::<_, corehop_simulator::Error>((replays, subject.demands(self.connections)?))
+        })?;
         let [before, after] = &replays[..] else {
             unreachable!("a replay for each setting");
         };
         let misses = |replay: &Replay| replay.counters.l2.misses() as f64;
-        let throughput = throughput_ratio(before, after, (self.cores, self.connections));
+        // As `corehop explain` tells it.
+        let expected = demands.throughput(self.connections, 0.0);
+        let throughput = expected.after / expected.before;
         Ok(Predicted {
             l2_misses_ratio: Some(misses(after) / misses(before).max(1.0)),
-            throughput_ratio: Some(throughput),
+            throughput_ratio: Some(throughput).filter(|ratio| ratio.is_finite()),
             machine: Some(machine.name.clone()),
             hop_cost_cycles: Some(machine.hop_cost_cycles),
         })
     }
-}
-
-/// As `corehop explain` tells it: without a plan connections have a core each while there are any.
-fn throughput_ratio(before: &Replay, after: &Replay, (cores, connections): (u32, u32)) -> f64 {
-    let a_request = |cycles: u64, replay: &Replay| cycles as f64 / replay.requests.max(1) as f64;
-    let demands: Vec<f64> = after
-        .per_core
-        .iter()
-        .map(|core| a_request(core.cycles, after))
-        .collect();
-    let split = requests_per_cycle(&demands, connections);
-    let alone = a_request(before.counters.cycles, before).max(1.0);
-    split.last().copied().unwrap_or(0.0) * alone / f64::from(connections.min(cores))
 }
 
 /// Of the first processor, as the kernel last saw it.

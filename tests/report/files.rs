@@ -32,6 +32,7 @@ fn pictures_and_numbers_leave_as_files() {
         "phases",
         "shared-lines",
         "splits",
+        "throughput",
         "working-sets",
     ];
     let [svg, csv] = ["svg", "csv"].map(|of| folder.path().join(of));

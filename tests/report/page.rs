@@ -215,7 +215,7 @@ fn every_picture_and_control_has_a_name_and_every_picture_a_table() {
     assert_eq!(nameless, 0);
     assert_eq!(
         browser.evaluate("document.querySelectorAll('figure svg').length"),
-        13
+        14
     );
     let shared = "[...document.querySelectorAll('[id]')].map((of) => of.id)
         .filter((id, place, all) => all.indexOf(id) !== place)";

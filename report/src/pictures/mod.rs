@@ -7,3 +7,4 @@ pub mod picture;
 pub mod space;
 pub mod split;
 pub mod sweep;
+pub mod throughput;

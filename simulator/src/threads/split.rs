@@ -15,7 +15,9 @@ pub struct Split {
     /// Functions at the end of whose calls a thread goes back; ascending, each once.
     delegated: Vec<u32>,
     cores: u32,
-    /// Threads start on these many cores in turn, on core 0 if it is 1.
+    /// Cores that these threads start on, by thread.
+    starts: Vec<u32>,
+    /// The others start on these many cores in turn, on core 0 if it is 1.
     start_cores: u32,
 }
 
@@ -33,6 +35,7 @@ impl Split {
             cores_of_functions: Vec::new(),
             delegated: Vec::new(),
             cores: 1,
+            starts: Vec::new(),
             start_cores: 1,
         };
         for (function, core) in functions {
@@ -50,7 +53,29 @@ impl Split {
             cores_of_functions: Vec::new(),
             delegated: Vec::new(),
             cores,
+            starts: Vec::new(),
             start_cores: cores,
+        }
+    }
+
+    /// These threads on `cores` cores in turn, in the order in which they are named; all others on
+    /// core 0. Nobody moves. Zero cores count as one.
+    pub fn threads_in_turn(threads: &[u32], cores: u32) -> Self {
+        let cores = cores.max(1);
+        let last = threads
+            .iter()
+            .max()
+            .map_or(0, |&thread| thread as usize + 1);
+        let mut starts = vec![0; last];
+        for (&thread, core) in threads.iter().zip((0..cores).cycle()) {
+            starts[thread as usize] = core;
+        }
+        Split {
+            cores_of_functions: Vec::new(),
+            delegated: Vec::new(),
+            cores,
+            starts,
+            start_cores: 1,
         }
     }
 
@@ -86,6 +111,7 @@ impl Split {
             cores_of_functions: vec![None; functions.len()],
             delegated: Vec::new(),
             cores: plan.cores,
+            starts: Vec::new(),
             start_cores: 1,
         };
         let mut delegated = Vec::new();
@@ -133,7 +159,8 @@ impl Split {
 
     /// The core that `thread` starts on.
     pub fn start_core(&self, thread: u32) -> u32 {
-        thread % self.start_cores
+        let named = self.starts.get(thread as usize).copied();
+        named.unwrap_or(thread % self.start_cores)
     }
 
     /// Number of cores used, at least 1.
@@ -164,5 +191,18 @@ fn unknown(planned: &PlannedFunction, modules: &[Module]) -> Error {
             Some(recorded) => format!("holds build '{}' of it", recorded.build_id),
             None => "does not hold that file".into(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_threads_take_cores_in_turn_and_others_stay_on_the_first() {
+        let split = Split::threads_in_turn(&[7, 2, 4], 2);
+        let cores = [7, 2, 4, 0, 3, 9].map(|thread| split.start_core(thread));
+        assert_eq!((cores, split.cores()), ([0, 1, 0, 0, 0, 0], 2));
+        assert_eq!(Split::threads_in_turn(&[], 0).start_core(5), 0);
     }
 }

@@ -1,0 +1,79 @@
+//! Throughput over connections, as a table with a bar in each row.
+//!
+//! The bar is the split's, and a mark in it is what the same cores do without: where the bar passes
+//! the mark, the split serves more.
+
+use crate::line::{Lines, line};
+use corehop_explanations::Explanation;
+use corehop_explanations::demands::Throughput;
+use corehop_wording::number::{change, counted, grouped};
+
+/// Width of the longest bar.
+const WIDTH: f64 = 32.0;
+
+/// The table, and what it leaves out.
+pub fn table(text: &mut Lines, explained: &Explanation<'_>) {
+    let throughputs = explained.throughputs();
+    let most = throughputs.iter().flat_map(|of| [of.before, of.after]);
+    let scale = WIDTH / most.fold(f64::MIN_POSITIVE, f64::max);
+    line!(text);
+    line!(
+        text,
+        "requests in a million cycles (#: split, |: the same cores without it){}",
+        match explained.think_time_cycles {
+            0 => String::new(),
+            cycles => format!("; {} cycles between them", grouped(cycles)),
+        }
+    );
+    line!(text, "connections  no split     split    change   at most");
+    for of in &throughputs {
+        line!(text, "{}", row(of, scale).trim_end());
+    }
+    let of_trace = u64::from(explained.connections());
+    line!(
+        text,
+        "replayed with up to {} of the trace; what more take from each other's caches is left out",
+        counted(of_trace, "connection", "connections")
+    );
+    line!(
+        text,
+        "steadier requests wait less, up to `at most`; `corehop replay --timed` simulates who waits"
+    );
+}
+
+fn row(of: &Throughput, scale: f64) -> String {
+    let Throughput {
+        connections,
+        before,
+        after,
+        at_most,
+    } = of;
+    let change = if *before > 0.0 {
+        change(after / before)
+    } else {
+        String::new()
+    };
+    let bar = bar(after * scale, before * scale);
+    format!("{connections:>11}{before:>10.2}{after:>10.2}{change:>10}{at_most:>10.2}  {bar}")
+}
+
+/// A bar of one length with a mark at another, in characters.
+fn bar(length: f64, mark: f64) -> String {
+    let [length, mark] = [length, mark].map(|of| of.round() as usize);
+    let place = |place| match place {
+        _ if place == mark => '|',
+        _ if place < length => '#',
+        _ => ' ',
+    };
+    (0..=length.max(mark)).map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_bar_passes_the_mark_or_ends_before_it() {
+        assert_eq!(super::bar(5.0, 2.0), "##|## ");
+        assert_eq!(super::bar(2.0, 5.0), "##   |");
+        assert_eq!(super::bar(2.4, 2.0), "##|");
+    }
+}
