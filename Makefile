@@ -9,9 +9,9 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scri
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo figures test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
-	bench-servers bench-utilisation bench-verdicts bench-replay bench-search bench-core-model \
-	build deb test-deb sample fuzz soak test-upstream test-msrv test-ubsan test-miri test-tsan \
-	coverage deny lint-c clean
+	bench-servers bench-utilisation bench-verdicts bench-connections bench-truth bench-replay \
+	bench-search bench-core-model build deb test-deb sample fuzz soak test-upstream test-msrv \
+	test-ubsan test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -38,11 +38,13 @@ help:
 	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
 	@echo 'make bench-utilisation  times threads that take locks, beside two models, and prints a table'
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
+	@echo 'make bench-connections  throughput and misses over connections, simulated and real, and draws it'
+	@echo 'make bench-truth  predicted beside measured ratios: rank correlation and median error'
 	@echo 'make figures  fills the tables of docs/experiments from the figures kept beside them'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
 	@echo 'make deb    build the Debian package and its file of symbols (target/deb)'
 	@echo 'make test-deb  installs it into an empty Debian, and goes through the tutorial there; as root'
-	@echo 'make sample records the bundled sample trace anew'
+	@echo 'make sample records the bundled sample traces anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
 	@echo 'make test-upstream  Redis'\''s and memcached'\''s own tests on patched programs; UPSTREAM_UNITS=short'
@@ -130,6 +132,14 @@ bench-servers:
 
 bench-verdicts: build
 	@cargo bench --locked --bench servers -- --verdicts
+
+# What is not installed is left out of the tables, which say so.
+bench-connections: build
+	@scripts/setup.sh bench || [ $$? -eq 7 ]
+	@cargo bench --locked --bench connections -- --whole
+
+bench-truth:
+	@cargo bench --locked --bench truth -- --whole
 
 bench-search:
 	@cargo bench --locked --bench search -- --whole

@@ -37,16 +37,27 @@ use here::Here;
 use measuring::Effort;
 use planning::Planned;
 use row::Table;
+use running::Variant;
+use serde_json::json;
 use server::Server;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+const VARIANTS: &[Variant] = &[
+    Variant::Original,
+    Variant::Auto,
+    Variant::Carrier,
+    Variant::Affinity,
+    Variant::Count,
+    Variant::OneCore,
+];
 
 fn main() -> Outcome<()> {
     let is_asked = |option: &str| std::env::args().any(|argument| argument == option);
     let is_whole = is_asked("--whole") || is_asked("--verdicts");
     let effort = match is_whole {
-        true => Effort::whole(),
-        false => Effort::tiny(),
+        true => Effort::whole(VARIANTS),
+        false => Effort::tiny(VARIANTS),
     }
     .with_starts(std::env::var("COREHOP_STARTS").ok().as_deref())?;
     let here = Here::look();
@@ -54,20 +65,21 @@ fn main() -> Outcome<()> {
     if is_asked("--verdicts") {
         return verdicts::measure(&here, &effort);
     }
-    let mut table = Table::default();
+    let mut table = Table::of(VARIANTS);
     for server in wanted(&here, is_whole)? {
-        table.add(match missing(&*server) {
-            Some(reason) => row::nulls(&*server, &reason),
+        table.add(match server::missing(&*server, &[server::EMULATOR]) {
+            Some(reason) => row::nulls(&*server, VARIANTS, &reason),
             None => match measure(&*server, &effort) {
                 Ok(rows) => rows,
                 // What is installed is to work: under `cargo test` that is what is tested.
                 Err(error) if !is_whole => return Err(error),
-                Err(error) => row::nulls(&*server, &error.to_string()),
+                Err(error) => row::nulls(&*server, VARIANTS, &error.to_string()),
             },
         });
     }
     println!("\n{}", here.since());
-    table.print();
+    let rows = table.print();
+    println!("{}", json!({"rows": rows}));
     Ok(())
 }
 
@@ -84,7 +96,7 @@ fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
     for share in [0.3, 0.7, 1.0, 2.0] {
         all.push(Box::new(dnsmasq::Dnsmasq::of(share, here.l2_bytes)));
     }
-    all.push(Box::new(tpcc::Mariadb::default()));
+    all.push(Box::new(tpcc::Mariadb::on(&[1, 2, 4, 8, 32])));
     all.push(Box::new(apache::Apache::File));
     all.push(Box::new(apache::Apache::Wiki));
     all.push(Box::new(php::Php));
@@ -105,24 +117,13 @@ fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
     Ok(all)
 }
 
-/// What is not installed that a server needs, and what to do about it.
-fn missing(server: &dyn Server) -> Option<String> {
-    let emulator = ("/usr/bin/qemu-x86_64", "qemu-user");
-    let needs = server.needs().iter().chain([&emulator]);
-    let mut lacks = needs.filter(|(file, _)| !std::path::Path::new(file).exists());
-    match lacks.next() {
-        Some((file, package)) => Some(format!("{file} is missing: apt-get install {package}")),
-        None => server.lacks(),
-    }
-}
-
 /// Recorded, split, run in every variant.
 fn measure(server: &dyn Server, effort: &Effort) -> Outcome<Vec<row::Row>> {
     eprintln!("{} {}: recording", server.name(), server.load_name());
     let folder = running::folder()?;
     let planned = match Planned::of(server, effort, folder.path())? {
         Ok(planned) => planned,
-        Err(reason) => return Ok(row::nulls(server, &reason)),
+        Err(reason) => return Ok(row::nulls(server, VARIANTS, &reason)),
     };
     eprintln!("{} {}: {planned}", server.name(), server.load_name());
     measuring::measure(server, effort, &planned, folder.path())

@@ -18,8 +18,10 @@ use std::time::Duration;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// How long all of it may take.
+/// What is measured beside each other, and how long all of it may take.
 pub struct Effort {
+    /// The original first.
+    pub variants: &'static [Variant],
     /// Of all variants.
     pub starts: usize,
     /// In each start.
@@ -34,8 +36,9 @@ pub struct Effort {
 }
 
 impl Effort {
-    pub fn whole() -> Effort {
+    pub fn whole(variants: &'static [Variant]) -> Effort {
         Effort {
+            variants,
             starts: 7,
             rounds: 3,
             turn: Duration::from_millis(400),
@@ -46,8 +49,9 @@ impl Effort {
     }
 
     /// To show that it works.
-    pub fn tiny() -> Effort {
+    pub fn tiny(variants: &'static [Variant]) -> Effort {
         Effort {
+            variants,
             starts: 2,
             rounds: 1,
             turn: Duration::from_millis(1),
@@ -96,7 +100,7 @@ pub fn measure(
 ) -> Outcome<Vec<Row>> {
     let mut starts = Vec::new();
     for &connections in server.connections() {
-        starts.extend(Variant::ALL[1..].iter().map(|&variant| {
+        starts.extend(effort.variants[1..].iter().map(|&variant| {
             let mut row = Row::of(server, connections, variant);
             row.predicted = planned.predicted(variant, connections);
             Starts {
@@ -125,7 +129,7 @@ fn measure_start(
     starts: &mut [Starts],
 ) -> Outcome<()> {
     let mut sides = Vec::new();
-    for variant in Variant::ALL {
+    for &variant in effort.variants {
         let way = Way::Hopping {
             variant,
             plan: &planned.plan,
@@ -140,7 +144,7 @@ fn measure_start(
             samples: Vec::new(),
         });
     }
-    let lines = starts.chunks_mut(Variant::ALL.len() - 1);
+    let lines = starts.chunks_mut(effort.variants.len() - 1);
     for (&connections, line) in server.connections().iter().zip(lines) {
         for side in &mut sides {
             side.connect(server, connections, effort);

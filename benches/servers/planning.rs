@@ -29,6 +29,15 @@ pub struct Planned {
     several: Option<Several>,
 }
 
+/// What is to be recorded.
+pub struct Wanted {
+    pub requests: u64,
+    /// Of the load.
+    pub connections: u32,
+    /// Whether a batch of the load comes before, unrecorded.
+    pub is_warm: bool,
+}
+
 /// Of requests not searched, on the simulated machine.
 struct Cycles {
     one_core: f64,
@@ -45,16 +54,31 @@ impl Planned {
         folder: &Path,
     ) -> Outcome<Result<Planned, String>> {
         let trace = folder.join("trace");
-        if let Err(reason) = record(server, effort, folder, &trace)? {
-            return Ok(Err(reason));
+        let requests = effort.recorded_requests.min(server.recorded_requests());
+        let wanted = Wanted {
+            requests,
+            connections: 1,
+            is_warm: false,
+        };
+        match record(server, &wanted, folder.join("recorded"), &trace)? {
+            Err(reason) => Ok(Err(reason)),
+            Ok(_) => Planned::search(server, &trace, folder),
         }
+    }
+
+    /// Searches a trace of the server, whoever recorded it.
+    pub fn search(
+        server: &dyn Server,
+        trace: &Path,
+        folder: &Path,
+    ) -> Outcome<Result<Planned, String>> {
         let plan = folder.join("plan.toml");
         let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));
         partition.args(["partition", "-q", "--cores", "2", "--machine", "host"]);
         partition.args(["--objective", "l2", "--anyway", "--json", "--draws", "1"]);
         partition.args(["--returns", "never", "--time-limit", "60", "-o"]);
         partition.arg(&plan);
-        let output = partition.arg(&trace).output()?;
+        let output = partition.arg(trace).output()?;
         if !plan.exists() {
             let said = String::from_utf8_lossy(&output.stderr);
             return Ok(Err(format!("no split was found: {}", said.trim())));
@@ -67,7 +91,7 @@ impl Planned {
         let functions = told["plan"].as_array().into_iter().flatten();
         let several = match server.connections() {
             [1] => None,
-            _ => Some(Several::of(&trace, &plan, CARRIED_HOP_CYCLES)?),
+            _ => Some(Several::of(trace, &plan, CARRIED_HOP_CYCLES)?),
         };
         Ok(Ok(Planned {
             several,
@@ -97,7 +121,7 @@ impl Planned {
         } = self.cycles;
         let carrier = one_core / (split - hops * (hop - f64::from(CARRIED_HOP_CYCLES)));
         Some(match variant {
-            Variant::Original | Variant::Count | Variant::OneCore => 1.0,
+            Variant::Original | Variant::Count | Variant::OneCore | Variant::Pinned => 1.0,
             Variant::Affinity => one_core / split,
             Variant::Carrier => carrier,
             Variant::Auto => carrier.max(1.0),
@@ -111,42 +135,65 @@ impl std::fmt::Display for Planned {
     }
 }
 
-/// Drives the server under the recorder until enough requests are recorded.
-fn record(
+/// Drives the server under the recorder until enough requests are recorded; how long that took,
+/// from the first that could be. The inner error says why there is no trace.
+pub fn record(
     server: &dyn Server,
-    effort: &Effort,
-    folder: &Path,
+    wanted: &Wanted,
+    folder: PathBuf,
     trace: &Path,
-) -> Outcome<Result<(), String>> {
+) -> Outcome<Result<Duration, String>> {
     let way = Way::Recorded {
         trace,
         request_at: server.request_at(),
-        requests: effort.recorded_requests.min(server.recorded_requests()),
+        requests: wanted.requests,
+        is_paused: wanted.is_warm,
         memory_limit_mib: MEMORY_LIMIT_MIB,
     };
-    let mut running = Running::start(server, &way, folder.join("recorded"))?;
-    let driven = drive(server, &mut running);
+    let mut running = Running::start(server, &way, folder)?;
+    let driven = drive(server, wanted, trace, &mut running);
     // The recorder ends the server in the middle of an answer, which is no failure.
     let status = running.end()?;
     match (driven, trace.exists()) {
         (Err(error), _) => Ok(Err(format!("not recorded: {error}"))),
-        (Ok(()), true) => Ok(Ok(())),
-        (Ok(()), false) => {
+        (Ok(took), true) => Ok(Ok(took)),
+        (Ok(_), false) => {
             let said = running.last_words();
             Ok(Err(format!("no trace was written ({status}): {said}")))
         }
     }
 }
 
-fn drive(server: &dyn Server, running: &mut Running) -> Outcome<()> {
+fn drive(
+    server: &dyn Server,
+    wanted: &Wanted,
+    trace: &Path,
+    running: &mut Running,
+) -> Outcome<Duration> {
     server.fill(running)?;
-    let mut load = server.connect(running, 1)?;
-    let deadline = Instant::now() + PATIENCE;
+    let mut load = server.connect(running, wanted.connections)?;
+    if wanted.is_warm {
+        load.batch()?;
+        start_recording(trace)?;
+    }
+    let begun = Instant::now();
+    let deadline = begun + PATIENCE;
     while Instant::now() < deadline {
         if let Err(error) = load.batch() {
             // It is the recorder that ends the server; it takes some time to write the trace.
-            return running.wait_to_end(deadline).map_err(|_| error);
+            running.wait_to_end(deadline).map_err(|_| error)?;
+            return Ok(begun.elapsed());
         }
     }
     Err("the requests to record did not come".into())
+}
+
+/// Ends the pause of a recording.
+fn start_recording(trace: &Path) -> Outcome<()> {
+    let mut control = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let output = control.args(["control", "start"]).arg(trace).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into()),
+    }
 }

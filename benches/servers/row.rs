@@ -12,8 +12,8 @@ pub struct Row {
     server: &'static str,
     load: &'static str,
     size_of_l2: Option<f64>,
-    connections: u32,
-    variant: Variant,
+    pub connections: u32,
+    pub variant: Variant,
     /// Median time of the original's requests, in microseconds.
     pub original_us: Option<f64>,
     /// The original's time by the variant's.
@@ -57,9 +57,9 @@ impl Row {
 }
 
 /// The rows of a server of which nothing can be measured.
-pub fn nulls(server: &dyn Server, reason: &str) -> Vec<Row> {
+pub fn nulls(server: &dyn Server, variants: &[Variant], reason: &str) -> Vec<Row> {
     let one = |connections: &u32| {
-        let all = Variant::ALL[1..].iter();
+        let all = variants[1..].iter();
         let row = |&variant| Row::of(server, *connections, variant);
         let mut rows: Vec<Row> = all.map(row).collect();
         rows[0].reasons.push(reason.into());
@@ -69,24 +69,32 @@ pub fn nulls(server: &dyn Server, reason: &str) -> Vec<Row> {
 }
 
 /// All rows.
-#[derive(Default)]
 pub struct Table {
+    /// In the order of columns, the original first.
+    variants: &'static [Variant],
     rows: Vec<Row>,
 }
 
 impl Table {
+    pub fn of(variants: &'static [Variant]) -> Table {
+        Table {
+            variants,
+            rows: Vec::new(),
+        }
+    }
+
     pub fn add(&mut self, rows: Vec<Row>) {
         self.rows.extend(rows);
     }
 
-    /// Prints it: lines for people, reasons, and one JSON object.
-    pub fn print(&self) {
+    /// Prints lines for people and reasons; the rows for programs.
+    pub fn print(&self) -> Vec<Value> {
         println!("\nthe original's time by the variant's (above 1: faster), 95 % intervals\n");
         print!(
             "{:<11}{:<15}{:>5}{:>6}{:>11}",
             "server", "load", "L2s", "conns", "original"
         );
-        for variant in &Variant::ALL[1..] {
+        for variant in &self.variants[1..] {
             print!("{:>18}", variant.name());
         }
         println!("{:>20}", "predicted c / a");
@@ -104,8 +112,7 @@ impl Table {
                 );
             }
         }
-        let rows: Vec<Value> = self.rows.iter().map(Row::json).collect();
-        println!("{}", json!({"rows": rows}));
+        self.rows.iter().map(Row::json).collect()
     }
 }
 

@@ -37,19 +37,11 @@ pub enum Variant {
     Count,
     /// The original, on one CPU.
     OneCore,
+    /// The original, each connection's thread on one CPU.
+    Pinned,
 }
 
 impl Variant {
-    /// The original first.
-    pub const ALL: [Variant; 6] = [
-        Variant::Original,
-        Variant::Auto,
-        Variant::Carrier,
-        Variant::Affinity,
-        Variant::Count,
-        Variant::OneCore,
-    ];
-
     pub fn name(self) -> &'static str {
         match self {
             Variant::Original => "original",
@@ -58,12 +50,13 @@ impl Variant {
             Variant::Affinity => "affinity",
             Variant::Count => "count",
             Variant::OneCore => "one-core",
+            Variant::Pinned => "pinned",
         }
     }
 
     /// Whether its functions are hooked.
     pub fn is_hooked(self) -> bool {
-        !matches!(self, Variant::Original | Variant::OneCore)
+        !matches!(self, Variant::Original | Variant::OneCore | Variant::Pinned)
     }
 }
 
@@ -73,6 +66,8 @@ pub enum Way<'a> {
         trace: &'a Path,
         request_at: &'a str,
         requests: u64,
+        /// Until `corehop control start` says so.
+        is_paused: bool,
         memory_limit_mib: &'a str,
     },
     Hopping {
@@ -87,6 +82,8 @@ pub struct Running {
     pub folder: PathBuf,
     pub port: u16,
     pub is_recorded: bool,
+    /// Whether its load is to pin the threads of connections.
+    pub is_pinned: bool,
 }
 
 /// The statistics of a decision whether to hop.
@@ -204,6 +201,7 @@ impl Running {
             folder,
             port,
             is_recorded: matches!(way, Way::Recorded { .. }),
+            is_pinned: matches!(way, Way::Hopping { variant, .. } if *variant == Variant::Pinned),
         })
     }
 
@@ -329,15 +327,19 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
             trace,
             request_at,
             requests,
+            is_paused,
             memory_limit_mib,
         } => {
             let (trace, requests) = (trace.display().to_string(), requests.to_string());
             add(&[corehop, "record", "-q", "-o", &trace]);
+            if *is_paused {
+                add(&["--paused"]);
+            }
             add(&["--memory-limit", memory_limit_mib]);
             add(&["--request-at", request_at, "--requests", &requests, "--"]);
         }
         Way::Hopping { variant, plan } => match variant {
-            Variant::Original => {}
+            Variant::Original | Variant::Pinned => {}
             _ if is_patched && variant.is_hooked() => {}
             Variant::OneCore => add(&["taskset", "-c", "0"]),
             _ => add(&[corehop, "run", "--plan", &plan.display().to_string(), "--"]),

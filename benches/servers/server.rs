@@ -6,6 +6,10 @@
 
 use crate::Outcome;
 use crate::running::{Place, Running};
+use std::path::Path;
+
+/// What records servers, with Debian's package that has it.
+pub const EMULATOR: (&str, &str) = ("/usr/bin/qemu-x86_64", "qemu-user");
 
 /// How a server is started.
 #[derive(Default)]
@@ -68,4 +72,14 @@ pub struct Answered {
 pub trait Load {
     /// Has one batch of requests answered.
     fn batch(&mut self) -> Outcome<Answered>;
+}
+
+/// What is not installed that a server, or what is to be done with it, needs, and what to do about
+/// that.
+pub fn missing(server: &dyn Server, more: &[(&str, &str)]) -> Option<String> {
+    let mut needs = server.needs().iter().chain(more);
+    match needs.find(|(file, _)| !Path::new(file).exists()) {
+        Some((file, package)) => Some(format!("{file} is missing: apt-get install {package}")),
+        None => server.lacks(),
+    }
 }

@@ -4,11 +4,13 @@
 //! L2, so it has no size. The client is a process of its own, asks one statement at a time and
 //! waits for its answer, so on one connection client and server work in turn. All variants begin
 //! with copies of the same tables, and all get the same transactions. Time is that of a statement.
+//! Where connections' threads are to be pinned, the load does it, before its first transaction.
 
 use crate::Outcome;
 use crate::mariadb::{self, SYSTEM_TABLES, copy_tables, make_tables, mariadbd, succeed, tpcc};
 use crate::running::{Place, Running};
 use crate::server::{Answered, Launch, Load, Server};
+use rustix::thread::{CpuSet, sched_getaffinity};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,14 +20,26 @@ use tempfile::TempDir;
 const TRANSACTIONS: u64 = 20;
 
 /// mariadbd, and tables that nobody has changed since they were loaded.
-#[derive(Default)]
 pub struct Mariadb {
+    connections: &'static [u32],
     pristine: OnceCell<TempDir>,
+}
+
+impl Mariadb {
+    /// Measured with each of these numbers of connections.
+    pub fn on(connections: &'static [u32]) -> Mariadb {
+        Mariadb {
+            connections,
+            pristine: OnceCell::new(),
+        }
+    }
 }
 
 struct Tpcc {
     socket: PathBuf,
     connections: u32,
+    /// The CPUs that connections' threads are pinned to in turn; none where they are not.
+    pinned_to: Option<String>,
     seed: u64,
 }
 
@@ -46,7 +60,7 @@ impl Server for Mariadb {
     }
 
     fn connections(&self) -> &[u32] {
-        &[1, 2, 4, 8, 32]
+        self.connections
     }
 
     fn request_at(&self) -> &'static str {
@@ -82,6 +96,7 @@ impl Server for Mariadb {
         Ok(Box::new(Tpcc {
             socket,
             connections,
+            pinned_to: running.is_pinned.then(processors).transpose()?,
             seed: 0,
         }))
     }
@@ -96,8 +111,23 @@ impl Load for Tpcc {
         let seed = self.seed.to_string();
         let words = ["run", "--json", "--seed", &seed, "--transactions"];
         let more = [&*transactions, "--connections", &connections];
-        answered(&tpcc(&load(), &[&words[..], &more].concat(), &self.socket)?)
+        let pinning = self
+            .pinned_to
+            .iter()
+            .flat_map(|cpus| ["--pin", cpus.as_str()]);
+        let words: Vec<&str> = words.into_iter().chain(more).chain(pinning).collect();
+        answered(&tpcc(&load(), &words, &self.socket)?)
     }
+}
+
+/// The CPUs of this process, as the load's command line has them.
+fn processors() -> Outcome<String> {
+    let own = sched_getaffinity(None)?;
+    let processors = (0..CpuSet::MAX_CPU).filter(|&cpu| own.is_set(cpu));
+    Ok(processors
+        .map(|cpu| cpu.to_string())
+        .collect::<Vec<_>>()
+        .join(","))
 }
 
 /// From the load's report.
@@ -120,7 +150,7 @@ fn tables() -> Outcome<TempDir> {
 }
 
 /// The load's command, which is built beside corehop.
-fn load() -> PathBuf {
+pub fn load() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_corehop")).with_file_name("corehop-tpcc")
 }
 

@@ -4,8 +4,8 @@
 //! then; of the rounds' ratios, far apart in time, there are a median and quarters. Rejected: the
 //! ratio of two medians, which may come from different minutes of the host.
 
-use crate::Point;
 use crate::patched::{Outcome, Program, quartiles};
+use crate::point::Point;
 use crate::simulated;
 
 /// In place, carrier, affinity.

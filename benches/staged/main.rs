@@ -13,6 +13,7 @@ mod chart;
 mod found;
 #[path = "../patched/mod.rs"]
 mod patched;
+mod point;
 mod simulated;
 mod table;
 mod verified;
@@ -22,6 +23,7 @@ use clap::Parser;
 use corehop_plans::Mode;
 use found::Found;
 use patched::{Outcome, Program};
+use point::Point;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -54,33 +56,7 @@ struct Arguments {
     bench: bool,
 }
 
-/// Where the experiment is made: what the program and the simulator are told.
-#[derive(Clone, Copy, PartialEq)]
-pub struct Point {
-    working_set_kib: u32,
-    updates_percent: f64,
-    touches: u32,
-    sessions: u32,
-}
-
 const WORKING_SETS_KIB: [u32; 9] = [16, 64, 128, 256, 350, 500, 700, 1000, 2000];
-
-impl Point {
-    /// The program's arguments.
-    fn words(&self, way: &str, last: u32, program: &Program) -> Vec<String> {
-        let [a, b] = program.processors;
-        let updates = self.updates_percent / 100.0;
-        let numbers = [self.touches, self.sessions, last, 1, a as u32, b as u32];
-        let head = [
-            way.into(),
-            self.working_set_kib.to_string(),
-            updates.to_string(),
-        ];
-        head.into_iter()
-            .chain(numbers.map(|n| n.to_string()))
-            .collect()
-    }
-}
 
 fn main() -> Outcome<()> {
     let arguments = Arguments::parse();

@@ -5,9 +5,9 @@
 //! the same time, some touches of one and then of the other. The simulator knows neither how long
 //! this machine's caches really take nor that a session may have to wait for a core.
 
-use crate::Point;
 use crate::found::Ways;
 use crate::patched::{Outcome, Program};
+use crate::point::Point;
 use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use corehop_simulator::{Machine, Replayer, Split};
 use corehop_traces::{

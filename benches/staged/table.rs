@@ -1,7 +1,7 @@
 //! The points in rows for people, and the same as an object for programs.
 
-use crate::Point;
 use crate::found::{Found, ratios_of};
+use crate::point::Point;
 use serde_json::{Value, json};
 
 /// Prints all points, the one that was named first.

@@ -5,8 +5,8 @@
 //! virtual machine, so that a gain of a fifth would need hundreds of them. It is therefore asked
 //! where the gain is large: an L2 holds all, and what is lost are lines that the other core writes.
 
-use crate::Point;
 use crate::patched::{Outcome, PLAN, Program};
+use crate::point::Point;
 use serde_json::{Value, json};
 use std::process::Command;
 

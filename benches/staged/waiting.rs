@@ -7,8 +7,8 @@
 //! phases in place on the first core, since one session cannot use two. A phase has seven tenths of
 //! what an L2 holds, so both together have none's room.
 
-use crate::Point;
 use crate::patched::{Outcome, Program, quartiles};
+use crate::point::Point;
 use corehop_simulator::Machine;
 use serde_json::{Value, json};
 

@@ -1,0 +1,138 @@
+//! mariadbd recorded on one connection or several, and whether the requests of each are told apart.
+//!
+//! A connection has a thread of the server's, and a request carries both. They are told apart when
+//! as many connections as the load has were found, each of them on one thread that serves no other
+//! of them. The connections of a batch that is not recorded are there before, and a good-bye of
+//! theirs may come late.
+
+use crate::Outcome;
+use crate::planning::{self, Wanted};
+use crate::published::MACHINE;
+use crate::tpcc::Mariadb;
+use corehop_traces::{Request, Trace};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Of each connection.
+const REQUESTS: u32 = 100;
+
+/// One recording, and what was found in it.
+pub struct Recording {
+    /// That the load had.
+    pub connections: u32,
+    pub trace: PathBuf,
+    pub requests: usize,
+    /// Of the load's connections that were found, ascending.
+    pub requests_of_each: Vec<u64>,
+    pub is_told_apart: bool,
+    pub accesses: u64,
+    pub bytes: u64,
+    /// Of a request, on one core of the text's machine, once half of them have warmed it up.
+    pub l2_misses: f64,
+    /// From the end of the pause until the trace was there.
+    pub seconds: f64,
+}
+
+impl Recording {
+    /// For programs.
+    pub fn json(&self) -> Value {
+        json!({
+            "connections": self.connections, "requests": self.requests,
+            "requests_of_each": self.requests_of_each, "is_told_apart": self.is_told_apart,
+            "accesses": self.accesses, "size_bytes": self.bytes,
+            "l2_misses_per_request": self.l2_misses, "seconds": self.seconds,
+        })
+    }
+}
+
+/// Records so many connections into this folder; the inner error says why there is no trace.
+pub fn record(
+    server: &Mariadb,
+    connections: u32,
+    folder: &Path,
+) -> Outcome<Result<Recording, String>> {
+    let trace = folder.join(format!("connections-{connections}.trace"));
+    let place = folder.join(format!("recorded-{connections}"));
+    let wanted = Wanted {
+        requests: u64::from(REQUESTS * connections),
+        connections,
+        is_warm: true,
+    };
+    let took = match planning::record(server, &wanted, place, &trace)? {
+        Ok(took) => took,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let told = ask(&["info"], &trace)?;
+    let number = |key: &str| {
+        let number = told[key].as_u64();
+        number.ok_or_else(|| format!("no {key} in info"))
+    };
+    let opened = Trace::open(&trace)?;
+    let found = by_connection(opened.requests());
+    Ok(Ok(Recording {
+        connections,
+        requests: opened.requests().len(),
+        is_told_apart: are_told_apart(&found, connections),
+        requests_of_each: requests_of_each(&found),
+        accesses: number("accesses")?,
+        bytes: number("size_bytes")?,
+        l2_misses: l2_misses(&trace, opened.requests())?,
+        seconds: took.as_secs_f64(),
+        trace,
+    }))
+}
+
+/// What a subcommand says of the trace.
+fn ask(words: &[&str], trace: &Path) -> Outcome<Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let output = command.args(words).arg("--json").arg(trace).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn l2_misses(trace: &Path, requests: &[Request]) -> Outcome<f64> {
+    let complete = requests.iter().filter(|request| request.complete).count();
+    let warm_up = complete / 2;
+    let words = ["replay", "-q", "--machine", MACHINE, "--warm-up"];
+    let told = ask(&[&words[..], &[&warm_up.to_string()]].concat(), trace)?;
+    let misses = told["counters"]["l2"]["misses"].as_f64();
+    let misses = misses.ok_or("no misses of an L2 in replay")?;
+    Ok(misses / (complete - warm_up).max(1) as f64)
+}
+
+/// How many requests came over a connection, and which threads served them.
+type ByConnection = BTreeMap<u64, (u64, BTreeSet<u32>)>;
+
+/// The load's connections: each sends more than a good-bye.
+fn by_connection(requests: &[Request]) -> ByConnection {
+    let mut found = ByConnection::new();
+    for request in requests {
+        if let Some(connection) = request.connection {
+            let (count, threads) = found.entry(connection).or_default();
+            *count += 1;
+            threads.insert(request.thread);
+        }
+    }
+    found.retain(|_, (count, _)| *count > 1);
+    found
+}
+
+fn requests_of_each(found: &ByConnection) -> Vec<u64> {
+    let mut counts: Vec<u64> = found.values().map(|(count, _)| *count).collect();
+    counts.sort_unstable();
+    counts
+}
+
+fn are_told_apart(found: &ByConnection, connections: u32) -> bool {
+    let threads: BTreeSet<u32> = found
+        .values()
+        .flat_map(|(_, t)| t.iter().copied())
+        .collect();
+    found.len() == connections as usize
+        && threads.len() == found.len()
+        && found.values().all(|(_, threads)| threads.len() == 1)
+}

@@ -1,0 +1,127 @@
+//! The recording of many connections, replayed with time on the text's machine.
+//!
+//! The plan is the best split of the trace over the four cores that the text used; teams of two
+//! cores each have the best split over two. Connections think as long as the real client did, by
+//! the machine's base clock. What the split gains depends on two numbers that the text does not
+//! tell, the cost of a hop and how long clients think, so it is simulated with others too.
+
+use crate::client::Client;
+use crate::published::{CORES, CYCLES_PER_US, HOP_CYCLES, MACHINE};
+use crate::timed::{Question, Timed, connections_of, replay};
+use crate::{Extent, Outcome};
+use corehop_simulator::machine::CARRIED_HOP_CYCLES;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Of [`CORES`] cores.
+const SCHEDULERS: [&str; 4] = ["free", "pinned", "split", "split-if-idle"];
+/// Of [`TEAM`] cores each.
+const IN_TEAMS: [&str; 1] = ["teams"];
+const TEAM: u32 = 2;
+/// What is simulated with other costs and thinking.
+const VARIED: [&str; 2] = ["free", "split"];
+/// Requests that are searched: connections begin at different places of the load, so that ten, the
+/// usual number, make other plans of every recording.
+const SEARCHED: &str = "60";
+const FEW_SEARCHED: &str = "3";
+/// What hops cost besides: those of carriers, and those of the machine's description.
+const OTHER_HOPS: [Option<u32>; 2] = [Some(CARRIED_HOP_CYCLES), None];
+/// How long clients think besides, in the time that `free` takes for a request of one connection.
+const LONGER_THINKING: [f64; 2] = [1.0, 3.0];
+
+/// All that was simulated.
+pub struct Simulated {
+    /// Every scheduler on each number of connections.
+    pub usual: Vec<Timed>,
+    pub variations: Vec<Variation>,
+    /// Why there are no more connections.
+    pub reason: Option<String>,
+}
+
+/// `free` and `split` with another cost of a hop, or with clients that think longer.
+pub struct Variation {
+    /// Of what is different.
+    pub name: String,
+    pub found: Vec<Timed>,
+}
+
+impl Simulated {
+    /// The usual, and all variations.
+    pub fn all(&self) -> impl Iterator<Item = &Timed> {
+        let others = self.variations.iter().flat_map(|other| &other.found);
+        self.usual.iter().chain(others)
+    }
+}
+
+/// Simulates all of it.
+pub fn measure(
+    trace: &Path,
+    extent: &Extent,
+    client: Option<&Client>,
+    folder: &Path,
+) -> Outcome<Simulated> {
+    let there = connections_of(trace)?;
+    let wanted = extent.simulated;
+    let lacks = || format!("the trace has {there} connections, not {wanted}");
+    let reason = (there < wanted).then(lacks);
+    let think_us = client.map_or(0.0, |client| client.think_us);
+    let think_cycles = (think_us * CYCLES_PER_US) as u64;
+    let [whole, half] = [CORES, TEAM].map(|cores| plan(trace, cores, extent.is_whole, folder));
+    let (whole, half) = (whole?, half?);
+    let connections: Vec<u32> = (1..=there.min(wanted)).collect();
+    let simulated = |plan: &Path, schedulers: &[&str], hop_cycles, think_cycles| {
+        replay(&Question {
+            trace,
+            machine: MACHINE,
+            cores: CORES,
+            plan,
+            connections: &connections,
+            is_repeating: false,
+            schedulers,
+            think_cycles,
+            hop_cycles,
+        })
+    };
+    eprintln!("simulating {there} connections");
+    let mut usual = simulated(&whole, &SCHEDULERS, Some(HOP_CYCLES), think_cycles)?;
+    let answered = usual.first().ok_or("nothing was simulated")?;
+    let answering = (1e6 / answered.throughput - think_cycles as f64).max(0.0);
+    usual.extend(simulated(&half, &IN_TEAMS, Some(HOP_CYCLES), think_cycles)?);
+    let mut variations = Vec::new();
+    for hop_cycles in OTHER_HOPS {
+        let found = simulated(&whole, &VARIED, hop_cycles, think_cycles)?;
+        let cost = found.first().map_or(0, |timed| timed.hop_cycles);
+        let name = format!("hop {cost}");
+        variations.push(Variation { name, found });
+    }
+    for share in LONGER_THINKING {
+        let think_cycles = (share * answering) as u64;
+        let found = simulated(&whole, &VARIED, Some(HOP_CYCLES), think_cycles)?;
+        let name = format!("think {think_cycles}");
+        variations.push(Variation { name, found });
+    }
+    Ok(Simulated {
+        usual,
+        variations,
+        reason,
+    })
+}
+
+/// The best split over so many cores.
+fn plan(trace: &Path, cores: u32, is_whole: bool, folder: &Path) -> Outcome<PathBuf> {
+    let plan = folder.join(format!("split-{cores}.toml"));
+    let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    partition.args(["partition", "-q", "--machine", MACHINE, "--objective", "l2"]);
+    partition.args(["--cores", &cores.to_string(), "--draws", "1"]);
+    partition.args(["--returns", "never", "--anyway", "--time-limit", "60"]);
+    let requests = if is_whole { SEARCHED } else { FEW_SEARCHED };
+    partition.args(["--requests", requests]);
+    let output = partition.arg("-o").arg(&plan).arg(trace).output()?;
+    match plan.exists() {
+        true => Ok(plan),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("no split over {cores} cores: {}", said.trim()).into())
+        }
+    }
+}

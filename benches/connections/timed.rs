@@ -1,0 +1,130 @@
+//! `corehop replay --timed`: how it is called, and what is read of its JSON. Only this file knows.
+
+use crate::Outcome;
+use corehop_traces::Trace;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+/// What is replayed.
+pub struct Question<'a> {
+    pub trace: &'a Path,
+    pub machine: &'a str,
+    pub cores: u32,
+    pub plan: &'a Path,
+    pub connections: &'a [u32],
+    /// Whether those that the trace lacks repeat those that it has.
+    pub is_repeating: bool,
+    pub schedulers: &'a [&'a str],
+    pub think_cycles: u64,
+    /// `None` is what the machine says.
+    pub hop_cycles: Option<u32>,
+}
+
+/// What one scheduler makes of so many connections.
+pub struct Timed {
+    pub connections: u32,
+    pub scheduler: String,
+    /// That a hop costs.
+    pub hop_cycles: u32,
+    pub think_cycles: u64,
+    /// Requests served in a million cycles.
+    pub throughput: f64,
+    /// Of a request.
+    pub l2_misses: f64,
+    /// Of a request.
+    pub hops: f64,
+    /// Which share of all cores' busy cycles the busiest core has.
+    pub busiest: f64,
+}
+
+impl Timed {
+    /// For programs, of transactions of so many requests.
+    pub fn json(&self, statements: f64) -> Value {
+        json!({
+            "connections": self.connections, "scheduler": self.scheduler,
+            "hop_cost_cycles": self.hop_cycles, "think_cycles": self.think_cycles,
+            "transactions_per_mcycle": self.throughput / statements,
+            "l2_misses_per_transaction": self.l2_misses * statements,
+            "hops_per_transaction": self.hops * statements,
+            "share_of_busiest_core": self.busiest,
+        })
+    }
+}
+
+/// How many connections a trace has: threads that served a whole request.
+pub fn connections_of(trace: &Path) -> Outcome<u32> {
+    let trace = Trace::open(trace)?;
+    let complete = trace.requests().iter().filter(|request| request.complete);
+    let threads: BTreeSet<u32> = complete.map(|request| request.thread).collect();
+    Ok(threads.len() as u32)
+}
+
+/// Asks it of every scheduler on each number of connections.
+pub fn replay(question: &Question) -> Outcome<Vec<Timed>> {
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    replay.args(["replay", "-q", "--timed", "--json"]);
+    replay.args(["--machine", question.machine]);
+    replay.args(["--cores", &question.cores.to_string()]);
+    replay.arg("--plan").arg(question.plan);
+    let connections = question.connections.iter().map(u32::to_string);
+    replay.args(["--connections", &connections.collect::<Vec<_>>().join(",")]);
+    replay.args(["--scheduler", &question.schedulers.join(",")]);
+    replay.args(["--think-time", &question.think_cycles.to_string()]);
+    if question.is_repeating {
+        replay.arg("--repeat-connections");
+    }
+    if let Some(hop_cycles) = question.hop_cycles {
+        replay.args(["--hop-cost", &hop_cycles.to_string()]);
+    }
+    let output = replay.arg(question.trace).output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("corehop replay --timed: {}", said.trim()).into());
+    }
+    parse(&output.stdout)
+}
+
+/// Takes the command's JSON apart.
+fn parse(said: &[u8]) -> Outcome<Vec<Timed>> {
+    let told: Value = serde_json::from_slice(said)?;
+    let settings = told["settings"].as_array().ok_or("no settings")?;
+    let hop_cycles = told["hop_cost_cycles"].as_u64().ok_or("no cost of a hop")?;
+    let think_cycles = told["load"]["think_cycles"]
+        .as_u64()
+        .ok_or("no think time")?;
+    let timed = |setting: &Value| {
+        let number = |key: &str| {
+            let number = setting[key].as_f64();
+            number.ok_or_else(|| format!("no {key} in the JSON of replay --timed"))
+        };
+        let requests = number("requests")?.max(1.0);
+        Ok(Timed {
+            connections: number("connections")? as u32,
+            scheduler: name(&setting["scheduler"]),
+            hop_cycles: hop_cycles as u32,
+            think_cycles,
+            throughput: number("requests_per_million_cycles")?,
+            l2_misses: number("l2_misses")? / requests,
+            hops: number("hops")? / requests,
+            busiest: busiest(setting)?,
+        })
+    };
+    settings.iter().map(timed).collect()
+}
+
+/// Which share of the busy cycles the busiest core has.
+fn busiest(setting: &Value) -> Outcome<f64> {
+    let cores = setting["per_core"].as_array().ok_or("no cores")?;
+    let busy = cores.iter().filter_map(|core| core["busy_cycles"].as_f64());
+    let busy: Vec<f64> = busy.collect();
+    let sum: f64 = busy.iter().sum();
+    Ok(busy.into_iter().fold(0.0, f64::max) / sum.max(1.0))
+}
+
+/// A scheduler's name without its number: `split-if-idle=1` is `split-if-idle`.
+fn name(scheduler: &Value) -> String {
+    let text = scheduler.as_str().unwrap_or("?");
+    text.split('=').next().unwrap_or(text).to_owned()
+}

@@ -1,0 +1,164 @@
+//! Whether predictions are true: what replays foretell beside what clocks say.
+//!
+//! `make bench-truth` runs it whole. The staged benchmark is measured over working sets, updates,
+//! touches and sessions, with phases on a core each by `carrier` and by `affinity`, against both
+//! phases in place; beside each ratio stands the one that the replay of the same paths gives, and
+//! the one that the timed replay of a recording of the program itself gives. The real servers come
+//! from the figures kept in docs/experiments/figures, which benches of theirs printed with their
+//! predictions. Told are the rank correlation, the median error, and the three largest errors by
+//! name: those are what a better model has to explain. `COREHOP_ROUNDS` is how often all is
+//! measured. Without arguments, as under `cargo test`, two small configurations stand for all.
+//! Rejected: the correlation of the ratios themselves, which one large ratio decides.
+
+mod configurations;
+#[allow(dead_code)] // Rates and shares of CPUs are for the staged benchmark's own table.
+#[path = "../staged/found.rs"]
+mod found;
+mod kept;
+#[path = "../patched/mod.rs"]
+mod patched;
+#[path = "../staged/point.rs"]
+mod point;
+mod recorded;
+mod row;
+#[path = "../staged/simulated.rs"]
+mod simulated;
+mod statistics;
+#[allow(dead_code)] // Misses and hops are for the table of connections.
+#[path = "../connections/timed.rs"]
+mod timed;
+
+use corehop_plans::Mode;
+use corehop_simulator::Machine;
+use found::{Found, ratios_of};
+use patched::{Outcome, Program};
+use row::Row;
+use serde_json::{Value, json};
+
+const BACKENDS: [&str; 2] = ["carrier", "affinity"];
+const ROUNDS: usize = 15;
+
+fn main() -> Outcome<()> {
+    let is_whole = std::env::args().any(|argument| argument == "--whole");
+    let mut rows = match Machine::named_or_path("host") {
+        Ok(machine) => {
+            println!("predicted on the simulated machine {}", machine.name);
+            staged(&machine, is_whole)?
+        }
+        Err(error) => {
+            println!("the staged benchmark is left out: {error}");
+            Vec::new()
+        }
+    };
+    rows.extend(kept::rows()?);
+    row::print(&rows);
+    let mut summaries = Vec::new();
+    println!(
+        "\n{:<22}{:>6}{:>18}{:>15}",
+        "predictions of", "rows", "rank correlation", "median error"
+    );
+    let mut kinds: Vec<&str> = rows.iter().map(|row| row.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    for kind in kinds.into_iter().map(Some).chain([None]) {
+        let own = rows
+            .iter()
+            .filter(|row| kind.is_none_or(|kind| row.kind == kind));
+        summaries.push(summary(kind.unwrap_or("all"), &own.collect::<Vec<_>>()));
+    }
+    println!();
+    for row in row::largest_errors(&rows) {
+        println!("far off: {row}");
+    }
+    let all: Vec<Value> = rows.iter().map(Row::json).collect();
+    println!("{}", json!({"rows": all, "summaries": summaries}));
+    Ok(())
+}
+
+/// Prints a line of some rows together; the same for programs.
+fn summary(name: &str, rows: &[&Row]) -> Value {
+    let pairs: Vec<(f64, f64)> = rows
+        .iter()
+        .map(|row| (row.predicted, row.measured))
+        .collect();
+    let correlation = statistics::rank_correlation(&pairs);
+    let error = statistics::median(rows.iter().map(|row| row.error()).collect());
+    let shown = |number: Option<f64>| number.map_or_else(|| "-".into(), |n| format!("{n:.2}"));
+    let percent = error.map_or_else(|| "-".into(), |error| format!("{:.1} %", error * 100.0));
+    println!(
+        "{name:<22}{:>6}{:>18}{percent:>15}",
+        rows.len(),
+        shown(correlation)
+    );
+    json!({
+        "of": name, "rows": rows.len(), "rank_correlation": correlation, "median_error": error,
+    })
+}
+
+/// The staged benchmark in every configuration, measured in turns.
+fn staged(machine: &Machine, is_whole: bool) -> Outcome<Vec<Row>> {
+    let program = Program::build("staged", ["first_phase", "second_phase"], Mode::Enter)?;
+    let [first, second] = program.processors;
+    if first == second {
+        println!("the staged benchmark is left out: this machine has one CPU");
+        return Ok(Vec::new());
+    }
+    let (points, rounds, duration_ms) = match is_whole {
+        true => {
+            let l2_kib = machine.l2.size_bytes / 1024;
+            (configurations::all(l2_kib), rounds()?, 150)
+        }
+        false => (configurations::few(), 1, 20),
+    };
+    let mut found = Vec::new();
+    for point in points {
+        found.push(Found::predicted(&program, point)?);
+    }
+    // A round passes through all points, so that a slow minute of the host falls on all alike.
+    for round in 0..rounds {
+        for point in &mut found {
+            point.measure(&program, round, duration_ms)?;
+        }
+    }
+    println!("CPUs {first} and {second}; medians of {rounds} rounds through all configurations");
+    let mut rows = Vec::new();
+    for found in &found {
+        let predicted = found.predicted.map(ratios_of);
+        rows.extend(
+            predicted
+                .iter()
+                .flat_map(|&ratios| rows_of("staged", found, ratios)),
+        );
+    }
+    if !recorded::is_possible() {
+        println!("nothing is recorded: apt-get install qemu-user");
+        return Ok(rows);
+    }
+    for found in &found {
+        let ratios = recorded::ratios(&program, found.point)?;
+        rows.extend(rows_of("staged, recorded", found, ratios));
+    }
+    Ok(rows)
+}
+
+/// How often all configurations are measured.
+fn rounds() -> Outcome<usize> {
+    let Ok(wanted) = std::env::var("COREHOP_ROUNDS") else {
+        return Ok(ROUNDS);
+    };
+    let rounds = wanted.parse().ok().filter(|&rounds| rounds > 0);
+    rounds.ok_or_else(|| format!("COREHOP_ROUNDS={wanted}: not a number of rounds").into())
+}
+
+/// What was foretold of a configuration, beside what was found.
+fn rows_of(kind: &'static str, found: &Found, predicted: [f64; 2]) -> Vec<Row> {
+    let measured = found.ratios().map(|[_, median, _]| median);
+    let ways = BACKENDS.into_iter().zip(predicted).zip(measured);
+    let row = |((backend, predicted), measured)| Row {
+        kind,
+        name: configurations::name(&found.point, backend),
+        predicted,
+        measured,
+    };
+    ways.map(row).collect()
+}
