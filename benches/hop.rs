@@ -1,8 +1,8 @@
 //! Times hops and hooks of a program that corehop patched, beside what they stand in for.
 //!
 //! `make bench-hop` runs it whole: a table for people, and one JSON object in the last line. The
-//! program is `benches/programs/hop.c`; its trials take turns, round after round, so that what else
-//! the machine does falls on all alike, and a row is of the samples of all rounds. Without
+//! program is `calibration/programs/hop.c`; its trials take turns, round after round, so that what
+//! else the machine does falls on all alike, and a row is of the samples of all rounds. Without
 //! arguments, as under `cargo test`, each trial runs once and briefly, to show that it still works.
 
 mod patched;
@@ -48,9 +48,8 @@ impl Trial {
 fn main() -> Outcome<()> {
     let is_whole = std::env::args().any(|argument| argument == "--whole");
     let (rounds, samples, duration_ms) = if is_whole { (9, 4000, 300) } else { (1, 20, 5) };
-    let hooked = ["first_core", "second_core"];
-    let program = Program::build("hop", hooked, Mode::Enter)?;
-    let returning = Program::build("hop", hooked, Mode::Call)?;
+    let program = Program::hop(Mode::Enter)?;
+    let returning = Program::hop(Mode::Call)?;
     let [first, second] = program.processors;
     if first == second {
         println!("this machine has one CPU, so nothing can hop");

@@ -11,10 +11,11 @@ use crate::console;
 use crate::failure::Failure;
 use crate::jobs::Jobs;
 use crate::line::Lines;
+use crate::machines;
 use crate::progress::Bar;
 use clap::Args;
 use corehop_explanations::{Question, json};
-use corehop_partitioner::machine_list::for_plan;
+use corehop_partitioner::machine_list::{first, for_plan};
 use std::path::PathBuf;
 
 /// Say why a plan does what it does
@@ -49,7 +50,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let plan = corehop_plans::read(&arguments.plan)?;
-    let machine = for_plan(&plan, arguments.machine.as_deref())?;
+    let named = arguments.machine.as_deref();
+    machines::tell_host([named.unwrap_or(first(&plan.machine).0)]);
+    let machine = for_plan(&plan, named)?;
     let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     let question = Question {
         trace: &trace,

@@ -212,6 +212,27 @@ impl From<corehop_simulator::Error> for Failure {
     }
 }
 
+impl From<corehop_calibration::Error> for Failure {
+    fn from(error: corehop_calibration::Error) -> Self {
+        use corehop_calibration::Error;
+        match error {
+            Error::Interrupted => Failure::new(Exit::Interrupted, error).explained(),
+            Error::Patch(error) => error.into(),
+            Error::Plan(error) => error.into(),
+            Error::Folder { .. } => Failure::new(Exit::Output, error)
+                .remedy("set TMPDIR to a folder that can be written to, and runs programs"),
+            Error::NoCpu | Error::Pin { .. } => Failure::new(Exit::Missing, error)
+                .remedy("widen the mask (taskset, the container's CPUs)"),
+            Error::Memory { .. } => {
+                Failure::new(Exit::Missing, error).remedy("end what else runs, or raise the limit")
+            }
+            Error::Unpatchable { .. } | Error::NotStarted { .. } | Error::Program { .. } => {
+                Failure::new(Exit::Missing, error).remedy("`corehop doctor` says what hops need")
+            }
+        }
+    }
+}
+
 impl From<corehop_traces::Error> for Failure {
     fn from(error: corehop_traces::Error) -> Self {
         use corehop_traces::Error;

@@ -6,6 +6,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bundled;
+mod calibrate;
 mod candidates;
 mod check;
 mod console;
@@ -20,6 +21,7 @@ mod interrupt;
 mod jobs;
 mod line;
 mod load_options;
+mod machines;
 mod manual;
 mod measure;
 mod measuring;
@@ -69,6 +71,7 @@ enum Command {
     Run(run::Arguments),
     #[command(alias = "verify")]
     Measure(measure::Arguments),
+    Calibrate(calibrate::Arguments),
     Doctor(doctor::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -82,7 +85,8 @@ Exit codes:
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
   4  an output cannot be written, or exists and --force was not given
-  5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started
+  5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started;
+     of `calibrate`: the machine was busy
   6  this machine lacks something (QEMU, the plugin, the symbolizer)
   7  the server that was started, or the load on it, failed
   8  measure has shown that the patched server is slower
@@ -122,6 +126,7 @@ fn main() -> ExitCode {
         Command::Patch(arguments) => patch::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Measure(arguments) => measure::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => manual::complete(&arguments, Cli::command()),
         Command::Man(arguments) => manual::write(&arguments, Cli::command()),

@@ -18,6 +18,7 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
+use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
@@ -133,6 +134,7 @@ fn seconds(text: &str) -> Result<Duration, NotSeconds> {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    machines::tell_host(arguments.machine.iter().map(String::as_str));
     let mut machines = machine_list::weighted(&arguments.machine)?;
     for of in &mut machines {
         check_cores(arguments.cores, &of.machine)?;

@@ -15,6 +15,7 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
+use crate::machines;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
@@ -86,6 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return timed::run(&arguments.timed, &asked);
     }
     let warm_up = arguments.warm_up.unwrap_or(0);
+    machines::tell_host(arguments.machine.iter().map(String::as_str));
     let machines = arguments
         .machine
         .iter()

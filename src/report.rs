@@ -7,10 +7,11 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
+use crate::machines;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use clap::Args;
-use corehop_partitioner::machine_list::for_plan;
+use corehop_partitioner::machine_list::{first, for_plan};
 use corehop_plans::Plan;
 use corehop_report::{Options, Outputs, Sweep};
 use corehop_traces::Trace;
@@ -101,7 +102,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     outputs.check()?;
     let sweep = arguments.sweep.as_deref().map(Sweep::read).transpose()?;
     let plan = corehop_plans::read(&arguments.plan)?;
-    let machine = for_plan(&plan, arguments.machine.as_deref())?;
+    let named = arguments.machine.as_deref();
+    machines::tell_host([named.unwrap_or(first(&plan.machine).0)]);
+    let machine = for_plan(&plan, named)?;
     let (trace, trace_name) = open(arguments, &plan)?;
     let named = arguments.requests.as_ref();
     let options = Options {

@@ -20,9 +20,8 @@ mod verified;
 mod waiting;
 
 use clap::Parser;
-use corehop_plans::Mode;
 use found::Found;
-use patched::{Outcome, Program};
+use patched::Outcome;
 use point::Point;
 use serde_json::json;
 use std::path::PathBuf;
@@ -66,7 +65,7 @@ fn main() -> Outcome<()> {
         touches: arguments.touches,
         sessions: arguments.sessions,
     };
-    let program = Program::build("staged", ["first_phase", "second_phase"], Mode::Enter)?;
+    let program = patched::build("staged", ["first_phase", "second_phase"])?;
     let [first, second] = program.processors;
     if first == second {
         println!("this machine has one CPU, so no phase can have one of its own");

@@ -28,10 +28,9 @@ mod statistics;
 #[path = "../connections/timed.rs"]
 mod timed;
 
-use corehop_plans::Mode;
 use corehop_simulator::Machine;
 use found::{Found, ratios_of};
-use patched::{Outcome, Program};
+use patched::Outcome;
 use row::Row;
 use serde_json::{Value, json};
 
@@ -97,7 +96,7 @@ fn summary(name: &str, rows: &[&Row]) -> Value {
 
 /// The staged benchmark in every configuration, measured in turns.
 fn staged(machine: &Machine, is_whole: bool) -> Outcome<Vec<Row>> {
-    let program = Program::build("staged", ["first_phase", "second_phase"], Mode::Enter)?;
+    let program = patched::build("staged", ["first_phase", "second_phase"])?;
     let [first, second] = program.processors;
     if first == second {
         println!("the staged benchmark is left out: this machine has one CPU");

@@ -88,6 +88,7 @@ pub use error::Error;
 pub use hierarchy::Hierarchy;
 pub use hierarchy::geometry::Geometry;
 pub use hierarchy::lines::Lines;
+pub use machine::calibrated;
 pub use machine::host;
 pub use machine::{Core, Inclusion, Level, Machine, Policy};
 pub use options::ReplayOptions;

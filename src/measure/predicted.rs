@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use crate::failure::Failure;
+use crate::machines;
 use crate::open::open;
 use crate::progress::during;
 use corehop_explanations::demands::Subject;
@@ -50,7 +51,9 @@ impl Prediction {
         };
         if let Some(trace) = &arguments.trace {
             let planned = first(&plan.machine).0;
-            let machine = Machine::named_or_path(arguments.machine.as_deref().unwrap_or(planned))?;
+            let named = arguments.machine.as_deref().unwrap_or(planned);
+            machines::tell_host([named]);
+            let machine = Machine::named_or_path(named)?;
             let trace = open(trace)?;
             let split = Split::from_plan(plan, trace.modules(), trace.functions())?;
             prediction.replay = Some((trace, split, machine));

@@ -6,6 +6,7 @@
 //! first. Several searches often find the same plan, which is kept once.
 
 use crate::failure::{Exit, Failure};
+use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use corehop_measurer::machine::cpus::{can_carry, physical_cores};
@@ -37,6 +38,7 @@ pub struct Here {
 impl Here {
     /// Looks at the machine, or reads the one named.
     pub fn look(named: &str, most_cores: u32) -> Result<Here, Failure> {
+        machines::tell_host([named]);
         let mut machine = Machine::named_or_path(named)?;
         if can_carry() {
             machine.hop_cost_cycles = machine.carried_hop_cycles();

@@ -12,6 +12,7 @@ use super::at_fault::about;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::Lines;
+use crate::machines;
 use crate::open::open;
 use crate::progress::Bar;
 use clap::Args;
@@ -96,6 +97,7 @@ pub struct Asked<'a> {
 
 /// Simulates all settings and prints what they tell.
 pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure> {
+    machines::tell_host([asked.machine]);
     let mut machine = Machine::named_or_path(asked.machine)?;
     machine.hop_cost_cycles = arguments.hop_cost.unwrap_or(machine.hop_cost_cycles);
     let plan = asked.plan.map(corehop_plans::read).transpose()?;

@@ -25,6 +25,15 @@ struct MachineFile {
     l1d: FirstLevelFile,
     l2: SecondLevelFile,
     l3: Option<ThirdLevelFile>,
+    calibrated: Option<CalibratedFile>,
+}
+
+/// Which machine a file was measured on; files of `corehop calibrate` have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CalibratedFile {
+    /// The processor, as the kernel calls it.
+    pub(super) cpu_model: String,
 }
 
 #[derive(Deserialize)]
@@ -134,39 +143,44 @@ impl Machine {
     /// [`Error::MachineSyntax`] for text that is not a machine, [`Error::MachineGeometry`] for a
     /// machine that [`Machine::check`] refuses.
     pub fn from_toml(text: &str, path: &Path) -> Result<Machine, Error> {
-        let file: MachineFile = toml::from_str(text).map_err(|error| Error::MachineSyntax {
+        parse(text, path).map(|(machine, _)| machine)
+    }
+}
+
+/// Reads and checks the machine in `text`, and which machine it was measured on, if it says so.
+pub(super) fn parse(text: &str, path: &Path) -> Result<(Machine, Option<CalibratedFile>), Error> {
+    let file: MachineFile = toml::from_str(text).map_err(|error| Error::MachineSyntax {
+        path: path.into(),
+        place: error.to_string(),
+    })?;
+    let line_size_bytes = file.line_size_bytes;
+    let l3 = file.l3.map(Level::from);
+    let transfer_default = l3.map_or(file.memory_latency_cycles, |l3| l3.latency_cycles);
+    let machine = Machine {
+        name: file.name,
+        cores: file.cores,
+        l1i: file.l1i.into(),
+        l1d: file.l1d.into(),
+        l2: file.l2.into(),
+        l3,
+        memory_latency_cycles: file.memory_latency_cycles,
+        transfer_latency_cycles: file.transfer_latency_cycles.unwrap_or(transfer_default),
+        hop_cost_cycles: file.hop_cost_cycles,
+        core: file.core.into(),
+    };
+    let checked = if line_size_bytes == LINE_SIZE_BYTES {
+        machine.check()
+    } else {
+        Err(format!(
+            "line_size_bytes = {line_size_bytes}: traces are recorded and counted in lines of \
+             {LINE_SIZE_BYTES} bytes only"
+        ))
+    };
+    match checked {
+        Ok(()) => Ok((machine, file.calibrated)),
+        Err(problem) => Err(Error::MachineGeometry {
             path: path.into(),
-            place: error.to_string(),
-        })?;
-        let line_size_bytes = file.line_size_bytes;
-        let l3 = file.l3.map(Level::from);
-        let transfer_default = l3.map_or(file.memory_latency_cycles, |l3| l3.latency_cycles);
-        let machine = Machine {
-            name: file.name,
-            cores: file.cores,
-            l1i: file.l1i.into(),
-            l1d: file.l1d.into(),
-            l2: file.l2.into(),
-            l3,
-            memory_latency_cycles: file.memory_latency_cycles,
-            transfer_latency_cycles: file.transfer_latency_cycles.unwrap_or(transfer_default),
-            hop_cost_cycles: file.hop_cost_cycles,
-            core: file.core.into(),
-        };
-        let checked = if line_size_bytes == LINE_SIZE_BYTES {
-            machine.check()
-        } else {
-            Err(format!(
-                "line_size_bytes = {line_size_bytes}: traces are recorded and counted in lines of \
-                 {LINE_SIZE_BYTES} bytes only"
-            ))
-        };
-        match checked {
-            Ok(()) => Ok(machine),
-            Err(problem) => Err(Error::MachineGeometry {
-                path: path.into(),
-                problem,
-            }),
-        }
+            problem,
+        }),
     }
 }

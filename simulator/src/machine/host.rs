@@ -2,6 +2,7 @@
 //!
 //! The kernel knows sizes, ways and sharing but no latencies, so those are the ones of
 //! `configs/machines/xeon-e5-2620-v4.toml`: good for comparing splits, not for predicting seconds.
+//! `corehop calibrate` measures them (calibrated.rs).
 
 use super::description::{CORES_MAXIMUM, LINE_SIZE_BYTES, Level, Machine};
 use super::processor::Core;
@@ -14,6 +15,17 @@ pub const SYSFS: &str = "/sys/devices/system/cpu";
 
 /// Where Linux describes processors.
 pub const CPUINFO: &str = "/proc/cpuinfo";
+
+/// This machine: its caches as [`read`] has them, and the core that its processor has.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn described(root: &Path) -> Result<Machine, Error> {
+    let machine = read(root)?;
+    let processor = std::fs::read_to_string(CPUINFO).unwrap_or_default();
+    let core = Core::of_processor(&processor).unwrap_or_default();
+    Ok(Machine { core, ..machine })
+}
 
 /// Reads the caches of CPU 0 below `root`, normally [`SYSFS`]. Cores are the CPUs that share CPU
 /// 0's L3, hyper-threads counted once, at most [`CORES_MAXIMUM`].

@@ -1,9 +1,11 @@
 //! The machine that is simulated: how many cores, how large their caches, how slow each level.
 //!
 //! `description` and `processor` hold the types, `file` reads them from TOML, `named` knows the
-//! machines that come with corehop, and [`host`] describes the one this runs on. `rules` checks
-//! every rule that the simulator relies on when a machine is read, so that a cache never has to.
+//! machines that come with corehop, [`host`] describes the one this runs on, and [`calibrated`]
+//! finds what was measured of it. `rules` checks every rule that the simulator relies on when a
+//! machine is read, so that a cache never has to.
 
+pub mod calibrated;
 mod description;
 mod file;
 pub mod host;

@@ -1,8 +1,8 @@
 //! The machine that a name means: one that comes with corehop, this one, or a file.
 
+use super::calibrated::{self, Calibrated};
 use super::description::Machine;
 use super::host;
-use super::processor::Core;
 use crate::error::Error;
 use std::path::Path;
 
@@ -33,16 +33,19 @@ const BUNDLED: &[(&str, &str)] = &[
 
 impl Machine {
     /// The machine called `name`: a bundled one, `host` for this machine, else a machine file.
+    /// This machine is as its calibration says, where there is one that holds ([`calibrated`]),
+    /// else as the kernel describes it.
     ///
     /// # Errors
     /// [`Error::UnknownMachine`] when it is none of these, else what [`Machine::from_toml`] or
     /// [`host::read`] says.
     pub fn named_or_path(name: &str) -> Result<Machine, Error> {
         if name == "host" {
-            let machine = host::read(Path::new(host::SYSFS))?;
-            let processor = std::fs::read_to_string(host::CPUINFO).unwrap_or_default();
-            let core = Core::of_processor(&processor).unwrap_or_default();
-            return Ok(Machine { core, ..machine });
+            let described = host::described(Path::new(host::SYSFS))?;
+            return Ok(match calibrated::look(&described) {
+                Calibrated::Taken { machine, .. } => machine,
+                Calibrated::Missing | Calibrated::Ignored { .. } => described,
+            });
         }
         let path = Path::new(name);
         if let Some((name, text)) = BUNDLED.iter().find(|(bundled, _)| *bundled == name) {

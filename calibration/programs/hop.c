@@ -1,10 +1,11 @@
 /*
  * What hops and hooks cost, seen from a program that corehop patched: raw samples, one a line.
  *
- * benches/hop.rs builds it, patches first_core() and second_core(), runs one trial after the other
- * and makes medians. A hop is timed there and back, so that both readings of the clock are made on
- * one core; only the hop to a parked carrier is timed one way, since the way back finds a carrier
- * that still spins. Rejected: clock_gettime, which costs a tenth of a hop; it sets the scale once.
+ * The crate carries it compiled, and patches first_core() and second_core(); `corehop calibrate`
+ * and benches/hop.rs run one trial after the other and make medians. A hop is timed there and back,
+ * so that both readings of the clock are made on one core; only the hop to a parked carrier is
+ * timed one way, since the way back finds a carrier that still spins. Rejected: clock_gettime,
+ * which costs a tenth of a hop; it sets the scale once.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -19,7 +20,7 @@
 #define MOST_SAMPLES 20000
 #define MOST_THREADS 1000
 #define CALLS 1000
-/* Longer than benches/hop.rs has a carrier wait awake. */
+/* Longer than carriers wait awake in these trials (COREHOP_SPIN_US). */
 #define PAUSE_NS 200000
 
 static double ns_per_cycle;

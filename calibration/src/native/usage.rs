@@ -1,0 +1,38 @@
+//! What this process and the programs it ran have used of the processors.
+
+use std::mem::zeroed;
+
+/// Used until now.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Processor time, in user mode and in the kernel, of this process and of children that ended.
+    pub cpu_seconds: f64,
+    /// How often the kernel took a processor away from a thread of this process that wanted it.
+    pub involuntary_switches: u64,
+}
+
+/// Until now.
+pub fn now() -> Usage {
+    let own = of(libc::RUSAGE_SELF);
+    let children = of(libc::RUSAGE_CHILDREN);
+    Usage {
+        cpu_seconds: own.cpu_seconds + children.cpu_seconds,
+        involuntary_switches: own.involuntary_switches,
+    }
+}
+
+fn of(who: i32) -> Usage {
+    // SAFETY: the structure is of integers, for which zero is a value, and the kernel fills it in.
+    let told = unsafe {
+        let mut told: libc::rusage = zeroed();
+        match libc::getrusage(who, &raw mut told) {
+            0 => told,
+            _ => return Usage::default(),
+        }
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Usage {
+        cpu_seconds: seconds(told.ru_utime) + seconds(told.ru_stime),
+        involuntary_switches: told.ru_nivcsw as u64,
+    }
+}

@@ -1,0 +1,264 @@
+//! The machine file that `corehop calibrate` keeps of this machine, and whether it still holds.
+//!
+//! It lies in the user's configuration folder, or where `COREHOP_HOST` says. What it names (the
+//! processor's model, the cores, the sizes and ways of the caches) must be what the kernel says
+//! today: a home folder may be shared by machines, and a virtual machine may move to another
+//! processor. A file that does not hold is ignored and never an error, since `host` means this
+//! machine with or without it; whoever talks to people says which of the two it was.
+
+use super::description::{Level, Machine};
+use super::file::{CalibratedFile, parse};
+use crate::error::Error;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The variable that names the file; empty for none.
+pub const VARIABLE: &str = "COREHOP_HOST";
+
+/// Where the kernel tells of processors.
+const CPUINFO: &str = "/proc/cpuinfo";
+
+/// What there is of a calibration of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Calibrated {
+    /// None was made.
+    Missing,
+    /// One that holds.
+    Taken {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        machine: Machine,
+    },
+    /// One that cannot be used.
+    Ignored {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+/// The file in which this user's calibration is kept; `None` where the environment names no folder,
+/// or says that there is none.
+pub fn place() -> Option<PathBuf> {
+    place_by(&|name| std::env::var_os(name))
+}
+
+/// The same, in an environment that `variable` tells of.
+fn place_by(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if let Some(named) = variable(VARIABLE) {
+        return (!named.is_empty()).then(|| named.into());
+    }
+    let folder = |name: &str| {
+        let folder = PathBuf::from(variable(name)?);
+        folder.is_absolute().then_some(folder)
+    };
+    let configuration = folder("XDG_CONFIG_HOME");
+    let configuration = configuration.or_else(|| Some(folder("HOME")?.join(".config")));
+    Some(configuration?.join("corehop/host.toml"))
+}
+
+/// What the kernel calls this machine's first processor; `unknown` where it says nothing.
+pub fn cpu_model() -> String {
+    let told = std::fs::read_to_string(CPUINFO).unwrap_or_default();
+    model_in(&told).unwrap_or("unknown").to_owned()
+}
+
+fn model_in(cpuinfo: &str) -> Option<&str> {
+    let mut lines = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    let (_, model) = lines.find(|(key, _)| key.trim() == "model name")?;
+    Some(model.trim())
+}
+
+/// Looks for a calibration of the machine that the kernel describes so.
+pub fn look(described: &Machine) -> Calibrated {
+    match place() {
+        None => Calibrated::Missing,
+        Some(path) => look_at(path, described, &cpu_model()),
+    }
+}
+
+/// Looks at this file, on a machine with such a processor.
+fn look_at(path: PathBuf, described: &Machine, cpu_model: &str) -> Calibrated {
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Calibrated::Missing,
+        Err(error) => {
+            let why = format!("cannot be read: {error}");
+            return Calibrated::Ignored { path, why };
+        }
+    };
+    match read(&text, &path, described, cpu_model) {
+        Ok(machine) => Calibrated::Taken { path, machine },
+        Err(differs) => {
+            let why = differs.to_string();
+            Calibrated::Ignored { path, why }
+        }
+    }
+}
+
+/// Why a file is not of this machine.
+#[derive(Debug, thiserror::Error)]
+enum Differs {
+    #[error(transparent)]
+    File(#[from] Error),
+    #[error("it has no table [calibrated], so it may be of any machine")]
+    Unmarked,
+    #[error("it is of '{kept}', and this is '{now}'")]
+    Processor { kept: String, now: String },
+    #[error("it is of {kept} cores, and here are {now}")]
+    Cores { kept: u32, now: u32 },
+    #[error("its {level} has {kept}, and this machine's has {now}")]
+    Level {
+        level: &'static str,
+        kept: String,
+        now: String,
+    },
+}
+
+/// What the file says, or why it is not of this machine.
+fn read(text: &str, path: &Path, described: &Machine, cpu_model: &str) -> Result<Machine, Differs> {
+    let (machine, calibrated) = parse(text, path)?;
+    let Some(CalibratedFile { cpu_model: kept }) = calibrated else {
+        return Err(Differs::Unmarked);
+    };
+    if kept != cpu_model {
+        let now = cpu_model.to_owned();
+        return Err(Differs::Processor { kept, now });
+    }
+    if machine.cores != described.cores {
+        let (kept, now) = (machine.cores, described.cores);
+        return Err(Differs::Cores { kept, now });
+    }
+    let levels = [
+        ("l1i", Some(machine.l1i), Some(described.l1i)),
+        ("l1d", Some(machine.l1d), Some(described.l1d)),
+        ("l2", Some(machine.l2), Some(described.l2)),
+        ("l3", machine.l3, described.l3),
+    ];
+    for (level, kept, now) in levels {
+        let (kept, now) = (geometry(kept), geometry(now));
+        if kept != now {
+            return Err(Differs::Level { level, kept, now });
+        }
+    }
+    Ok(machine)
+}
+
+/// A level's size and ways, in words.
+fn geometry(level: Option<Level>) -> String {
+    match level {
+        None => "no bytes".into(),
+        Some(level) => format!("{} bytes in {} ways", level.size_bytes, level.ways),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEPT: &str = "\
+name = \"host\"
+cores = 2
+line_size_bytes = 64
+memory_latency_cycles = 300
+hop_cost_cycles = 90000
+l1i = { size_bytes = 1024, ways = 2, latency_cycles = 2 }
+l1d = { size_bytes = 1024, ways = 2, latency_cycles = 5 }
+l2 = { size_bytes = 4096, ways = 4, latency_cycles = 15 }
+l3 = { size_bytes = 12288, ways = 4, latency_cycles = 70 }
+calibrated = { cpu_model = \"Processor 5\" }
+";
+
+    /// What comes of a file with this text, on the machine that `KEPT` was made on.
+    fn seen(text: &str) -> Calibrated {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("host.toml");
+        std::fs::write(&path, text).unwrap();
+        let mut described = Machine::from_toml(KEPT, &path).unwrap();
+        described.memory_latency_cycles = 200;
+        described.l2.latency_cycles = 12;
+        look_at(path, &described, "Processor 5")
+    }
+
+    #[test]
+    fn a_file_of_this_machine_is_taken_with_its_latencies() {
+        let Calibrated::Taken { machine, .. } = seen(KEPT) else {
+            panic!("{:?}", seen(KEPT));
+        };
+        assert_eq!(machine.memory_latency_cycles, 300);
+        assert_eq!(machine.l2.latency_cycles, 15);
+    }
+
+    #[test]
+    fn a_file_of_another_machine_is_ignored_and_the_difference_named() {
+        for (from, to, expected) in [
+            (
+                "Processor 5",
+                "Processor 6",
+                "it is of 'Processor 6', and this is 'Processor 5'",
+            ),
+            ("cores = 2", "cores = 4", "it is of 4 cores, and here are 2"),
+            (
+                "4096, ways = 4",
+                "8192, ways = 8",
+                "its l2 has 8192 bytes in 8 ways, and this machine's has 4096 bytes in 4 ways",
+            ),
+            (
+                "l3 = {",
+                "# {",
+                "its l3 has no bytes, and this machine's has 12288 bytes in 4 ways",
+            ),
+            (
+                "calibrated =",
+                "# ",
+                "it has no table [calibrated], so it may be of any machine",
+            ),
+        ] {
+            let changed = KEPT.replace(from, to);
+            assert_ne!(changed, KEPT);
+            match seen(&changed) {
+                Calibrated::Ignored { why, .. } => assert_eq!(why, expected),
+                other => panic!("{to}: {other:?}"),
+            }
+        }
+        let Calibrated::Ignored { why, .. } = seen("cores = ") else {
+            panic!("{:?}", seen("cores = "));
+        };
+        assert!(why.contains("not a valid machine"), "{why}");
+        let nowhere = look_at("/nowhere/host.toml".into(), &described(), "");
+        assert_eq!(nowhere, Calibrated::Missing);
+    }
+
+    fn described() -> Machine {
+        Machine::from_toml(KEPT, Path::new("host.toml")).unwrap()
+    }
+
+    #[test]
+    fn the_place_follows_from_the_environment() {
+        let place = |variables: &[(&str, &str)]| {
+            let value = |name: &str| variables.iter().find(|(of, _)| *of == name);
+            place_by(&|name| value(name).map(|(_, value)| OsString::from(value)))
+        };
+        let some = |path: &str| Some(PathBuf::from(path));
+        let home = ("HOME", "/home/a");
+        assert_eq!(place(&[home]), some("/home/a/.config/corehop/host.toml"));
+        let configuration = ("XDG_CONFIG_HOME", "/c");
+        assert_eq!(place(&[home, configuration]), some("/c/corehop/host.toml"));
+        let relative = ("XDG_CONFIG_HOME", "c");
+        assert_eq!(place(&[relative]), None);
+        assert_eq!(
+            place(&[configuration, (VARIABLE, "h.toml")]),
+            some("h.toml")
+        );
+        assert_eq!(place(&[configuration, (VARIABLE, "")]), None);
+    }
+
+    #[test]
+    fn the_model_is_that_of_the_first_processor() {
+        let told = "processor\t: 0\nmodel\t\t: 17\nmodel name\t: A: B\nmodel name\t: C\n";
+        assert_eq!(model_in(told), Some("A: B"));
+        assert_eq!(model_in(""), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! `corehop calibrate`: measures this machine, and keeps that as a machine file.
+//!
+//! The measuring is the crate `corehop-calibration`; this file is its command line: where the file
+//! goes, what is said of a machine that was busy, and a table for people.
+
+use crate::console;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::line::{Lines, line};
+use crate::progress::Bar;
+use clap::Args;
+use corehop_calibration::samples::{Figure, Quartiles};
+use corehop_calibration::{Calibration, Doubt, Effort, Observer};
+use corehop_calibration::{calibrate, capacity_line, doubts, render};
+use corehop_outputs::{Output, PUBLIC};
+use corehop_partitioner::progress::Progress;
+use corehop_simulator::{calibrated, host};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Measure this machine's caches, cores and hops, for `--machine host`
+///
+/// It takes a few minutes, during which nothing else should run: latency of each cache and of
+/// memory, how much of each level there is, a line from core to core, and hops by every backend.
+/// The result is a machine file; where `--machine host` looks for it, that is this machine from
+/// then on. On a machine that was busy nothing is written.
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop calibrate
+         corehop calibrate -o host.toml --json
+
+Exit code 5 when the readings lie too far apart, or other programs ran: nothing is written then.")]
+pub struct Arguments {
+    /// Where to write the machine file; `-` for standard output. Default: where `--machine host`
+    /// looks for it, $COREHOP_HOST or corehop/host.toml in the folder for configuration; one that
+    /// is there is replaced
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write it though the machine was busy, and in the place of an existing file
+    #[arg(long)]
+    force: bool,
+    /// Measure for a few seconds, and nothing well: to see that all of it works here
+    #[arg(long)]
+    quick: bool,
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let output = output(arguments)?;
+    let described = host::described(Path::new(host::SYSFS))?;
+    interrupt::listen()?;
+    let effort = match arguments.quick {
+        true => Effort::QUICK,
+        false => Effort::WHOLE,
+    };
+    let calibration = calibrate(&described, &effort, &Shown(Bar::new()))?;
+    let doubts = doubts(&calibration);
+    let is_kept = doubts.is_empty() || arguments.force;
+    if is_kept {
+        output.write(render(&calibration, &doubts).as_bytes(), PUBLIC)?;
+    }
+    let kept = is_kept.then(|| output.path());
+    let said = match arguments.json {
+        true => Lines::of_json(&as_json(&calibration, &doubts, kept)),
+        false => as_text(&calibration, kept),
+    };
+    match output.is_standard_output() {
+        true => console::tell(&said),
+        false => console::print(&said)?,
+    }
+    match is_kept {
+        true => Ok(()),
+        false => Err(refusal(&doubts)),
+    }
+}
+
+/// Known before anything is measured: a few minutes must not be lost.
+fn output(arguments: &Arguments) -> Result<Output, Failure> {
+    if let Some(path) = &arguments.output {
+        return Ok(Output::at(path, arguments.force)?);
+    }
+    let Some(path) = calibrated::place() else {
+        let message = "the environment names no folder for configuration";
+        return Err(Failure::new(Exit::Output, message).remedy("name a file with -o"));
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| no_folder(folder, &error))?;
+    }
+    Ok(Output::at(&path, true)?)
+}
+
+fn no_folder(folder: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("{}: cannot make this folder: {error}", folder.display());
+    Failure::new(Exit::Output, message).remedy("name a file with -o")
+}
+
+fn refusal(doubts: &[Doubt]) -> Failure {
+    let said = doubts.iter().map(Doubt::to_string);
+    Failure::new(Exit::Refused, "nothing was written: the machine was busy")
+        .below(said)
+        .remedy("end what else runs and calibrate again, or add --force")
+}
+
+/// Shows the calibration's stages, and has signals end it.
+struct Shown(Bar);
+
+impl Observer for Shown {
+    fn begin(&self, stage: &str, total: u64) {
+        self.0.begin(stage, Some(total));
+    }
+
+    fn advance(&self) {
+        self.0.advance(1);
+    }
+
+    fn end(&self) {
+        self.0.end();
+    }
+
+    fn is_interrupted(&self) -> bool {
+        interrupt::is_asked()
+    }
+}
+
+fn as_json(calibration: &Calibration, doubts: &[Doubt], kept: Option<&Path>) -> Value {
+    let mut object = json!(calibration);
+    let machine = calibration.machine();
+    object["hop_cost_cycles"] = machine.hop_cost_cycles.into();
+    object["doubts"] = doubts.iter().map(Doubt::to_string).collect();
+    object["file"] = kept.map(|path| path.display().to_string()).into();
+    object
+}
+
+fn as_text(calibration: &Calibration, kept: Option<&Path>) -> Lines {
+    let mut text = Lines::new();
+    let latencies = &calibration.latencies;
+    let hops = &calibration.hops;
+    line!(
+        text,
+        "{}, {} CPUs",
+        calibration.cpu_model,
+        calibration.cpus.len()
+    );
+    line!(text);
+    line!(
+        text,
+        "{:<34}{:>10}{:>22}{:>10}",
+        "one access or hop",
+        "cycles",
+        "half of them",
+        "ns"
+    );
+    let rows = [
+        ("L1D", latencies.l1d),
+        ("L1I, a line of code", latencies.l1i),
+        ("L2", latencies.l2),
+        ("L2, a line of code", latencies.l2_code),
+        ("L2, small pages", latencies.l2_small_pages),
+        ("L2, line after line", latencies.l2_sequential),
+        ("L3", latencies.l3),
+        ("L3, small pages", latencies.l3_small_pages),
+        ("L3, line after line", latencies.l3_sequential),
+        ("memory", latencies.memory),
+        ("memory, small pages", latencies.memory_small_pages),
+        ("a line of another core", calibration.transfer),
+        ("hop, carrier awake", hops.carrier_awake),
+        ("hop, carrier asleep", hops.carrier_parked),
+        ("hop, sched_setaffinity", hops.affinity_awake),
+        ("hop, sched_setaffinity, CPU asleep", hops.affinity_parked),
+    ];
+    for (what, figure) in rows {
+        match figure {
+            Some(figure) => row(&mut text, what, &figure),
+            None => line!(text, "{what:<34}{:>10}", "none"),
+        }
+    }
+    line!(text);
+    for capacity in &calibration.capacities {
+        line!(text, "{}", capacity_line(capacity));
+    }
+    for missing in &calibration.left_out {
+        line!(text, "left out: {missing}");
+    }
+    if let Some(path) = kept {
+        line!(text, "machine file: {}", path.display());
+    }
+    text
+}
+
+fn row(text: &mut Lines, what: &str, figure: &Figure) {
+    let Quartiles { low, median, high } = figure.cycles;
+    let half = format!("{low:.1} to {high:.1}");
+    line!(
+        text,
+        "{what:<34}{median:>10.1}{half:>22}{:>10.1}",
+        figure.ns.median
+    );
+}
