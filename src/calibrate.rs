@@ -11,7 +11,7 @@ use crate::progress::Bar;
 use clap::Args;
 use corehop_calibration::samples::{Figure, Quartiles};
 use corehop_calibration::{Calibration, Doubt, Effort, Observer};
-use corehop_calibration::{calibrate, capacity_line, doubts, render};
+use corehop_calibration::{calibrate, doubts, notes, render};
 use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::progress::Progress;
 use corehop_simulator::{calibrated, host};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// Measure this machine's caches, cores and hops, for `--machine host`
 ///
-/// It takes a few minutes, during which nothing else should run: latency of each cache and of
+/// It takes about half a minute, during which nothing else should run: latency of each cache and of
 /// memory, how much of each level there is, a line from core to core, and hops by every backend.
 /// The result is a machine file; where `--machine host` looks for it, that is this machine from
 /// then on. On a machine that was busy nothing is written.
@@ -49,9 +49,10 @@ pub struct Arguments {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let output = output(arguments)?;
-    let described = host::described(Path::new(host::SYSFS))?;
+    // From here on an interrupt leaves nothing, no folder that was made for the output either.
     interrupt::listen()?;
+    let (output, _folders) = output(arguments)?;
+    let described = host::described(Path::new(host::SYSFS))?;
     let effort = match arguments.quick {
         true => Effort::QUICK,
         false => Effort::WHOLE,
@@ -59,6 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let calibration = calibrate(&described, &effort, &Shown(Bar::new()))?;
     let doubts = doubts(&calibration);
     let is_kept = doubts.is_empty() || arguments.force;
+    interrupt::heed("nothing was written")?;
     if is_kept {
         output.write(render(&calibration, &doubts).as_bytes(), PUBLIC)?;
     }
@@ -71,25 +73,48 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => console::tell(&said),
         false => console::print(&said)?,
     }
-    match is_kept {
-        true => Ok(()),
-        false => Err(refusal(&doubts)),
+    if !is_kept {
+        return Err(refusal(&doubts));
     }
+    for doubt in &doubts {
+        console::warn(&format!("written all the same: {doubt}"));
+    }
+    Ok(())
 }
 
-/// Known before anything is measured: a few minutes must not be lost.
-fn output(arguments: &Arguments) -> Result<Output, Failure> {
+/// Known before anything is measured: no measurement must be lost.
+fn output(arguments: &Arguments) -> Result<(Output, Folders), Failure> {
     if let Some(path) = &arguments.output {
-        return Ok(Output::at(path, arguments.force)?);
+        return Ok((Output::at(path, arguments.force)?, Folders(Vec::new())));
     }
     let Some(path) = calibrated::place() else {
         let message = "the environment names no folder for configuration";
         return Err(Failure::new(Exit::Output, message).remedy("name a file with -o"));
     };
-    if let Some(folder) = path.parent() {
+    let folders = Folders::make(path.parent().unwrap_or(Path::new("")))?;
+    Ok((Output::at(&path, true)?, folders))
+}
+
+/// Folders that were made for an output. Those that are still empty in the end go again.
+struct Folders(Vec<PathBuf>);
+
+impl Folders {
+    fn make(folder: &Path) -> Result<Folders, Failure> {
+        let missing = folder.ancestors().take_while(|folder| !folder.exists());
+        let missing = missing.filter(|folder| !folder.as_os_str().is_empty());
+        let made = Folders(missing.map(Path::to_path_buf).collect());
         std::fs::create_dir_all(folder).map_err(|error| no_folder(folder, &error))?;
+        Ok(made)
     }
-    Ok(Output::at(&path, true)?)
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // One that holds something stays: that is no failure.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
 }
 
 fn no_folder(folder: &Path, error: &std::io::Error) -> Failure {
@@ -178,11 +203,8 @@ fn as_text(calibration: &Calibration, kept: Option<&Path>) -> Lines {
         }
     }
     line!(text);
-    for capacity in &calibration.capacities {
-        line!(text, "{}", capacity_line(capacity));
-    }
-    for missing in &calibration.left_out {
-        line!(text, "left out: {missing}");
+    for note in notes(calibration) {
+        line!(text, "{note}");
     }
     if let Some(path) = kept {
         line!(text, "machine file: {}", path.display());

@@ -1,9 +1,15 @@
 //! `corehop calibrate` as a shell sees it, and `--machine host` afterwards. No time is asserted.
 
+#[path = "../patcher/tests/workshop/busy.rs"]
+mod busy;
+
+use busy::Busy;
 use corehop_simulator::Machine;
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
 
 const SAMPLE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -21,18 +27,20 @@ fn said(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Whether the kernel describes this machine's caches, without which there is no `host`.
-fn is_described() -> bool {
-    Machine::named_or_path("host").is_ok()
+/// Where a calibration can be kept, in a folder that is not there yet; `None` where the kernel does
+/// not describe this machine's caches, without which there is no `host`.
+fn place() -> Option<(TempDir, PathBuf)> {
+    Machine::named_or_path("host").ok()?;
+    let folder = tempfile::tempdir().unwrap();
+    let host = folder.path().join("corehop/host.toml");
+    Some((folder, host))
 }
 
 #[test]
 fn what_it_writes_is_machine_host_from_then_on() {
-    if !is_described() {
+    let Some((_folder, host)) = place() else {
         return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let host = folder.path().join("corehop/host.toml");
+    };
     let replay = || corehop(&host, &["replay", SAMPLE, "--machine", "host", "--json"]);
     assert_eq!(said(&replay()), "");
     // A second one takes the first one's place.
@@ -69,4 +77,50 @@ fn a_file_that_is_there_is_refused_before_anything_is_measured() {
     let nowhere = corehop("".as_ref(), &["calibrate", "--quick"]);
     assert_eq!(nowhere.status.code(), Some(4));
     assert!(said(&nowhere).contains("name a file with -o"));
+}
+
+#[test]
+fn on_a_busy_machine_nothing_is_written() {
+    let Some((_folder, host)) = place() else {
+        return;
+    };
+    let others = Busy::start(std::thread::available_parallelism().unwrap().get());
+    let refused = corehop(&host, &["calibrate", "--quick"]);
+    drop(others);
+    assert_eq!(refused.status.code(), Some(5), "{refused:?}");
+    let said = said(&refused);
+    assert!(
+        said.contains("nothing was written: the machine was busy"),
+        "{said}"
+    );
+    assert!(said.contains("add --force"), "{said}");
+    assert!(!host.parent().unwrap().exists());
+}
+
+#[test]
+fn an_interrupted_calibration_leaves_nothing() {
+    let Some((folder, host)) = place() else {
+        return;
+    };
+    let temporary = folder.path().join("temporary");
+    std::fs::create_dir(&temporary).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.args(["calibrate", "--force"]);
+    command.env("COREHOP_HOST", &host).env("TMPDIR", &temporary);
+    let mut running = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Signals are heard from its first stage on, and a whole calibration takes half a minute.
+    std::thread::sleep(Duration::from_secs(2));
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&running),
+        rustix::process::Signal::INT,
+    )
+    .unwrap();
+    let status = running.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(!host.parent().unwrap().exists());
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }

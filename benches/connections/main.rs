@@ -148,17 +148,23 @@ fn main() -> Outcome<()> {
     };
     table::print_client(&client);
     let simulated = simulate(&extent, &trace, &client, folder.path(), &mut reasons)?;
-    let rows = match extent.has("native") {
-        true => native(&server, &extent, &effort, &trace, &client, folder.path())?,
-        false => Vec::new(),
+    let measured = match extent.has("native") {
+        true => Some(native(
+            &server,
+            &extent,
+            &effort,
+            &trace,
+            &client,
+            folder.path(),
+        )?),
+        false => None,
     };
     println!("\n{}", here.since());
-    let mut native = Table::of(VARIANTS);
-    native.add(rows);
-    let rows = match extent.has("native") {
-        true => native.print(),
-        false => Vec::new(),
-    };
+    let rows = measured.map_or_else(Vec::new, |rows| {
+        let mut table = Table::of(VARIANTS);
+        table.add(rows);
+        table.end()
+    });
     for reason in &reasons {
         println!("null: {reason}");
     }

@@ -78,7 +78,7 @@ fn main() -> Outcome<()> {
         });
     }
     println!("\n{}", here.since());
-    let rows = table.print();
+    let rows = table.end();
     println!("{}", json!({"rows": rows}));
     Ok(())
 }

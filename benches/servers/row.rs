@@ -70,37 +70,37 @@ pub fn nulls(server: &dyn Server, variants: &[Variant], reason: &str) -> Vec<Row
 
 /// All rows.
 pub struct Table {
-    /// In the order of columns, the original first.
-    variants: &'static [Variant],
     rows: Vec<Row>,
 }
 
 impl Table {
-    pub fn of(variants: &'static [Variant]) -> Table {
-        Table {
-            variants,
-            rows: Vec::new(),
-        }
-    }
-
-    pub fn add(&mut self, rows: Vec<Row>) {
-        self.rows.extend(rows);
-    }
-
-    /// Prints lines for people and reasons; the rows for programs.
-    pub fn print(&self) -> Vec<Value> {
+    /// Without rows yet; prints what stands above them.
+    pub fn of(variants: &[Variant]) -> Table {
         println!("\nthe original's time by the variant's (above 1: faster), 95 % intervals\n");
         print!(
             "{:<11}{:<15}{:>5}{:>6}{:>11}",
             "server", "load", "L2s", "conns", "original"
         );
-        for variant in &self.variants[1..] {
+        for variant in &variants[1..] {
             print!("{:>18}", variant.name());
         }
         println!("{:>20}", "predicted c / a");
-        for line in self.rows.chunk_by(|a, b| a.place() == b.place()) {
+        Table { rows: Vec::new() }
+    }
+
+    /// Prints a server's lines at once, and its rows for programs on standard error: who ends the
+    /// bench before its end keeps what was measured.
+    pub fn add(&mut self, rows: Vec<Row>) {
+        for line in rows.chunk_by(|a, b| a.place() == b.place()) {
             println!("{}", text(line));
         }
+        let found: Vec<Value> = rows.iter().map(Row::json).collect();
+        eprintln!("{}", json!({"rows": found}));
+        self.rows.extend(rows);
+    }
+
+    /// Prints the reasons of what is missing; the rows for programs.
+    pub fn end(&self) -> Vec<Value> {
         println!();
         for row in &self.rows {
             for reason in &row.reasons {

@@ -103,8 +103,11 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (said, mover) = (self.said(), self.word("mover"));
-        let (won, pairs) = (&self.0["won"], &self.0["pairs"]);
-        write!(f, "{said}: hops by {mover} won {won} of {pairs} pairs")
+        let [won, pairs, trials] = ["won", "pairs", "trials"].map(|key| &self.0[key]);
+        write!(
+            f,
+            "{said}: hops by {mover} won {won} of {pairs} pairs, after {trials} trials"
+        )
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// A few minutes.
+    /// About half a minute.
     pub const WHOLE: Effort = Effort {
         is_quick: false,
         rounds: 15,

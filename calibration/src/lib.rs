@@ -44,7 +44,7 @@ pub use doubts::{Doubt, doubts};
 pub use effort::Effort;
 pub use error::Error;
 pub use hops::Hops;
-pub use machine_file::{capacity_line, render};
+pub use machine_file::{notes, render};
 pub use measure::calibrate;
 pub use observer::Observer;
 pub use replacement::{Misses, Replacement};

@@ -5,6 +5,7 @@
 
 use crate::bend::Capacity;
 use crate::calibration::Calibration;
+use crate::cores::Pair;
 use crate::doubts::Doubt;
 use crate::replacement::Misses;
 use crate::samples::{Figure, Quartiles};
@@ -196,36 +197,53 @@ fn more(text: &mut String, calibration: &Calibration) {
             comment(text, &format!("{what}: {}", spread(cycles, 1)));
         }
     }
-    calibration
-        .capacities
-        .iter()
-        .for_each(|capacity| comment(text, &capacity_line(capacity)));
+    for note in notes(calibration) {
+        comment(text, &note);
+    }
+}
+
+/// What was found besides latencies, a sentence each: where the curve bends, what prefetchers
+/// gain, how a circular path fares, which CPUs are near each other, and what is missing.
+pub fn notes(calibration: &Calibration) -> Vec<String> {
+    let mut notes: Vec<String> = calibration.capacities.iter().map(capacity_line).collect();
+    let gains = [
+        ("L2", calibration.l2_prefetch_gain),
+        ("L3", calibration.l3_prefetch_gain),
+    ];
+    for (level, gain) in gains {
+        if let Some(gain) = gain {
+            notes.push(format!(
+                "line after line the {level} answers {gain:.1} times as fast as in random order: \
+                 prefetchers"
+            ));
+        }
+    }
     if let Some(replacement) = calibration.replacement {
         let share = replacement.miss_share * 100.0;
         let (path, policy) = (replacement.path_bytes, policy(replacement.misses));
-        comment(
-            text,
-            &format!("a circular path of {path} bytes misses the L2 in {share:.0} %: {policy}"),
-        );
+        notes.push(format!(
+            "a circular path of {path} bytes misses the L2 in {share:.0} %: {policy}"
+        ));
     }
-    for pair in &calibration.pairs {
-        let [first, second] = pair.cpus;
-        let doubted = match pair.is_contradicted() {
-            true => ", which is not what the kernel says of them",
-            false => "",
-        };
-        let near = match pair.is_near {
-            Some(true) => ": near, they share a core or an L2",
-            Some(false) => ": apart",
-            None => "",
-        };
-        let word = spread(pair.word_ns, 1);
-        let said = format!("CPUs {first} and {second}: a word takes {word} ns{near}{doubted}");
-        comment(text, &said);
-    }
-    for missing in &calibration.left_out {
-        comment(text, &format!("left out: {missing}"));
-    }
+    notes.extend(calibration.pairs.iter().map(pair_line));
+    let left_out = calibration.left_out.iter();
+    notes.extend(left_out.map(|missing| format!("left out: {missing}")));
+    notes
+}
+
+fn pair_line(pair: &Pair) -> String {
+    let [first, second] = pair.cpus;
+    let doubted = match pair.is_contradicted() {
+        true => ", which is not what the kernel says of them",
+        false => "",
+    };
+    let near = match pair.is_near {
+        Some(true) => ": near, they share a core or an L2",
+        Some(false) => ": apart",
+        None => "",
+    };
+    let word = spread(pair.word_ns, 1);
+    format!("CPUs {first} and {second}: a word takes {word} ns{near}{doubted}")
 }
 
 fn policy(misses: Misses) -> &'static str {
@@ -236,7 +254,7 @@ fn policy(misses: Misses) -> &'static str {
 }
 
 /// What the curve says of a level's size.
-pub fn capacity_line(capacity: &Capacity) -> String {
+fn capacity_line(capacity: &Capacity) -> String {
     let Capacity {
         level, told_bytes, ..
     } = capacity;

@@ -63,27 +63,34 @@ impl Prefers {
         self.verdict_of(&mut self.command(6, processors))
     }
 
-    /// The same of a command; anew if it ended without an answer, as it may on a busy machine.
+    /// The same of a command.
     fn verdict_of(&self, command: &mut Command) -> Value {
-        let mut verdict = self.one_verdict_of(command);
-        for _ in 1..MOST_TRIES {
-            if verdict["verdict"] != "none yet" {
-                break;
-            }
-            verdict = self.one_verdict_of(command);
-        }
-        verdict
+        self.judged(command).0
     }
 
-    fn one_verdict_of(&self, command: &mut Command) -> Value {
+    /// What auto says in the end, and the program; anew if it ended without an answer, as it may on
+    /// a busy machine.
+    fn judged(&self, command: &mut Command) -> (Value, Vec<u64>) {
+        let mut judged = self.judged_once(command);
+        for _ in 1..MOST_TRIES {
+            if judged.0["verdict"] != "none yet" {
+                break;
+            }
+            judged = self.judged_once(command);
+        }
+        judged
+    }
+
+    fn judged_once(&self, command: &mut Command) -> (Value, Vec<u64>) {
         let ran = run(command);
         assert!(ran.status.success(), "{}", ran.errors);
         assert_eq!(ran.errors, "");
         let statistics = self.statistics();
         assert_eq!(statistics.0["backend"], "auto");
-        let requests: u64 = ran.output.trim().parse().unwrap();
-        assert_eq!(statistics.of("request"), (requests, 0));
-        statistics.0["auto"].clone()
+        let numbers = ran.output.split_whitespace();
+        let numbers: Vec<u64> = numbers.map(|number| number.parse().unwrap()).collect();
+        assert_eq!(statistics.of("request"), (numbers[0], 0));
+        (statistics.0["auto"].clone(), numbers)
     }
 }
 
@@ -133,6 +140,20 @@ fn while_hops_rest_no_other_thread_runs_and_a_new_load_is_looked_at() {
         (&verdict["trials"], &verdict["gains"]),
         (&2.into(), &1.into())
     );
+}
+
+#[test]
+fn a_load_that_comes_in_bursts_is_left_alone_once_hops_do_not_pay() {
+    let Some(prefers) = prefers() else { return };
+    let [first, second] = &prefers.processors;
+    let mut command = prefers.command(6, [second, first]);
+    let (verdict, numbers) = prefers.judged(command.arg("bursts"));
+    assert_eq!(verdict["verdict"], "no gain", "{verdict}");
+    let [_, requests, accompanied] = numbers[..] else {
+        panic!("{numbers:?}");
+    };
+    // The burst's first look at the load takes a thread, which does not stay.
+    assert!(accompanied * 2 < requests, "{accompanied} of {requests}");
 }
 
 /// How many threads a process has.

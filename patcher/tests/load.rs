@@ -5,7 +5,8 @@ mod workshop;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::Command;
+use workshop::busy::Busy;
 use workshop::{Statistics, of_two_cores, run};
 
 /// The program of `carrier.rs`, whose trial `state` has four threads hop 40 000 times to each core.
@@ -98,33 +99,6 @@ fn what_is_no_number_is_said_and_left() {
         assert!(ran.status.success());
         let expected = format!("corehop: {variable}={wrong} is not a number up to ");
         assert!(ran.errors.starts_with(&expected), "{}", ran.errors);
-    }
-}
-
-/// Other programs, busy until dropped.
-struct Busy(Vec<Child>);
-
-impl Busy {
-    fn start(count: usize) -> Busy {
-        let start = |_| {
-            let mut command = Command::new("timeout");
-            command.args(["60", "sh", "-c", "while :; do :; done"]);
-            command.spawn().unwrap()
-        };
-        Busy((0..count).map(start).collect())
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        for program in &mut self.0 {
-            // `timeout` ends what it started when it is asked to end.
-            let _ = rustix::process::kill_process(
-                rustix::process::Pid::from_child(program),
-                rustix::process::Signal::TERM,
-            );
-            let _ = program.wait();
-        }
     }
 }
 

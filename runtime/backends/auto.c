@@ -100,9 +100,16 @@ struct verdict auto_verdict(void)
     return state.verdict;
 }
 
+/* Hops were found not to pay, and no trial is under way. */
+static bool is_settled(void)
+{
+    return state.answered && state.verdict.trials != 0 && !state.gains;
+}
+
 bool auto_rests(void)
 {
-    return auto_is_on() && state.phase == RESTS && !state.hops && !state.is_late;
+    bool is_awaited = state.is_late && !is_settled();
+    return auto_is_on() && state.phase == RESTS && !state.hops && !is_awaited;
 }
 
 static uint64_t requests(void)
@@ -222,8 +229,7 @@ static void begin_trial(uint64_t in_a_look)
 
 static uint64_t between_looks(void)
 {
-    bool is_settled = state.answered && state.verdict.trials != 0 && !state.gains;
-    return cycles_of(is_settled && !state.is_late ? LONG_LOOK_US : LOOK_US);
+    return cycles_of(is_settled() ? LONG_LOOK_US : LOOK_US);
 }
 
 static uint64_t next_look(void)
@@ -323,7 +329,9 @@ static void look(void)
     struct reading spent = since(state.began);
     uint64_t in_a_look = spent.requests * cycles_of(LOOK_US) / spent.at + 1;
     /* A load that has just come back is the first to look for long. What was counted since then
-     * would make it seem slow: the watchdog stays and looks once more. */
+     * would make it seem slow, so that nothing follows from it. The watchdog stays for the next
+     * look, but not where hops were found not to pay: a load that comes and goes would have it
+     * there all the time. */
     state.is_late = !state.is_late && spent.at > 2 * between_looks();
     add(&state.began, spent);
     state.due = next_look();

@@ -3,6 +3,8 @@
 
 #![allow(dead_code)] // each test file is a crate of its own and uses a part of this
 
+pub mod busy;
+
 use corehop_patcher::{Analysis, Function, Patched, patch};
 use corehop_plans::{Mode, Plan, PlannedFunction};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};

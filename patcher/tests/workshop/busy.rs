@@ -1,0 +1,31 @@
+//! Other programs that use the CPUs while something is tested.
+
+use std::process::{Child, Command};
+
+/// Other programs, busy until dropped.
+pub struct Busy(Vec<Child>);
+
+impl Busy {
+    /// Starts so many, each for a minute at most.
+    pub fn start(count: usize) -> Busy {
+        let start = |_| {
+            let mut command = Command::new("timeout");
+            command.args(["60", "sh", "-c", "while :; do :; done"]);
+            command.spawn().unwrap()
+        };
+        Busy((0..count).map(start).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for program in &mut self.0 {
+            // `timeout` ends what it started when it is asked to end.
+            let _ = rustix::process::kill_process(
+                rustix::process::Pid::from_child(program),
+                rustix::process::Signal::TERM,
+            );
+            let _ = program.wait();
+        }
+    }
+}
