@@ -121,10 +121,10 @@ impl Planned {
         } = self.cycles;
         let carrier = one_core / (split - hops * (hop - f64::from(CARRIED_HOP_CYCLES)));
         Some(match variant {
-            Variant::Original | Variant::Count | Variant::OneCore | Variant::Pinned => 1.0,
             Variant::Affinity => one_core / split,
             Variant::Carrier => carrier,
             Variant::Auto => carrier.max(1.0),
+            _ => 1.0,
         })
     }
 }

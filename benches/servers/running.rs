@@ -31,6 +31,8 @@ const STATISTICS: &str = "statistics";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     Original,
+    /// The original once more: what it shows is chance.
+    Again,
     Auto,
     Carrier,
     Affinity,
@@ -45,6 +47,7 @@ impl Variant {
     pub fn name(self) -> &'static str {
         match self {
             Variant::Original => "original",
+            Variant::Again => "again",
             Variant::Auto => "auto",
             Variant::Carrier => "carrier",
             Variant::Affinity => "affinity",
@@ -56,7 +59,8 @@ impl Variant {
 
     /// Whether its functions are hooked.
     pub fn is_hooked(self) -> bool {
-        !matches!(self, Variant::Original | Variant::OneCore | Variant::Pinned)
+        use Variant::{Again, OneCore, Original, Pinned};
+        !matches!(self, Original | Again | OneCore | Pinned)
     }
 }
 
@@ -342,7 +346,7 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
             add(&["--request-at", request_at, "--requests", &requests, "--"]);
         }
         Way::Hopping { variant, plan } => match variant {
-            Variant::Original | Variant::Pinned => {}
+            Variant::Original | Variant::Again | Variant::Pinned => {}
             _ if is_patched && variant.is_hooked() => {}
             Variant::OneCore => add(&["taskset", "-c", "0"]),
             _ => add(&[corehop, "run", "--plan", &plan.display().to_string(), "--"]),

@@ -68,7 +68,7 @@ impl Several {
         let hopping =
             |demands: &[f64]| throughput(&Network::of_stages(demands, 0.0), connections) / alone;
         match variant {
-            Variant::Original | Variant::Count | Variant::Pinned => 1.0,
+            Variant::Original | Variant::Again | Variant::Count | Variant::Pinned => 1.0,
             Variant::OneCore => 1.0 / f64::from(connections.min(CORES)),
             Variant::Affinity => hopping(&self.affinity),
             Variant::Carrier => hopping(&self.carrier),

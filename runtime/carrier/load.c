@@ -19,8 +19,14 @@
  * to be had for COREHOP_RUN_DELAY percent (33) of the time stops: its threads go home, where the
  * kernel's scheduler places them as it would have without us. It tries again after
  * SHORTEST_PAUSE_US, and each time that this was too early after twice as long; long queues are
- * tried again likewise. Rejected: jumps of the clock while a carrier waits awake, which are seen on
- * one core only when the other is the one that is taken.
+ * tried again likewise. It was too early unless threads have then hopped for as long as they
+ * rested: time in which a server has nothing to do shows nothing, and load that comes in bursts
+ * would otherwise begin each of them with hops that do not pay. Rejected: jumps of the clock while
+ * a carrier waits awake, which are seen on one core only when the other is the one that is taken.
+ *
+ * A team stops, too, where it declines more hops than it makes. Threads that stay where they are
+ * keep to that core's CPU, whoever else waits there and whatever other CPU is idle; at home the
+ * kernel moves them.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -36,6 +42,8 @@
 #define LONGEST_PAUSE_US 6400000
 /* Looks without a hop before the watchdog looks no more until a sleeping carrier is woken. */
 #define LOOKS 12
+/* That say nothing yet. */
+#define FEW_HOPS 8
 
 /* What the watchdog saw of a core's holder when it last looked. */
 struct sight {
@@ -47,12 +55,22 @@ struct sight {
 struct rest {
     uint64_t until;  /* on the clock; 0 before the first */
     uint64_t length; /* of the last one */
+    uint64_t hopped; /* for how long threads have hopped since the last one */
     uint64_t count;
+};
+
+/* Of a team's hops, up to the last look. */
+struct hops {
+    uint64_t made;
+    uint64_t declined;
 };
 
 static struct sight *sights;
 /* Of each team: from hops, and from long queues. */
 static struct rest *pauses, *cuts;
+static struct hops *hops_seen;
+/* Of each team, by whoever declines. */
+static uint64_t *declined;
 static uint64_t longest_queue, most_delay_percent;
 static bool is_queue_fixed;
 static uint64_t looked, runs_seen;
@@ -67,7 +85,10 @@ bool prepare_load(void)
     sights = map_memory(core_count() * sizeof *sights);
     pauses = map_memory(program.teams * sizeof *pauses);
     cuts = map_memory(program.teams * sizeof *cuts);
-    return sights != NULL && pauses != NULL && cuts != NULL && prepare_lost();
+    hops_seen = map_memory(program.teams * sizeof *hops_seen);
+    declined = map_memory(program.teams * sizeof *declined);
+    return sights != NULL && pauses != NULL && cuts != NULL && hops_seen != NULL &&
+           declined != NULL && prepare_lost();
 }
 
 static bool lasts(const struct rest *rest)
@@ -79,13 +100,20 @@ static bool lasts(const struct rest *rest)
 /* Begins a rest: a short one, or one of twice the length of the last if that has just ended. */
 static void begin_rest(struct rest *rest)
 {
-    uint64_t now = clock_now();
     uint64_t longest = cycles_of(LONGEST_PAUSE_US), length = cycles_of(SHORTEST_PAUSE_US);
-    if (rest->length != 0 && now < rest->until + rest->length)
+    if (rest->length != 0 && rest->hopped < rest->length)
         length = rest->length * 2 < longest ? rest->length * 2 : longest;
     rest->length = length;
+    rest->hopped = 0;
     bump(&rest->count);
-    __atomic_store_n(&rest->until, now + length, __ATOMIC_RELAXED);
+    __atomic_store_n(&rest->until, clock_now() + length, __ATOMIC_RELAXED);
+}
+
+/* By the watchdog, of a time in which threads hopped. */
+static void note_hopping(struct rest *rest, uint64_t cycles)
+{
+    if (!lasts(rest))
+        rest->hopped += cycles;
 }
 
 /* Threads that wait in a core's run queue or line. */
@@ -135,7 +163,10 @@ bool is_declined(const struct fiber *fiber, const struct core *to)
     uint32_t team = place.team;
     uint64_t longer = lasts(&cuts[team]) ? SHORT_QUEUE : longest_queue;
     uint32_t own = is_away ? waiting(fiber->carrier->core) : shortest_queue(team);
-    return queue(to) >= own + longer;
+    if (queue(to) < own + longer)
+        return false;
+    __atomic_add_fetch(&declined[team], 1, __ATOMIC_RELAXED);
+    return true;
 }
 
 uint64_t pauses_of(uint32_t team)
@@ -192,12 +223,25 @@ static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
     return (now->delay_ns - last.delay_ns) * 100 / elapsed_ns;
 }
 
-/* Whether any thread has come to a carrier since the last look. */
+/* Whether fewer of the team's hops were made than declined since the last look. */
+static bool mostly_declines(uint32_t team)
+{
+    struct hops last = hops_seen[team], now = {0};
+    for (uint32_t core = 0; core < program.cores; core++)
+        now.made += __atomic_load_n(&core_of(team, core)->runs, __ATOMIC_RELAXED);
+    now.declined = __atomic_load_n(&declined[team], __ATOMIC_RELAXED);
+    hops_seen[team] = now;
+    return now.declined - last.declined > now.made - last.made + FEW_HOPS;
+}
+
+/* Whether any thread has come to a carrier, or would have, since the last look. */
 static bool have_hopped(void)
 {
     uint64_t runs = 0;
     for (uint32_t i = 0; i < core_count(); i++)
         runs += __atomic_load_n(&pool.cores[i].runs, __ATOMIC_RELAXED);
+    for (uint32_t team = 0; team < program.teams; team++)
+        runs += __atomic_load_n(&declined[team], __ATOMIC_RELAXED);
     bool changed = runs != runs_seen;
     runs_seen = runs;
     looks_without_hops = changed ? 0 : looks_without_hops + 1;
@@ -224,8 +268,11 @@ uint64_t look_for_others(void)
             uint64_t percent = delay_percent(number, is_stale ? 0 : nanoseconds_of(between));
             most = percent > most ? percent : most;
         }
-        if (most > most_delay_percent && !lasts(&pauses[team]))
+        bool declines = mostly_declines(team) && !is_stale;
+        if ((most > most_delay_percent || declines) && !lasts(&pauses[team]))
             begin_rest(&pauses[team]);
+        note_hopping(&pauses[team], is_stale ? 0 : between);
+        note_hopping(&cuts[team], is_stale ? 0 : between);
     }
     return WATCH_US;
 }
@@ -235,4 +282,7 @@ void load_forked(void)
     looked = 0;
     for (uint32_t team = 0; cuts != NULL && team < program.teams; team++)
         pauses[team] = cuts[team] = (struct rest){0};
+    /* Cores count anew. */
+    for (uint32_t team = 0; hops_seen != NULL && team < program.teams; team++)
+        hops_seen[team] = (struct hops){.declined = declined[team]};
 }
