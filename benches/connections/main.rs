@@ -36,6 +36,8 @@ mod server;
 #[path = "../servers/several.rs"]
 mod several;
 mod simulated;
+#[path = "../started/mod.rs"]
+mod started;
 mod table;
 mod timed;
 #[path = "../servers/tpcc.rs"]

@@ -14,6 +14,8 @@
 #[path = "../mariadb/mod.rs"]
 mod mariadb;
 mod processes;
+#[path = "../started/mod.rs"]
+mod started;
 mod subjects;
 
 use processes::{Mode, Running, Spent, Tools};

@@ -30,6 +30,8 @@ mod row;
 mod running;
 mod server;
 mod several;
+#[path = "../started/mod.rs"]
+mod started;
 mod tpcc;
 mod verdicts;
 
