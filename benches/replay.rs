@@ -9,6 +9,7 @@
 //! requests of the bundled sample, to show that it still works. Memory is that of a process of its
 //! own: this program runs itself with `--memory`.
 
+mod machine;
 #[path = "../simulator/tests/oracle/mod.rs"]
 mod oracle;
 
@@ -160,6 +161,7 @@ fn measure(subject: &Subject) -> Outcome<Map<String, Value>> {
     let accesses = expected.accesses as f64;
     let mut figures = Map::new();
     figures.insert("accesses".into(), json!(expected.accesses));
+    figures.insert("host".into(), json!(machine::described()));
     figures.insert("hops".into(), json!(expected.hops));
     figures.insert(
         "l1_misses".into(),

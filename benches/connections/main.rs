@@ -16,6 +16,8 @@ mod client;
 mod foretold;
 #[path = "../servers/here.rs"]
 mod here;
+#[path = "../machine/mod.rs"]
+mod machine;
 #[path = "../mariadb/mod.rs"]
 mod mariadb;
 #[path = "../servers/measuring.rs"]

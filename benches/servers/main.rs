@@ -16,6 +16,8 @@ mod apache;
 mod dnsmasq;
 mod dokuwiki;
 mod here;
+#[path = "../machine/mod.rs"]
+mod machine;
 #[path = "../mariadb/mod.rs"]
 mod mariadb;
 mod measuring;
