@@ -100,18 +100,31 @@ pub unsafe extern "C" fn qemu_plugin_install(
     }
 }
 
-fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(), String> {
+/// Why the plugin does not work here.
+#[derive(Debug, thiserror::Error)]
+enum NotInstalled {
+    #[error("only user-mode QEMU (qemu-x86_64) is supported")]
+    WholeSystem,
+    #[error("the argument memory=PATH is missing; start this with `corehop record`")]
+    NoMemory,
+    #[error(transparent)]
+    Memory(#[from] corehop_ring::Error),
+    #[error("nobody has said where requests begin; start this with `corehop record`")]
+    NoMarker,
+    #[error("loaded twice")]
+    Twice,
+}
+
+fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(), NotInstalled> {
     if system {
-        return Err("only user-mode QEMU (qemu-x86_64) is supported".into());
+        return Err(NotInstalled::WholeSystem);
     }
     let path = arguments
         .iter()
         .find_map(|argument| argument.strip_prefix("memory="))
-        .ok_or("the argument memory=PATH is missing; start this with `corehop record`")?;
-    let memory = Memory::open(Path::new(path)).map_err(|error| error.to_string())?;
-    let marker = memory
-        .marker()
-        .ok_or("nobody has said where requests begin; start this with `corehop record`")?;
+        .ok_or(NotInstalled::NoMemory)?;
+    let memory = Memory::open(Path::new(path))?;
+    let marker = memory.marker().ok_or(NotInstalled::NoMarker)?;
     memory.set_loaded();
     let plugin = Plugin {
         id,
@@ -129,7 +142,7 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
         on_reset,
     };
     if !shared::set(plugin) {
-        return Err("loaded twice".into());
+        return Err(NotInstalled::Twice);
     }
     known::set(Mappings::new(marker));
     // SAFETY: `id` is ours, and both callbacks live as long as the process.

@@ -90,7 +90,7 @@ pub use hierarchy::geometry::Geometry;
 pub use hierarchy::lines::Lines;
 pub use machine::calibrated;
 pub use machine::host;
-pub use machine::{Core, Inclusion, Level, Machine, Policy};
+pub use machine::{Core, ImpossibleMachine, Inclusion, Level, Machine, Policy};
 pub use options::ReplayOptions;
 pub use parallel::prepared::Prepared;
 pub use parallel::replay::{Setting, replay, replay_all};
