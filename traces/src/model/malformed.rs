@@ -1,4 +1,4 @@
-//! What no definition in a trace may be: the same for those that are written and those that are read.
+//! What no definition in a trace may be, whether it is being written or read.
 
 /// The rule that a definition breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
