@@ -15,10 +15,10 @@ mod oracle;
 
 use corehop_core_model::InOrder;
 use corehop_simulator::{
-    Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay, replay_all,
+    CoreId, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay, replay_all,
 };
 use corehop_timed::{self as timed, Streams};
-use corehop_traces::{Access, Trace};
+use corehop_traces::{Access, FunctionId, Trace};
 use oracle::Oracle;
 use rayon::ThreadPool;
 use serde_json::{Map, Value, json};
@@ -87,7 +87,7 @@ impl Subject {
             machine: Machine::named_or_path("xeon-e5-2620-v4")?,
             path,
             trace,
-            split: Split::new([(0, 1), (1, 0)]),
+            split: Split::new([(FunctionId(0), CoreId(1)), (FunctionId(1), CoreId(0))]),
             repeats: 1,
             requests: None,
         })

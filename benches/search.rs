@@ -13,8 +13,8 @@ use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, Term, rounds};
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
-use corehop_simulator::{Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
-use corehop_traces::Trace;
+use corehop_simulator::{CoreId, Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
+use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -208,7 +208,10 @@ impl Subject {
 
     fn split(&self, choice: &IndexedPlacement) -> Split {
         let placed = choice.iter();
-        Split::new(placed.map(|&(index, core)| (self.functions[index as usize], core)))
+        Split::new(placed.map(|&(index, core)| {
+            let function = self.functions[index as usize];
+            (FunctionId(function), CoreId(core))
+        }))
     }
 
     /// Seconds a split when each is replayed access by access from the trace.

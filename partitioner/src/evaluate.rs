@@ -35,7 +35,8 @@ use crate::checkpoint::{Checkpoint, Costs, Subject};
 use crate::weights::Factors;
 use calls::{CandidateCalls, Intervals};
 use core_set::{PlacedSet, UNKNOWN};
-use corehop_simulator::{Prepared, Split};
+use corehop_simulator::{CoreId, Prepared, Split};
+use corehop_traces::FunctionId;
 use keys::{ByKey, Key, random};
 use lower_bounds::LowerBounds;
 use rayon::prelude::*;
@@ -336,7 +337,10 @@ impl<'a> Evaluator<'a> {
 
     fn named(&self, split: &IndexedPlacement) -> Split {
         let placed = split.iter();
-        Split::new(placed.map(|&(index, core)| (self.functions[index as usize], core)))
+        Split::new(placed.map(|&(index, core)| {
+            let function = self.functions[index as usize];
+            (FunctionId(function), CoreId(core))
+        }))
     }
 
     /// What runs on these cores; nothing where splits are replayed in full.

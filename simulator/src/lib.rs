@@ -21,8 +21,8 @@
 //! core; on a core each, they miss once.
 //!
 //! ```
-//! use corehop_simulator::{Machine, Replayer, Split};
-//! use corehop_traces::{Access, Execution, Kind};
+//! use corehop_simulator::{CoreId, Machine, Replayer, Split};
+//! use corehop_traces::{Access, Execution, FunctionId, Kind};
 //!
 //! let machine = Machine::from_toml(
 //!     r#"
@@ -61,7 +61,8 @@
 //! };
 //!
 //! assert_eq!(misses(Split::default())?, (20, 0));
-//! assert_eq!(misses(Split::new([(0, 0), (1, 1)]))?, (4, 9));
+//! let own_cores = [(FunctionId(0), CoreId(0)), (FunctionId(1), CoreId(1))];
+//! assert_eq!(misses(Split::new(own_cores))?, (4, 9));
 //! # Ok::<(), corehop_simulator::Error>(())
 //! ```
 
@@ -100,4 +101,4 @@ pub use report::replay::Replay;
 pub use report::tally::Tally;
 pub use sequential::Replayer;
 pub use threads::placed_thread::PlacedThread;
-pub use threads::split::Split;
+pub use threads::split::{CoreId, Split};
