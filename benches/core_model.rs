@@ -9,17 +9,20 @@
 //! are nanoseconds a member, at the frequency that the kernel says. Without arguments, as under
 //! `cargo test`, few members show that it still works.
 
+mod started;
+
 use corehop_simulator::Machine;
 use procfs::{CpuInfo, Current};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
+use started::PATIENCE;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -61,7 +64,6 @@ const SIZES: [f64; 2] = [0.25, 4.0];
 const ADDED_AT_ONCE: usize = 500;
 /// Requests, of which the last is simulated.
 const RECORDED: usize = 3;
-const PATIENCE: Duration = Duration::from_secs(300);
 
 fn main() -> Outcome<()> {
     let is_whole = std::env::args().any(|argument| argument == "--whole");
@@ -138,16 +140,10 @@ impl Redis {
         command.stdin(Stdio::null());
         command.stdout(into("stdout")?).stderr(into("stderr")?);
         let mut child = command.current_dir(folder.path()).spawn()?;
-        let deadline = Instant::now() + PATIENCE;
-        let stream = loop {
-            match TcpStream::connect((Ipv4Addr::LOCALHOST, port)) {
-                Ok(stream) => break stream,
-                Err(error) if Instant::now() > deadline || child.try_wait()?.is_some() => {
-                    let said = std::fs::read_to_string(folder.path().join("stderr"))?;
-                    return Err(format!("redis-server does not answer: {error}\n{said}").into());
-                }
-                Err(_) => std::thread::sleep(Duration::from_millis(20)),
-            }
+        let dial = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok();
+        let Some(stream) = started::wait_for(&mut child, dial)? else {
+            let said = std::fs::read_to_string(folder.path().join("stderr"))?;
+            return Err(format!("redis-server does not answer:\n{said}").into());
         };
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(Redis {
@@ -207,8 +203,7 @@ impl Redis {
 
 impl Drop for Redis {
     fn drop(&mut self) {
-        // SAFETY: kill takes two numbers and touches no memory.
-        unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGTERM) };
+        started::terminate(&self.child);
         let _ = self.child.wait();
     }
 }

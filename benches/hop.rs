@@ -5,6 +5,7 @@
 //! else the machine does falls on all alike, and a row is of the samples of all rounds. Without
 //! arguments, as under `cargo test`, each trial runs once and briefly, to show that it still works.
 
+mod machine;
 mod patched;
 
 use corehop_plans::Mode;
@@ -78,6 +79,7 @@ fn main() -> Outcome<()> {
             trial.values.extend(values);
         }
     }
+    println!("{}", machine::described());
     println!("CPUs {first} and {second}, {rounds} rounds in turn; quartiles of all samples\n");
     println!(
         "{:<44}{:>12}{:>12}{:>12}",
@@ -91,14 +93,24 @@ fn main() -> Outcome<()> {
     trials[single..].iter().for_each(|trial| row(trial, 0));
     let figures = figures(&trials);
     let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
-    let ratio = figure("sched_setaffinity_ns") / figure("carrier_hop_ns");
-    println!("\na hop to a carrier that spins costs {ratio:.0} times less than sched_setaffinity");
-    println!(
-        "a hook on the right core adds {:.1} ns to a call, and one at its return {:.1} ns\n",
-        figure("hook_ns"),
-        figure("return_hook_ns")
-    );
-    println!("{figures}");
+    println!("\n{:<56}{:>12}", "of these medians", "figure");
+    let rows = [
+        (
+            "sched_setaffinity to a hop to a carrier that spins",
+            figure("affinity_to_hop"),
+            0,
+        ),
+        (
+            "ns a hook adds to a call on the right core",
+            figure("hook_ns"),
+            1,
+        ),
+        ("ns one at its return adds", figure("return_hook_ns"), 1),
+    ];
+    for (title, figure, decimals) in rows {
+        println!("{title:<56}{figure:>12.decimals$}");
+    }
+    println!("\n{figures}");
     Ok(())
 }
 
@@ -226,18 +238,24 @@ fn row(trial: &Trial, decimals: usize) {
     );
 }
 
-/// Medians by key; null for what was not measured.
+/// Medians and quartiles by key; null for what was not measured.
 fn figures(trials: &[Trial]) -> serde_json::Value {
     let mut figures = json!({
         "carrier_hop_ns": null, "affinity_hop_ns": null, "parked_hop_ns": null, "hook_ns": null,
-        "return_hook_ns": null,
+        "return_hook_ns": null, "affinity_to_hop": null, "quartiles": {},
     });
     for trial in trials {
-        figures[trial.key] = json!(quartiles(&trial.values)[1]);
+        let quartiles = quartiles(&trial.values);
+        figures[trial.key] = json!(quartiles[1]);
+        figures["quartiles"][trial.key] = json!(quartiles);
     }
     let figure = |key: &str| figures[key].as_f64();
+    let (affinity, hop) = (figure("sched_setaffinity_ns"), figure("carrier_hop_ns"));
     let (hooked, plain) = (figure("carrier_call_ns"), figure("call_ns"));
     let returning = figure("carrier_return_ns");
+    if let (Some(affinity), Some(hop)) = (affinity, hop) {
+        figures["affinity_to_hop"] = json!(affinity / hop);
+    }
     if let (Some(hooked), Some(plain), Some(returning)) = (hooked, plain, returning) {
         figures["hook_ns"] = json!(hooked - plain);
         figures["return_hook_ns"] = json!(returning - hooked);

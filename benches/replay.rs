@@ -9,15 +9,16 @@
 //! requests of the bundled sample, to show that it still works. Memory is that of a process of its
 //! own: this program runs itself with `--memory`.
 
+mod machine;
 #[path = "../simulator/tests/oracle/mod.rs"]
 mod oracle;
 
 use corehop_core_model::InOrder;
 use corehop_simulator::{
-    Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay, replay_all,
+    CoreId, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay, replay_all,
 };
 use corehop_timed::{self as timed, Streams};
-use corehop_traces::{Access, Trace};
+use corehop_traces::{Access, FunctionId, Trace};
 use oracle::Oracle;
 use rayon::ThreadPool;
 use serde_json::{Map, Value, json};
@@ -86,7 +87,7 @@ impl Subject {
             machine: Machine::named_or_path("xeon-e5-2620-v4")?,
             path,
             trace,
-            split: Split::new([(0, 1), (1, 0)]),
+            split: Split::new([(FunctionId(0), CoreId(1)), (FunctionId(1), CoreId(0))]),
             repeats: 1,
             requests: None,
         })
@@ -160,6 +161,7 @@ fn measure(subject: &Subject) -> Outcome<Map<String, Value>> {
     let accesses = expected.accesses as f64;
     let mut figures = Map::new();
     figures.insert("accesses".into(), json!(expected.accesses));
+    figures.insert("host".into(), json!(machine::described()));
     figures.insert("hops".into(), json!(expected.hops));
     figures.insert(
         "l1_misses".into(),

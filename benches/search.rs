@@ -6,13 +6,15 @@
 //! rounds are, on the same two host threads; what all would take is extrapolated. Without
 //! arguments, as under `cargo test`, it runs once on a few requests, to show that it still works.
 
+mod machine;
+
 use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, Term, rounds};
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
-use corehop_simulator::{Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
-use corehop_traces::Trace;
+use corehop_simulator::{CoreId, Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
+use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -54,30 +56,39 @@ fn main() -> Outcome<()> {
     let naive_seconds = subject.naive_seconds(cores, naive)? * splits as f64;
     subject.check(cores, checked)?;
     let speedup = naive_seconds / timed.seconds;
-    println!(
-        "{splits} splits of {} functions over {cores} cores in {:.1} s; {checked} counted again in \
-         full replays\nby replaying each: {naive_seconds:.0} s, extrapolated from {naive} splits; \
-         {speedup:.0} times as long\n",
-        subject.functions.len(),
-        timed.seconds
+    println!("{}\n", machine::described());
+    let all = format!(
+        "{splits} splits of {} functions, {cores} cores",
+        subject.functions.len()
     );
+    println!("{all:<44}{:>9}{:>15}", "seconds", "times as long");
+    let counted = format!("searched; {checked} counted again in full");
+    println!("{counted:<44}{:>9.1}{:>15}", timed.seconds, 1);
+    let each = format!("each replayed; extrapolated from {naive}");
+    println!("{each:<44}{naive_seconds:>9.0}{speedup:>15.0}\n");
     let mut figures = json!({
         "exhaustive3_splits": timed.ranking.evaluated,
         "exhaustive3_seconds": timed.seconds,
         "naive_seconds_extrapolated": naive_seconds,
         "speedup_over_naive": speedup,
         "checked_splits": checked,
+        "naive_splits": naive,
+        "exhaustive3_functions": subject.functions.len(),
     });
+    println!("requests  functions  cores   seconds      sets   misses  within");
     if is_whole {
-        println!("requests  functions  cores   seconds      sets   misses  within");
         let eight = row(10, 300, 8)?;
-        figures["eight_core_seconds"] = json!(eight.seconds);
-        figures["eight_core_gap_percent"] = json!(percent(&eight.ranking));
+        figures["eight_core_seconds"] = eight["seconds"].clone();
+        figures["eight_core_gap_percent"] = eight["gap_percent"].clone();
         let hundred = row(100, 300, 4)?;
-        figures["hundred_requests_seconds"] = json!(hundred.seconds);
-        figures["hundred_requests_gap_percent"] = json!(percent(&hundred.ranking));
+        figures["hundred_requests_seconds"] = hundred["seconds"].clone();
+        figures["hundred_requests_gap_percent"] = hundred["gap_percent"].clone();
+        figures["largest"] = json!([eight, hundred]);
         figures["growth"] = growth()?.into();
+    } else {
+        figures["growth"] = json!([row(2, 3000, 2)?]);
     }
+    println!();
     figures["peak_rss_mib"] = json!(peak_mib()?);
     println!("{figures}");
     Ok(())
@@ -96,18 +107,12 @@ fn growth() -> Outcome<Vec<serde_json::Value>> {
         (20, 300, 4),
         (40, 300, 4),
     ];
-    let row = |(requests, within, cores)| {
-        let timed = row(requests, within, cores)?;
-        Ok(json!({
-            "requests": requests, "group_within": within, "cores": cores,
-            "seconds": timed.seconds, "gap_percent": percent(&timed.ranking),
-        }))
-    };
+    let row = |(requests, within, cores)| row(requests, within, cores);
     rows.into_iter().map(row).collect()
 }
 
-/// Searches as `corehop partition` does, and prints a line of the table.
-fn row(requests: usize, within: u64, cores: u32) -> Outcome<Timed> {
+/// Searches as `corehop partition` does, and prints a line of the table; its figures.
+fn row(requests: usize, within: u64, cores: u32) -> Outcome<serde_json::Value> {
     let subject = Subject::new(requests, within)?;
     let timed = subject.time(cores, None, Some(LIMIT))?;
     let proof = match timed.ranking.is_optimal() {
@@ -121,7 +126,12 @@ fn row(requests: usize, within: u64, cores: u32) -> Outcome<Timed> {
         timed.sets,
         timed.ranking.best[0].0,
     );
-    Ok(timed)
+    Ok(json!({
+        "requests": requests, "group_within": within, "cores": cores,
+        "functions": subject.functions.len(), "seconds": timed.seconds, "sets": timed.sets,
+        "misses": timed.ranking.best[0].0, "gap_percent": percent(&timed.ranking),
+        "is_optimal": timed.ranking.is_optimal(),
+    }))
 }
 
 fn percent(ranking: &Ranking) -> Option<f64> {
@@ -198,7 +208,10 @@ impl Subject {
 
     fn split(&self, choice: &IndexedPlacement) -> Split {
         let placed = choice.iter();
-        Split::new(placed.map(|&(index, core)| (self.functions[index as usize], core)))
+        Split::new(placed.map(|&(index, core)| {
+            let function = self.functions[index as usize];
+            (FunctionId(function), CoreId(core))
+        }))
     }
 
     /// Seconds a split when each is replayed access by access from the trace.

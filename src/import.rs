@@ -70,9 +70,14 @@ impl Format {
     }
 }
 
-fn address(text: &str) -> Result<u64, String> {
+/// A text is no address.
+#[derive(Debug, thiserror::Error)]
+#[error("not an address such as 0x401a30")]
+struct NoAddress;
+
+fn address(text: &str) -> Result<u64, NoAddress> {
     let digits = text.strip_prefix("0x").unwrap_or_default();
-    u64::from_str_radix(digits, 16).map_err(|_| "not an address such as 0x401a30".into())
+    u64::from_str_radix(digits, 16).map_err(|_| NoAddress)
 }
 
 /// Runs the subcommand.

@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         kinds: counters.as_deref().unwrap_or_default(),
         observer: &observer,
     };
-    let rounds = take_turns(&Trials::new(setup, &plan)?, arguments.length())?;
+    let rounds = take_turns(&Trials::new(setup, &plan)?, &arguments.limits())?;
     let predicted = prediction.with_hops_of(rounds.hop_ns())?;
     let report = Report {
         comparison: rounds.comparison(),

@@ -88,12 +88,13 @@ fn measure(
         observer: &observer,
     };
     let limits = Limits {
+        fewest: 2,
+        most: arguments.max_rounds,
         within_percent: arguments.within,
-        most_rounds: arguments.max_rounds,
         time: arguments.time_limit.map(Duration::from_secs),
     };
     let plans = found.plans.iter().map(|found| &found.plan);
-    let measured = Contest::new(setup, limits, plans)?.hold();
+    let measured = Contest::new(setup, plans)?.hold(&limits);
     match interrupt::is_asked() {
         true => Err(interrupt::failure(&format!(
             "every server was ended; {left}"

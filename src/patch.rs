@@ -233,11 +233,12 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
                 .map(|(f, why)| json!({"offset": f.offset, "symbol": f.symbol, "reason": why}))
                 .collect()
         };
+        let refusal = analysis.refusal().map(|refusal| refusal.to_string());
         return console::print(&Lines::of_json(&json!({
             "file": path, "build_id": analysis.build_id(), "functions": all,
             "safe": safe, "safe_share": share(safe), "unsafe": listed(&unsafe_ones),
             "call_safe": two_way, "call_safe_share": share(two_way),
-            "call_unsafe": listed(&one_way), "refusal": analysis.refusal(),
+            "call_unsafe": listed(&one_way), "refusal": refusal,
         })));
     }
     let mut text = Lines::new();

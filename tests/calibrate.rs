@@ -2,13 +2,14 @@
 
 #[path = "../patcher/tests/workshop/busy.rs"]
 mod busy;
+mod interrupting;
 
 use busy::Busy;
 use corehop_simulator::Machine;
+use interrupting::interrupt;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 use tempfile::TempDir;
 
 const SAMPLE: &str = concat!(
@@ -112,13 +113,8 @@ fn an_interrupted_calibration_leaves_nothing() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Signals are heard from its first stage on, and a whole calibration takes half a minute.
-    std::thread::sleep(Duration::from_secs(2));
-    rustix::process::kill_process(
-        rustix::process::Pid::from_child(&running),
-        rustix::process::Signal::INT,
-    )
-    .unwrap();
+    // The folder for the result is made before anything is measured, which takes half a minute.
+    interrupt(&mut running, || host.parent().unwrap().exists());
     let status = running.wait().unwrap();
     assert_eq!(status.code(), Some(130));
     assert!(!host.parent().unwrap().exists());

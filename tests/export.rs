@@ -1,7 +1,10 @@
 //! `corehop export`: the accesses of a small trace as text, byte by byte, and what becomes of it
 //! when nobody reads on or nothing can be written.
 
+mod interrupting;
+
 use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
+use interrupting::interrupt;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -150,13 +153,9 @@ fn a_reader_that_stops_ends_it_quietly() {
 fn an_interrupt_leaves_no_file_behind() {
     let folder = folder(3_000_000);
     let mut exporting = command(&folder, &["-o", "bank.lackey"]);
-    let exporting = exporting.stderr(Stdio::piped()).spawn().unwrap();
+    let mut exporting = exporting.stderr(Stdio::piped()).spawn().unwrap();
     // Something lies beside the trace from just before the first record is written.
-    while names(&folder).len() < 2 {
-        std::thread::yield_now();
-    }
-    let process = rustix::process::Pid::from_raw(exporting.id() as i32).unwrap();
-    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    interrupt(&mut exporting, || names(&folder).len() > 1);
     let output = exporting.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(said, "corehop: interrupted; nothing was written\n");

@@ -1,8 +1,10 @@
 //! `corehop import`: traces of other tools from files and pipes, what is said of them, and what
 //! becomes of one that is broken, in the way, or interrupted.
 
+mod interrupting;
 mod server;
 
+use interrupting::interrupt;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -174,11 +176,7 @@ fn an_interrupt_leaves_no_trace_behind() {
         .spawn()
         .unwrap();
     // Something lies there from just before the first byte is read.
-    while names(&folder).is_empty() {
-        std::thread::yield_now();
-    }
-    let process = rustix::process::Pid::from_raw(importing.id() as i32).unwrap();
-    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    interrupt(&mut importing, || !names(&folder).is_empty());
     let mut input = importing.stdin.take().unwrap();
     while input.write_all(TEXT.as_bytes()).is_ok() {}
     drop(input);

@@ -3,7 +3,10 @@
 //! No verdict here hangs on how fast this machine is: where one is asserted, the load prints
 //! numbers that were written down before.
 
+mod interrupting;
+
 use corehop_patcher::Analysis;
+use interrupting::interrupt;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -250,16 +253,7 @@ fn after_an_interrupt_neither_server_nor_load_is_left() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    while !folder.path().join("started").exists() {
-        assert_eq!(
-            child.try_wait().unwrap(),
-            None,
-            "it ended before the load began"
-        );
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    interrupt(&mut child, || folder.path().join("started").exists());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let load = std::fs::read_to_string(folder.path().join("load")).unwrap();
     assert!(

@@ -4,12 +4,13 @@
 //! numbers that were written down before, and by them a plan pays or does not. These tests need
 //! `qemu-x86_64`, `redis-server` and the symbolizer, as those of `corehop record` do.
 
-use rustix::process::{Pid, Signal, kill_process};
+mod interrupting;
+
+use interrupting::interrupt;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
 
 const SERVER: &str = "/usr/bin/redis-server";
 const LOAD: &str = "redis-cli -s socket -r 40 get key > /dev/null";
@@ -248,16 +249,6 @@ fn every_way_not_to_begin_or_to_go_on_has_its_exit_code_and_remedy() {
     assert_eq!(code(&["--cores", "1"]), Some(2));
 }
 
-/// Waits for `file` and interrupts `child`; its exit code.
-fn interrupted(mut child: Child, file: &Path) -> Option<i32> {
-    while !file.exists() {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended before");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    child.wait().unwrap().code()
-}
-
 #[test]
 fn after_an_interrupt_neither_server_nor_load_is_left_and_the_recording_is() {
     let load = "redis-cli -s socket -r 3 get key > /dev/null; echo $$ > load; exec sleep 1000";
@@ -268,8 +259,9 @@ fn after_an_interrupt_neither_server_nor_load_is_left_and_the_recording_is() {
         let folder = folder();
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
         let mut command = optimize(folder.path(), arguments);
-        let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        let code = interrupted(child, &folder.path().join("load"));
+        let mut child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        interrupt(&mut child, || folder.path().join("load").exists());
+        let code = child.wait().unwrap().code();
         let said = std::fs::read_to_string(folder.path().join("log")).unwrap();
         assert_eq!(code, Some(130), "{said}");
         let load = std::fs::read_to_string(folder.path().join("load")).unwrap();

@@ -16,6 +16,8 @@ mod client;
 mod foretold;
 #[path = "../servers/here.rs"]
 mod here;
+#[path = "../machine/mod.rs"]
+mod machine;
 #[path = "../mariadb/mod.rs"]
 mod mariadb;
 #[path = "../servers/measuring.rs"]
@@ -36,6 +38,8 @@ mod server;
 #[path = "../servers/several.rs"]
 mod several;
 mod simulated;
+#[path = "../started/mod.rs"]
+mod started;
 mod table;
 mod timed;
 #[path = "../servers/tpcc.rs"]

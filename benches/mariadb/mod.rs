@@ -3,6 +3,7 @@
 //! The tables are made once, natively, and every server begins with a copy of them. The load is
 //! loads/tpcc's own command, wherever a bench has built it.
 
+use crate::started::terminate;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -47,8 +48,7 @@ pub fn make_tables(folder: &Path, load: &Path) -> Outcome<()> {
             &socket(folder),
         )
     });
-    // SAFETY: kill takes two numbers and touches no memory.
-    unsafe { libc::kill(server.id().cast_signed(), libc::SIGTERM) };
+    terminate(&server);
     server.wait()?;
     tables.map(|_| ())
 }

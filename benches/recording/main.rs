@@ -11,9 +11,13 @@
 //! Without arguments, as under `cargo test`, redis and sqlite3 answer a few requests, to show that
 //! it still works. `COREHOP_BENCH` names the one program to measure.
 
+#[path = "../machine/mod.rs"]
+mod machine;
 #[path = "../mariadb/mod.rs"]
 mod mariadb;
 mod processes;
+#[path = "../started/mod.rs"]
+mod started;
 mod subjects;
 
 use processes::{Mode, Running, Spent, Tools};
@@ -76,6 +80,7 @@ fn main() -> Outcome<()> {
     let tools = Tools::find()?;
     let rounds = if is_whole { 5 } else { 1 };
     let mut figures = Map::new();
+    println!("{}", machine::described());
     println!("CPU µs a request, median and least-most of {rounds}; medians of the rounds' ratios");
     let only = std::env::var("COREHOP_BENCH").ok();
     let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
@@ -111,7 +116,10 @@ fn measure(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Valu
         println!("{mode:<14}{us:>10.1}{least_most:>20}{to_bare:>13.2}x{to_native:>10.1}x");
         let key = mode.to_lowercase().replace(' ', "_");
         figures.insert(format!("{key}_us"), us.into());
+        figures.insert(format!("{key}_least_us"), least.into());
+        figures.insert(format!("{key}_most_us"), most.into());
         figures.insert(format!("{key}_ratio"), to_bare.into());
+        figures.insert(format!("{key}_to_native"), to_native.into());
     }
     for ((part, _), Part { us, to_bare }) in PARTS.iter().zip(&costs.parts) {
         println!("  of it {part:<8}{us:>8.1}{to_bare:>33.2}x");

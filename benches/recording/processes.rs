@@ -1,13 +1,13 @@
 //! One program that runs one way: started, its processor time read, ended.
 
 use crate::Outcome;
+use crate::started;
 use crate::subjects::Subject;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(300);
 /// What a program under bare QEMU may have of memory of its own.
 const MOST_BYTES: u64 = 4 << 30;
 
@@ -167,8 +167,8 @@ impl Running {
             folder: folder.into(),
         };
         if !matches!(mode, Mode::Native | Mode::Bare | Mode::Callbacks) {
-            running.server = running.wait_for("the server to start", |running| {
-                let id = running.child.id();
+            let id = running.child.id();
+            running.server = running.wait_for("the server to start", || {
                 let children = format!("/proc/{id}/task/{id}/children");
                 let children = std::fs::read_to_string(children).unwrap_or_default();
                 // QEMU's own questions before the start are children, too, but short-lived.
@@ -196,17 +196,9 @@ impl Running {
     }
 
     /// Waits for `found` to find something.
-    pub fn wait_for<T>(
-        &mut self,
-        what: &str,
-        mut found: impl FnMut(&Running) -> Option<T>,
-    ) -> Outcome<T> {
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline && self.child.try_wait()?.is_none() {
-            if let Some(found) = found(self) {
-                return Ok(found);
-            }
-            std::thread::sleep(Duration::from_millis(5));
+    pub fn wait_for<T>(&mut self, what: &str, found: impl FnMut() -> Option<T>) -> Outcome<T> {
+        if let Some(found) = started::wait_for(&mut self.child, found)? {
+            return Ok(found);
         }
         let said = std::fs::read_to_string(self.folder.join("stderr")).unwrap_or_default();
         Err(format!("waited in vain for {what}:\n{said}").into())
@@ -238,8 +230,7 @@ impl Running {
 
     /// Ends the program; the trace, where all was recorded. mariadbd takes no notice of SIGINT.
     pub fn end(mut self) -> Outcome<Option<PathBuf>> {
-        // SAFETY: kill takes two numbers and touches no memory.
-        unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGTERM) };
+        started::terminate(&self.child);
         let status = self.child.wait()?;
         if self.mode != Mode::Recording {
             return Ok(None);

@@ -73,7 +73,7 @@ impl Subject for Redis {
     fn load(&self, running: &mut Running) -> Outcome<RedisLoad> {
         let port = std::fs::read_to_string(running.folder().join("port"))?;
         let number: u16 = port.parse()?;
-        running.wait_for("redis-server to listen", |_| {
+        running.wait_for("redis-server to listen", || {
             TcpStream::connect((Ipv4Addr::LOCALHOST, number)).ok()
         })?;
         Ok(RedisLoad {
@@ -141,7 +141,7 @@ impl Subject for Mariadb {
 
     fn load(&self, running: &mut Running) -> Outcome<MariadbLoad> {
         let socket = mariadb::socket(running.folder());
-        running.wait_for("mariadbd to make its socket", |_| {
+        running.wait_for("mariadbd to make its socket", || {
             std::thread::sleep(Duration::from_millis(50));
             socket.exists().then_some(())
         })?;

@@ -101,7 +101,7 @@ impl Server for Dnsmasq {
     fn fill(&self, running: &mut Running) -> Outcome<()> {
         let socket = socket_to(running.port)?;
         let mut answer = [0; 512];
-        running.wait_for("dnsmasq to answer", |_| {
+        running.wait_for("dnsmasq to answer", || {
             // Refused until it listens.
             let asked = socket.send(QUESTION).and_then(|_| socket.recv(&mut answer));
             asked.ok().map(|_| ())

@@ -3,9 +3,10 @@
 //! Loads are sized by its L2, so figures of two machines are of two loads. Processor time that a
 //! hypervisor gave to others (`steal`) falls on all variants, but unevenly.
 
+use crate::machine;
 use crate::measuring::Effort;
 use corehop_simulator::Machine;
-use procfs::{CpuInfo, CpuTime, Current, CurrentSI, KernelStats, LoadAverage};
+use procfs::{CpuTime, Current, CurrentSI, KernelStats, LoadAverage};
 
 /// Where the kernel does not say: of most servers since 2017.
 const USUAL_L2_BYTES: u64 = 1 << 20;
@@ -30,19 +31,13 @@ impl Here {
 
     /// What stands above the table.
     pub fn head(&self, effort: &Effort) -> String {
-        let processors = CpuInfo::current().ok();
-        let count = processors.as_ref().map_or(0, CpuInfo::num_cores);
-        let model = processors.and_then(|processors| {
-            let model = processors.model_name(0)?;
-            Some(model.to_owned())
-        });
-        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        let assumed = if self.is_l2_known { "" } else { " (assumed)" };
+        let assumed = match self.is_l2_known {
+            true => String::new(),
+            false => format!(" (taken for {} KiB)", self.l2_bytes / 1024),
+        };
         format!(
-            "{count} CPUs {}, L2 {} KiB{assumed}, Linux {}; {} starts; load average before {}",
-            model.unwrap_or_else(|| "unknown".into()),
-            self.l2_bytes / 1024,
-            kernel.trim(),
+            "{}{assumed}; {} starts; load average before {}",
+            machine::described(),
             effort.starts,
             load_average(),
         )

@@ -17,6 +17,8 @@ mod apache;
 mod dnsmasq;
 mod dokuwiki;
 mod here;
+#[path = "../machine/mod.rs"]
+mod machine;
 #[path = "../mariadb/mod.rs"]
 mod mariadb;
 mod measuring;
@@ -31,6 +33,8 @@ mod row;
 mod running;
 mod server;
 mod several;
+#[path = "../started/mod.rs"]
+mod started;
 mod tpcc;
 mod verdicts;
 

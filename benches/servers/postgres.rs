@@ -140,7 +140,7 @@ impl Session {
     fn open(running: &mut Running) -> Outcome<Session> {
         // It listens before it takes connections.
         let stderr = running.folder.join("stderr");
-        running.wait_for("postgres to be ready", |_| {
+        running.wait_for("postgres to be ready", || {
             let said = std::fs::read_to_string(&stderr).ok()?;
             said.contains("ready to accept connections").then_some(())
         })?;

@@ -6,6 +6,7 @@
 
 use crate::Outcome;
 use crate::server::{Launch, Server};
+use crate::started::{self, PATIENCE};
 use serde_json::Value;
 use std::fmt;
 use std::fs::{File, Permissions};
@@ -18,8 +19,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// For a server to start, be filled, or answer; under QEMU, too.
-const PATIENCE: Duration = Duration::from_secs(300);
 /// For a server to end.
 const LAST_WORDS: Duration = Duration::from_secs(20);
 /// In a server's folder: one that it may write to, whoever it is.
@@ -215,7 +214,7 @@ impl Running {
     /// Connects as soon as the server listens.
     pub fn dial(&mut self) -> Outcome<TcpStream> {
         let port = self.port;
-        let stream = self.wait_for("the server to listen", |_| {
+        let stream = self.wait_for("the server to listen", || {
             TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()
         })?;
         stream.set_nodelay(true)?;
@@ -225,19 +224,9 @@ impl Running {
     }
 
     /// Waits until `found` finds something; not for a server that has ended.
-    pub fn wait_for<T>(
-        &mut self,
-        what: &str,
-        mut found: impl FnMut(&Running) -> Option<T>,
-    ) -> Outcome<T> {
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline && self.child.try_wait()?.is_none() {
-            if let Some(found) = found(self) {
-                return Ok(found);
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Err(format!("waited in vain for {what}: {}", self.last_words()).into())
+    pub fn wait_for<T>(&mut self, what: &str, found: impl FnMut() -> Option<T>) -> Outcome<T> {
+        let found = started::wait_for(&mut self.child, found)?;
+        found.ok_or_else(|| format!("waited in vain for {what}: {}", self.last_words()).into())
     }
 
     /// Waits until the process ends by itself.
@@ -292,8 +281,7 @@ impl Running {
     pub fn end(&mut self) -> Outcome<ExitStatus> {
         let deadline = Instant::now() + LAST_WORDS;
         if self.child.try_wait()?.is_none() {
-            // SAFETY: kill takes two numbers and touches no memory.
-            unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGTERM) };
+            started::terminate(&self.child);
         }
         while Instant::now() < deadline {
             if let Some(status) = self.child.try_wait()? {

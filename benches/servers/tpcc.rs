@@ -85,7 +85,7 @@ impl Server for Mariadb {
 
     fn fill(&self, running: &mut Running) -> Outcome<()> {
         let socket = mariadb::socket(&running.folder);
-        running.wait_for("mariadbd to make its socket", |_| {
+        running.wait_for("mariadbd to make its socket", || {
             socket.exists().then_some(())
         })?;
         mariadb::wait(&load(), &socket, 300)

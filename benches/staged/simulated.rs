@@ -9,9 +9,9 @@ use crate::found::Ways;
 use crate::patched::{Outcome, Program};
 use crate::point::Point;
 use corehop_simulator::machine::CARRIED_HOP_CYCLES;
-use corehop_simulator::{Machine, Replayer, Split};
+use corehop_simulator::{CoreId, Machine, Replayer, Split};
 use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Kind, Module, Trace, Writer, WriterOptions,
+    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, Trace, Writer, WriterOptions,
 };
 use std::collections::VecDeque;
 use std::path::Path;
@@ -41,7 +41,7 @@ pub fn rates(program: &Program, point: Point) -> Outcome<Option<Ways>> {
     write(&file, &paths, point, false)?;
     let in_place = rate(&Split::thread_per_core(2), 0)?;
     write(&file, &paths, point, true)?;
-    let split = Split::new([(0, 0), (1, 1)]);
+    let split = Split::new([0, 1].map(|index| (FunctionId(index), CoreId(index))));
     let carrier = rate(&split, CARRIED_HOP_CYCLES)?;
     let affinity = rate(&split, AFFINITY_CYCLES)?;
     Ok(Some([in_place, carrier, affinity]))

@@ -2,7 +2,7 @@
 //!
 //! Both sides are shell scripts, so no hooks are needed and nothing hangs on this machine's speed.
 
-use corehop_measurer::rounds::{Comparison, Length, Verdict, take_turns};
+use corehop_measurer::rounds::{Comparison, Limits, Verdict, take_turns};
 use corehop_measurer::server::{Backend, Ready, Sign, UnderLoad, expression};
 use corehop_measurer::{Error, Observer, Setup, Trials};
 use corehop_plans::Plan;
@@ -105,7 +105,7 @@ fn measure(folder: &Path, [original, patched]: [&str; 2], watcher: &Watcher) -> 
         kinds: &[],
         observer: watcher,
     };
-    let rounds = take_turns(&Trials::new(setup, &plan())?, Length::fixed(2))?;
+    let rounds = take_turns(&Trials::new(setup, &plan())?, &Limits::fixed(2))?;
     assert_eq!(rounds.medians(|sample| sample.throughput), [10.0, 20.0]);
     assert_eq!(rounds.comparison().verdict(), Verdict::Faster);
     assert_eq!(rounds.hops(), None);

@@ -7,8 +7,8 @@
 
 use crate::Error;
 use crate::progress::Progress;
-use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Split};
-use corehop_traces::Trace;
+use corehop_simulator::{CoreId, Machine, Prepared, Replay, ReplayOptions, Split};
+use corehop_traces::{FunctionId, Trace};
 
 /// A planned function, as the trace numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,9 @@ pub fn alternatives(
         progress.advance(1);
         let delegated = placed.iter().filter(|placed| placed.delegated);
         let delegated = delegated.map(|placed| placed.function);
-        let split = Split::new(placed.iter().map(|placed| (placed.function, placed.core)));
+        let split = placed.iter();
+        let split = split.map(|placed| (FunctionId(placed.function), CoreId(placed.core)));
+        let split = Split::new(split);
         prepared.replay(machine, &split.delegating(delegated))
     };
     let of_function = |place: usize| {

@@ -121,7 +121,7 @@ pub fn delegation(
         evaluated,
     } = found;
     let rounds = rounds(train_test.searched.len());
-    let functions: Vec<u32> = split.iter().map(|&(function, _)| function).collect();
+    let functions: Vec<u32> = split.iter().map(|&(function, _)| function.0).collect();
     progress.begin("trying hops back", None);
     let options = ReplayOptions {
         requests: Some(train_test.searched.clone()),

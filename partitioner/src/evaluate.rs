@@ -1,21 +1,27 @@
-//! What a split costs, without replaying it.
+//! What a split costs, put together from what each of its cores costs.
 //!
-//! A cost is so much for every private miss and every hop ([`crate::objective::UnitCosts`]), on one
-//! machine or on several weighed against each other ([`crate::weights`]). The private misses of a
-//! split are a sum over cores of what each misses alone, and that is a sum over set partitions of a
-//! function of the occurrences that run on the core and reference lines of the set partition
-//! ([`corehop_simulator::PrivateReplay`] says why). Splits share most of their cores' sets, and
-//! sets that differ share most set partitions: with candidates called in a fixed order a set is an
-//! interval between two of them, and two functions called close together differ in few lines. So
-//! both are remembered, and only what was never asked before is simulated.
+//! A search compares up to millions of splits; replaying each of them would take hours. But a
+//! split's cost is a sum over its cores: so much for each miss in a core's private caches, and for
+//! each hop to it ([`crate::objective::UnitCosts`]). And what a core misses depends only on which
+//! occurrences run on it, whatever the other cores share among themselves
+//! ([`corehop_simulator::PrivateReplay`] says why; an occurrence is what a thread does from one
+//! call of a candidate to the next). So each set of occurrences is simulated once, and its cost
+//! remembered: most splits are made of sets that others had before them.
 //!
-//! Where cores share an L2 no core is alone, and every split is replayed in full.
+//! A new set is often little work, too. Lines of different set partitions never meet in a cache, so
+//! the misses of a core are a sum over set partitions, and in each only those occurrences count
+//! that reference its lines. Take a split at `a` and `b`, and then one at `a` and `c`, where `c` is
+//! always called soon after `b`: its sets differ by what runs between `b` and `c`. Only the set
+//! partitions of the lines referenced there are simulated; those of all others are remembered.
 //!
-//! A batch of splits is evaluated in passes: find the sets not yet known, simulate them set
-//! partition by set partition, each on one host thread, add up. Threads never wait for each other,
-//! and the result cannot depend on their number. Sets are simulated some at a time, as many as take
-//! a tenth of a second, so that whoever wants the search to end does not wait, and what is known
-//! can be kept in a [`Checkpoint`].
+//! Splits are evaluated many at a time: look up all sets, simulate those that are not known, each
+//! set partition on one host thread, and add up. Threads share nothing while they simulate, so the
+//! result does not depend on their number. After about a tenth of a second of simulation the search
+//! may end, and what was learnt goes to a [`Checkpoint`]. Several machines that are weighed against
+//! each other ([`crate::weights`]) are further terms of the sum.
+//!
+//! Where cores share an L2, what one of them misses depends on its neighbour. Then nothing of this
+//! holds, and every split is replayed in full.
 
 mod calls;
 mod core_set;
@@ -29,7 +35,8 @@ use crate::checkpoint::{Checkpoint, Costs, Subject};
 use crate::weights::Factors;
 use calls::{CandidateCalls, Intervals};
 use core_set::{PlacedSet, UNKNOWN};
-use corehop_simulator::{Prepared, Split};
+use corehop_simulator::{CoreId, Prepared, Split};
+use corehop_traces::FunctionId;
 use keys::{ByKey, Key, random};
 use lower_bounds::LowerBounds;
 use rayon::prelude::*;
@@ -330,7 +337,10 @@ impl<'a> Evaluator<'a> {
 
     fn named(&self, split: &IndexedPlacement) -> Split {
         let placed = split.iter();
-        Split::new(placed.map(|&(index, core)| (self.functions[index as usize], core)))
+        Split::new(placed.map(|&(index, core)| {
+            let function = self.functions[index as usize];
+            (FunctionId(function), CoreId(core))
+        }))
     }
 
     /// What runs on these cores; nothing where splits are replayed in full.

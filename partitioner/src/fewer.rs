@@ -10,6 +10,8 @@ use crate::comparison::Comparison;
 use crate::evaluate::{Evaluator, IndexedPlacement, Placement};
 use crate::objective::Objective;
 use crate::strategy::{Ranking, Search, Strategy, search};
+use corehop_simulator::CoreId;
+use corehop_traces::FunctionId;
 
 /// The best split found over fewer cores.
 #[derive(Clone, Debug)]
@@ -69,7 +71,8 @@ pub(crate) fn rankings(evaluator: &mut Evaluator<'_>, wanted: &Search<'_>) -> Ve
 pub(crate) fn named(best: &[(u64, IndexedPlacement)], functions: &[u32]) -> Vec<(u64, Placement)> {
     let named = |(misses, choice): &(u64, IndexedPlacement)| {
         let placed = choice.iter();
-        let placed = placed.map(|&(index, core)| (functions[index as usize], core));
+        let placed =
+            placed.map(|&(index, core)| (FunctionId(functions[index as usize]), CoreId(core)));
         (*misses, placed.collect())
     };
     best.iter().map(named).collect()

@@ -14,8 +14,8 @@ use crate::progress::Progress;
 use crate::requests::TrainTestSplit;
 use crate::strategy::Ranking;
 use crate::weights::{Factors, Weighted};
-use corehop_simulator::{Prepared, Replay, Setting, Split, replay_all};
-use corehop_traces::Trace;
+use corehop_simulator::{CoreId, Prepared, Replay, Setting, Split, replay_all};
+use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 
 pub use crate::comparison::Comparison;
@@ -168,9 +168,11 @@ impl HeldOutEvaluation<'_> {
     }
 
     /// A split beside everything on one core, once through the searched requests.
-    fn on_searched_requests(&self, split: &[(u32, u32)]) -> Result<Comparison, Error> {
+    fn on_searched_requests(&self, split: &[(FunctionId, CoreId)]) -> Result<Comparison, Error> {
         let of_machine = |of: &Weighted| {
-            let replay = |split: &[(u32, u32)]| self.prepared.replay(&of.machine, &split_at(split));
+            let replay = |split: &[(FunctionId, CoreId)]| {
+                self.prepared.replay(&of.machine, &split_at(split))
+            };
             Ok((of.weight, replay(&[])?, replay(split)?))
         };
         let replays = self.machines.iter().map(of_machine);
@@ -184,7 +186,7 @@ impl HeldOutEvaluation<'_> {
     /// Splits beside everything on one core, on the held-out requests after the warm-up ones.
     fn on_held_out_requests<'s>(
         &self,
-        splits: impl Iterator<Item = &'s [(u32, u32)]>,
+        splits: impl Iterator<Item = &'s [(FunctionId, CoreId)]>,
     ) -> Result<Vec<Comparison>, Error> {
         let splits: Vec<Split> = splits.map(split_at).collect();
         compare_on(self.trace, self.machines, self.train_test, &splits)
@@ -217,7 +219,7 @@ pub(crate) fn compare_on(
     Ok((1..=splits.len()).map(of_split).collect())
 }
 
-fn split_at(placed: &[(u32, u32)]) -> Split {
+fn split_at(placed: &[(FunctionId, CoreId)]) -> Split {
     Split::new(placed.iter().copied())
 }
 

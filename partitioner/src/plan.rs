@@ -6,8 +6,9 @@
 use crate::weights::Weighted;
 use crate::{Comparison, Outcome, Settings, machine_list};
 use corehop_plans::{Expected, Mode, Plan, PlannedFunction, Request, VERSION};
+use corehop_simulator::CoreId;
 use corehop_traces::function_name::{ends_in, module_and_name};
-use corehop_traces::{Function, Trace};
+use corehop_traces::{Function, FunctionId, Trace};
 use std::path::Path;
 
 /// What a search found, and what it was asked.
@@ -87,7 +88,10 @@ fn request(trace: &Trace) -> Option<Request> {
     })
 }
 
-fn planned(found: &SearchResult<'_>, (function, core): (u32, u32)) -> PlannedFunction {
+fn planned(
+    found: &SearchResult<'_>,
+    (FunctionId(function), CoreId(core)): (FunctionId, CoreId),
+) -> PlannedFunction {
     let number = function;
     let function = &found.trace.functions()[function as usize];
     let module = &found.trace.modules()[function.module as usize];

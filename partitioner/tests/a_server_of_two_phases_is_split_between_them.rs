@@ -10,9 +10,9 @@ use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::Searched;
 use corehop_partitioner::{Error, Outcome, Settings, partition};
-use corehop_simulator::Machine;
+use corehop_simulator::{CoreId, Machine};
 use corehop_traces::{
-    CodeBlock, EndReason, Function, Header, Kind, Module, Trace, Writer, WriterOptions,
+    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, Trace, Writer, WriterOptions,
 };
 use std::path::Path;
 
@@ -117,7 +117,10 @@ fn settings() -> Settings<'static> {
 #[test]
 fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
     let outcome = search(&settings()).unwrap();
-    assert_eq!(outcome.split, [(0, 0), (1, 1)]);
+    assert_eq!(
+        outcome.split,
+        [0, 1].map(|index| (FunctionId(index), CoreId(index)))
+    );
     assert_eq!(outcome.candidates.chosen.len(), 2);
     let [unpatchable] = &outcome.candidates.unpatchable[..] else {
         panic!("{:?}", outcome.candidates);

@@ -10,8 +10,8 @@ use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::Searched;
 use corehop_partitioner::{Outcome, Settings, partition};
-use corehop_simulator::Machine;
-use corehop_traces::{CodeBlock, EndReason, Kind, Trace, Writer, WriterOptions};
+use corehop_simulator::{CoreId, Machine};
+use corehop_traces::{CodeBlock, EndReason, FunctionId, Kind, Trace, Writer, WriterOptions};
 use std::path::Path;
 
 const CODE: u64 = 0x40_0000;
@@ -101,7 +101,10 @@ fn a_function_that_cannot_go_back_is_not_asked_to() {
 #[test]
 fn asked_to_tell_it_tells_and_leaves_the_split_as_it_was() {
     let outcome = search(Delegate::Tell);
-    assert_eq!(outcome.split, [(0, 0), (1, 1)]);
+    assert_eq!(
+        outcome.split,
+        [0, 1].map(|index| (FunctionId(index), CoreId(index)))
+    );
     assert_eq!(outcome.delegated, []);
     let found = outcome.delegation.unwrap();
     assert!(found.pays());
@@ -128,7 +131,10 @@ fn asked_to_take_it_evaluates_the_split_that_goes_back() {
     let outcome = search(Delegate::Take);
     assert_eq!(
         (&outcome.split[..], &outcome.delegated[..]),
-        (&[(0, 0), (1, 1)][..], &[1][..])
+        (
+            &[0, 1].map(|index| (FunctionId(index), CoreId(index)))[..],
+            &[1][..]
+        )
     );
     let held_out = outcome.evaluated.held_out.unwrap();
     let counted = (held_out.split.l2.misses(), held_out.hops);

@@ -1,5 +1,6 @@
 //! What can be wrong with a plan.
 
+use crate::contradiction::Contradiction;
 use std::path::PathBuf;
 
 /// Why a plan could not be read.
@@ -27,6 +28,6 @@ pub enum Error {
         /// The plan's path.
         path: PathBuf,
         /// Which rule is broken, by which entry, and what to do.
-        problem: String,
+        problem: Contradiction,
     },
 }

@@ -6,12 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+mod contradiction;
 mod error;
 mod inert;
 mod plan;
 mod read;
 mod write;
 
+pub use contradiction::Contradiction;
 pub use error::Error;
 pub use inert::{acts, inert, inert_json};
 pub use plan::{Comparison, Expected, Mode, Plan, PlannedFunction, Request, VERSION};

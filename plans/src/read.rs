@@ -3,6 +3,7 @@
 //! Everything a later stage relies on is checked here, once: replay and patch may then index cores
 //! and compare build ids without looking again.
 
+use crate::contradiction::Contradiction;
 use crate::error::Error;
 use crate::plan::{Mode, Plan, VERSION};
 use std::collections::HashSet;
@@ -25,50 +26,39 @@ pub fn read(path: &Path) -> Result<Plan, Error> {
 /// # Errors
 /// [`Error::Syntax`] for text that is not a plan, [`Error::Invalid`] for one that breaks a rule.
 pub fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
-    let invalid = |problem: String| Error::Invalid {
+    let invalid = |problem| Error::Invalid {
         path: path.into(),
         problem,
     };
-    let version = version_of(text).map_err(|place| Error::Syntax {
-        path: path.into(),
-        place,
-    })?;
-    if version != u64::from(VERSION) {
-        return Err(invalid(format!(
-            "plan version {version}, but this corehop reads version {VERSION}: \
-             use the corehop that wrote it, or search again"
-        )));
-    }
-    let plan: Plan = toml::from_str(text).map_err(|error| Error::Syntax {
+    let syntax = |error: toml::de::Error| Error::Syntax {
         path: path.into(),
         place: error.to_string(),
-    })?;
+    };
+    let version = version_of(text).map_err(syntax)?;
+    if version != u64::from(VERSION) {
+        return Err(invalid(Contradiction::Version { version }));
+    }
+    let plan: Plan = toml::from_str(text).map_err(syntax)?;
     check(&plan).map_err(invalid)?;
     Ok(plan)
 }
 
 /// Reads the version alone, so that a newer plan is named as such and not as a syntax error.
-fn version_of(text: &str) -> Result<u64, String> {
+fn version_of(text: &str) -> Result<u64, toml::de::Error> {
     #[derive(serde::Deserialize)]
     struct VersionOnly {
         version: u64,
     }
-    toml::from_str::<VersionOnly>(text)
-        .map(|plan| plan.version)
-        .map_err(|error| error.to_string())
+    toml::from_str::<VersionOnly>(text).map(|plan| plan.version)
 }
 
 /// The rules a plan keeps beyond its types.
-pub(crate) fn check(plan: &Plan) -> Result<(), String> {
+pub(crate) fn check(plan: &Plan) -> Result<(), Contradiction> {
     if plan.cores == 0 {
-        return Err("cores = 0: a plan needs at least one core".into());
+        return Err(Contradiction::NoCores);
     }
     if i64::try_from(plan.seed).is_err() {
-        return Err(format!(
-            "seed {}: TOML integers end at {}",
-            plan.seed,
-            i64::MAX
-        ));
+        return Err(Contradiction::Seed { seed: plan.seed });
     }
     if let Some(request) = &plan.request {
         let name = format!("request {} in {}", request.symbol, request.module);
@@ -78,33 +68,34 @@ pub(crate) fn check(plan: &Plan) -> Result<(), String> {
     for function in &plan.functions {
         let name = format!("function {} in {}", function.symbol, function.module);
         if function.mode == Mode::Count {
-            return Err(format!(
-                "{name}: mode \"count\" moves nobody: name the function in [request] instead"
-            ));
+            return Err(Contradiction::OnlyCounted { name });
         }
         if function.core >= plan.cores {
             let (core, last) = (function.core, plan.cores - 1);
-            return Err(format!(
-                "{name}: core {core}, but cores run from 0 to {last}"
-            ));
+            return Err(Contradiction::Core { name, core, last });
         }
         check_place(&name, &function.module, &function.build_id, function.offset)?;
         if !seen.insert((&function.build_id, function.offset)) {
-            return Err(format!("{name}: listed twice: keep one of the entries"));
+            return Err(Contradiction::Twice { name });
         }
     }
     Ok(())
 }
 
 /// Whether this can be where a function is.
-fn check_place(name: &str, module: &str, build_id: &str, offset: u64) -> Result<(), String> {
+fn check_place(name: &str, module: &str, build_id: &str, offset: u64) -> Result<(), Contradiction> {
     if build_id.is_empty() || !build_id.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(format!(
-            "{name}: build_id '{build_id}' is not hexadecimal: copy it from `file {module}`"
-        ));
+        return Err(Contradiction::BuildId {
+            name: name.into(),
+            build_id: build_id.into(),
+            module: module.into(),
+        });
     }
     match i64::try_from(offset) {
         Ok(_) => Ok(()),
-        Err(_) => Err(format!("{name}: offset {offset:#x} is not a file's")),
+        Err(_) => Err(Contradiction::Offset {
+            name: name.into(),
+            offset,
+        }),
     }
 }

@@ -9,7 +9,7 @@
 //! Rejected: to follow what is waited for (poll, epoll), which says when a server may read, not
 //! that it has.
 
-use crate::plugin;
+use crate::shared::plugin;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -6,8 +6,8 @@
 //! translated it runs under the numbers that its parent gave. The lock on what is known is held
 //! across the fork, or a child could find it held by a thread that it does not have.
 
-use crate::translation::{self, Known};
-use crate::{phase, plugin, vcpu};
+use crate::known::{self, Known};
+use crate::{phase, vcpu};
 use std::cell::RefCell;
 use std::sync::MutexGuard;
 
@@ -22,13 +22,13 @@ pub(crate) fn follow() {
 }
 
 unsafe extern "C" fn before() {
-    let held = plugin().known.lock().ok();
+    let held = known::lock();
     HELD.with_borrow_mut(|place| *place = held);
 }
 
 unsafe extern "C" fn in_parent() {
     if let Some(mut known) = HELD.take() {
-        translation::forked(&mut known);
+        known.forked(vcpu::has_begun());
     }
 }
 
@@ -37,6 +37,6 @@ unsafe extern "C" fn in_child() {
     unsafe { vcpu::forget_all() };
     phase::forget();
     if let Some(mut known) = HELD.take() {
-        translation::forget_all(&mut known);
+        known.forget_all();
     }
 }

@@ -7,18 +7,22 @@
 //! `qemu_plugin_reset` drops all translated code, what runs from there on is instrumented, and when
 //! no request is to be recorded for a while another reset takes the instrumentation away again.
 //! `phase` makes these switches, `translation` decides what is instrumented, `vcpu` is what runs
-//! then; both write through `corehop_ring`, which a recorder reads. System calls are followed from
-//! the start (`system_calls`), at the cost of a callback each: they say which descriptors are
-//! connections, and where new code is mapped.
+//! then; both write through `corehop_ring`, which a recorder reads. What they have in common is in
+//! `shared`, and `known` is what has been found of the server's code and memory. System calls are
+//! followed from the start (`system_calls`), at the cost of a callback each: they say which
+//! descriptors are connections, and where new code is mapped.
 
 mod address_space;
 mod callbacks;
 mod connections;
 mod fork;
 mod instruction;
+mod known;
 mod mappings;
 mod maps;
 mod phase;
+mod recorded;
+mod shared;
 mod signals;
 mod size_and_kind;
 mod stale;
@@ -26,49 +30,20 @@ mod system_calls;
 mod translation;
 mod vcpu;
 
-use corehop_ring::{Memory, Message, RequestMarker};
+use corehop_ring::{Memory, RequestMarker};
 use mappings::Mappings;
 use phase::Phase;
 use qemu_plugin_sys::{
     QEMU_PLUGIN_VERSION, qemu_info_t, qemu_plugin_id_t, qemu_plugin_register_vcpu_syscall_cb,
     qemu_plugin_register_vcpu_syscall_ret_cb, qemu_plugin_register_vcpu_tb_trans_cb,
 };
+use shared::{Elision, Plugin};
 use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
-use std::sync::{Mutex, OnceLock};
-use translation::Known;
 
 /// The plugin API this library is built for; QEMU refuses to load it where it has no such API.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = QEMU_PLUGIN_VERSION as c_int;
-
-/// What the callbacks share: QEMU passes them a number and no more.
-struct Plugin {
-    id: qemu_plugin_id_t,
-    memory: Memory,
-    /// Whether requests begin where system calls say so.
-    at_system_calls: bool,
-    elision: Elision,
-    known: Mutex<Known>,
-}
-
-/// Whether accesses that follow from others are left out.
-#[derive(Clone, Copy)]
-enum Elision {
-    Off,
-    On {
-        /// This QEMU moves 16 and 32 bytes in pieces of 8.
-        in_pieces: bool,
-    },
-}
-
-static PLUGIN: OnceLock<Plugin> = OnceLock::new();
-
-fn plugin() -> &'static Plugin {
-    PLUGIN
-        .get()
-        .expect("callbacks are registered after this is set")
-}
 
 /// QEMU has stopped all threads, and will translate anew whatever they run next.
 unsafe extern "C" fn on_reset(id: qemu_plugin_id_t) {
@@ -125,20 +100,33 @@ pub unsafe extern "C" fn qemu_plugin_install(
     }
 }
 
-fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(), String> {
+/// Why the plugin does not work here.
+#[derive(Debug, thiserror::Error)]
+enum NotInstalled {
+    #[error("only user-mode QEMU (qemu-x86_64) is supported")]
+    WholeSystem,
+    #[error("the argument memory=PATH is missing; start this with `corehop record`")]
+    NoMemory,
+    #[error(transparent)]
+    Memory(#[from] corehop_ring::Error),
+    #[error("nobody has said where requests begin; start this with `corehop record`")]
+    NoMarker,
+    #[error("loaded twice")]
+    Twice,
+}
+
+fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(), NotInstalled> {
     if system {
-        return Err("only user-mode QEMU (qemu-x86_64) is supported".into());
+        return Err(NotInstalled::WholeSystem);
     }
     let path = arguments
         .iter()
         .find_map(|argument| argument.strip_prefix("memory="))
-        .ok_or("the argument memory=PATH is missing; start this with `corehop record`")?;
-    let memory = Memory::open(Path::new(path)).map_err(|error| error.to_string())?;
-    let marker = memory
-        .marker()
-        .ok_or("nobody has said where requests begin; start this with `corehop record`")?;
+        .ok_or(NotInstalled::NoMemory)?;
+    let memory = Memory::open(Path::new(path))?;
+    let marker = memory.marker().ok_or(NotInstalled::NoMarker)?;
     memory.set_loaded();
-    let shared = Plugin {
+    let plugin = Plugin {
         id,
         memory,
         at_system_calls: marker == RequestMarker::SystemCalls,
@@ -151,11 +139,12 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
                 in_pieces: how == Some("pieces"),
             },
         },
-        known: Mutex::new(Known::new(Mappings::new(marker))),
+        on_reset,
     };
-    if PLUGIN.set(shared).is_err() {
-        return Err("loaded twice".into());
+    if !shared::set(plugin) {
+        return Err(NotInstalled::Twice);
     }
+    known::set(Mappings::new(marker));
     // SAFETY: `id` is ours, and both callbacks live as long as the process.
     unsafe {
         fork::follow();
@@ -163,9 +152,4 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
         register(id);
     }
     Ok(())
-}
-
-/// Tells the recorder's user about something that could not be done.
-fn trouble(text: &str) {
-    let _ = plugin().memory.send(&Message::Trouble(text.into()));
 }

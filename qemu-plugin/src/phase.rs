@@ -5,8 +5,7 @@
 //! anew. One word holds the phase and how many requests are being recorded in this process, so that
 //! no request begins while its instrumentation is being taken away: it is declined instead.
 
-use crate::{on_reset, plugin};
-use qemu_plugin_sys::qemu_plugin_reset;
+use crate::shared::{plugin, reset};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What is instrumented.
@@ -55,11 +54,6 @@ impl Phase {
     pub(crate) fn now() -> Phase {
         apart(STATE.load(Ordering::Relaxed)).0
     }
-}
-
-fn reset() {
-    // SAFETY: called from a callback of this plugin, with the id that QEMU gave it.
-    unsafe { qemu_plugin_reset(plugin().id, Some(on_reset)) };
 }
 
 /// Begins to record a request, instrumenting everything if need be: the marker's block is

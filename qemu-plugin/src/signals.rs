@@ -6,7 +6,7 @@
 //! what they do.
 
 use crate::connections::SystemCall;
-use crate::plugin;
+use crate::shared::plugin;
 use corehop_ring::Message;
 use std::sync::Mutex;
 

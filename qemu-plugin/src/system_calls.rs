@@ -2,7 +2,8 @@
 //! System calls: each part of the plugin is told of those that concern it.
 
 use crate::connections::{self, SystemCall};
-use crate::{plugin, signals, translation, trouble, vcpu};
+use crate::shared::{plugin, trouble};
+use crate::{known, signals, vcpu};
 use qemu_plugin_sys::qemu_plugin_id_t;
 use std::ffi::c_uint;
 use std::sync::OnceLock;
@@ -47,7 +48,7 @@ pub(crate) unsafe extern "C" fn on_return(
         return;
     };
     // Said before the thread has a new stamp: it holds for what comes after that.
-    translation::called(&call, result);
+    known::called(&call, result);
     // SAFETY: as above.
     unsafe { vcpu::leaves_system_call(index) };
     if let Some(read) = connections::returns(&call, result) {

@@ -5,22 +5,19 @@
 //! falling through: then the marker starts another one, so that a request always begins with a code
 //! block.
 
-use crate::address_space::{AddressSpace, Mapped};
-use crate::callbacks::Recorded;
-use crate::connections::SystemCall;
+use crate::callbacks::watch;
 use crate::instruction::{Bytes, no_op_number};
+use crate::known::{self, Known};
 use crate::mappings::Mappings;
 use crate::phase::Phase;
-use crate::{Elision, plugin, stale, vcpu};
-use corehop_elision::{BlockAccesses, PlainAccess};
-use corehop_ring::{Message, Off, RequestMarker, word};
+use crate::shared::plugin;
+use crate::{stale, vcpu};
+use corehop_ring::{RequestMarker, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
     qemu_plugin_register_vcpu_insn_exec_cb, qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb,
     qemu_plugin_tb_get_insn, qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
 };
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ffi::c_void;
 use std::ops::Range;
 
@@ -38,7 +35,7 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
     if ended {
         return;
     }
-    let Ok(mut known) = plugin().known.lock() else {
+    let Some(mut known) = known::lock() else {
         return;
     };
     if let Some(message) = known.mappings.discover(block.start) {
@@ -53,94 +50,6 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
             block.instrument(start..end, marked, &mut known);
         }
         start = end;
-    }
-}
-
-/// In a forked child: what it meets from now on is its own.
-pub(crate) fn forget_all(known: &mut Known) {
-    known.mappings.forget_all();
-    known.blocks.clear();
-    known.address_space.born();
-}
-
-/// In a process that has forked a child.
-pub(crate) fn forked(known: &mut Known) {
-    let writes = vcpu::has_begun();
-    known.address_space.forked(writes, &plugin().memory);
-}
-
-/// A thread of this process is about to write.
-pub(crate) fn begins() {
-    if let Ok(mut known) = plugin().known.lock() {
-        known.address_space.begins(&plugin().memory);
-    }
-}
-
-/// A system call has returned, and may have mapped something. New code cannot run where it is
-/// mapped before that.
-pub(crate) fn called(call: &SystemCall, result: i64) {
-    let Some(mapped) = Mapped::by(call, result) else {
-        return;
-    };
-    let Ok(mut known) = plugin().known.lock() else {
-        return;
-    };
-    if mapped.is_new && known.mappings.forget(&mapped.range) {
-        let gone = &mapped.range;
-        known.blocks.retain(|(start, _), _| !gone.contains(start));
-    }
-    known.address_space.mapped(&mapped, &plugin().memory);
-}
-
-/// What translations have found so far, and what is mapped. Taken while translating, which QEMU
-/// does on one thread at a time, and when the server maps memory.
-pub(crate) struct Known {
-    mappings: Mappings,
-    /// The code blocks that are defined, by where they are and their code: after a reset all are
-    /// met again.
-    blocks: HashMap<(u64, Vec<u8>), Recorded>,
-    address_space: AddressSpace,
-}
-
-impl Known {
-    pub(crate) fn new(mappings: Mappings) -> Known {
-        Known {
-            mappings,
-            blocks: HashMap::new(),
-            address_space: AddressSpace::default(),
-        }
-    }
-
-    /// What is recorded of a code block, which is defined if it is new.
-    fn recorded(&mut self, start: u64, code: &[Bytes]) -> Result<&Recorded, Off> {
-        let bytes = code.iter().flat_map(|bytes| bytes.iter()).copied();
-        match self.blocks.entry((start, bytes.collect())) {
-            Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(new) => {
-                let (_, bytes) = new.key();
-                let memory = &plugin().memory;
-                let code_block = memory.next_block();
-                let instructions = code.iter().map(|bytes| &**bytes);
-                let accesses = match plugin().elision {
-                    Elision::Off => BlockAccesses::default(),
-                    Elision::On { in_pieces } => BlockAccesses::of(start, instructions, in_pieces),
-                };
-                memory.send(&Message::Block {
-                    code_block,
-                    process: std::process::id(),
-                    start,
-                    instruction_sizes: code.iter().map(|bytes| bytes.len() as u8).collect(),
-                    code: bytes.clone(),
-                    accesses: accesses
-                        .all
-                        .iter()
-                        .copied()
-                        .map(PlainAccess::encode)
-                        .collect(),
-                })?;
-                Ok(new.insert(Recorded::new(code_block, accesses)))
-            }
-        }
     }
 }
 
@@ -225,7 +134,8 @@ impl Block {
         }
         for (place, (&instruction, bytes)) in instructions.iter().zip(code).enumerate() {
             let leads = leads.filter(|&(first, _)| first == place);
-            recorded.watch(
+            watch(
+                recorded,
                 instruction,
                 place,
                 bytes,

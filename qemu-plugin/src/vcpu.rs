@@ -9,7 +9,8 @@
 
 use crate::connections::SystemCall;
 use crate::phase::{self, Phase};
-use crate::{plugin, size_and_kind, translation, trouble};
+use crate::shared::{plugin, trouble};
+use crate::{known, size_and_kind};
 use corehop_ring::{Event, Stream, word};
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::cell::UnsafeCell;
@@ -103,7 +104,7 @@ impl Vcpu {
         let thread = unsafe { libc::gettid() }.cast_unsigned();
         let process = std::process::id();
         BEGUN.store(true, Ordering::Relaxed);
-        translation::begins();
+        known::begins();
         let begun = self.stream.begin(&plugin().memory, process, thread);
         if begun.is_err() {
             self.turn_off();

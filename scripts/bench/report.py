@@ -45,7 +45,7 @@ class Stream:
         figures = self.figures
         keys: dict[str, Any] = {key: figures[source] for key, (_, source) in RATES.items()}
         first, prepared = (figures[key] for key in MEMORY)
-        same = ("accesses", *PASSES, *MEMORY, "growth")
+        same = ("accesses", "host", *PASSES, *MEMORY, "growth")
         keys |= {key: figures[key] for key in same}
         return keys | {"bytes_per_access": max(first, prepared), "stream": self.name}
 
@@ -85,6 +85,7 @@ class Report:
         page = [
             f"Replays on machine {MACHINE} by a plan for {CORES} cores: medians of {self.repeats}.",
             "Ways to replay took turns; timings are noisy all the same.",
+            self.streams[-1].figures["host"],
             "",
             row("million accesses a second", "stream", ""),
         ]

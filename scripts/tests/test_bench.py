@@ -19,7 +19,8 @@ GROWTH = [{"accesses": 10**6 * times, "seconds": 0.25 * times} for times in (1, 
 def figures(accesses: int) -> dict[str, Any]:
     rates = {source: float(number) for number, (_, source) in enumerate(RATES.values(), 1)}
     memory = {"bytes_per_access_first": 0.5, "bytes_per_access_prepared": 2.25}
-    return rates | memory | dict.fromkeys(PASSES, 3.0) | {"accesses": accesses, "growth": GROWTH}
+    rest = {"accesses": accesses, "growth": GROWTH, "host": "2 CPUs Some Processor"}
+    return rates | memory | dict.fromkeys(PASSES, 3.0) | rest
 
 
 def report(*names: str, pycachesim: Result) -> Report:
@@ -42,6 +43,8 @@ def test_every_row_names_its_stream_and_the_last_line_is_for_programs() -> None:
     assert found["cachegrind_mref_per_s"] == 9.5
     assert found["bytes_per_access"] == 2.25
     assert found["growth"] == GROWTH
+    assert found["host"] == "2 CPUs Some Processor"
+    assert "2 CPUs Some Processor" in page
     for stream in ("sample", "tpcc"):
         assert f"from the file, 1 host thread      {stream:<8}              1.0" in page
         assert (

@@ -1,5 +1,6 @@
 //! What can be wrong with a machine, or with what is replayed on it.
 
+use crate::machine::ImpossibleMachine;
 use std::path::PathBuf;
 
 /// Why a simulation could not be set up or run.
@@ -28,7 +29,7 @@ pub enum Error {
         /// The machine file.
         path: PathBuf,
         /// Which rule is broken, by which level, and what to do.
-        problem: String,
+        problem: ImpossibleMachine,
     },
     /// Neither a bundled machine nor a file.
     #[error(

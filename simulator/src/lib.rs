@@ -21,8 +21,8 @@
 //! core; on a core each, they miss once.
 //!
 //! ```
-//! use corehop_simulator::{Machine, Replayer, Split};
-//! use corehop_traces::{Access, Execution, Kind};
+//! use corehop_simulator::{CoreId, Machine, Replayer, Split};
+//! use corehop_traces::{Access, Execution, FunctionId, Kind};
 //!
 //! let machine = Machine::from_toml(
 //!     r#"
@@ -61,7 +61,8 @@
 //! };
 //!
 //! assert_eq!(misses(Split::default())?, (20, 0));
-//! assert_eq!(misses(Split::new([(0, 0), (1, 1)]))?, (4, 9));
+//! let own_cores = [(FunctionId(0), CoreId(0)), (FunctionId(1), CoreId(1))];
+//! assert_eq!(misses(Split::new(own_cores))?, (4, 9));
 //! # Ok::<(), corehop_simulator::Error>(())
 //! ```
 
@@ -90,7 +91,7 @@ pub use hierarchy::geometry::Geometry;
 pub use hierarchy::lines::Lines;
 pub use machine::calibrated;
 pub use machine::host;
-pub use machine::{Core, Inclusion, Level, Machine, Policy};
+pub use machine::{Core, ImpossibleMachine, Inclusion, Level, Machine, Policy};
 pub use options::ReplayOptions;
 pub use parallel::prepared::Prepared;
 pub use parallel::replay::{Setting, replay, replay_all};
@@ -99,4 +100,5 @@ pub use report::observer::{CacheLevel, Cause, Observer};
 pub use report::replay::Replay;
 pub use report::tally::Tally;
 pub use sequential::Replayer;
-pub use threads::split::Split;
+pub use threads::placed_thread::PlacedThread;
+pub use threads::split::{CoreId, Split};

@@ -1,8 +1,8 @@
 //! A plan applies to the trace of the same build, whole or not at all.
 
 use corehop_plans::{Mode, Plan, PlannedFunction};
-use corehop_simulator::Split;
-use corehop_traces::{Function, Module};
+use corehop_simulator::{CoreId, Split};
+use corehop_traces::{Function, FunctionId, Module};
 
 fn module(path: &str, build_id: &str) -> Module {
     Module {
@@ -73,7 +73,8 @@ fn a_function_planned_for_its_call_is_delegated_and_no_other() {
     let split = Split::from_plan(&plan, &modules, &recorded).unwrap();
     assert_eq!(split.delegated().collect::<Vec<_>>(), [1]);
     assert_eq!((split.delegates(0), split.delegates(1)), (false, true));
-    assert_eq!(split, Split::new([(0, 1), (1, 2)]).delegating([1, 1, 7]));
+    let expected = [(FunctionId(0), CoreId(1)), (FunctionId(1), CoreId(2))];
+    assert_eq!(split, Split::new(expected).delegating([1, 1, 7]));
 }
 
 #[test]

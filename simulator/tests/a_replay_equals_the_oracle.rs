@@ -11,10 +11,10 @@ mod recording;
 mod steps;
 
 use corehop_simulator::{
-    Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
-    replay_all,
+    CoreId, Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split,
+    replay, replay_all,
 };
-use corehop_traces::{Calls, Mapping, Trace};
+use corehop_traces::{Calls, FunctionId, Mapping, Trace};
 use naive::{Placed, naive};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,6 +25,11 @@ use recording::{FUNCTIONS, mappings, programs, record, record_processes};
 use std::path::Path;
 use std::sync::LazyLock;
 use steps::Step;
+
+/// A function and its core.
+fn placed((function, core): (u32, u32)) -> (FunctionId, CoreId) {
+    (FunctionId(function), CoreId(core))
+}
 
 fn machine() -> Machine {
     let text = "\
@@ -132,7 +137,8 @@ impl Case {
     fn split(&self) -> Split {
         match self.start_cores() {
             Some(cores) => Split::thread_per_core(cores),
-            None => Split::new(self.functions()).delegating(self.delegated.clone()),
+            None => Split::new(self.functions().into_iter().map(placed))
+                .delegating(self.delegated.clone()),
         }
     }
 }
@@ -273,7 +279,7 @@ fn a_warm_up_that_leaves_nothing_to_count_is_refused() {
 #[test]
 fn a_split_over_more_cores_than_the_machine_has_is_refused() {
     assert_eq!(
-        refusal([true; 3], None, 0, Split::new([(0, 4)])),
+        refusal([true; 3], None, 0, Split::new([placed((0, 4))])),
         "the split uses 5 cores, but machine tiny has 4: choose a larger machine, or search for \
          fewer cores"
     );

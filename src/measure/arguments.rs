@@ -2,7 +2,7 @@
 
 use crate::load_options::{LoadOptions, width};
 use clap::Args;
-use corehop_measurer::rounds::Length;
+use corehop_measurer::rounds::Limits;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -88,14 +88,15 @@ fn percent(text: &str) -> Result<f64, NoPercent> {
 }
 
 impl Arguments {
-    /// How many rounds to measure.
-    pub(super) fn length(&self) -> Length {
+    /// When enough was measured.
+    pub(super) fn limits(&self) -> Limits {
         match self.within {
-            None => Length::fixed(self.rounds),
-            Some(within_percent) => Length {
+            None => Limits::fixed(self.rounds),
+            Some(within_percent) => Limits {
                 fewest: self.rounds,
                 most: self.max_rounds.max(self.rounds),
                 within_percent,
+                time: None,
             },
         }
     }

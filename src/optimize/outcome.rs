@@ -139,7 +139,7 @@ impl Outcome<'_> {
     fn text(&self, measured: &Measured) -> Lines {
         let mut text = Lines::new();
         let best = &self.found.plans[measured.best];
-        let rounds = counted(measured.rounds.len() as u64, "round", "rounds");
+        let rounds = counted(measured.rounds.all().len() as u64, "round", "rounds");
         let program = &self.arguments.command[0];
         line!(
             text,
@@ -194,9 +194,9 @@ impl Outcome<'_> {
         let gain = self.gain();
         let comparison = self.measured.as_ref().map(|measured| measured.comparison);
         let tried = self.found.plans.iter().enumerate();
-        let rounds = |side: fn(&(f64, f64)) -> f64| -> Option<Vec<f64>> {
-            let measured = self.measured.as_ref()?;
-            Some(measured.rounds.iter().map(side).collect())
+        let rounds = |side: usize| -> Option<Vec<f64>> {
+            let rounds = self.measured.as_ref()?.rounds.all().iter();
+            Some(rounds.map(|round| round.throughput()[side]).collect())
         };
         json!({
             "gain": gain.is_some(),
@@ -210,8 +210,8 @@ impl Outcome<'_> {
             "trace": self.trace,
             "machine": self.here.machine.name,
             "hop_cost_cycles": self.here.machine.hop_cost_cycles,
-            "original": rounds(|(original, _)| *original),
-            "patched": rounds(|(_, patched)| *patched),
+            "original": rounds(0),
+            "patched": rounds(1),
             "best": self.shown(),
             "hops": self.measured.as_ref().and_then(|measured| measured.hops.as_ref()),
             "tried": tried.map(|(index, of)| self.tried(index, of)).collect::<Vec<_>>(),

@@ -7,11 +7,13 @@
 use super::finished_search::FinishedSearch;
 use super::{backends, comparison};
 use corehop_partitioner::backend::all_cost_time;
+use corehop_partitioner::evaluate::Placement;
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::resamples::{Resample, Verdicts};
 use corehop_partitioner::weights::ONE;
-use corehop_simulator::Machine;
+use corehop_simulator::{CoreId, Machine};
+use corehop_traces::FunctionId;
 use corehop_wording::number::{change, counted, grouped};
 use serde_json::{Map, Value, json};
 
@@ -163,14 +165,14 @@ fn fewer(search: &FinishedSearch<'_>) -> Option<String> {
 fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
     let judged = &search.result.outcome.evaluated;
     let (taken, next) = (&judged.ranked[judged.order[0]], judged.runner_up()?);
-    let not_in = |split: &[(u32, u32)], other: &[(u32, u32)]| {
-        let functions = |split: &[(u32, u32)]| split.iter().map(|&(f, _)| f).collect::<Vec<_>>();
+    let not_in = |split: &Placement, other: &Placement| {
+        let functions = |split: &Placement| split.iter().map(|&(f, _)| f).collect::<Vec<_>>();
         let is_same = functions(split) == functions(other);
-        let differs = |&&(function, core): &&(u32, u32)| match is_same {
+        let differs = |&&(function, core): &&(FunctionId, CoreId)| match is_same {
             true => !other.contains(&(function, core)),
             false => !functions(other).contains(&function),
         };
-        let named = |&(function, core): &(u32, u32)| match is_same {
+        let named = |&(FunctionId(function), CoreId(core)): &(FunctionId, CoreId)| match is_same {
             true => format!("{} on core {core}", search.name(function)),
             false => search.name(function),
         };
@@ -210,12 +212,12 @@ fn value(search: &FinishedSearch<'_>, value: u64) -> Value {
 /// The same as keys of the JSON object.
 pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
     let judged = &search.result.outcome.evaluated;
-    let symbols = |split: &[(u32, u32)]| -> Vec<&str> {
+    let symbols = |split: &Placement| -> Vec<&str> {
         let functions = split.iter();
-        let functions = functions.map(|&(f, _)| &search.result.trace.functions()[f as usize]);
+        let functions = functions.map(|&(f, _)| &search.result.trace.functions()[f.0 as usize]);
         functions.map(|function| &*function.symbol).collect()
     };
-    let cores = |split: &[(u32, u32)]| split.iter().map(|&(_, core)| core).collect::<Vec<_>>();
+    let cores = |split: &Placement| split.iter().map(|&(_, core)| core.0).collect::<Vec<_>>();
     let ranks = judged.order.iter().map(|&index| {
         let ranked = &judged.ranked[index];
         json!({

@@ -8,6 +8,7 @@ use super::finished_search::FinishedSearch;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::delegation::{Delegate, Delegation, Variant};
 use corehop_simulator::Replay;
+use corehop_traces::FunctionId;
 use corehop_wording::name::shortened;
 use corehop_wording::number::{change, change_between};
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
 /// The functions of the split after which no thread can go back.
 fn one_way<'a>(search: &'a FinishedSearch<'_>) -> impl Iterator<Item = &'a (u32, String)> {
     let split = &search.result.outcome.split;
-    let is_chosen = |function: u32| split.iter().any(|placed| placed.0 == function);
+    let is_chosen = |function: u32| split.iter().any(|placed| placed.0 == FunctionId(function));
     search
         .one_way
         .iter()

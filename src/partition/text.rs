@@ -8,6 +8,7 @@ use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
+use corehop_traces::FunctionId;
 use corehop_wording::number::{change, change_between, counted};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -254,7 +255,9 @@ fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32
 
 fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
     line!(text, "core  entering");
-    for ((function, _), planned) in search.result.outcome.split.iter().zip(&plan.functions) {
+    for ((FunctionId(function), _), planned) in
+        search.result.outcome.split.iter().zip(&plan.functions)
+    {
         let chosen = &search.result.outcome.candidates.chosen;
         let candidate = chosen
             .iter()

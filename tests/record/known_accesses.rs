@@ -101,7 +101,7 @@ fn accesses_to(trace: &Trace, address: u64) -> Vec<(u32, Kind)> {
     found
 }
 
-fn shape(access: &Access) -> (u64, u16, Kind) {
+fn what(access: &Access) -> (u64, u16, Kind) {
     (access.address, access.size_bytes, access.kind)
 }
 
@@ -119,7 +119,7 @@ fn every_access_of_every_thread_is_recorded_exactly() {
         let expected: Vec<_> = (0..50)
             .map(|cell| (first + 8 * cell, 8, Kind::Store))
             .collect();
-        assert_eq!(stores.iter().map(shape).collect::<Vec<_>>(), expected);
+        assert_eq!(stores.iter().map(what).collect::<Vec<_>>(), expected);
     }
     for thread in 0..THREADS as u64 {
         let own = |stores: &&Vec<Access>| stores[0].address == places.cells + thread * 400;
@@ -128,7 +128,7 @@ fn every_access_of_every_thread_is_recorded_exactly() {
 
     for counts in accesses_by_request(&trace, places.counter, 8) {
         let expected = [(places.counter, 8, Kind::Store)];
-        assert_eq!(counts.iter().map(shape).collect::<Vec<_>>(), expected);
+        assert_eq!(counts.iter().map(what).collect::<Vec<_>>(), expected);
     }
     for accesses in accesses_by_request(&trace, places.bytes, 256) {
         let expected = [
@@ -136,7 +136,7 @@ fn every_access_of_every_thread_is_recorded_exactly() {
             (places.bytes + 127, 2, Kind::Store),
             (places.bytes + 200, 1, Kind::Store),
         ];
-        assert_eq!(accesses.iter().map(shape).collect::<Vec<_>>(), expected);
+        assert_eq!(accesses.iter().map(what).collect::<Vec<_>>(), expected);
         assert_eq!(accesses[0].lines().count(), 2);
     }
     for accesses in accesses_by_request(&trace, places.turn, 8) {

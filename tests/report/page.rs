@@ -1,7 +1,7 @@
 //! The page, opened from disk as a reader would.
 
 use super::browser::Browser;
-use super::recorded::{ACCESSES, HOSTILE, folder, said};
+use super::recorded::{ACCESSES, HOSTILE, folder, folder_of, said};
 use serde_json::Value;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -184,6 +184,29 @@ fn a_phone_shows_it_without_scrolling_sideways() {
     );
     assert_eq!(touched, true);
     assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn no_picture_writes_into_its_bars_whatever_the_numbers_of_requests() {
+    let folder = folder_of(1016, 20);
+    let of = ["-o", "report.html", "--requests", "1004-1015"];
+    assert_eq!(said(&folder, &of), "");
+    let mut browser = Browser::open(&folder.path().join("report.html"), 1160, 900);
+    browser.wait_for("shown !== null");
+    // Bars are 14 high.
+    let overlaps = browser.evaluate(
+        "(() => { const over = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width
+            && a.y < b.y + b.height && b.y < a.y + a.height;
+        const of = (svg, what) => [...svg.querySelectorAll(what)];
+        return of(document, 'svg').flatMap((svg) => of(svg, 'text').filter((text) =>
+            of(svg, 'rect[height=\"14.0\"]').some((rect) =>
+                rect.getBBox().width > 0 && over(text.getBBox(), rect.getBBox())))
+            .map((text) => text.textContent)); })()",
+    );
+    assert_eq!(overlaps, serde_json::json!([]));
+    let bars = "[...document.querySelectorAll('svg text')]
+        .filter((text) => /^request 10[01][0-9]$/.test(text.textContent)).length";
+    assert_eq!(browser.evaluate(bars), 12);
 }
 
 #[test]

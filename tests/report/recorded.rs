@@ -23,8 +23,13 @@ const MACHINE: &str = include_str!("../machines/tiny.toml");
 
 /// A folder with a trace, a machine and a plan.
 pub fn folder() -> TempDir {
+    folder_of(REQUESTS, 1500)
+}
+
+/// The same with so many requests, and in each function so many loads or stores.
+pub fn folder_of(requests: usize, touches: u64) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    record(&folder.path().join("bank.trace")).unwrap();
+    record(&folder.path().join("bank.trace"), requests, touches).unwrap();
     let plan = format!(
         "version = 1\nmachine = \"tiny.toml\"\ntrace = \"bank.trace\"\ncores = 2\nseed = 1\n\
          function = [\n{}{}]\n",
@@ -43,7 +48,7 @@ fn planned(offset: u64, symbol: &str, core: u32) -> String {
     )
 }
 
-fn record(path: &Path) -> Result<(), Error> {
+fn record(path: &Path, requests: usize, touches: u64) -> Result<(), Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
     let mut blocks = Vec::new();
     for (name, offset) in ["parse", HOSTILE, "commit"]
@@ -54,12 +59,12 @@ fn record(path: &Path) -> Result<(), Error> {
         blocks.push(block);
     }
     let thread = writer.thread(1, 1)?;
-    for request in 0..REQUESTS {
+    for request in 0..requests {
         writer.stamp(thread, request as u64)?;
         writer.request(thread)?;
         for (place, &block) in (0..).zip(&blocks) {
             writer.execution(thread, block)?;
-            touch(&mut writer, thread, place)?;
+            touch(&mut writer, thread, place, touches)?;
         }
     }
     // The next request makes the last one complete.
@@ -69,9 +74,9 @@ fn record(path: &Path) -> Result<(), Error> {
 }
 
 /// Eight lines of a function's own, in turn; the last function stores.
-fn touch(writer: &mut Writer, thread: u32, place: u64) -> Result<(), Error> {
+fn touch(writer: &mut Writer, thread: u32, place: u64, touches: u64) -> Result<(), Error> {
     let kind = if place == 2 { Kind::Store } else { Kind::Load };
-    for access in 0..1500 {
+    for access in 0..touches {
         let address = 0x1000_0000 + place * 0x1000_0000 + access % 8 * 64;
         writer.data(thread, 0, kind, 8, address)?;
     }

@@ -14,9 +14,9 @@ mod definitions;
 mod steps;
 
 use corehop_core_model::InOrder;
-use corehop_simulator::{Machine, Split};
+use corehop_simulator::{CoreId, Machine, Split};
 use corehop_timed::{Load, Outcome, Setting, Streams, simulate};
-use corehop_traces::{Trace, WriterOptions};
+use corehop_traces::{FunctionId, Trace, WriterOptions};
 use corehop_utilisation::{Network, asymptotic, throughput};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -104,7 +104,7 @@ struct Subject {
 
 impl Subject {
     fn new(trace: &Trace, load: Load, counted: u64) -> Subject {
-        let split = Split::new([(0, 0), (1, 1)]);
+        let split = Split::new([0, 1].map(|index| (FunctionId(index), CoreId(index))));
         Subject {
             machine: machine(),
             streams: Streams::new(trace, &[&split]).unwrap(),

@@ -8,11 +8,11 @@ mod definitions;
 mod steps;
 
 use corehop_core_model::{CoreModel, InOrder, Reference, ServedBy};
-use corehop_simulator::{Machine, ReplayOptions, Split, replay};
+use corehop_simulator::{CoreId, Machine, ReplayOptions, Split, replay};
 use corehop_timed::{
     Annotate, CoreOutcome, Load, Outcome, QUANTUM_CYCLES, SCHEDULERS, Setting, Streams, simulate,
 };
-use corehop_traces::{Execution, Kind, Trace, WriterOptions};
+use corehop_traces::{Execution, FunctionId, Kind, Trace, WriterOptions};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -85,7 +85,7 @@ fn setting<'a>(machine: &'a Machine, split: &'a Split, connections: usize) -> Se
 }
 
 fn split() -> Split {
-    Split::new([(0, 0), (2, 1)])
+    Split::new([(FunctionId(0), CoreId(0)), (FunctionId(2), CoreId(1))])
 }
 
 fn run(streams: &Streams, setting: &Setting<'_>) -> Outcome {

@@ -60,7 +60,7 @@ pub use model::dependence::{Dependence, Dependent, GENERAL_REGISTERS, Source};
 pub use model::error::Error;
 pub use model::execution::{self, Access, Execution, Kind};
 pub use model::function_name;
-pub use model::program::{self, CodeBlock, Function, Instruction, Module, Request};
+pub use model::program::{self, CodeBlock, Function, FunctionId, Instruction, Module, Request};
 pub use model::recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
 pub use model::reference::{LineReference, Listener, Played};
 pub use model::thread::Thread;

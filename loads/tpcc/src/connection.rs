@@ -33,13 +33,18 @@ pub struct Server {
     pub database: String,
 }
 
+/// A text is a name that would need quoting.
+#[derive(Debug, thiserror::Error)]
+#[error("use up to 64 letters, digits and underscores")]
+struct NoName;
+
 /// Accepts names that need no quoting.
-fn database_name(text: &str) -> Result<String, String> {
+fn database_name(text: &str) -> Result<String, NoName> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if !text.is_empty() && text.len() <= 64 && text.chars().all(plain) {
         Ok(text.to_owned())
     } else {
-        Err("use up to 64 letters, digits and underscores".to_owned())
+        Err(NoName)
     }
 }
 

@@ -9,11 +9,19 @@ use crate::error::Error;
 use crate::session::Session;
 use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 
+/// A text names no CPU.
+#[derive(Debug, thiserror::Error)]
+#[error("use numbers from 0 to {last}", last = CpuSet::MAX_CPU - 1)]
+pub struct NoCpu;
+
 /// A CPU's number on the command line.
-pub fn cpu(text: &str) -> Result<usize, String> {
+///
+/// # Errors
+/// [`NoCpu`].
+pub fn cpu(text: &str) -> Result<usize, NoCpu> {
     match text.parse() {
         Ok(cpu) if cpu < CpuSet::MAX_CPU => Ok(cpu),
-        _ => Err(format!("use numbers from 0 to {}", CpuSet::MAX_CPU - 1)),
+        _ => Err(NoCpu),
     }
 }
 

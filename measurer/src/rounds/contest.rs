@@ -7,11 +7,10 @@
 //! a correction for the choice, which is as wide as what the few more rounds cost.
 
 use super::interval::Comparison;
-use super::settled::is_settled;
+use super::turns::{Limits, Rounds, warm_turns};
 use crate::server::Hops;
 use crate::{Error, Sample, Setup, Side, Trials};
 use corehop_plans::Plan;
-use std::time::{Duration, Instant};
 
 /// Rounds of the screening: two say which of several plans is far better, and it does little harm
 /// to take the second best of two that are not.
@@ -23,8 +22,8 @@ pub struct Measured {
     pub best: usize,
     /// Of each plan in the screening; empty where there was but one.
     pub screened: Vec<Comparison>,
-    /// Throughput of original and patched, by round.
-    pub rounds: Vec<(f64, f64)>,
+    /// The best plan's rounds.
+    pub rounds: Rounds,
     /// Of those rounds.
     pub comparison: Comparison,
     /// What the patched servers told of their hops in them, all together.
@@ -43,21 +42,9 @@ impl Measured {
     }
 }
 
-/// How long to measure the best plan.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Until the interval is no wider than this to either side, in percent.
-    pub within_percent: f64,
-    /// In no more rounds than this, even if the interval is wider then; two at least.
-    pub most_rounds: u32,
-    /// No round begins after this time; two are made in any case.
-    pub time: Option<Duration>,
-}
-
 /// All plans at the start.
 pub struct Contest<'a> {
     setup: Setup<'a>,
-    limits: Limits,
     plans: Vec<Trials<'a>>,
 }
 
@@ -68,60 +55,35 @@ impl<'a> Contest<'a> {
     /// Those of [`Trials::new`].
     pub fn new<'p>(
         setup: Setup<'a>,
-        limits: Limits,
         plans: impl Iterator<Item = &'p Plan>,
     ) -> Result<Contest<'a>, Error> {
         let plans = plans.map(|plan| Trials::new(setup, plan));
         Ok(Contest {
             setup,
-            limits,
             plans: plans.collect::<Result<_, _>>()?,
         })
     }
 
-    /// Measures.
+    /// Measures; the limits are those of the best plan's rounds, and their time is that of all.
     ///
     /// # Errors
     /// Those of [`Trials::sample`].
-    pub fn hold(&self) -> Result<Measured, Error> {
-        let deadline = self.limits.time.map(|limit| Instant::now() + limit);
+    pub fn hold(&self, limits: &Limits) -> Result<Measured, Error> {
+        let deadline = limits.deadline();
         self.warm_up()?;
         let screened = match self.plans.len() {
             1 => Vec::new(),
             _ => self.screen()?,
         };
         let best = best(&screened);
-        let mut rounds = Vec::new();
-        let mut told = Vec::new();
-        let observer = self.setup.observer;
-        let most = self.limits.most_rounds as usize;
-        observer.begin("original and the best plan in turn", Some(most as u64));
-        loop {
-            let samples = self.round(&[best], rounds.len() % 2 == 1)?;
-            let [original, patched] = &samples[..] else {
-                unreachable!("a sample for the original and one for the plan");
-            };
-            rounds.push((original.throughput, patched.throughput));
-            told.extend(patched.hops.clone());
-            observer.advance(1);
-            if rounds.len() < 2 {
-                continue;
-            }
-            let comparison = Comparison::of(&rounds);
-            observer.compared(rounds.len(), &comparison);
-            let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            let is_enough = is_settled(&comparison, rounds.len(), self.limits.within_percent);
-            if rounds.len() >= most || is_late || is_enough {
-                observer.end();
-                return Ok(Measured {
-                    best,
-                    screened,
-                    rounds,
-                    comparison,
-                    hops: Hops::together(&told),
-                });
-            }
-        }
+        let rounds = warm_turns(&self.plans[best], limits, deadline)?;
+        Ok(Measured {
+            best,
+            screened,
+            comparison: rounds.comparison(),
+            hops: rounds.hops(),
+            rounds,
+        })
     }
 
     /// Without a load, runs that do not count; with one every server is warmed up by itself.

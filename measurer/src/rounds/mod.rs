@@ -5,9 +5,9 @@ mod interval;
 mod settled;
 mod turns;
 
-pub use contest::{Contest, Limits, Measured};
+pub use contest::{Contest, Measured};
 pub use interval::{CONFIDENCE, Comparison, TELLING_PERCENT, Verdict};
-pub use turns::{Length, Round, Rounds, take_turns};
+pub use turns::{Limits, Round, Rounds, take_turns};
 
 /// The upper median; 0 of nothing.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {

@@ -6,6 +6,7 @@ use super::settled::is_settled;
 use super::{Comparison, median};
 use crate::server::Hops;
 use crate::{Error, Sample, Side, Trials};
+use std::time::{Duration, Instant};
 
 /// Both sides, measured one after the other.
 pub struct Round {
@@ -25,32 +26,41 @@ impl Round {
 /// All rounds of a measurement.
 pub struct Rounds(Vec<Round>);
 
-/// How many rounds to measure.
+/// When enough was measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Length {
-    /// So many in any case; two at least, or there is nothing to compare.
+pub struct Limits {
+    /// So many rounds in any case; two at least, or there is nothing to compare.
     pub fewest: u32,
     /// No more than this.
     pub most: u32,
     /// In between, until the interval is no wider than this to either side, in percent, or a tenth
     /// of the change.
     pub within_percent: f64,
+    /// No round but the fewest begins after this time.
+    pub time: Option<Duration>,
 }
 
-impl Length {
+impl Limits {
     /// Just so many rounds.
-    pub fn fixed(rounds: u32) -> Length {
-        Length {
+    pub fn fixed(rounds: u32) -> Limits {
+        Limits {
             fewest: rounds,
             most: rounds,
             within_percent: f64::INFINITY,
+            time: None,
         }
     }
 
-    fn is_reached(&self, measured: &[Round]) -> bool {
+    /// When the time is over that begins now.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.time.map(|limit| Instant::now() + limit)
+    }
+
+    fn are_reached(&self, measured: &[Round], deadline: Option<Instant>) -> bool {
         let rounds = measured.len();
         rounds >= self.fewest as usize
             && (rounds >= self.most as usize
+                || deadline.is_some_and(|deadline| Instant::now() >= deadline)
                 || is_settled(&compared(measured), rounds, self.within_percent))
     }
 }
@@ -59,9 +69,10 @@ impl Length {
 ///
 /// # Errors
 /// Those of [`Trials::sample`].
-pub fn take_turns(trials: &Trials<'_>, length: Length) -> Result<Rounds, Error> {
+pub fn take_turns(trials: &Trials<'_>, limits: &Limits) -> Result<Rounds, Error> {
     let setup = trials.setup();
     let (observer, under) = (setup.observer, setup.under);
+    let deadline = limits.deadline();
     if under.load.is_none() {
         observer.begin("warming up", Some(u64::from(under.warm_up) * 2));
         for _ in 0..under.warm_up {
@@ -72,7 +83,20 @@ pub fn take_turns(trials: &Trials<'_>, length: Length) -> Result<Rounds, Error> 
         }
         observer.end();
     }
-    let most = u64::from(length.most.max(length.fewest));
+    warm_turns(trials, limits, deadline)
+}
+
+/// Measures rounds of what is warm already.
+///
+/// # Errors
+/// Those of [`Trials::sample`].
+pub(super) fn warm_turns(
+    trials: &Trials<'_>,
+    limits: &Limits,
+    deadline: Option<Instant>,
+) -> Result<Rounds, Error> {
+    let observer = trials.setup().observer;
+    let most = u64::from(limits.most.max(limits.fewest));
     observer.begin("original and patched in turn", Some(most * 2));
     let sample = |side| {
         let sample = trials.sample(side);
@@ -80,7 +104,7 @@ pub fn take_turns(trials: &Trials<'_>, length: Length) -> Result<Rounds, Error> 
         sample
     };
     let mut measured = Vec::new();
-    while !length.is_reached(&measured) {
+    while !limits.are_reached(&measured, deadline) {
         let first = match measured.len() % 2 {
             0 => Some(sample(Side::Original)?),
             _ => None,
@@ -90,6 +114,9 @@ pub fn take_turns(trials: &Trials<'_>, length: Length) -> Result<Rounds, Error> 
         let round = Round { original, patched };
         observer.round(measured.len() + 1, round.throughput());
         measured.push(round);
+        if measured.len() > 1 {
+            observer.compared(measured.len(), &compared(&measured));
+        }
     }
     observer.end();
     Ok(Rounds(measured))

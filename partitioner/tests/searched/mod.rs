@@ -7,8 +7,8 @@ use crate::entered::{Step, record};
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::weights::{Factors, Weighted};
-use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Replayer, Split};
-use corehop_traces::Trace;
+use corehop_simulator::{CoreId, Machine, Prepared, Replay, ReplayOptions, Replayer, Split};
+use corehop_traces::{FunctionId, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -56,7 +56,9 @@ pub fn large(machine: Machine, is_alone: bool) -> Machine {
 
 /// A plain replay, access by access.
 pub fn replayed(trace: &Trace, machine: &Machine, split: &IndexedPlacement) -> Replay {
-    let split = Split::new(split.iter().copied());
+    let placed = split.iter();
+    // Each function of the trace is searched.
+    let split = Split::new(placed.map(|&(index, core)| (FunctionId(index), CoreId(core))));
     let mut replayer = Replayer::new(machine, &split).unwrap();
     for _ in 0..ROUNDS {
         let mut executions = trace.executions();

@@ -7,10 +7,11 @@ use super::displaced::{Displaced, JUMP_SIZE, displaced_at_entry};
 use super::exits::{Asked, ways_out};
 use super::functions::{Function, Layout, layout};
 use super::obstacle::Obstacle;
-use super::targets::{self, Landings, Target, collect};
+use super::refusal::Refusal;
+use super::targets::{Landings, Target, collect};
 use crate::Error;
-use crate::elf::abi::{PF_X, PT_DYNAMIC, PT_INTERP};
-use crate::elf::{self, Image, pointers};
+use crate::elf::abi::PF_X;
+use crate::elf::{Image, pointers};
 use std::path::Path;
 
 /// A binary's functions, and which of their entries may be patched.
@@ -31,7 +32,7 @@ pub struct Analysis {
     landings: Landings,
     /// Places in executable segments that the loader changes, in order.
     relocated: Vec<u64>,
-    refusal: Option<String>,
+    refusal: Option<Refusal>,
 }
 
 impl Analysis {
@@ -56,7 +57,7 @@ impl Analysis {
         let code = |place: &u64| image.segment_at(*place).is_some_and(|s| s.is_loaded(PF_X));
         let mut relocated: Vec<u64> = pointers(&image).iter().map(|p| p.0).filter(code).collect();
         relocated.sort_unstable();
-        let refusal = refusal(&image, &layout);
+        let refusal = Refusal::of(&image, &layout);
         Ok(Analysis {
             image,
             layout,
@@ -93,13 +94,13 @@ impl Analysis {
     }
 
     /// Why no function of this file can be patched, if that is so.
-    pub fn refusal(&self) -> Option<&str> {
-        self.refusal.as_deref()
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.refusal
     }
 
     /// Why the function at virtual address `offset` cannot be patched; `None` when it can.
     pub fn unsafe_reason(&self, offset: u64) -> Option<String> {
-        let refusal = self.refusal.clone();
+        let refusal = self.refusal.map(|refusal| refusal.to_string());
         refusal.or_else(|| self.entry_reason(offset))
     }
 
@@ -156,35 +157,4 @@ impl Analysis {
         let place = self.relocated.get(next).filter(|&&place| place < end)?;
         Some(Obstacle::Relocated(*place))
     }
-}
-
-/// What the runtime calls, or is loaded by.
-const RUNTIME_NEEDS: [&str; 4] = [
-    "libc.so.6",
-    "ld-linux-x86-64.so.2",
-    "libpthread.so.0",
-    "libdl.so.2",
-];
-
-/// Why the file as a whole cannot be patched.
-fn refusal(image: &Image, layout: &Layout) -> Option<String> {
-    let head = &image.bytes[..image.bytes.len().min(4096)];
-    let reason = if elf::is_patched(image) {
-        "already patched by corehop: patch the original instead"
-    } else if head.windows(4).any(|w| w == b"UPX!") {
-        "packed with UPX: unpack it first (upx -d)"
-    } else if image.segment(PT_DYNAMIC).is_none() {
-        "statically linked: there is no loader to bring in the runtime"
-    } else if image.segment(PT_INTERP).is_none() && !image.is_library() {
-        "a static-pie program: there is no loader to bring in the runtime"
-    } else if image.is_library() && RUNTIME_NEEDS.contains(&image.soname().unwrap_or("")) {
-        "a part of libc or its loader: the runtime, which would hook it, needs it itself"
-    } else if targets::code_span(image).1 > targets::SPAN_LIMIT {
-        "its code spans more than 2 GiB, which no jump can cross"
-    } else if layout.functions.is_empty() {
-        "neither symbols nor unwind tables say where its functions begin"
-    } else {
-        return None;
-    };
-    Some(reason.into())
 }

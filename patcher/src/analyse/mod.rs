@@ -1,13 +1,14 @@
 //! A file is judged here before a byte of it is touched: where its functions begin, what leads into
 //! them, which instructions a jump displaces, and whether these may be moved.
 //!
-//! What stands against a hook is an [`Obstacle`].
+//! What stands against a hook is an [`Obstacle`], what stands against the file a [`Refusal`].
 
 mod analysis;
 mod displaced;
 mod exits;
 mod functions;
 mod obstacle;
+mod refusal;
 mod sites;
 mod targets;
 
@@ -15,4 +16,5 @@ pub use analysis::Analysis;
 pub(crate) use displaced::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
 pub use functions::Function;
 pub(crate) use obstacle::Obstacle;
+pub use refusal::Refusal;
 pub(crate) use sites::{Site, sites};

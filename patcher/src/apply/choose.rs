@@ -3,7 +3,7 @@
 //! The plan says by build id what it was made for. A path in it is a hint only, and a file that the
 //! user names comes before it.
 
-use crate::analyse::{Analysis, sites};
+use crate::analyse::{Analysis, Refusal, sites};
 use crate::elf::{PlannedModule, Whole};
 use crate::emit::number;
 use crate::{Error, Hook, Unhookable};
@@ -148,8 +148,8 @@ fn found(function: &PlannedFunction) -> Result<Analysis, Error> {
 /// Why the plan does not mean a file.
 #[derive(Debug, thiserror::Error)]
 enum NotMeant {
-    #[error("{0}")]
-    Refusal(String),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     #[error("it has no build id, so no plan can be known to fit it")]
     NoBuildId,
     #[error(
@@ -173,7 +173,7 @@ impl NotMeant {
 /// Whether the plan has functions of a file that the user named.
 fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), NotMeant> {
     if let Some(reason) = analysis.refusal() {
-        return Err(NotMeant::Refusal(reason.into()));
+        return Err(reason.into());
     }
     let own = analysis.build_id().ok_or(NotMeant::NoBuildId)?;
     let path = &analysis.image.path;

@@ -8,21 +8,21 @@ use corehop_elision::CompletedAccess;
 use corehop_ring::word::{self, Form};
 use std::collections::HashMap;
 
-/// By code block of the plugin's number, the shape of its last execution.
+/// By code block of the plugin's number, the access template of its last execution.
 #[derive(Default)]
 pub struct Latest {
     by_block: Vec<Known>,
-    /// By code block, shape and whether its first word says where the first access is.
-    by_shape: HashMap<(u32, u32, bool), Known>,
+    /// By code block, access template and whether its first word says where the first access is.
+    by_template: HashMap<(u32, u32, bool), Known>,
     forms: Vec<Form>,
     sources: Vec<Source>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// 1 + the writer's number of the shape, or 0; its highest bit says whether the first word says
-    /// where the first access is.
-    shape: u32,
+    /// 1 + the writer's number of the access template, or 0; its highest bit says whether the first
+    /// word says where the first access is.
+    template: u32,
     /// Where its forms and its sources are, and how many.
     first_form: u32,
     first_source: u32,
@@ -63,8 +63,8 @@ impl From<&CompletedAccess> for Source {
 /// What an execution does, and from which words its addresses follow.
 #[derive(Clone, Copy)]
 pub struct Doing<'l> {
-    /// The writer's number of the shape.
-    pub shape: u32,
+    /// The writer's number of the access template.
+    pub template: u32,
     /// Of each access.
     pub sources: &'l [Source],
 }
@@ -87,8 +87,8 @@ impl Latest {
         words: &'w [u64],
     ) -> Option<(Doing<'_>, &'w [u64], &'w [u64])> {
         let known = self.by_block.get(block as usize)?;
-        let leads = known.shape & LEADS != 0;
-        let shape = (known.shape & !LEADS).checked_sub(1)?;
+        let leads = known.template & LEADS != 0;
+        let template = (known.template & !LEADS).checked_sub(1)?;
         let count = usize::from(known.forms);
         let (its, rest) = words.split_at_checked(1 + count)?;
         let forms = &self.forms[known.first_form as usize..][..count];
@@ -101,20 +101,21 @@ impl Latest {
         }
         let sources = &self.sources[known.first_source as usize..];
         let sources = &sources[..usize::from(known.sources)];
-        Some((Doing { shape, sources }, its, rest))
+        Some((Doing { template, sources }, its, rest))
     }
 
-    /// An execution of the code block, of these words, had this shape, whose accesses are `parts`.
-    pub fn set(&mut self, block: u32, shape: u32, words: &[u64], parts: &[CompletedAccess]) {
+    /// An execution of the code block, of these words, had this access template, whose accesses are
+    /// `parts`.
+    pub fn set(&mut self, block: u32, template: u32, words: &[u64], parts: &[CompletedAccess]) {
         let leads = word::is_execution_at(words[0]);
-        let known = self.by_shape.entry((block, shape, leads));
+        let known = self.by_template.entry((block, template, leads));
         let known = known.or_insert_with(|| {
             let (first_form, first_source) = (self.forms.len(), self.sources.len());
             let forms = words[1..].iter().map(|&word| word::form(word));
             self.forms.extend(forms);
             self.sources.extend(parts.iter().map(Source::from));
             Known {
-                shape: (shape + 1) | if leads { LEADS } else { 0 },
+                template: (template + 1) | if leads { LEADS } else { 0 },
                 first_form: first_form as u32,
                 first_source: first_source as u32,
                 forms: (words.len() - 1) as u16,
@@ -160,7 +161,7 @@ mod tests {
             assert_eq!(
                 latest
                     .same(3, &all)
-                    .map(|(doing, its, _)| (doing.shape, its)),
+                    .map(|(doing, its, _)| (doing.template, its)),
                 Some((7, &words[..]))
             );
             let next = Event::ExecutionAt {

@@ -192,7 +192,7 @@ impl Transcript {
         self.progress.count(&doing);
         let addresses = doing.addresses(its);
         self.writer
-            .executed(thread, doing.shape, words, its.len(), addresses)?;
+            .executed(thread, doing.template, words, its.len(), addresses)?;
         Ok(rest)
     }
 
@@ -216,14 +216,14 @@ impl Transcript {
         let accesses = accesses.ok_or_else(|| Error::Unrecordable {
             problem: format!("code block {number} has no such accesses as thread {thread} made"),
         })?;
-        let shape = self.writer.template(code_block, &accesses)?;
-        self.latest.set(number, shape, its, &parts);
+        let template = self.writer.template(code_block, &accesses)?;
+        self.latest.set(number, template, its, &parts);
         let sources: Vec<Source> = parts.iter().map(Source::from).collect();
         let sources = &sources[..];
-        let doing = Doing { shape, sources };
+        let doing = Doing { template, sources };
         self.progress.count(&doing);
         self.writer
-            .executed(thread, shape, its, its.len(), doing.addresses(its))?;
+            .executed(thread, template, its, its.len(), doing.addresses(its))?;
         Ok(rest)
     }
 

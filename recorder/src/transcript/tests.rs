@@ -124,8 +124,8 @@ fn words_of(steps: &[Step], stamped: &[bool], elided: bool) -> Vec<Option<u64>> 
 }
 
 fn data_word(place: usize, size_shift: u32, store: bool, address: u64) -> u64 {
-    let shape = word::size_and_kind(size_shift, store);
-    word::at(word::data_template(place) | shape, address)
+    let size_and_kind = word::size_and_kind(size_shift, store);
+    word::at(word::data_template(place) | size_and_kind, address)
 }
 
 /// What a replay of the trace meets, execution by execution, and the requests.

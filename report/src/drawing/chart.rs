@@ -84,7 +84,7 @@ impl Drawing {
         let mut x = 0.0;
         self.y += 14.0;
         for (class, meaning) in of {
-            let width = 24.0 + meaning.chars().count() as f64 * 7.0;
+            let width = 24.0 + wide(meaning);
             if x + width > WIDTH {
                 x = 0.0;
                 self.y += 20.0;
@@ -142,16 +142,68 @@ pub const HEIGHT: f64 = 150.0;
 /// Height of a bar.
 pub const BAR: f64 = 14.0;
 
+/// Room for a character of the class `small`. Nobody knows the reader's font: few have wider ones.
+const CHARACTER: f64 = 7.0;
+
+/// Where bars begin that have these names to the left: at `least`, or beyond the longest name.
+pub fn beyond<'n>(names: impl IntoIterator<Item = &'n str>, least: f64) -> f64 {
+    let ends = names.into_iter().map(wide);
+    ends.map(|end| end + 6.0).fold(least, f64::max)
+}
+
+fn wide(text: &str) -> f64 {
+    text.chars().count() as f64 * CHARACTER
+}
+
 /// What a value of 1 is wide, when `most` and a label of so many characters fit beside `x`.
 pub fn scale(x: f64, most: f64, label: usize) -> f64 {
-    (WIDTH - x - 10.0 - label as f64 * 7.0) / most.max(f64::MIN_POSITIVE)
+    (WIDTH - x - 10.0 - label as f64 * CHARACTER) / most.max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The first number of this attribute behind each of these elements.
+    fn all(drawn: &str, element: &str, attribute: &str) -> Vec<f64> {
+        let number = |of: &str| {
+            let value = of.split(&format!("{attribute}=\"")).nth(1)?;
+            value.split('"').next()?.parse().ok()
+        };
+        let elements = drawn.split(element).skip(1);
+        elements.map(|of| number(of).expect("a number")).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn names_of_bars_end_before_the_bars_and_what_they_say_within_the_picture(
+            rows in prop::collection::vec((0u32..20_000, 0.0..1e6f64, 0..100u32), 1..20),
+        ) {
+            let names: Vec<String> = rows.iter().map(|(n, ..)| format!("request {n}")).collect();
+            let begin = beyond(names.iter().map(String::as_str), 76.0);
+            let most = rows.iter().map(|(_, value, _)| *value).fold(0.0, f64::max);
+            let scale = scale(begin, most, 8);
+            let mut drawing = Drawing::default();
+            for (name, &(_, value, hops)) in names.iter().zip(&rows) {
+                let part = BarPart { class: "core0", value, label: String::new() };
+                drawing.bar((name, begin), scale, &[part], &format!("{hops} hops"));
+            }
+            let drawn = drawing.inline("");
+            let bars = all(&drawn, "<rect ", "x");
+            let texts = all(&drawn, "<text ", "x");
+            prop_assert_eq!((bars.len(), texts.len()), (rows.len(), 2 * rows.len()));
+            for ((place, name), bar) in names.iter().enumerate().zip(bars) {
+                let (named, said) = (texts[2 * place], texts[2 * place + 1]);
+                prop_assert!(named + name.len() as f64 * 7.0 <= bar, "{} to {}", name, bar);
+                prop_assert!(said + 7.0 * 7.0 <= WIDTH + 0.1);
+            }
+        }
+    }
+
     #[test]
     fn what_a_picture_says_cannot_end_its_element() {
-        let mut drawing = super::Drawing::default();
+        let mut drawing = Drawing::default();
         drawing.text(0.0, 0.0, "small", "</svg><script>\"&");
         let drawn = drawing.inline("\"><script>");
         assert!(!drawn.contains("<script>"), "{drawn}");

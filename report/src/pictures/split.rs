@@ -1,7 +1,7 @@
 //! What the split does with a request: where it runs, what each core holds, what cores share.
 
 use super::picture::{Picture, per_request, told};
-use crate::drawing::chart::{BarPart, Drawing, WIDTH, scale};
+use crate::drawing::chart::{BarPart, Drawing, WIDTH, beyond, scale};
 use crate::drawing::table::Table;
 use crate::pass::pictured::{PicturedRequest, Stay};
 use corehop_explanations::Explanation;
@@ -15,7 +15,10 @@ const NAMES: f64 = 76.0;
 /// The pictured requests as bars of the cores they ran on.
 pub fn phases(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Picture {
     let longest = pictured.iter().map(|of| of.cells.references).max();
-    let scale = scale(NAMES, longest.unwrap_or(0) as f64, 10);
+    let names = pictured.iter().map(|of| format!("request {}", of.request));
+    let names: Vec<String> = names.collect();
+    let begin = beyond(names.iter().map(String::as_str), NAMES);
+    let scale = scale(begin, longest.unwrap_or(0) as f64, 10);
     let cores = explained.plan.cores;
     let mut drawing = Drawing::default();
     let classes: Vec<String> = (0..cores).map(class_of).collect();
@@ -37,16 +40,15 @@ pub fn phases(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Pict
         "L2 misses",
     ];
     let mut table = Table::new(&head);
-    for of in pictured {
+    for (of, name) in pictured.iter().zip(&names) {
         let parts = stays(explained, of, &classes, &mut table);
-        let name = format!("request {}", of.request);
         let hops = of.stays.len().saturating_sub(1);
         let said = counted(hops as u64, "hop", "hops");
-        drawing.bar((&name, NAMES), scale, &parts, &said);
+        drawing.bar((name, begin), scale, &parts, &said);
     }
     drawing.y += 12.0;
     drawing.text(
-        NAMES,
+        begin,
         drawing.y,
         "small",
         "accesses since the request began →",

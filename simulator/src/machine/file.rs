@@ -4,6 +4,7 @@
 //! was checked.
 
 use super::description::{Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
+use super::impossible::ImpossibleMachine;
 use super::processor::Core;
 use crate::error::Error;
 use serde::Deserialize;
@@ -171,10 +172,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<(Machine, Option<Calibrat
     let checked = if line_size_bytes == LINE_SIZE_BYTES {
         machine.check()
     } else {
-        Err(format!(
-            "line_size_bytes = {line_size_bytes}: traces are recorded and counted in lines of \
-             {LINE_SIZE_BYTES} bytes only"
-        ))
+        Err(ImpossibleMachine::LineSize { line_size_bytes })
     };
     match checked {
         Ok(()) => Ok((machine, file.calibrated)),

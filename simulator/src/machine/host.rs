@@ -53,7 +53,9 @@ pub fn read(root: &Path) -> Result<Machine, Error> {
         hop_cost_cycles: 24_150,
         core: Core::default(),
     };
-    machine.check().map_err(|problem| odd(&caches, &problem))?;
+    machine
+        .check()
+        .map_err(|problem| odd(&caches, &problem.to_string()))?;
     Ok(machine)
 }
 

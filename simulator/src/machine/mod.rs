@@ -3,12 +3,13 @@
 //! `description` and `processor` hold the types, `file` reads them from TOML, `named` knows the
 //! machines that come with corehop, [`host`] describes the one this runs on, and [`calibrated`]
 //! finds what was measured of it. `rules` checks every rule that the simulator relies on when a
-//! machine is read, so that a cache never has to.
+//! machine is read, so that a cache never has to; `impossible` says which is broken.
 
 pub mod calibrated;
 mod description;
 mod file;
 pub mod host;
+mod impossible;
 mod named;
 mod processor;
 mod rules;
@@ -16,4 +17,5 @@ mod rules;
 pub use description::{
     CARRIED_HOP_CYCLES, CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy,
 };
+pub use impossible::ImpossibleMachine;
 pub use processor::Core;

@@ -29,14 +29,15 @@ use rayon::prelude::*;
 /// A trace, or some requests of it, in memory and ready to be replayed.
 ///
 /// ```no_run
-/// # use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
+/// # use corehop_simulator::{CoreId, Machine, Prepared, ReplayOptions, Split};
+/// # use corehop_traces::FunctionId;
 /// # let trace = corehop_traces::Trace::open("bank.trace".as_ref())?;
 /// # let (first, second) = (3, 17);
 /// let machine = Machine::named_or_path("xeon-e5-2620-v4")?;
 /// let functions = [first, second];
 /// let prepared = Prepared::new(&trace, &[&machine], &functions, &ReplayOptions::default())?;
 /// for function in functions {
-///     let replay = prepared.replay(&machine, &Split::new([(function, 1)]))?;
+///     let replay = prepared.replay(&machine, &Split::new([(FunctionId(function), CoreId(1))]))?;
 ///     println!("{} L2 misses", replay.counters.l2.misses());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,4 +1,5 @@
 //! Where threads run: what a split says, and which core each thread is on.
 
+pub(crate) mod placed_thread;
 pub(crate) mod split;
 pub(crate) mod thread_placement;

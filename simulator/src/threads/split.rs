@@ -5,7 +5,11 @@
 
 use crate::error::Error;
 use corehop_plans::{Mode, Plan, PlannedFunction};
-use corehop_traces::{Function, Module};
+use corehop_traces::{Function, FunctionId, Module};
+
+/// A core of a split or a plan, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CoreId(pub u32);
 
 /// A split of a traced program over cores; the default one leaves everything on core 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +32,9 @@ impl Default for Split {
 }
 
 impl Split {
-    /// The split of these functions (index into the trace's functions, and core). It uses the
-    /// cores up to the highest named.
-    pub fn new(functions: impl IntoIterator<Item = (u32, u32)>) -> Self {
+    /// The split of these functions, each with the core that entering it moves a thread to. It
+    /// uses the cores up to the highest named.
+    pub fn new(functions: impl IntoIterator<Item = (FunctionId, CoreId)>) -> Self {
         let mut split = Split {
             cores_of_functions: Vec::new(),
             delegated: Vec::new(),
@@ -38,7 +42,7 @@ impl Split {
             starts: Vec::new(),
             start_cores: 1,
         };
-        for (function, core) in functions {
+        for (FunctionId(function), CoreId(core)) in functions {
             split.cores = split.cores.max(core + 1);
             split.place(function as usize, core);
         }

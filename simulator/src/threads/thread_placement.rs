@@ -1,21 +1,14 @@
-//! Which core each thread is on, under one split.
+//! The threads of a replay, each with its core under one split; [`super::placed_thread`] has the
+//! rules.
 //!
-//! A thread moves when it makes its next execution. If a call that the split delegates has ended
-//! before it, the thread goes back to the core that it came from. If the execution enters a
-//! function of the split, the thread then goes to that function's core. Both together count as one
-//! move, and as none if the thread ends up where it was.
-//!
-//! While a delegated call is open, other functions may move the thread; the call's end takes it to
-//! where it was when the call began. A function that calls itself, or jumps to another, opens a
-//! call at each entry, and they end from the inside out.
-//!
-//! In a signal handler no call begins. So a delegated function leaves the thread there where it is,
-//! as it does in a patched server; one that is not delegated moves it.
+//! A thread that comes back from a call and enters a function at once makes one move, and none if
+//! it ends up where it was.
 //!
 //! Calls end where they end in the trace, wherever requests begin and whichever of them are
 //! replayed: a call that ends in what is not replayed has ended when the thread comes next. One
 //! that the trace does not see end stays open.
 
+use super::placed_thread::PlacedThread;
 use super::split::Split;
 use crate::error::Error;
 use corehop_traces::{Calls, Trace};
@@ -43,19 +36,7 @@ pub(crate) struct ThreadPlacement<'a> {
     split: &'a Split,
     calls: Option<&'a Calls>,
     /// By thread; those beyond its end are where the split starts them.
-    threads: Vec<Thread>,
-}
-
-struct Thread {
-    core: u32,
-    /// The innermost call last.
-    open: Vec<Open>,
-}
-
-/// A delegated call.
-struct Open {
-    ends: Option<u64>,
-    came_from: u32,
+    threads: Vec<PlacedThread>,
 }
 
 impl<'a> ThreadPlacement<'a> {
@@ -71,7 +52,7 @@ impl<'a> ThreadPlacement<'a> {
     /// The core that `thread` is on.
     pub fn core_of(&self, thread: u32) -> u32 {
         let known = self.threads.get(thread as usize);
-        known.map_or_else(|| self.split.start_core(thread), |thread| thread.core)
+        known.map_or_else(|| self.split.start_core(thread), PlacedThread::core)
     }
 
     /// A thread comes to its execution `number`, and enters a function with it or does not. The
@@ -79,36 +60,19 @@ impl<'a> ThreadPlacement<'a> {
     #[inline]
     pub fn come(&mut self, thread: u32, number: u64, entered: Option<u32>) -> (u32, u32) {
         let known = self.threads.len() as u32;
-        let starts = (known..=thread).map(|thread| Thread {
-            core: self.split.start_core(thread),
-            open: Vec::new(),
-        });
+        let starts = (known..=thread).map(|thread| PlacedThread::on(self.split.start_core(thread)));
         self.threads.extend(starts);
         let at = &mut self.threads[thread as usize];
-        let left = at.core;
-        let has_ended = |open: &mut Open| open.ends.is_some_and(|end| end <= number);
-        while let Some(ended) = at.open.pop_if(has_ended) {
-            at.core = ended.came_from;
-        }
-        if let Some(function) = entered
-            && let Some(core) = self.split.core_of(function)
-        {
-            if !self.split.delegates(function) {
-                at.core = core;
-            } else if let Some(call) = self.calls.and_then(|calls| calls.begun_by(thread, number)) {
-                at.open.push(Open {
-                    ends: call.ends,
-                    came_from: at.core,
-                });
-                at.core = core;
-            }
-        }
-        (left, at.core)
+        let left = at.core();
+        at.come(self.split, number, entered, || {
+            let call = self.calls?.begun_by(thread, number);
+            call.map(|call| call.ends)
+        });
+        (left, at.core())
     }
 
     /// What was replayed begins anew: all open calls end before whatever comes next.
     pub fn begin_again(&mut self) {
-        let open = self.threads.iter_mut().flat_map(|thread| &mut thread.open);
-        open.for_each(|open| open.ends = Some(0));
+        self.threads.iter_mut().for_each(PlacedThread::begin_again);
     }
 }

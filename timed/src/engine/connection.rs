@@ -1,12 +1,13 @@
 //! One connection on its way through its stream, and the requests that it has been sent.
 
-use crate::streams::place::Place;
 use crate::streams::stream::{Mark, Stream};
+use corehop_simulator::PlacedThread;
 use std::collections::VecDeque;
 
 pub(crate) struct Connection<'a> {
     pub stream: &'a Stream,
-    pub place: Place,
+    /// Where the split has its thread.
+    pub placed: PlacedThread,
     /// The core that the thread is on, or was on last.
     pub core: usize,
     /// The request of the stream that it is in or comes to next.
@@ -26,7 +27,7 @@ impl<'a> Connection<'a> {
         let at = stream.requests[request];
         Connection {
             stream,
-            place: Place::default(),
+            placed: PlacedThread::default(),
             core,
             request,
             at,
@@ -52,7 +53,7 @@ impl<'a> Connection<'a> {
         self.request += 1;
         if self.request == self.stream.requests.len() {
             (self.request, self.at, self.next_mark) = (0, 0, 0);
-            self.place.begin_again();
+            self.placed.begin_again();
         }
         self.free_since = cycle;
         let came = self.came.pop_front().unwrap_or(cycle);

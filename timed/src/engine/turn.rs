@@ -106,7 +106,7 @@ impl<M: CoreModel> Engine<'_, M> {
 
     /// A connection's thread waits for a core.
     fn wait(&mut self, connection: usize, ready: u64, hopped: bool, core: usize) {
-        let stage = self.connections[connection].place.stage;
+        let stage = self.connections[connection].placed.core();
         let waiting = Waiting {
             ready,
             connection,
@@ -128,9 +128,9 @@ impl<M: CoreModel> Engine<'_, M> {
                 return self.end_request(core, connection);
             }
             if let Some(mark) = self.connections[connection].take_mark() {
-                let place = &mut self.connections[connection].place;
-                let from = place.stage;
-                if let Some(to) = place.pass(mark, self.split)
+                let placed = &mut self.connections[connection].placed;
+                let from = placed.core();
+                if let Some(to) = mark.pass(placed, self.split)
                     && self.leaves(connection, Thread { core, from, to })
                 {
                     return;

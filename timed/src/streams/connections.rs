@@ -7,10 +7,9 @@
 //! all settings that are simulated.
 
 use super::annotate::{Annotate, Unknown};
-use super::place::Place;
 use super::stream::{Mark, Stream, kind_of};
 use crate::error::Error;
-use corehop_simulator::{Lines, Split};
+use corehop_simulator::{Lines, PlacedThread, Split};
 use corehop_traces::{Calls, Execution, Trace};
 
 /// What the connections of a trace do.
@@ -106,14 +105,14 @@ impl Streams {
     pub(crate) fn references_by_stage(&self, split: &Split, connections: usize) -> Vec<u64> {
         let mut by_stage = vec![0; split.cores() as usize];
         for stream in self.first(connections) {
-            let mut place = Place::default();
+            let mut thread = PlacedThread::default();
             let ends = stream.marks.iter().skip(1).map(|mark| mark.at);
             let ends = ends.chain([stream.entries.len()]);
             for (mark, end) in stream.marks.iter().zip(ends) {
-                place.pass(mark, split);
+                mark.pass(&mut thread, split);
                 let entries = stream.entries[mark.at..end].iter();
                 let references = entries.filter(|&&entry| kind_of(entry).is_some()).count();
-                by_stage[place.stage as usize] += references as u64;
+                by_stage[thread.core() as usize] += references as u64;
             }
         }
         by_stage

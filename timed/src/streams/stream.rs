@@ -5,6 +5,7 @@
 //! and only where it is known. What a thread may be moved for are marks beside the entries, which
 //! are few.
 
+use corehop_simulator::{PlacedThread, Split};
 use corehop_traces::Kind;
 
 /// The requests of a connection.
@@ -33,6 +34,15 @@ pub(crate) struct Mark {
     pub entered: Option<u32>,
     /// That entry's call, if one begins: when it ends, as far as the trace says.
     pub call: Option<Option<u64>>,
+}
+
+impl Mark {
+    /// A thread comes here. The stage that it is to be in from here on, if the mark says anything
+    /// of it to this split; it may be the one that it is in. A stage is a core of the split.
+    pub fn pass(&self, thread: &mut PlacedThread, split: &Split) -> Option<u32> {
+        let says = thread.come(split, self.number, self.entered, || self.call);
+        says.then(|| thread.core())
+    }
 }
 
 /// An entry's two low bits.

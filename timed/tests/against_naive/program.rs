@@ -5,9 +5,9 @@ mod definitions;
 
 use crate::oracle::calls::{Seen, ends_of_calls};
 use crate::steps::{Step, perform};
-use corehop_simulator::Split;
+use corehop_simulator::{CoreId, Split};
 use corehop_timed::Annotate;
-use corehop_traces::{Execution, Kind, Trace, WriterOptions};
+use corehop_traces::{Execution, FunctionId, Kind, Trace, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -71,7 +71,10 @@ impl Planned {
     }
 
     pub fn split(&self) -> Split {
-        let functions = self.functions.iter().map(|&(f, core, _)| (f, core));
+        let functions = self
+            .functions
+            .iter()
+            .map(|&(f, core, _)| (FunctionId(f), CoreId(core)));
         let last = |function: u32| self.of(function).is_some_and(|(_, call)| call);
         Split::new(functions).delegating((0..FUNCTIONS).filter(|&f| last(f)))
     }

@@ -7,6 +7,7 @@
 
 use crate::model::dependence::check_dependences;
 use crate::model::execution::{Access, Kind, LINE_SHIFT};
+use crate::model::malformed::Malformed;
 use crate::model::program::CodeBlock;
 use std::collections::HashMap;
 
@@ -234,9 +235,9 @@ impl Templates {
         (code_block, block): (u32, &CodeBlock),
         entry: Option<u32>,
         data: &[DataAccess],
-    ) -> Result<(), String> {
+    ) -> Result<(), Malformed> {
         check_template(block.instructions.len(), data)?;
-        let too_many = |_| "there are too many shapes".to_owned();
+        let too_many = |_| Malformed::TooManyTemplates;
         let first_access = u32::try_from(self.accesses.len()).map_err(too_many)?;
         let first_hole = u32::try_from(self.holes.len()).map_err(too_many)?;
         let template = Template {
@@ -293,28 +294,24 @@ const LINE_MASK: u64 = (1 << LINE_SHIFT) - 1;
 ///
 /// # Errors
 /// Which rule the template breaks.
-pub fn check_template(instructions: usize, data: &[DataAccess]) -> Result<(), String> {
+pub fn check_template(instructions: usize, data: &[DataAccess]) -> Result<(), Malformed> {
     let mut previous = 0;
     for access in data {
         let place = access.instruction();
         if place >= instructions {
-            return Err(format!(
-                "a shape has instruction {place}, which its block lacks"
-            ));
+            return Err(Malformed::NoSuchInstruction { place });
         }
         if access.size_bytes() == 0 {
-            return Err("a shape has a data access of 0 bytes".into());
+            return Err(Malformed::EmptyAccess);
         }
         if place < previous {
-            return Err("a shape's data accesses are not in program order".into());
+            return Err(Malformed::OutOfProgramOrder);
         }
         previous = place;
     }
     match data.len() {
         0..=MAX_DATA_ACCESSES => Ok(()),
-        count => Err(format!(
-            "a shape has {count} data accesses, more than 65 000"
-        )),
+        count => Err(Malformed::TooManyAccesses { count }),
     }
 }
 
@@ -334,26 +331,20 @@ pub fn fetches_of(block: &CodeBlock) -> u64 {
 ///
 /// # Errors
 /// Which rule the block breaks.
-pub fn check_code_block(block: &CodeBlock) -> Result<(), String> {
+pub fn check_code_block(block: &CodeBlock) -> Result<(), Malformed> {
     let at = block.start;
     if block.instructions.is_empty() || block.instructions.len() > MAX_INSTRUCTIONS {
         let count = block.instructions.len();
-        return Err(format!(
-            "the code block at {at:#x} has {count} instructions, not 1 to 512"
-        ));
+        return Err(Malformed::Instructions { at, count });
     }
     let mut offset = 0;
     for instruction in &block.instructions {
         if !(1..=15).contains(&instruction.size_bytes) {
-            let size = instruction.size_bytes;
-            return Err(format!(
-                "the code block at {at:#x} has an instruction of {size} bytes"
-            ));
+            let size_bytes = instruction.size_bytes;
+            return Err(Malformed::InstructionSize { at, size_bytes });
         }
         if instruction.offset != offset {
-            return Err(format!(
-                "the code block at {at:#x} has a gap between instructions"
-            ));
+            return Err(Malformed::Gap { at });
         }
         offset += u16::from(instruction.size_bytes);
     }
@@ -363,9 +354,7 @@ pub fn check_code_block(block: &CodeBlock) -> Result<(), String> {
         .checked_add(u64::from(offset) + (1 << LINE_SHIFT))
         .is_none()
     {
-        return Err(format!(
-            "the code block at {at:#x} goes beyond the last address"
-        ));
+        return Err(Malformed::BeyondTheLastAddress { at });
     }
     Ok(())
 }

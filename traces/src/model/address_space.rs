@@ -13,6 +13,7 @@
 //! pages as they come, as physical memory does; then equal recordings would meet in different sets.
 
 use crate::model::execution::LINE_SHIFT;
+use crate::model::malformed::Malformed;
 use crate::model::reference::LineReference;
 use crate::model::thread::Thread;
 use std::collections::BTreeMap;
@@ -57,15 +58,13 @@ impl Mapping {
     }
 
     /// What makes it no mapping, if anything, in a trace of so many shared objects.
-    pub(crate) fn check(&self, objects: u32) -> Result<(), String> {
+    pub(crate) fn check(&self, objects: u32) -> Result<(), Malformed> {
         if !self.is_of_whole_pages() {
             let (start, end, offset) = (self.start, self.end, self.offset);
-            return Err(format!(
-                "a mapping of {start:#x} to {end:#x}, from {offset:#x} on, is not of whole pages"
-            ));
+            return Err(Malformed::NoWholePages { start, end, offset });
         }
         match self.object.filter(|&object| object >= objects) {
-            Some(object) => Err(format!("a mapping of shared object {object}")),
+            Some(object) => Err(Malformed::NoSuchObject { object }),
             None => Ok(()),
         }
     }

@@ -5,6 +5,8 @@
 //! the recorder finds in the bytes of a code block (`corehop_elision::dependences`) is kept with
 //! it, because a trace has no bytes of code.
 
+use crate::model::malformed::Malformed;
+
 /// One thing that a value comes from. Packed as `schema/trace.capnp` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dependence {
@@ -88,15 +90,15 @@ impl Dependence {
 ///
 /// # Errors
 /// Which rule they break.
-pub(crate) fn check_dependences(instructions: usize, all: &[Dependence]) -> Result<(), String> {
+pub(crate) fn check_dependences(instructions: usize, all: &[Dependence]) -> Result<(), Malformed> {
     if all.len() > MAX_DEPENDENCES {
-        let count = all.len();
-        return Err(format!(
-            "a code block has {count} dependences, more than {MAX_DEPENDENCES}"
-        ));
+        return Err(Malformed::TooManyDependences {
+            count: all.len(),
+            most: MAX_DEPENDENCES,
+        });
     }
     if !all.is_sorted_by(|one, other| one < other) {
-        return Err("a code block's dependences are not in order".into());
+        return Err(Malformed::DependencesOutOfOrder);
     }
     let is_sound = |one: &Dependence| {
         // Loads of these places come before the value does.
@@ -123,9 +125,10 @@ pub(crate) fn check_dependences(instructions: usize, all: &[Dependence]) -> Resu
     };
     match all.iter().find(|one| !is_sound(one)) {
         None => Ok(()),
-        Some(one) => Err(format!(
-            "a code block of {instructions} instructions has {one:?}"
-        )),
+        Some(one) => Err(Malformed::Dependence {
+            instructions,
+            dependence: format!("{one:?}"),
+        }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can be wrong with a trace, or with what a recorder asks a writer to put into one.
 
+use super::malformed::Malformed;
 use std::path::PathBuf;
 
 /// Why a trace could not be read or written.
@@ -78,4 +79,11 @@ pub enum Error {
         /// Which rule the call breaks.
         problem: String,
     },
+}
+
+impl From<Malformed> for Error {
+    fn from(malformed: Malformed) -> Error {
+        let problem = malformed.to_string();
+        Error::Unrecordable { problem }
+    }
 }

@@ -9,6 +9,7 @@ pub(crate) mod error;
 pub mod execution;
 pub mod function_name;
 pub(crate) mod limits;
+pub(crate) mod malformed;
 pub mod program;
 pub(crate) mod recording;
 pub(crate) mod reference;

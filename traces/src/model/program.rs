@@ -34,6 +34,10 @@ pub struct Function {
     pub unpatchable: Option<String>,
 }
 
+/// Index into the trace's functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionId(pub u32);
+
 /// One instruction of a code block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {

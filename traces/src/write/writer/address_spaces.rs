@@ -31,9 +31,7 @@ impl Writer {
     /// exist; [`Error::Write`].
     pub fn mappings(&mut self, mappings: &[Mapping]) -> Result<(), Error> {
         for mapping in mappings {
-            mapping
-                .check(self.objects)
-                .map_err(|problem| Error::Unrecordable { problem })?;
+            mapping.check(self.objects)?;
         }
         self.new_mappings.extend_from_slice(mappings);
         match self.new_mappings.len() < MAPPINGS_AT_ONCE {

@@ -59,7 +59,7 @@ impl Writer {
     /// adjacent, its dependences are of what it has not, or the function does not exist;
     /// [`Error::Write`].
     pub fn code_block(&mut self, block: &CodeBlock, entry: Option<u32>) -> Result<u32, Error> {
-        check_code_block(block).map_err(|problem| Error::Unrecordable { problem })?;
+        check_code_block(block)?;
         if let Some(entry) = entry.filter(|&entry| entry >= self.functions) {
             return unrecordable(format!("there is no function {entry} to enter"));
         }
@@ -81,8 +81,7 @@ impl Writer {
         let Some(&instructions) = self.instructions.get(code_block as usize) else {
             return unrecordable(format!("there is no code block {code_block}"));
         };
-        check_template(usize::from(instructions), accesses)
-            .map_err(|problem| Error::Unrecordable { problem })?;
+        check_template(usize::from(instructions), accesses)?;
         self.intern(code_block, accesses)
     }
 

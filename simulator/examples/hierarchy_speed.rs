@@ -1,4 +1,6 @@
-//! How fast hierarchies are: `cargo run --release -p corehop-simulator --example measure -- TRACE`.
+//! How fast hierarchies are:
+//!
+//!     cargo run --release -p corehop-simulator --example hierarchy_speed -- TRACE
 //!
 //! Divides a trace's references into hierarchies of one set partition each, leaves out repeated
 //! ones as a replay does, and times one host core driving the hierarchies; the simulated core

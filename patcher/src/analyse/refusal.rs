@@ -1,0 +1,66 @@
+//! What stands against patching a file as a whole, whichever of its functions is asked for.
+
+use super::functions::Layout;
+use super::targets;
+use crate::elf::abi::{PT_DYNAMIC, PT_INTERP};
+use crate::elf::{self, Image};
+
+/// Why no function of a file can be patched, and what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It has hooks.
+    #[error("already patched by corehop: patch the original instead")]
+    Patched,
+    /// Its code is not where it will run.
+    #[error("packed with UPX: unpack it first (upx -d)")]
+    Packed,
+    /// Nothing loads libraries into it.
+    #[error("statically linked: there is no loader to bring in the runtime")]
+    Static,
+    /// The same, of a program that can lie anywhere.
+    #[error("a static-pie program: there is no loader to bring in the runtime")]
+    StaticPie,
+    /// The runtime needs it.
+    #[error("a part of libc or its loader: the runtime, which would hook it, needs it itself")]
+    NeededByTheRuntime,
+    /// Its hooks could not reach all of it.
+    #[error("its code spans more than 2 GiB, which no jump can cross")]
+    TooWide,
+    /// Nothing can be found in it.
+    #[error("neither symbols nor unwind tables say where its functions begin")]
+    NoFunctions,
+}
+
+/// What the runtime calls, or is loaded by.
+const RUNTIME_NEEDS: [&str; 4] = [
+    "libc.so.6",
+    "ld-linux-x86-64.so.2",
+    "libpthread.so.0",
+    "libdl.so.2",
+];
+
+impl Refusal {
+    /// What stands against this file, if anything does.
+    pub(super) fn of(image: &Image, layout: &Layout) -> Option<Refusal> {
+        let head = &image.bytes[..image.bytes.len().min(4096)];
+        let is_needed = || RUNTIME_NEEDS.contains(&image.soname().unwrap_or(""));
+        if elf::is_patched(image) {
+            Some(Refusal::Patched)
+        } else if head.windows(4).any(|w| w == b"UPX!") {
+            Some(Refusal::Packed)
+        } else if image.segment(PT_DYNAMIC).is_none() {
+            Some(Refusal::Static)
+        } else if image.segment(PT_INTERP).is_none() && !image.is_library() {
+            Some(Refusal::StaticPie)
+        } else if image.is_library() && is_needed() {
+            Some(Refusal::NeededByTheRuntime)
+        } else if targets::code_span(image).1 > targets::SPAN_LIMIT {
+            Some(Refusal::TooWide)
+        } else if layout.functions.is_empty() {
+            Some(Refusal::NoFunctions)
+        } else {
+            None
+        }
+    }
+}

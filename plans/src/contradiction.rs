@@ -1,0 +1,42 @@
+//! What a plan may not say, though it is well-formed.
+
+use crate::plan::VERSION;
+
+/// The rule that a plan breaks, by which entry, and what to do. `name` is the entry's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The fields are what the messages say of them.
+#[non_exhaustive]
+pub enum Contradiction {
+    /// A plan of another corehop.
+    #[error(
+        "plan version {version}, but this corehop reads version {own}: use the corehop that wrote \
+         it, or search again",
+        own = VERSION
+    )]
+    Version { version: u64 },
+    /// A plan for no core.
+    #[error("cores = 0: a plan needs at least one core")]
+    NoCores,
+    /// A seed that TOML cannot hold.
+    #[error("seed {seed}: TOML integers end at {last}", last = i64::MAX)]
+    Seed { seed: u64 },
+    /// A function that is only counted.
+    #[error("{name}: mode \"count\" moves nobody: name the function in [request] instead")]
+    OnlyCounted { name: String },
+    /// A core that the plan does not have.
+    #[error("{name}: core {core}, but cores run from 0 to {last}")]
+    Core { name: String, core: u32, last: u32 },
+    /// Two entries of one function.
+    #[error("{name}: listed twice: keep one of the entries")]
+    Twice { name: String },
+    /// A build id that none can be.
+    #[error("{name}: build_id '{build_id}' is not hexadecimal: copy it from `file {module}`")]
+    BuildId {
+        name: String,
+        build_id: String,
+        module: String,
+    },
+    /// An offset beyond all files.
+    #[error("{name}: offset {offset:#x} is not a file's")]
+    Offset { name: String, offset: u64 },
+}

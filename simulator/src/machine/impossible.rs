@@ -1,0 +1,134 @@
+//! What makes a description one of no machine that can be simulated: the limits, and which of them
+//! or of the other rules is broken.
+
+use super::description::{CORES_MAXIMUM, LINE_SIZE_BYTES};
+
+/// Largest cache that is simulated: its tags take a tenth of its size in the host's memory.
+pub(super) const SIZE_BYTES_MAXIMUM: u64 = 8 << 30;
+
+/// Most ways of a cache: where a line lies in its set is kept in seven bits, of which four values
+/// say why it does not.
+pub(super) const WAYS_MAXIMUM: u32 = 124;
+
+/// Most ways that a tree of bits in one word can choose from.
+pub(super) const PLRU_WAYS_MAXIMUM: u32 = 64;
+
+/// Most instructions a cycle.
+pub(super) const INSTRUCTIONS_MAXIMUM: u32 = 64;
+
+/// Most instructions of a reorder window, and stores of a store buffer.
+pub(super) const WINDOW_MAXIMUM: u32 = 1 << 16;
+
+/// The rule that a machine breaks: which level breaks it, and what to do. `name` is the level's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The fields are what the messages say of them.
+#[non_exhaustive]
+pub enum ImpossibleMachine {
+    /// Other lines than a trace has.
+    #[error(
+        "line_size_bytes = {line_size_bytes}: traces are recorded and counted in lines of \
+         {line_bytes} bytes only",
+        line_bytes = LINE_SIZE_BYTES
+    )]
+    LineSize { line_size_bytes: u64 },
+    /// No cores, or more than are simulated.
+    #[error(
+        "cores = {cores}: give the machine 1 to {cores_maximum}",
+        cores_maximum = CORES_MAXIMUM
+    )]
+    Cores { cores: u32 },
+    /// Sets that no address bits choose from.
+    #[error(
+        "{name}: {size_bytes} bytes in {ways} ways of {line_bytes} bytes make {sets} sets, \
+         which is no power of two: change size_bytes or ways",
+        line_bytes = LINE_SIZE_BYTES
+    )]
+    Sets {
+        name: &'static str,
+        size_bytes: u64,
+        ways: u32,
+        sets: u64,
+    },
+    /// A core that does nothing, or too much.
+    #[error(
+        "core: instructions_per_cycle: give it 0.001 to {instructions_maximum}",
+        instructions_maximum = INSTRUCTIONS_MAXIMUM
+    )]
+    InstructionsPerCycle,
+    /// A window or buffer of no size, or of too large a one.
+    #[error(
+        "core: {field} = {value}: give it 1 to {window_maximum}",
+        window_maximum = WINDOW_MAXIMUM
+    )]
+    Window { field: &'static str, value: u32 },
+    /// A cache without a line.
+    #[error("{name}: size_bytes = {size_bytes}, ways = {ways}: a cache has at least one line")]
+    Empty {
+        name: &'static str,
+        size_bytes: u64,
+        ways: u32,
+    },
+    /// Ways of a broken number of lines.
+    #[error(
+        "{name}: {size_bytes} bytes do not divide into {ways} ways of {line_bytes}-byte \
+         lines: change size_bytes or ways",
+        line_bytes = LINE_SIZE_BYTES
+    )]
+    Ways {
+        name: &'static str,
+        size_bytes: u64,
+        ways: u32,
+    },
+    /// A cache too large to simulate.
+    #[error(
+        "{name}: {size_bytes} bytes: more than {size_bytes_maximum} cannot be simulated",
+        size_bytes_maximum = SIZE_BYTES_MAXIMUM
+    )]
+    TooLarge { name: &'static str, size_bytes: u64 },
+    /// More ways than can be simulated.
+    #[error(
+        "{name}: ways = {ways}: more than {ways_maximum} cannot be simulated",
+        ways_maximum = WAYS_MAXIMUM
+    )]
+    TooManyWays { name: &'static str, ways: u32 },
+    /// A tree that its ways do not fill.
+    #[error(
+        "{name}: policy = \"plru\", ways = {ways}: its tree needs a power of two of ways, at most \
+         {plru_ways_maximum}: change ways or policy",
+        plru_ways_maximum = PLRU_WAYS_MAXIMUM
+    )]
+    Plru { name: &'static str, ways: u32 },
+    /// A first level that is to include others.
+    #[error("{name}: inclusion is said of l2 and l3 only")]
+    InclusionOfL1 { name: &'static str },
+    /// An L2 that is to exclude the L1s.
+    #[error(
+        "l2: inclusion = \"exclusive\" is simulated for l3 only: choose \"inclusive\" or \
+         \"non-inclusive\""
+    )]
+    ExclusiveL2,
+    /// An inclusive level too small for what it must hold.
+    #[error(
+        "{outer}: {outer_size} bytes are fewer than the {inner_size} of {inner}, which an \
+         inclusive {outer} must hold: make it larger"
+    )]
+    TooSmallToInclude {
+        outer: &'static str,
+        outer_size: u64,
+        inner: &'static str,
+        inner_size: u64,
+    },
+    /// An L3 of some cores.
+    #[error("l3: shared_by is said of the other levels only: all cores share l3")]
+    SharingOfL3,
+    /// Neighbours that do not divide what is around them.
+    #[error(
+        "{name}: shared_by = {shared_by} does not divide {outer}, which is {cores}: change either"
+    )]
+    SharedBy {
+        name: &'static str,
+        shared_by: u32,
+        outer: &'static str,
+        cores: u32,
+    },
+}

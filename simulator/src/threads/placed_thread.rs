@@ -1,0 +1,83 @@
+//! Which core one thread is on, under one split.
+//!
+//! A thread moves when it makes its next execution. If a call that the split delegates has ended
+//! before it, the thread goes back to the core that it came from. If the execution enters a
+//! function of the split, the thread then goes to that function's core.
+//!
+//! While a delegated call is open, other functions may move the thread; the call's end takes it to
+//! where it was when the call began. A function that calls itself, or jumps to another, opens a
+//! call at each entry, and they end from the inside out.
+//!
+//! In a signal handler no call begins. So a delegated function leaves the thread there where it is,
+//! as it does in a patched server; one that is not delegated moves it.
+
+use super::split::Split;
+
+/// A thread's core, and the delegated calls that take it back to others.
+#[derive(Clone, Debug, Default)]
+pub struct PlacedThread {
+    core: u32,
+    /// The innermost call last.
+    open: Vec<Open>,
+}
+
+/// A delegated call.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    ends: Option<u64>,
+    came_from: u32,
+}
+
+impl PlacedThread {
+    /// A thread that starts on this core.
+    pub fn on(core: u32) -> PlacedThread {
+        PlacedThread {
+            core,
+            open: Vec::new(),
+        }
+    }
+
+    /// The core that it is on.
+    #[inline]
+    pub fn core(&self) -> u32 {
+        self.core
+    }
+
+    /// It comes to its execution `number`, and enters a function with it or does not. `call` finds
+    /// the call that begins there, if one does: when it ends, as far as the trace says. Whether the
+    /// split says where the thread is to be from there on; that may be where it is.
+    #[inline]
+    pub fn come(
+        &mut self,
+        split: &Split,
+        number: u64,
+        entered: Option<u32>,
+        call: impl FnOnce() -> Option<Option<u64>>,
+    ) -> bool {
+        let mut says = false;
+        let has_ended = |open: &mut Open| open.ends.is_some_and(|end| end <= number);
+        while let Some(ended) = self.open.pop_if(has_ended) {
+            self.core = ended.came_from;
+            says = true;
+        }
+        if let Some(function) = entered
+            && let Some(core) = split.core_of(function)
+        {
+            if split.delegates(function) {
+                let Some(ends) = call() else {
+                    return says;
+                };
+                let came_from = self.core;
+                self.open.push(Open { ends, came_from });
+            }
+            self.core = core;
+            says = true;
+        }
+        says
+    }
+
+    /// What the thread did begins anew: all open calls end before whatever comes next.
+    pub fn begin_again(&mut self) {
+        self.open.iter_mut().for_each(|open| open.ends = Some(0));
+    }
+}
