@@ -38,13 +38,14 @@ struct fiber {
     uint32_t form;           /* how its registers are saved (vectors.c) */
     uint8_t registers[256] __attribute__((aligned(64))); /* SSE */
     uint8_t *vectors;                                    /* what does not fit above */
-    uint32_t away;     /* since it left home and until it is back */
-    uint32_t detained; /* it leaves home no more */
-    uint32_t arrived;  /* it is back, and home may go on with it */
-    int home;          /* kernel thread id */
-    void *parked;      /* home's stack pointer while it sleeps */
-    uint64_t mask;     /* signals that the program blocks in this thread */
-    int held;          /* a signal that home took, to be delivered; 0 if none */
+    uint32_t away;        /* since it left home and until it is back */
+    uint32_t detained;    /* it leaves home no more */
+    uint32_t arrived;     /* it is back, and home may go on with it */
+    uint32_t declined_at; /* the look of load.c after which it last declined a hop */
+    int home;             /* kernel thread id */
+    void *parked;         /* home's stack pointer while it sleeps */
+    uint64_t mask;        /* signals that the program blocks in this thread */
+    int held;             /* a signal that home took, to be delivered; 0 if none */
     siginfo_t held_info;
     struct fiber *listed; /* the next of all fibers, ever */
 };
@@ -155,7 +156,7 @@ void wake_watcher(struct core *core);
 /* load.c */
 bool prepare_load(void);
 /* Whether a hop would do more harm than good now: the thread stays, or goes home. */
-bool is_declined(const struct fiber *fiber, const struct core *to);
+bool is_declined(struct fiber *fiber, const struct core *to);
 bool is_paused(uint32_t team);
 /* Others waited for a thread that blocks on one of the team's cores. */
 void keep_queues_short(uint32_t team);
@@ -218,6 +219,8 @@ static inline void leave(struct fiber *fiber, void **stack_there)
 struct fiber *enlist(void);
 void discharge(struct fiber *fiber);
 void call_everyone_home(void);
+/* Threads that are away, or have declined a hop since this look of load.c. */
+uint32_t threads_under_way(uint32_t look);
 /* Brings the thread with this FS base home, for good. */
 void detain(uintptr_t thread_base);
 void fibers_forked(struct fiber *own);

@@ -79,6 +79,7 @@ struct fiber *enlist(void)
         fiber->wanted_home = 0;
         fiber->arrived = 0;
         fiber->detained = 0;
+        fiber->declined_at = 0;
     }
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
     return fiber;
@@ -99,6 +100,16 @@ static void call_home(struct fiber *fiber)
 {
     __atomic_store_n(&fiber->wanted_home, 1, __ATOMIC_SEQ_CST);
     system_call(__NR_tgkill, pool.process, fiber->home, POKE, 0, 0, 0);
+}
+
+uint32_t threads_under_way(uint32_t look)
+{
+    uint32_t count = 0;
+    struct fiber *fiber = __atomic_load_n(&fibers, __ATOMIC_ACQUIRE);
+    for (; fiber != NULL; fiber = fiber->listed)
+        count += __atomic_load_n(&fiber->away, __ATOMIC_RELAXED) != 0 ||
+                 __atomic_load_n(&fiber->declined_at, __ATOMIC_RELAXED) == look;
+    return count;
 }
 
 void call_everyone_home(void)

@@ -24,9 +24,10 @@
  * would otherwise begin each of them with hops that do not pay. Rejected: jumps of the clock while
  * a carrier waits awake, which are seen on one core only when the other is the one that is taken.
  *
- * A team stops, too, where it declines more hops than it makes. Threads that stay where they are
- * keep to that core's CPU, whoever else waits there and whatever other CPU is idle; at home the
- * kernel moves them.
+ * A team stops, too, where it declines more hops than it makes while more threads are under way
+ * than there are cores. Threads that stay where they are keep to that core's CPU, whoever else
+ * waits there and whatever other CPU is idle; at home the kernel moves them. As many threads as
+ * cores have one each.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -71,6 +72,8 @@ static struct rest *pauses, *cuts;
 static struct hops *hops_seen;
 /* Of each team, by whoever declines. */
 static uint64_t *declined;
+/* Counts looks. */
+static uint32_t look = 1;
 static uint64_t longest_queue, most_delay_percent;
 static bool is_queue_fixed;
 static uint64_t looked, runs_seen;
@@ -154,7 +157,7 @@ void keep_queues_short(uint32_t team)
         begin_rest(&cuts[team]);
 }
 
-bool is_declined(const struct fiber *fiber, const struct core *to)
+bool is_declined(struct fiber *fiber, const struct core *to)
 {
     bool is_away = fiber->carrier != NULL;
     /* Alone under way, as in a server of one thread, it need not look at the other core's lines. */
@@ -166,6 +169,8 @@ bool is_declined(const struct fiber *fiber, const struct core *to)
     if (queue(to) < own + longer)
         return false;
     __atomic_add_fetch(&declined[team], 1, __ATOMIC_RELAXED);
+    uint32_t now = __atomic_load_n(&look, __ATOMIC_RELAXED);
+    __atomic_store_n(&fiber->declined_at, now, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -261,6 +266,8 @@ uint64_t look_for_others(void)
         looked = 0;
         return 0;
     }
+    bool is_crowded = threads_under_way(look) > core_count();
+    __atomic_store_n(&look, look + 1, __ATOMIC_RELAXED);
     for (uint32_t team = 0; team < program.teams; team++) {
         uint64_t most = 0;
         for (uint32_t core = 0; core < program.cores; core++) {
@@ -268,7 +275,7 @@ uint64_t look_for_others(void)
             uint64_t percent = delay_percent(number, is_stale ? 0 : nanoseconds_of(between));
             most = percent > most ? percent : most;
         }
-        bool declines = mostly_declines(team) && !is_stale;
+        bool declines = mostly_declines(team) && is_crowded && !is_stale;
         if ((most > most_delay_percent || declines) && !lasts(&pauses[team]))
             begin_rest(&pauses[team]);
         note_hopping(&pauses[team], is_stale ? 0 : between);
