@@ -15,6 +15,7 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod heartbeat;
 mod import;
 mod info;
 mod interrupt;
