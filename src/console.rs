@@ -9,7 +9,7 @@ use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use clap::Args;
 use indicatif::ProgressDrawTarget;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -35,7 +35,7 @@ impl Verbosity {
 }
 
 /// Whether --quiet was given.
-fn is_quiet() -> bool {
+pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
@@ -77,6 +77,11 @@ fn tell_line(text: &str) {
     let mut lines = Lines::new();
     line!(lines, "{text}");
     tell(&lines);
+}
+
+/// Whether someone can watch a bar.
+pub fn shows_bars() -> bool {
+    std::io::stderr().is_terminal()
 }
 
 /// Where progress is drawn: on standard error where that is a terminal, or nowhere.

@@ -15,6 +15,7 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod heartbeat;
 mod import;
 mod info;
 mod interrupt;
@@ -44,7 +45,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(version, about, after_help = EXIT_CODES)]
+#[command(version, about, before_help = PARTS, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -76,6 +77,11 @@ enum Command {
     Completions(manual::Completions),
     Man(manual::Man),
 }
+
+const PARTS: &str = "\
+`corehop optimize` does the whole job. Its parts, for who wants to look closer or change one:
+record the server, partition the trace, explain or report the plan, measure it, and patch or run
+the server with it.";
 
 const EXIT_CODES: &str = "\
 Exit codes:

@@ -1,10 +1,13 @@
-//! A progress bar on standard error, shown only where someone can watch it.
+//! A progress bar on standard error where someone can watch it; elsewhere `heartbeat` speaks.
 //!
-//! With --verbose every stage also leaves a line that says how long it took.
+//! Stages of one name have one bar: it goes on where the last one left off. With --verbose every
+//! stage also leaves a line that says how long it took.
 
 use crate::console;
+use crate::heartbeat;
 use corehop_partitioner::progress::Progress;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -58,27 +61,30 @@ pub fn during<T>(stage: &str, work: impl FnOnce() -> T) -> T {
 
 impl Progress for Bar {
     fn begin(&self, stage: &str, total: Option<u64>) {
-        let (bar, template) = match total {
-            Some(total) => (
-                ProgressBar::with_draw_target(Some(total), console::target()),
-                "{msg} {wide_bar} {pos}/{len} {per_sec} {eta} left",
-            ),
-            None => (
-                ProgressBar::with_draw_target(None, console::target()),
-                "{spinner} {msg} {human_pos}",
-            ),
+        let (done, total) = heartbeat::begin(stage, total).steps();
+        let template = match total {
+            Some(_) => "{msg} {wide_bar} {pos}/{len}{pace}",
+            None => "{spinner} {msg} {human_pos}",
+        };
+        let pace = |_: &ProgressState, out: &mut dyn Write| {
+            let _ = out.write_str(&heartbeat::pace());
         };
         let style = ProgressStyle::with_template(template).expect("a fixed template");
-        let bar = bar.with_style(style).with_message(stage.to_owned());
+        let bar = ProgressBar::with_draw_target(total, console::target())
+            .with_style(style.with_key("pace", pace))
+            .with_position(done)
+            .with_message(stage.to_owned());
         bar.enable_steady_tick(Duration::from_millis(100));
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = bar;
     }
 
     fn advance(&self, steps: u64) {
+        heartbeat::advance(steps);
         self.current().inc(steps);
     }
 
     fn end(&self) {
+        heartbeat::end();
         let bar = self.current();
         bar.finish_and_clear();
         let seconds = bar.elapsed().as_secs_f64();

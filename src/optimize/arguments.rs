@@ -4,7 +4,7 @@ use crate::load_options::{LoadOptions, width};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Make a server faster, if it can be: record it, search a plan, measure
+/// Do the whole job: record a server, search for a plan, measure; make it faster if it can be
 ///
 /// COMMAND is started under QEMU and recorded while --load drives it, searched for the best plans
 /// for this machine's caches, and then measured as it is and with each of the best plans' hops put

@@ -1,7 +1,9 @@
-//! What the user sees while recording: one line on a terminal, and once what it will all cost.
+//! What the user sees while recording: one line on a terminal, elsewhere one every ten seconds, and
+//! once what it will all cost.
 
 use super::reading::{line, preview};
 use crate::console;
+use crate::heartbeat;
 use corehop_recorder::Reading;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -32,7 +34,9 @@ impl Line {
 
     /// Shows how far the recording has come.
     pub fn show(&mut self, reading: &Reading) {
-        self.bar.set_message(line(reading));
+        let line = line(reading);
+        heartbeat::say(line.clone());
+        self.bar.set_message(line);
         self.bar.tick();
         if self.previewed || reading.requests_begun == 0 {
             return;
@@ -48,6 +52,7 @@ impl Line {
 
     /// Takes the line away.
     pub fn clear(&self) {
+        heartbeat::end();
         self.bar.finish_and_clear();
     }
 }

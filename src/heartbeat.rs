@@ -1,0 +1,252 @@
+//! How far a command has come: by kind of work over all of its stages, and told every ten seconds
+//! where no terminal shows a bar.
+//!
+//! A search goes through the same stage again for each number of cores, and a bar that starts anew
+//! each time says nothing of the whole. So steps are added up by the stage's name. A log or a pipe
+//! gets a line every ten seconds, from a thread of its own since a stage may take long without a
+//! step; what takes less than that prints nothing. Rejected: a line for each stage, which tells of
+//! the short ones and is silent in the long.
+
+use crate::console;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+const EVERY: Duration = Duration::from_secs(10);
+
+/// All stages of one name.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    done: u64,
+    /// Steps of those stages, as far as they have begun; none where one did not know.
+    total: Option<u64>,
+    /// Time that the ended ones took.
+    spent: Duration,
+    /// When the one that goes on began.
+    since: Option<Instant>,
+}
+
+/// What this process does.
+#[derive(Default)]
+struct Doing {
+    by_stage: HashMap<String, Work>,
+    stage: Option<String>,
+    /// What is said of the stage in place of its steps.
+    words: Option<String>,
+}
+
+static DOING: Mutex<Option<Doing>> = Mutex::new(None);
+
+fn with<T>(change: impl FnOnce(&mut Doing) -> T) -> T {
+    let mut doing: MutexGuard<'_, Option<Doing>> =
+        DOING.lock().unwrap_or_else(PoisonError::into_inner);
+    change(doing.get_or_insert_default())
+}
+
+impl Work {
+    fn begin(&mut self, total: Option<u64>, now: Instant) {
+        self.total = match (self.is_new(), self.total, total) {
+            (true, _, total) => total,
+            (false, Some(before), Some(more)) => Some(before + more),
+            (false, ..) => None,
+        };
+        self.since = Some(now);
+    }
+
+    fn is_new(&self) -> bool {
+        self.spent.is_zero() && self.since.is_none()
+    }
+
+    /// Steps that were left out are not to come any more.
+    fn end(&mut self, now: Instant) {
+        self.spent = self.so_far(now).max(Duration::from_nanos(1));
+        self.since = None;
+        self.total = self.total.map(|_| self.done);
+    }
+
+    fn so_far(&self, now: Instant) -> Duration {
+        let current = self.since.map(|since| now.saturating_duration_since(since));
+        self.spent + current.unwrap_or_default()
+    }
+
+    /// Steps done, and steps known of, in all stages of the name.
+    pub fn steps(&self) -> (u64, Option<u64>) {
+        (self.done, self.total)
+    }
+
+    /// Steps a second, or seconds a step, and how long the rest will take; nothing of nothing.
+    fn pace(&self, spent: Duration) -> String {
+        let seconds = spent.as_secs_f64();
+        if self.done == 0 || seconds <= 0.0 {
+            return String::new();
+        }
+        let rate = self.done as f64 / seconds;
+        let pace = match rate {
+            10.0.. => format!(", {rate:.0}/s"),
+            1.0..10.0 => format!(", {rate:.1}/s"),
+            _ => format!(", {:.1} s each", 1.0 / rate),
+        };
+        let left = self.total.map(|total| total.saturating_sub(self.done));
+        match left {
+            Some(left @ 1..) => {
+                let left = Duration::from_secs_f64((left as f64 / rate).min(1e9));
+                format!("{pace}, about {} left", rounded(left))
+            }
+            _ => pace,
+        }
+    }
+
+    fn told(&self, stage: &str, spent: Duration) -> String {
+        let (done, total) = self.steps();
+        let steps = match (done, total) {
+            (done, Some(total @ 1..)) => format!(
+                ", {done} of {total} steps ({:.0} %)",
+                100.0 * done as f64 / total as f64
+            ),
+            (0, _) => String::new(),
+            (done, _) => format!(", {done} steps"),
+        };
+        format!("{stage}{steps}{}", self.pace(spent))
+    }
+}
+
+/// `40 s`, `12 min`, `3.5 h`.
+fn rounded(time: Duration) -> String {
+    match time.as_secs() {
+        0..120 => format!("{:.0} s", time.as_secs_f64()),
+        120..7200 => format!("{:.0} min", time.as_secs_f64() / 60.0),
+        _ => format!("{:.1} h", time.as_secs_f64() / 3600.0),
+    }
+}
+
+/// A stage begins; what all of its name have done and will do.
+pub fn begin(stage: &str, total: Option<u64>) -> Work {
+    speak_every_ten_seconds();
+    with(|doing| {
+        let work = doing.by_stage.entry(stage.to_owned()).or_default();
+        work.begin(total, Instant::now());
+        doing.stage = Some(stage.to_owned());
+        work.clone()
+    })
+}
+
+/// So many more steps of the stage that goes on are done.
+pub fn advance(steps: u64) {
+    with(|doing| {
+        if let Some(stage) = &doing.stage
+            && let Some(work) = doing.by_stage.get_mut(stage)
+        {
+            work.done += steps;
+        }
+    });
+}
+
+/// What goes on, in words, for work that has no steps.
+pub fn say(words: String) {
+    speak_every_ten_seconds();
+    with(|doing| doing.words = Some(words));
+}
+
+/// Nothing goes on any more.
+pub fn end() {
+    with(|doing| {
+        doing.words = None;
+        if let Some(stage) = doing.stage.take()
+            && let Some(work) = doing.by_stage.get_mut(&stage)
+        {
+            work.end(Instant::now());
+        }
+    });
+}
+
+/// The pace of the stage that goes on, with a comma before it, or nothing.
+pub fn pace() -> String {
+    with(|doing| {
+        let work = doing.stage.as_ref().and_then(|it| doing.by_stage.get(it));
+        work.map_or(String::new(), |work| work.pace(work.so_far(Instant::now())))
+    })
+}
+
+/// One line of what goes on, if something does.
+fn line(elapsed: Duration) -> Option<String> {
+    let told = with(|doing| {
+        let stage = doing.stage.as_ref();
+        let work = stage.and_then(|stage| Some((stage, doing.by_stage.get(stage)?)));
+        let steps = || work.map(|(stage, work)| work.told(stage, work.so_far(Instant::now())));
+        doing.words.clone().or_else(steps)
+    })?;
+    Some(format!("corehop: {}: {told}", rounded(elapsed)))
+}
+
+/// From now on a line is written every ten seconds, where no terminal shows a bar.
+fn speak_every_ten_seconds() {
+    static ONCE: Once = Once::new();
+    if console::shows_bars() || console::is_quiet() {
+        return;
+    }
+    ONCE.call_once(|| {
+        let started = Instant::now();
+        let speak = move || {
+            loop {
+                std::thread::sleep(EVERY);
+                if let Some(line) = line(started.elapsed()) {
+                    console::say(&line);
+                }
+            }
+        };
+        // Without it the command works as well.
+        let _ = std::thread::Builder::new()
+            .name("heartbeat".into())
+            .spawn(speak);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Work that has gone on for so long, a stage of each pair's steps after another.
+    fn after(stages: &[(u64, Option<u64>)]) -> Work {
+        let now = Instant::now();
+        let mut work = Work::default();
+        for (place, &(done, total)) in stages.iter().enumerate() {
+            work.begin(total, now);
+            work.done += done;
+            if place + 1 < stages.len() {
+                work.end(now);
+            }
+        }
+        work
+    }
+
+    #[test]
+    fn stages_of_one_name_add_up_and_a_step_left_out_does_not_count() {
+        let told = |stages: &[_], seconds| {
+            let spent = Duration::from_secs(seconds);
+            after(stages).told("splits", spent)
+        };
+        assert_eq!(
+            told(&[(50, Some(60)), (50, Some(350))], 20),
+            "splits, 100 of 400 steps (25 %), 5.0/s, about 60 s left"
+        );
+        assert_eq!(told(&[(5000, None)], 20), "splits, 5000 steps, 250/s");
+        assert_eq!(
+            told(&[(100, Some(100)), (7, None)], 1),
+            "splits, 107 steps, 107/s"
+        );
+    }
+
+    #[test]
+    fn a_pace_is_never_nothing_a_second() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(after(&[(0, None)]).told("calls", minute), "calls");
+        assert_eq!(
+            after(&[(0, Some(9))]).told("rounds", minute),
+            "rounds, 0 of 9 steps (0 %)"
+        );
+        assert_eq!(
+            after(&[(3, Some(9))]).told("rounds", minute),
+            "rounds, 3 of 9 steps (33 %), 20.0 s each, about 2 min left"
+        );
+    }
+}
