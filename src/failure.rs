@@ -320,6 +320,7 @@ impl From<corehop_partitioner::Error> for Failure {
         match error {
             Error::Trace(error) => error.into(),
             Error::Replay(error) => error.into(),
+            Error::Timed(corehop_timed::Error::Trace(error)) => error.into(),
             _ => Failure::new(Exit::Input, error).explained(),
         }
     }

@@ -12,6 +12,7 @@ mod json;
 mod returns;
 mod sweep;
 mod text;
+mod timed;
 
 use crate::bundled;
 use crate::console;
@@ -79,7 +80,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "output")]
     sweep: bool,
     /// What to make small. l3, cycles and throughput take the best of the 50 best splits without
-    /// the L3's misses, which are replayed in full.
+    /// the L3's misses, which are replayed in full; throughput replays the best of these with
+    /// clocks.
     #[arg(long, value_enum, default_value_t = Aim::L2)]
     objective: Aim,
     /// How threads will hop, whose cost cycles are then counted with; unless named, the verdict
@@ -90,6 +92,10 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
+    /// For --objective throughput: let connections beyond those of the trace repeat them, on the
+    /// same stack and data, so that the best splits are replayed with clocks all the same.
+    #[arg(long)]
+    repeat_connections: bool,
     /// Search so often, each time on other requests, and say how far the verdicts lie apart; all
     /// but the first time by local search.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
@@ -257,6 +263,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         rule: arguments.scope.rule(),
         seed: arguments.scope.seed,
         objective: arguments.objective.objective(arguments.connections),
+        repeat_connections: arguments.repeat_connections,
         strategy: arguments.strategy.strategy(),
         delegate: arguments.returns.delegate(),
         one_way: &[],

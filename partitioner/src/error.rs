@@ -9,6 +9,9 @@ pub enum Error {
     /// The replay refused.
     #[error(transparent)]
     Replay(#[from] corehop_simulator::Error),
+    /// The timed replay refused.
+    #[error(transparent)]
+    Timed(#[from] corehop_timed::Error),
     /// The trace holds no complete request to search on.
     #[error(
         "the trace holds no complete request: record again, with --request-at naming a \

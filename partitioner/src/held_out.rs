@@ -1,14 +1,16 @@
 //! Held-out evaluation: full replays, shared L3 included, of requests that the search did not use.
 //!
 //! The ranking leaves the shared L3 out. So its best few splits are replayed in full on the
-//! searched requests, and the best of those is taken. When that is not the ranking's first, the L3
-//! made the difference, and the report says so. The split that is taken is then replayed on the
-//! held-out requests, beside everything on one core.
+//! searched requests, and the best of those is taken; where throughput counts, the one of the best
+//! few that a timed replay puts first ([`crate::finalists`]). When that is not the ranking's first,
+//! the L3 made the difference, and the report says so. The split that is taken is then replayed on
+//! the held-out requests, beside everything on one core.
 
 use crate::Error;
 use crate::comparison::compare;
 use crate::evaluate::{Placement, rounds};
 use crate::fewer::{Fewer, named};
+use crate::finalists::{Finals, MOST_FINALISTS, Timed, TimedReplay};
 use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::TrainTestSplit;
@@ -31,6 +33,8 @@ pub struct Ranked {
     /// The objective's value with all cores together, shared L3 included; in units of
     /// 1 / [`crate::weights::ONE`] of one core's, where several machines are weighed.
     pub in_full: u64,
+    /// What a timed replay says of it, if it is one of the finalists.
+    pub timed: Option<Timed>,
 }
 
 /// How the split that was taken compares with everything on one core.
@@ -44,8 +48,11 @@ pub struct Evaluated {
     pub shared_cache_changed_rank: bool,
     /// The splits that were replayed in full, in the order of the ranking.
     pub ranked: Vec<Ranked>,
-    /// Indices of these by their value in full: the split taken, the runner-up, and so on.
+    /// Indices of these: the finalists by their timed replays, then the others by their value in
+    /// full. So the split taken, the runner-up, and so on.
     pub order: Vec<usize>,
+    /// What was made of clocks.
+    pub finals: Finals,
     /// The runner-up beside one core, on the held-out requests; `None` where there are none, or no
     /// other split.
     pub runner_up_held_out: Option<Comparison>,
@@ -75,6 +82,8 @@ pub struct HeldOutEvaluation<'a> {
     pub train_test: &'a TrainTestSplit,
     /// The searched ones, for splits at all functions.
     pub prepared: &'a Prepared,
+    /// What finalists are replayed with, or why they are not.
+    pub(crate) timed: Result<&'a TimedReplay<'a>, Finals>,
     /// Is told how far it is.
     pub progress: &'a dyn Progress,
 }
@@ -89,10 +98,8 @@ impl HeldOutEvaluation<'_> {
     /// # Panics
     /// When `ranked` is empty: a search ends with at least one split.
     pub fn evaluate(&self, ranked: Vec<(u64, Placement)>) -> Result<(Placement, Evaluated), Error> {
-        let replays = ranked.len() as u64 + 5;
-        let stage = "replaying the best splits in full";
-        self.progress.begin(stage, Some(replays));
-        let (ranked, order) = self.in_full(ranked)?;
+        let (ranked, order, finals) = self.in_full(ranked)?;
+        self.progress.begin("judging the best split", Some(5));
         let split = ranked[order[0]].split.clone();
         let runner_up = order.get(1).map(|&index| &ranked[index].split[..]);
         let searched = self.on_searched_requests(&split)?;
@@ -112,6 +119,7 @@ impl HeldOutEvaluation<'_> {
             shared_cache_changed_rank: self.factors.objective == Objective::L2 && order[0] != 0,
             ranked,
             order,
+            finals,
             runner_up_held_out,
         };
         Ok((split, evaluated))
@@ -126,12 +134,12 @@ impl HeldOutEvaluation<'_> {
         rankings: Vec<(u32, Ranking)>,
         functions: &[u32],
     ) -> Result<Vec<Fewer>, Error> {
-        self.progress.begin("judging splits over fewer cores", None);
         let best = |(_, ranking): &(u32, Ranking)| -> Result<Placement, Error> {
-            let (mut ranked, order) = self.in_full(named(&ranking.best, functions))?;
+            let (mut ranked, order, _) = self.in_full(named(&ranking.best, functions))?;
             Ok(ranked.swap_remove(order[0]).split)
         };
         let splits: Vec<Placement> = rankings.iter().map(best).collect::<Result<_, _>>()?;
+        self.progress.begin("judging splits over fewer cores", None);
         let evaluated = match splits.is_empty() {
             true => Vec::new(),
             false => self.on_held_out_requests(splits.iter().map(|split| &split[..]))?,
@@ -146,8 +154,14 @@ impl HeldOutEvaluation<'_> {
         Ok(fewer.collect())
     }
 
-    /// Replays splits on the searched requests, and orders their indices by the objective.
-    fn in_full(&self, ranked: Vec<(u64, Placement)>) -> Result<(Vec<Ranked>, Vec<usize>), Error> {
+    /// Replays splits on the searched requests, and orders their indices by the objective; the best
+    /// few with clocks, where that counts.
+    fn in_full(
+        &self,
+        ranked: Vec<(u64, Placement)>,
+    ) -> Result<(Vec<Ranked>, Vec<usize>, Finals), Error> {
+        let stage = "replaying the best splits in full";
+        self.progress.begin(stage, Some(ranked.len() as u64));
         let rounds = rounds(self.train_test.searched.len());
         let in_full = |(ranked_cost, split): (u64, Placement)| {
             let value = self
@@ -158,13 +172,46 @@ impl HeldOutEvaluation<'_> {
                 split,
                 ranked_cost,
                 in_full: value,
+                timed: None,
             })
         };
         let ranked = ranked.into_par_iter().map(in_full);
-        let ranked: Vec<Ranked> = ranked.collect::<Result<_, Error>>()?;
+        let mut ranked: Vec<Ranked> = ranked.collect::<Result<_, Error>>()?;
         let mut order: Vec<usize> = (0..ranked.len()).collect();
         order.sort_by_key(|&index| (ranked[index].in_full, index));
-        Ok((ranked, order))
+        self.progress.end();
+        let finals = match self.timed {
+            Ok(replay) => self.with_clocks(replay, &mut ranked, &mut order)?,
+            Err(ref finals) => finals.clone(),
+        };
+        Ok((ranked, order, finals))
+    }
+
+    /// Replays the first of the order with clocks, and puts those in the order of that.
+    fn with_clocks(
+        &self,
+        replay: &TimedReplay<'_>,
+        ranked: &mut [Ranked],
+        order: &mut [usize],
+    ) -> Result<Finals, Error> {
+        let finalists = order.len().min(MOST_FINALISTS);
+        let finalists = &mut order[..finalists];
+        let stage = "replaying the finalists with clocks";
+        self.progress.begin(stage, Some(finalists.len() as u64));
+        let finals = replay.finals(split_at(&ranked[finalists[0]].split).cores())?;
+        let timed = finalists.par_iter().map(|&index| {
+            let timed = replay.of(&split_at(&ranked[index].split), &finals)?;
+            self.progress.advance(1);
+            Ok(timed)
+        });
+        let timed: Vec<Timed> = timed.collect::<Result<_, Error>>()?;
+        for (&index, timed) in finalists.iter().zip(timed) {
+            ranked[index].timed = Some(timed);
+        }
+        // A stable sort: of equals the one that is better by formulas comes first.
+        finalists.sort_by_key(|&index| ranked[index].timed.as_ref().map(|timed| timed.value));
+        self.progress.end();
+        Ok(finals)
     }
 
     /// A split beside everything on one core, once through the searched requests.

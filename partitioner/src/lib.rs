@@ -4,8 +4,9 @@
 //! and held-out ones ([`requests`]). It finds the functions at which a thread could change core
 //! ([`candidates`]). It ranks splits by what each core's private caches would miss ([`evaluate`],
 //! [`strategy`]). It replays the best few in full, shared L3 included, and evaluates the best of
-//! them on the held-out requests ([`held_out`]). Then it asks whether threads had better go back
-//! when calls return ([`mod@delegation`]).
+//! them on the held-out requests ([`held_out`]); where throughput counts, the best by a timed
+//! replay ([`finalists`]). Then it asks whether threads had better go back when calls return
+//! ([`mod@delegation`]).
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ pub mod delegation;
 mod error;
 pub mod evaluate;
 pub mod fewer;
+pub mod finalists;
 pub mod held_out;
 pub mod hop_cost;
 pub mod machine_list;
@@ -33,12 +35,13 @@ pub use error::Error;
 pub use held_out::{Comparison, Evaluated};
 
 use candidates::{CandidateRule, Candidates};
-use checkpoint::{Checkpoint, Subject};
+use checkpoint::Checkpoint;
 use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
 use corehop_traces::Trace;
 use delegation::{Delegate, Delegation, FoundSplit, delegation};
 use evaluate::{Evaluator, Placement, rounds};
 use fewer::Fewer;
+use finalists::{Finals, TimedReplay, Wanted};
 use held_out::HeldOutEvaluation;
 use objective::Objective;
 use progress::Progress;
@@ -62,6 +65,8 @@ pub struct Settings<'a> {
     pub seed: u64,
     /// What a split is to make small.
     pub objective: Objective,
+    /// For [`Objective::Throughput`]: whether connections beyond those of the trace repeat them.
+    pub repeat_connections: bool,
     /// How to go about it; `None` for the cheapest way that proves its result.
     pub strategy: Option<Strategy>,
     /// Whether to look for calls that had better end with a hop back.
@@ -106,6 +111,17 @@ impl Outcome {
     pub(crate) fn replayed(&self) -> Split {
         let split = Split::new(self.split.iter().copied());
         split.delegating(self.delegated.iter().copied())
+    }
+
+    /// The requests that the choice of the split depends on, candidates aside; ascending.
+    pub(crate) fn seen(&self) -> Vec<u32> {
+        let searched = self.train_test.searched.clone();
+        let mut seen = match self.evaluated.finals {
+            Finals::Replayed { .. } => self.train_test.training().collect(),
+            _ => searched,
+        };
+        seen.sort_unstable();
+        seen
     }
 
     /// The fewest cores that do as well on requests not searched, if that was found out.
@@ -185,6 +201,29 @@ pub fn partition(
     Ok(outcome)
 }
 
+/// What this search replays its finalists with, or why it does not.
+fn timed_replay_of<'a>(
+    (trace, machines, train_test): (&'a Trace, &'a [Weighted], &'a TrainTestSplit),
+    functions: &'a [u32],
+    settings: &Settings<'_>,
+    progress: &dyn Progress,
+) -> Result<Result<TimedReplay<'a>, Finals>, Error> {
+    let Objective::Throughput { connections } = settings.objective else {
+        return Ok(Err(Finals::NotAsked));
+    };
+    progress.begin("reading connections", None);
+    let replay = TimedReplay::new(Wanted {
+        trace,
+        machines,
+        train_test,
+        functions,
+        connections,
+        repeat_connections: settings.repeat_connections,
+    });
+    progress.end();
+    replay
+}
+
 /// The best split, whose threads stay where calls take them.
 fn search_and_evaluate(
     trace: &Trace,
@@ -215,13 +254,8 @@ fn search_and_evaluate(
         None => Evaluator::in_full(&prepared, &factors, &functions, rounds),
     };
     if let Some(checkpoint) = settings.checkpoint {
-        let subject = Subject {
-            value: format!("{:?} {:?}", settings.objective, factors.machines),
-            functions: functions.clone(),
-            requests: train_test.searched.clone(),
-            rounds,
-        };
-        evaluator.keep_in(checkpoint, subject);
+        let searched = (functions.clone(), train_test.searched.clone());
+        evaluator.keep_in(checkpoint, factors.subject(searched, rounds));
     }
     let search = Search {
         cores: settings.cores,
@@ -234,7 +268,14 @@ fn search_and_evaluate(
     };
     let ranking = strategy::search(&mut evaluator, &search);
     evaluator.keep();
+    let timed = timed_replay_of(
+        (trace, machines, &train_test),
+        &functions,
+        settings,
+        progress,
+    )?;
     let evaluation = HeldOutEvaluation {
+        timed: timed.as_ref().map_err(Clone::clone),
         trace,
         machines,
         factors: &factors,

@@ -94,13 +94,13 @@ impl TrainTestSplit {
         })
     }
 
-    /// The same with other held-out requests: a random half of those that `first` did not search
-    /// either. A split that was found there can be evaluated here too, and resamples that are all
-    /// evaluated on the same requests would hide how much those differ.
+    /// The same with other held-out requests: a random half of those that are not among `seen`
+    /// either, which is ascending. A split that was found there can be evaluated here too, and
+    /// resamples that are all evaluated on the same requests would hide how much those differ.
     #[must_use]
-    pub fn apart_from(mut self, first: &TrainTestSplit, seed: u64) -> TrainTestSplit {
+    pub fn apart_from(mut self, seen: &[u32], seed: u64) -> TrainTestSplit {
         self.held_out
-            .retain(|request| first.searched.binary_search(request).is_err());
+            .retain(|request| seen.binary_search(request).is_err());
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(HELD_OUT_STREAM);
         let half = self.held_out.len().div_ceil(2);
@@ -164,7 +164,7 @@ mod tests {
     fn a_resample_is_evaluated_on_a_half_that_neither_search_saw() {
         let of = |seed| TrainTestSplit::of(&requests(101), Searched::Sample(10), seed).unwrap();
         let (first, own) = (of(1), of(2));
-        let apart = own.clone().apart_from(&first, 2);
+        let apart = own.clone().apart_from(&first.searched, 2);
         let unseen = own.held_out.iter().filter(|r| !first.searched.contains(r));
         let unseen: Vec<u32> = unseen.copied().collect();
         assert!(
@@ -183,7 +183,10 @@ mod tests {
             (&apart.searched, &apart.warm_up),
             (&own.searched, &own.warm_up)
         );
-        assert_ne!(own.clone().apart_from(&first, 3).held_out, apart.held_out);
+        assert_ne!(
+            own.clone().apart_from(&first.searched, 3).held_out,
+            apart.held_out
+        );
     }
 
     #[test]

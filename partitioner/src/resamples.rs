@@ -74,7 +74,7 @@ pub fn resample(
             splits.extend(whole.map(|outcome| outcome.replayed()));
         }
         let train_test = TrainTestSplit::of(trace.requests(), settings.searched, seed)?;
-        let train_test = train_test.apart_from(&first.train_test, seed);
+        let train_test = train_test.apart_from(&first.seen(), seed);
         let mut ratios = [None, None];
         if !train_test.held_out.is_empty() {
             progress.begin("judging another draw", None);

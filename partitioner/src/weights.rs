@@ -14,6 +14,7 @@
 //! is no sum.
 
 use crate::Error;
+use crate::checkpoint::Subject;
 use crate::evaluate::Term;
 use crate::objective::Objective;
 use corehop_simulator::{Machine, Prepared, PrivateReplay, Replay, Split};
@@ -72,6 +73,20 @@ impl<'a> Factors<'a> {
             machines: machines.iter().map(factor).collect::<Result<_, Error>>()?,
             objective,
         })
+    }
+
+    /// What a checkpoint keeps of a search at these functions, on these requests.
+    pub(crate) fn subject(
+        &self,
+        (functions, requests): (Vec<u32>, Vec<u32>),
+        rounds: usize,
+    ) -> Subject {
+        Subject {
+            value: format!("{:?} {:?}", self.objective, self.machines),
+            functions,
+            requests,
+            rounds,
+        }
     }
 
     /// What one core of each machine adds; `None` where cores of one share an L2.

@@ -104,6 +104,7 @@ fn settings() -> Settings<'static> {
         rule,
         seed: 1,
         objective: Objective::L2,
+        repeat_connections: false,
         strategy: None,
         delegate: Delegate::Never,
         one_way: &[],

@@ -75,6 +75,7 @@ fn search_with(delegate: Delegate, one_way: &[u32]) -> Outcome {
         rule: CandidateRule::default(),
         seed: 1,
         objective: Objective::L2,
+        repeat_connections: false,
         strategy: None,
         delegate,
         one_way,

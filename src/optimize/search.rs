@@ -108,6 +108,7 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             rule: CandidateRule::default(),
             seed: 1,
             objective,
+            repeat_connections: false,
             strategy: None,
             delegate,
             one_way: &one_way,

@@ -5,7 +5,7 @@
 //! written.
 
 use super::finished_search::FinishedSearch;
-use super::{backends, comparison};
+use super::{backends, comparison, timed};
 use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::evaluate::Placement;
 use corehop_partitioner::fewer::Fewer;
@@ -80,14 +80,16 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
             ""
         };
         let said = format!(
-            "{}{more}: the best {} by {}, ordered by {} of full replays",
+            "{}{more}: the best {} by {}, ordered by {} of full replays{}",
             order.join(" "),
             judged.order.len(),
             search.result.settings.objective.ranked_by(),
-            search.result.settings.objective.name()
+            search.result.settings.objective.name(),
+            timed::order(search)
         );
         lines.push(("ranks", said));
     }
+    lines.extend(timed::line(search).map(|said| ("timed", said)));
     lines.extend(fewer(search).map(|said| ("fewer", said)));
     for (machine, cycles) in search.break_even_cycles() {
         let said = break_even(machine, cycles);
@@ -179,17 +181,24 @@ fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
         let names: Vec<String> = split.iter().filter(differs).map(named).collect();
         names.join(", ")
     };
-    let ratio = next.in_full as f64 / taken.in_full.max(1) as f64;
     let objective = search.result.settings.objective;
+    let of = |next: u64, taken: u64| change(next as f64 / taken.max(1) as f64);
+    let where_searched = match (&next.timed, &taken.timed) {
+        (Some(next), Some(taken)) => {
+            format!("{} cycles in timed replays", of(next.value, taken.value))
+        }
+        _ => {
+            let change = of(next.in_full, taken.in_full);
+            format!("{change} {} where searched", objective.name())
+        }
+    };
     let held_out = judged.runner_up_held_out.as_ref();
     let held_out = held_out.and_then(|held_out| held_out.ratio(objective));
     let held_out = held_out.map(|ratio| format!("; {} on requests not searched", change(ratio)));
     Some(format!(
-        "{} instead of {}: {} {} where searched{}",
+        "{} instead of {}: {where_searched}{}",
         not_in(&next.split, &taken.split),
         not_in(&taken.split, &next.split),
-        change(ratio),
-        objective.name(),
         held_out.unwrap_or_default()
     ))
 }
@@ -224,6 +233,7 @@ pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
             "rank_alone": index + 1,
             "alone": value(search, ranked.ranked_cost),
             "in_full": value(search, ranked.in_full),
+            "timed_requests_per_million_cycles": timed::throughput(search, ranked),
             "functions": symbols(&ranked.split),
             "cores": cores(&ranked.split),
         })
@@ -251,6 +261,7 @@ pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
     let object = json!({
         "objective": search.result.settings.objective,
         "connections": connections(search),
+        "timed": timed::value(search),
         "ranks": ranks.collect::<Vec<_>>(),
         "runner_up": runner_up,
         "hop_cost_cycles": search.result.machines[0].machine.hop_cost_cycles,

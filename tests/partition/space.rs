@@ -81,6 +81,36 @@ fn throughput_counts_the_busiest_core_and_its_waits() {
 }
 
 #[test]
+fn throughput_is_that_of_timed_replays_where_the_trace_has_the_connections() {
+    let found = json(&["--objective", "throughput", "--connections", "1"]);
+    let timed = &found["timed"];
+    assert_eq!(
+        (&timed["replayed"], &timed["connections_in_trace"]),
+        (&true.into(), &1.into())
+    );
+    let rates = found["ranks"].as_array().unwrap().iter();
+    let rates = rates.map_while(|rank| rank["timed_requests_per_million_cycles"].as_f64());
+    let rates: Vec<f64> = rates.collect();
+    assert_eq!(timed["finalists"], rates.len());
+    assert!(rates.is_sorted_by(|one, next| one >= next), "{rates:?}");
+    assert_eq!(timed["split_requests_per_million_cycles"], rates[0]);
+    assert!(timed["baseline_requests_per_million_cycles"].as_f64() > Some(0.0));
+    let found = json(&["--objective", "throughput", "--connections", "2"]);
+    let timed = &found["timed"];
+    assert_eq!(timed["replayed"], false);
+    assert_eq!(timed["connections_in_trace"], 1);
+    let repeated = json(&[
+        "--objective",
+        "throughput",
+        "--connections",
+        "2",
+        "--repeat-connections",
+    ]);
+    assert_eq!(repeated["timed"]["replayed"], true);
+    assert_eq!(json(&[])["timed"], Value::Null);
+}
+
+#[test]
 fn a_search_that_ran_out_of_time_goes_on_from_its_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("search.checkpoint");

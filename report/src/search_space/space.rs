@@ -178,6 +178,7 @@ fn cores(
         rule: CandidateRule::default(),
         seed: explained.plan.seed,
         objective: Objective::L2,
+        repeat_connections: false,
         strategy: Some(Strategy::Local),
         delegate: Delegate::Never,
         one_way: &[],

@@ -10,7 +10,7 @@ use super::annotate::{Annotate, Unknown};
 use super::stream::{Mark, Stream, kind_of};
 use crate::error::Error;
 use corehop_simulator::{Lines, PlacedThread, Split};
-use corehop_traces::{Calls, Execution, Trace};
+use corehop_traces::{Calls, Execution, Executions, Trace};
 
 /// What the connections of a trace do.
 pub struct Streams {
@@ -33,7 +33,19 @@ impl Streams {
         Streams::annotated(trace, splits, &mut Unknown)
     }
 
-    /// The same, with what core models want to know besides.
+    /// The same of these requests alone.
+    ///
+    /// # Errors
+    /// As [`Streams::new`].
+    pub fn of_requests(
+        trace: &Trace,
+        requests: &[u32],
+        splits: &[&Split],
+    ) -> Result<Streams, Error> {
+        Streams::read(trace, trace.executions_of(requests), splits, &mut Unknown)
+    }
+
+    /// The same as [`Streams::new`], with what core models want to know besides.
     ///
     /// # Errors
     /// As [`Streams::new`].
@@ -42,10 +54,18 @@ impl Streams {
         splits: &[&Split],
         annotate: &mut A,
     ) -> Result<Streams, Error> {
+        Streams::read(trace, trace.executions(), splits, annotate)
+    }
+
+    fn read<A: Annotate>(
+        trace: &Trace,
+        mut executions: Executions<'_>,
+        splits: &[&Split],
+        annotate: &mut A,
+    ) -> Result<Streams, Error> {
         let mut lines = Lines::new(RECENT_LINES);
         let mut threads = Threads::of(trace, splits)?;
         let mut address_from = Vec::new();
-        let mut executions = trace.executions();
         while let Some(execution) = executions.next()? {
             address_from.clear();
             let instructions = annotate.execution(&execution, &mut address_from);

@@ -1,0 +1,266 @@
+//! A search for throughput takes the finalist that serves most in a timed replay.
+//!
+//! Small servers whose splits are so few that all of them are finalists. Each is searched, and its
+//! splits are then simulated one by one, from a trace that holds nothing but the requests that do
+//! not judge: none may serve more than the split taken.
+
+#[path = "../../traces/tests/definitions/mod.rs"]
+mod definitions;
+#[path = "../../simulator/tests/steps/mod.rs"]
+mod steps;
+
+use corehop_core_model::InOrder;
+use corehop_partitioner::candidates::CandidateRule;
+use corehop_partitioner::delegation::Delegate;
+use corehop_partitioner::finalists::Finals;
+use corehop_partitioner::objective::Objective;
+use corehop_partitioner::progress::Silent;
+use corehop_partitioner::requests::Searched;
+use corehop_partitioner::weights::Weighted;
+use corehop_partitioner::{Outcome, Settings, partition};
+use corehop_simulator::{Machine, Split};
+use corehop_timed::{Load, QUANTUM_CYCLES, Setting, Streams, simulate};
+use corehop_traces::{Trace, WriterOptions, copy};
+use std::collections::BTreeSet;
+use std::path::Path;
+use steps::Step;
+
+const FUNCTIONS: u32 = 4;
+const THREADS: u32 = 3;
+
+fn machine(hop_cost_cycles: u32, l2_bytes: u32) -> Machine {
+    let text = format!(
+        "\
+name = \"tiny\"
+cores = 4
+line_size_bytes = 64
+memory_latency_cycles = 199
+hop_cost_cycles = {hop_cost_cycles}
+l1i = {{ size_bytes = 128, ways = 1, latency_cycles = 2 }}
+l1d = {{ size_bytes = 128, ways = 2, latency_cycles = 3 }}
+l2 = {{ size_bytes = {l2_bytes}, ways = 4, latency_cycles = 11 }}
+l3 = {{ size_bytes = 4096, ways = 4, latency_cycles = 41 }}
+"
+    );
+    Machine::from_toml(&text, Path::new("tiny.toml")).unwrap()
+}
+
+/// Requests of three threads that enter every function once, at length by `seed`.
+fn server(folder: &Path, seed: u32) -> Trace {
+    let path = folder.join(format!("server-{seed}.trace"));
+    let options = WriterOptions::default();
+    let (mut writer, module) = definitions::begin(&path, &options, "f0", 0x10_000).unwrap();
+    for number in 0..FUNCTIONS {
+        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        definitions::function(&mut writer, (module, 0x10_000), function, None).unwrap();
+    }
+    let mut steps = Vec::new();
+    for request in 0..11 {
+        for function in 0..FUNCTIONS {
+            for thread in 0..THREADS {
+                let lines = 2 + (seed * 5 + function * 7 + request % 3 * thread) % 11;
+                let shared = u64::from(function) * 0x1000;
+                let own = 0x10_0000 * u64::from(thread + 1) + shared;
+                let line = |line: u32| match line % 3 {
+                    0 => (own + u64::from(line) * 64, true),
+                    _ => (shared + u64::from(line) * 64, line % 5 == 4),
+                };
+                steps.push(Step {
+                    thread,
+                    begins_request: function == 0,
+                    block: function,
+                    data: (0..lines).map(line).collect(),
+                });
+            }
+        }
+    }
+    let numbers: Vec<u64> = (1..=u64::from(11 * THREADS)).collect();
+    steps::perform(writer, &[1; THREADS as usize], &steps, &numbers).unwrap();
+    Trace::open(&path).unwrap()
+}
+
+fn settings(connections: u32) -> Settings<'static> {
+    Settings {
+        cores: 2,
+        functions: 2,
+        searched: Searched::Sample(6),
+        rule: CandidateRule {
+            group_within: 0,
+            ..CandidateRule::default()
+        },
+        seed: 1,
+        objective: Objective::Throughput { connections },
+        repeat_connections: false,
+        strategy: None,
+        delegate: Delegate::Never,
+        one_way: &[],
+        time_limit: None,
+        evaluate_held_out: true,
+        compare_fewer: false,
+        checkpoint: None,
+    }
+}
+
+/// What `connections` take for their requests of the trace, from the second time on.
+fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&Split>) -> u64 {
+    let splits: Vec<&Split> = split.into_iter().collect();
+    let streams = Streams::new(trace, &splits).unwrap();
+    let requests = streams.requests(connections);
+    let setting = Setting {
+        machine,
+        cores: 2,
+        connections,
+        repeat_connections: true,
+        split,
+        scheduler: if split.is_some() { "split" } else { "free" }
+            .parse()
+            .unwrap(),
+        load: Load::Closed {
+            think_cycles: 0,
+            exponential: false,
+        },
+        seed: 5,
+        quantum_cycles: QUANTUM_CYCLES,
+        warm_up: requests,
+        requests,
+    };
+    let outcome = simulate(&streams, &setting, InOrder::new).unwrap();
+    assert_eq!(outcome.requests, requests);
+    outcome.elapsed_cycles
+}
+
+/// The requests that do not judge, as a trace of their own.
+fn unjudged(trace: &Trace, outcome: &Outcome, folder: &Path) -> Trace {
+    let mut training: Vec<u32> = outcome.train_test.training().collect();
+    training.sort_unstable();
+    let path = folder.join("unjudged.trace");
+    copy(trace, Some(&training), &path, &WriterOptions::default()).unwrap();
+    Trace::open(&path).unwrap()
+}
+
+/// Every split of two functions over two cores that a search numbers so.
+fn all_splits() -> BTreeSet<Vec<(u32, u32)>> {
+    let pairs = (0..FUNCTIONS).flat_map(|a| (a + 1..FUNCTIONS).map(move |b| (a, b)));
+    pairs.map(|(a, b)| vec![(a, 0), (b, 1)]).collect()
+}
+
+#[test]
+fn no_other_split_serves_more_and_formulas_would_often_take_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut otherwise = 0;
+    for seed in 0..12 {
+        let trace = server(folder.path(), seed);
+        let machine = machine(20 + 40 * (seed % 3), 512 << (seed % 2));
+        let machines = [Weighted::from(machine.clone())];
+        let outcome = partition(&trace, &machines, &settings(3), &Silent).unwrap();
+        let unjudged = unjudged(&trace, &outcome, folder.path());
+        let evaluated = &outcome.evaluated;
+        let splits: BTreeSet<_> = evaluated.ranked.iter().map(|r| r.split.clone()).collect();
+        assert_eq!(splits, all_splits());
+        let cycles = |split: &[(u32, u32)]| {
+            let split = Split::new(split.iter().copied());
+            elapsed(&unjudged, &machine, 3, Some(&split))
+        };
+        let best = splits.iter().map(|split| cycles(split)).min().unwrap();
+        assert_eq!(cycles(&outcome.split), best, "server {seed}");
+        for ranked in &evaluated.ranked {
+            let timed = ranked.timed.as_ref().expect("all are finalists");
+            assert_eq!(timed.elapsed_cycles, [cycles(&ranked.split)]);
+        }
+        let Finals::Replayed {
+            available,
+            requests,
+            ref baseline_cycles,
+        } = evaluated.finals
+        else {
+            panic!("{:?}", evaluated.finals);
+        };
+        assert_eq!((available, requests), (3, unjudged.requests().len() as u64));
+        assert_eq!(*baseline_cycles, [elapsed(&unjudged, &machine, 3, None)]);
+        let by_formulas = evaluated.ranked.iter().min_by_key(|ranked| ranked.in_full);
+        otherwise += u32::from(by_formulas.unwrap().split != outcome.split);
+    }
+    assert!(otherwise > 0, "formulas alone would do as well here");
+}
+
+#[test]
+fn of_several_machines_the_mean_share_of_what_goes_without_a_split_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = server(folder.path(), 3);
+    let machines = [(machine(20, 512), 1.0), (machine(300, 1024), 2.5)];
+    let weighted = machines
+        .clone()
+        .map(|(machine, weight)| Weighted { machine, weight });
+    let outcome = partition(&trace, &weighted, &settings(3), &Silent).unwrap();
+    let unjudged = unjudged(&trace, &outcome, folder.path());
+    let share = |split: &[(u32, u32)]| {
+        let split = Split::new(split.iter().copied());
+        let of_machine = |(machine, weight): &(Machine, f64)| {
+            let [with, without] = [Some(&split), None].map(|s| elapsed(&unjudged, machine, 3, s));
+            weight * with as f64 / without as f64
+        };
+        machines.iter().map(of_machine).sum::<f64>()
+    };
+    let splits = all_splits();
+    let best = splits
+        .iter()
+        .map(|split| share(split))
+        .fold(f64::INFINITY, f64::min);
+    assert!((share(&outcome.split) - best).abs() < 1e-9);
+}
+
+#[test]
+fn connections_repeat_only_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = server(folder.path(), 1);
+    let machines = [Weighted::from(machine(20, 512))];
+    let of = |settings| {
+        partition(&trace, &machines, &settings, &Silent)
+            .unwrap()
+            .evaluated
+    };
+    let by_formulas = of(settings(4));
+    assert_eq!(
+        by_formulas.finals,
+        Finals::TooFewConnections { available: 3 }
+    );
+    assert!(
+        by_formulas
+            .ranked
+            .iter()
+            .all(|ranked| ranked.timed.is_none())
+    );
+    assert!(
+        by_formulas
+            .order
+            .is_sorted_by_key(|&index| by_formulas.ranked[index].in_full)
+    );
+    let repeated = of(Settings {
+        repeat_connections: true,
+        ..settings(4)
+    });
+    assert!(matches!(
+        repeated.finals,
+        Finals::Replayed { available: 3, .. }
+    ));
+    let many = of(settings(1025));
+    assert_eq!(many.finals, Finals::TooManyConnections { most: 1024 });
+    let other = of(Settings {
+        objective: Objective::Cycles,
+        ..settings(4)
+    });
+    assert_eq!(other.finals, Finals::NotAsked);
+}
+
+#[test]
+fn the_number_of_host_threads_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = server(folder.path(), 2);
+    let machines = [Weighted::from(machine(20, 512))];
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let search = || partition(&trace, &machines, &settings(3), &Silent).unwrap();
+        format!("{:?}", pool.build().unwrap().install(search))
+    };
+    assert_eq!(on(1), on(3));
+}
