@@ -10,6 +10,8 @@
 //! own: this program runs itself with `--memory`.
 
 mod machine;
+#[path = "replay/of_connections.rs"]
+mod of_connections;
 #[path = "../simulator/tests/oracle/mod.rs"]
 mod oracle;
 
@@ -17,8 +19,9 @@ use corehop_core_model::InOrder;
 use corehop_simulator::{
     CoreId, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay, replay_all,
 };
-use corehop_timed::{self as timed, Streams};
+use corehop_timed::Streams;
 use corehop_traces::{Access, FunctionId, Trace};
+use of_connections::Effort;
 use oracle::Oracle;
 use rayon::ThreadPool;
 use serde_json::{Map, Value, json};
@@ -45,7 +48,7 @@ fn main() -> Outcome<()> {
         ["--memory", what, trace, plan] => memory(what, Subject::new(trace, plan, 1)?),
         [trace, plan, repeats, ..] if !trace.starts_with("--") => {
             let mut figures = measure(&Subject::new(trace, plan, repeats.parse()?)?)?;
-            for what in ["first", "prepared"] {
+            for what in ["first", "prepared", "connections"] {
                 let bytes = memory_of(what, trace, plan)?;
                 figures.insert(format!("bytes_per_access_{what}"), bytes);
             }
@@ -174,10 +177,7 @@ fn measure(subject: &Subject) -> Outcome<Map<String, Value>> {
     }
     let rate = naive(subject, &expected)?;
     figures.insert("oracle_maccess_per_s".into(), json!(rate));
-    figures.insert(
-        "timed_maccess_per_s".into(),
-        json!(of_connections(subject)?),
-    );
+    figures.extend(with_time(subject)?);
     figures.extend(machines_at_once(subject)?);
     figures.extend(growth(subject)?);
     Ok(figures)
@@ -241,48 +241,18 @@ fn naive(subject: &Subject, expected: &Replay) -> Outcome<f64> {
     Ok(touched as f64 / seconds / 1e6)
 }
 
-/// Connections of the timed replay, on this many cores.
-const TIMED: (usize, u32) = (8, 4);
-
-/// The rate of the timed replay on one host core, of streams that are in memory. The trace's
-/// connections repeat where they are too few.
-fn of_connections(subject: &Subject) -> Outcome<f64> {
+/// The rates of the timed replay.
+fn with_time(subject: &Subject) -> Outcome<Map<String, Value>> {
+    let effort = Effort {
+        repeats: subject.repeats,
+        requests: subject.requests.as_ref().map(|some| some.len() as u64),
+    };
     let streams = Streams::new(&subject.trace, &[&subject.split])?;
-    let (connections, cores) = TIMED;
-    let settings = ["free", "split"].map(|scheduler| {
-        Ok(timed::Setting {
-            machine: &subject.machine,
-            cores,
-            connections,
-            repeat_connections: true,
-            split: Some(&subject.split),
-            scheduler: scheduler.parse()?,
-            load: timed::Load::Closed {
-                think_cycles: 0,
-                exponential: false,
-            },
-            seed: 1,
-            quantum_cycles: timed::QUANTUM_CYCLES,
-            warm_up: 0,
-            requests: match subject.requests {
-                Some(_) => 3,
-                None => streams.requests(connections),
-            },
-        })
-    });
-    let settings = settings.into_iter().collect::<Outcome<Vec<_>>>()?;
-    let mut seconds = Vec::new();
-    let mut accesses = 0;
-    for _ in 0..subject.repeats {
-        let begun = Instant::now();
-        let outcomes: Vec<timed::Outcome> = settings
-            .iter()
-            .map(|setting| timed::simulate(&streams, setting, InOrder::new))
-            .collect::<Result<_, _>>()?;
-        seconds.push(begun.elapsed().as_secs_f64());
-        accesses = outcomes.iter().map(|o| o.counters().accesses()).sum();
-    }
-    Ok(accesses as f64 / median(seconds) / 1e6)
+    let of = (&subject.machine, Some(&subject.split));
+    let rate = of_connections::rate(&streams, of, effort, InOrder::new)?;
+    let mut figures = of_connections::of_sample(effort)?;
+    figures.insert("timed_maccess_per_s".into(), json!(rate));
+    Ok(figures)
 }
 
 /// Three machines in one pass, against one after the other: the ratio of times.
@@ -344,20 +314,19 @@ fn growth(subject: &Subject) -> Outcome<Map<String, Value>> {
 /// Runs a replay and prints by how many bytes an access the peak of this process grew.
 fn memory(what: &str, subject: Subject) -> Outcome<()> {
     let before = peak_bytes()?;
-    let replay = match what {
+    let accesses = match what {
         "prepared" => {
             let prepared = subject.prepare(&[&subject.machine])?;
-            prepared.replay(&subject.machine, &subject.split)?
+            prepared.replay(&subject.machine, &subject.split)?.accesses
         }
-        _ => replay(
-            &subject.trace,
-            &subject.machine,
-            &subject.split,
-            &subject.options(),
-        )?,
+        "connections" => of_connections::replay_sample()?,
+        _ => {
+            let Subject { trace, machine, .. } = &subject;
+            replay(trace, machine, &subject.split, &subject.options())?.accesses
+        }
     };
     let grown = peak_bytes()? - before;
-    println!("{}", grown as f64 / replay.accesses as f64);
+    println!("{}", grown as f64 / accesses as f64);
     Ok(())
 }
 

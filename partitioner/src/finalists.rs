@@ -15,9 +15,9 @@ use crate::Error;
 use crate::requests::TrainTestSplit;
 use crate::weights::{ONE, Weighted};
 use corehop_core_model::InOrder;
-use corehop_simulator::{Machine, Split};
+use corehop_simulator::{CoreId, Machine, Split};
 use corehop_timed::{Load, MOST_CONNECTIONS, QUANTUM_CYCLES, Setting, Streams, simulate};
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 
 /// Most splits that are replayed with clocks.
@@ -90,7 +90,11 @@ impl<'a> TimedReplay<'a> {
             return Ok(Err(Finals::TooManyConnections { most }));
         }
         let requests: Vec<u32> = wanted.train_test.training().collect();
-        let anywhere = Split::new(wanted.functions.iter().map(|&function| (function, 0)));
+        let functions = wanted
+            .functions
+            .iter()
+            .map(|&function| FunctionId(function));
+        let anywhere = Split::new(functions.map(|function| (function, CoreId(0))));
         let streams = Streams::of_requests(wanted.trace, &requests, &[&anywhere])?;
         let available = streams.connections();
         if connections > available && !wanted.repeat_connections {

@@ -18,9 +18,9 @@ use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::Searched;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Outcome, Settings, partition};
-use corehop_simulator::{Machine, Split};
+use corehop_simulator::{CoreId, Machine, Split};
 use corehop_timed::{Load, QUANTUM_CYCLES, Setting, Streams, simulate};
-use corehop_traces::{Trace, WriterOptions, copy};
+use corehop_traces::{FunctionId, Trace, WriterOptions, copy};
 use std::collections::BTreeSet;
 use std::path::Path;
 use steps::Step;
@@ -139,9 +139,10 @@ fn unjudged(trace: &Trace, outcome: &Outcome, folder: &Path) -> Trace {
 }
 
 /// Every split of two functions over two cores that a search numbers so.
-fn all_splits() -> BTreeSet<Vec<(u32, u32)>> {
+fn all_splits() -> BTreeSet<Vec<(FunctionId, CoreId)>> {
     let pairs = (0..FUNCTIONS).flat_map(|a| (a + 1..FUNCTIONS).map(move |b| (a, b)));
-    pairs.map(|(a, b)| vec![(a, 0), (b, 1)]).collect()
+    let on = |function, core| (FunctionId(function), CoreId(core));
+    pairs.map(|(a, b)| vec![on(a, 0), on(b, 1)]).collect()
 }
 
 #[test]
@@ -157,7 +158,7 @@ fn no_other_split_serves_more_and_formulas_would_often_take_another() {
         let evaluated = &outcome.evaluated;
         let splits: BTreeSet<_> = evaluated.ranked.iter().map(|r| r.split.clone()).collect();
         assert_eq!(splits, all_splits());
-        let cycles = |split: &[(u32, u32)]| {
+        let cycles = |split: &[(FunctionId, CoreId)]| {
             let split = Split::new(split.iter().copied());
             elapsed(&unjudged, &machine, 3, Some(&split))
         };
@@ -193,7 +194,7 @@ fn of_several_machines_the_mean_share_of_what_goes_without_a_split_counts() {
         .map(|(machine, weight)| Weighted { machine, weight });
     let outcome = partition(&trace, &weighted, &settings(3), &Silent).unwrap();
     let unjudged = unjudged(&trace, &outcome, folder.path());
-    let share = |split: &[(u32, u32)]| {
+    let share = |split: &[(FunctionId, CoreId)]| {
         let split = Split::new(split.iter().copied());
         let of_machine = |(machine, weight): &(Machine, f64)| {
             let [with, without] = [Some(&split), None].map(|s| elapsed(&unjudged, machine, 3, s));

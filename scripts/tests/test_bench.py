@@ -10,7 +10,7 @@ import pytest
 
 from bench.others import Pycachesim, Result, lines_touched, references
 from bench.ours import read
-from bench.report import PASSES, RATES, Report, Stream
+from bench.report import CONNECTIONS, CONNECTIONS_MEMORY, PASSES, RATES, Report, Stream
 from demo.layout import StepError
 
 GROWTH = [{"accesses": 10**6 * times, "seconds": 0.25 * times} for times in (1, 4, 16)]
@@ -19,6 +19,7 @@ GROWTH = [{"accesses": 10**6 * times, "seconds": 0.25 * times} for times in (1, 
 def figures(accesses: int) -> dict[str, Any]:
     rates = {source: float(number) for number, (_, source) in enumerate(RATES.values(), 1)}
     memory = {"bytes_per_access_first": 0.5, "bytes_per_access_prepared": 2.25}
+    rates |= {**dict.fromkeys(CONNECTIONS, 45.0), CONNECTIONS_MEMORY: 6.5}
     rest = {"accesses": accesses, "growth": GROWTH, "host": "2 CPUs Some Processor"}
     return rates | memory | dict.fromkeys(PASSES, 3.0) | rest
 
@@ -45,6 +46,9 @@ def test_every_row_names_its_stream_and_the_last_line_is_for_programs() -> None:
     assert found["growth"] == GROWTH
     assert found["host"] == "2 CPUs Some Processor"
     assert "2 CPUs Some Processor" in page
+    assert (found["connections_maccess_per_s"], found[CONNECTIONS_MEMORY]) == (45, 6.5)
+    assert page.count(f"timed, 8 connections, 4 cores     tpcc-4  {'45.0':>17}") == 1
+    assert page.count(f"timed, 8 connections, 4 cores     tpcc-4  {'6.50':>17}") == 1
     for stream in ("sample", "tpcc"):
         assert f"from the file, 1 host thread      {stream:<8}              1.0" in page
         assert (

@@ -1,0 +1,110 @@
+//! The timed replay on one host core: eight connections on four simulated cores.
+//!
+//! Once of the trace at hand, and once of the bundled sample of four connections, of which each is
+//! there twice; that is the same on every machine, with no recording. Streams are in memory before
+//! the clock starts. Memory is the peak of a process that does nothing else, by what it grew, for
+//! each access of the trace: what repeats is in memory once.
+
+use crate::Outcome;
+use corehop_core_model::{CoreModel, InOrder, Interval};
+use corehop_simulator::{Machine, Split};
+use corehop_timed::{self as timed, Choice, Streams};
+use corehop_traces::Trace;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::time::Instant;
+
+const CONNECTIONS: usize = 8;
+const CORES: u32 = 4;
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/traces/samples/mariadb-tpcc-4.trace"
+);
+const MACHINE: &str = "xeon-e5-2620-v4";
+
+/// How much to simulate.
+#[derive(Clone, Copy)]
+pub struct Effort {
+    pub repeats: usize,
+    /// Requests to count; `None` for as many as the connections have.
+    pub requests: Option<u64>,
+}
+
+/// Millions of accesses a second, a run of each scheduler after the other.
+pub fn rate<M: CoreModel>(
+    streams: &Streams,
+    (machine, split): (&Machine, Option<&Split>),
+    effort: Effort,
+    core: impl Fn(&Machine) -> M,
+) -> Outcome<f64> {
+    let schedulers = ["free", "split"]
+        .iter()
+        .take(1 + usize::from(split.is_some()));
+    let schedulers = schedulers.map(|name| name.parse());
+    let schedulers: Vec<Choice> = schedulers.collect::<Result<_, _>>()?;
+    let setting = |&scheduler| timed::Setting {
+        machine,
+        cores: CORES,
+        connections: CONNECTIONS,
+        repeat_connections: true,
+        split,
+        scheduler,
+        load: timed::Load::Closed {
+            think_cycles: 0,
+            exponential: false,
+        },
+        seed: 1,
+        quantum_cycles: timed::QUANTUM_CYCLES,
+        warm_up: 0,
+        requests: effort
+            .requests
+            .unwrap_or_else(|| streams.requests(CONNECTIONS)),
+    };
+    let mut rates = Vec::new();
+    for _ in 0..effort.repeats {
+        let begun = Instant::now();
+        let mut accesses = 0;
+        for scheduler in &schedulers {
+            let outcome = timed::simulate(streams, &setting(scheduler), &core)?;
+            accesses += outcome.counters().accesses();
+        }
+        rates.push(accesses as f64 / begun.elapsed().as_secs_f64() / 1e6);
+    }
+    Ok(crate::median(rates))
+}
+
+/// What is told of the sample.
+pub fn of_sample(effort: Effort) -> Outcome<Map<String, Value>> {
+    let (streams, machine) = sample()?;
+    let of = (&machine, None);
+    let rates = [
+        (
+            "connections_maccess_per_s",
+            rate(&streams, of, effort, InOrder::new)?,
+        ),
+        (
+            "connections_interval_maccess_per_s",
+            rate(&streams, of, effort, Interval::new)?,
+        ),
+    ];
+    Ok(rates
+        .map(|(key, rate)| (key.to_owned(), json!(rate)))
+        .into_iter()
+        .collect())
+}
+
+/// Replays it once; gives how many accesses the trace has.
+pub fn replay_sample() -> Outcome<u64> {
+    let (streams, machine) = sample()?;
+    let once = Effort {
+        repeats: 1,
+        requests: None,
+    };
+    rate(&streams, (&machine, None), once, InOrder::new)?;
+    Ok(streams.references(streams.connections()))
+}
+
+fn sample() -> Outcome<(Streams, Machine)> {
+    let trace = Trace::open(Path::new(SAMPLE))?;
+    Ok((Streams::new(&trace, &[])?, Machine::named_or_path(MACHINE)?))
+}
