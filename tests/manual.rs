@@ -23,7 +23,9 @@ fn subcommands() -> Vec<String> {
     let help = text(&corehop(Path::new("/"), &["--help"]).stdout);
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = listed.take_while(|line| !line.is_empty());
+    // What a long one says goes on below, further to the right.
     names
+        .filter(|line| !line.starts_with("   "))
         .filter_map(|line| Some(line.split_whitespace().next()?.to_owned()))
         .collect()
 }
