@@ -9,12 +9,12 @@
 mod machine;
 
 use corehop_partitioner::candidates::{CandidateRule, Candidates};
-use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, Term, rounds};
+use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, Term, named, rounds};
 use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
-use corehop_simulator::{CoreId, Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
-use corehop_traces::{FunctionId, Trace};
+use corehop_simulator::{Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
+use corehop_traces::Trace;
 use rayon::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -207,11 +207,7 @@ impl Subject {
     }
 
     fn split(&self, choice: &IndexedPlacement) -> Split {
-        let placed = choice.iter();
-        Split::new(placed.map(|&(index, core)| {
-            let function = self.functions[index as usize];
-            (FunctionId(function), CoreId(core))
-        }))
+        Split::new(named(choice, &self.functions))
     }
 
     /// Seconds a split when each is replayed access by access from the trace.

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(10);
 
 /// All stages of one name.
-#[derive(Clone, Debug, Default)]
-pub struct Work {
+#[derive(Debug, Default)]
+struct Work {
     done: u64,
     /// Steps of those stages, as far as they have begun; none where one did not know.
     total: Option<u64>,
@@ -69,11 +69,6 @@ impl Work {
         self.spent + current.unwrap_or_default()
     }
 
-    /// Steps done, and steps known of, in all stages of the name.
-    pub fn steps(&self) -> (u64, Option<u64>) {
-        (self.done, self.total)
-    }
-
     /// Steps a second, or seconds a step, and how long the rest will take; nothing of nothing.
     fn pace(&self, spent: Duration) -> String {
         let seconds = spent.as_secs_f64();
@@ -97,8 +92,7 @@ impl Work {
     }
 
     fn told(&self, stage: &str, spent: Duration) -> String {
-        let (done, total) = self.steps();
-        let steps = match (done, total) {
+        let steps = match (self.done, self.total) {
             (done, Some(total @ 1..)) => format!(
                 ", {done} of {total} steps ({:.0} %)",
                 100.0 * done as f64 / total as f64
@@ -119,14 +113,14 @@ fn rounded(time: Duration) -> String {
     }
 }
 
-/// A stage begins; what all of its name have done and will do.
-pub fn begin(stage: &str, total: Option<u64>) -> Work {
+/// A stage begins; steps done, and steps known of, in all stages of its name.
+pub fn begin(stage: &str, total: Option<u64>) -> (u64, Option<u64>) {
     speak_every_ten_seconds();
     with(|doing| {
         let work = doing.by_stage.entry(stage.to_owned()).or_default();
         work.begin(total, Instant::now());
         doing.stage = Some(stage.to_owned());
-        work.clone()
+        (work.done, work.total)
     })
 }
 

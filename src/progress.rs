@@ -61,7 +61,7 @@ pub fn during<T>(stage: &str, work: impl FnOnce() -> T) -> T {
 
 impl Progress for Bar {
     fn begin(&self, stage: &str, total: Option<u64>) {
-        let (done, total) = heartbeat::begin(stage, total).steps();
+        let (done, total) = heartbeat::begin(stage, total);
         let template = match total {
             Some(_) => "{msg} {wide_bar} {pos}/{len}{pace}",
             None => "{spinner} {msg} {human_pos}",

@@ -6,10 +6,10 @@
 //! among servers that are warm: in a round each serves its load once for less than half a second,
 //! one after the other, and a ratio is taken within the round. Whatever else the machine does then
 //! falls on all alike. Plans are taken also where the replay sees no gain: what hops cost there is
-//! in the table, too. The original itself runs twice: what the second one differs by
-//! is chance, and no other row tells more than that. Rejected: `corehop measure`, which starts
-//! servers anew each round; it knows two variants, and most of its time would go into filling them.
-//! Without arguments, as under `cargo test`, redis answers a few requests, to show that it works.
+//! in the table, too. The original itself runs twice: what the second one differs by is chance, and
+//! no other row tells more than that. Rejected: `corehop measure`, which starts servers anew each
+//! round; it knows two variants, and most of its time would go into filling them. Without
+//! arguments, as under `cargo test`, redis answers a few requests, to show that it works.
 //! `COREHOP_BENCH` names the servers to measure (`redis,memcached`), `COREHOP_STARTS` says how many
 //! starts. `make bench-verdicts` runs it with `--verdicts`: what `auto` says, twenty times over.
 

@@ -120,11 +120,12 @@ impl Planned {
             hop,
         } = self.cycles;
         let carrier = one_core / (split - hops * (hop - f64::from(CARRIED_HOP_CYCLES)));
+        use Variant::{Affinity, Again, Auto, Carrier, Count, OneCore, Original, Pinned};
         Some(match variant {
-            Variant::Affinity => one_core / split,
-            Variant::Carrier => carrier,
-            Variant::Auto => carrier.max(1.0),
-            _ => 1.0,
+            Original | Again | Count | OneCore | Pinned => 1.0,
+            Affinity => one_core / split,
+            Carrier => carrier,
+            Auto => carrier.max(1.0),
         })
     }
 }

@@ -35,8 +35,7 @@ use crate::checkpoint::{Checkpoint, Costs, Subject};
 use crate::weights::Factors;
 use calls::{CandidateCalls, Intervals};
 use core_set::{PlacedSet, UNKNOWN};
-use corehop_simulator::{CoreId, Prepared, Split};
-use corehop_traces::FunctionId;
+use corehop_simulator::{Prepared, Split};
 use keys::{ByKey, Key, random};
 use lower_bounds::LowerBounds;
 use rayon::prelude::*;
@@ -47,7 +46,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use core_set::CoreSet;
 pub use core_set::GROUPS;
-pub use placement::{IndexedPlacement, Placement, cores_of};
+pub use placement::{IndexedPlacement, Placement, cores_of, named};
 pub use term::Term;
 
 /// How often so many searched requests are replayed in a row; all rounds count. Few requests do not
@@ -336,11 +335,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn named(&self, split: &IndexedPlacement) -> Split {
-        let placed = split.iter();
-        Split::new(placed.map(|&(index, core)| {
-            let function = self.functions[index as usize];
-            (FunctionId(function), CoreId(core))
-        }))
+        Split::new(named(split, &self.functions))
     }
 
     /// What runs on these cores; nothing where splits are replayed in full.

@@ -7,11 +7,9 @@
 //! in full.
 
 use crate::comparison::Comparison;
-use crate::evaluate::{Evaluator, IndexedPlacement, Placement};
+use crate::evaluate::{self, Evaluator, IndexedPlacement, Placement};
 use crate::objective::Objective;
 use crate::strategy::{Ranking, Search, Strategy, search};
-use corehop_simulator::CoreId;
-use corehop_traces::FunctionId;
 
 /// The best split found over fewer cores.
 #[derive(Clone, Debug)]
@@ -69,12 +67,8 @@ pub(crate) fn rankings(evaluator: &mut Evaluator<'_>, wanted: &Search<'_>) -> Ve
 
 /// Splits of a ranking, with the functions as the trace numbers them.
 pub(crate) fn named(best: &[(u64, IndexedPlacement)], functions: &[u32]) -> Vec<(u64, Placement)> {
-    let named = |(misses, choice): &(u64, IndexedPlacement)| {
-        let placed = choice.iter();
-        let placed =
-            placed.map(|&(index, core)| (FunctionId(functions[index as usize]), CoreId(core)));
-        (*misses, placed.collect())
-    };
+    let named =
+        |(misses, choice): &(u64, IndexedPlacement)| (*misses, evaluate::named(choice, functions));
     best.iter().map(named).collect()
 }
 

@@ -112,12 +112,10 @@ impl<'a> TimedReplay<'a> {
     /// # Errors
     /// What the timed replay says of its setting.
     pub fn finals(&self, cores: u32) -> Result<Finals, Error> {
-        let machines = self.machines.par_iter();
-        let of_machine = |of: &Weighted| self.elapsed_cycles(&of.machine, (cores, None));
         Ok(Finals::Replayed {
             available: self.streams.connections(),
             requests: self.streams.requests(self.connections),
-            baseline_cycles: machines.map(of_machine).collect::<Result<_, _>>()?,
+            baseline_cycles: self.elapsed_cycles(cores, None)?,
         })
     }
 
@@ -126,10 +124,7 @@ impl<'a> TimedReplay<'a> {
     /// # Errors
     /// As [`TimedReplay::finals`].
     pub fn of(&self, split: &Split, finals: &Finals) -> Result<Timed, Error> {
-        let of_machine =
-            |of: &Weighted| self.elapsed_cycles(&of.machine, (split.cores(), Some(split)));
-        let machines = self.machines.par_iter();
-        let elapsed_cycles: Vec<u64> = machines.map(of_machine).collect::<Result<_, _>>()?;
+        let elapsed_cycles = self.elapsed_cycles(split.cores(), Some(split))?;
         let value = match (&elapsed_cycles[..], finals) {
             (
                 several @ [_, _, ..],
@@ -155,10 +150,18 @@ impl<'a> TimedReplay<'a> {
         (ONE as f64 * shares.sum::<f64>()).round() as u64
     }
 
-    fn elapsed_cycles(
+    /// By machine.
+    fn elapsed_cycles(&self, cores: u32, split: Option<&Split>) -> Result<Vec<u64>, Error> {
+        let machines = self.machines.par_iter();
+        let on = |of: &Weighted| self.elapsed_on(&of.machine, cores, split);
+        machines.map(on).collect()
+    }
+
+    fn elapsed_on(
         &self,
         machine: &Machine,
-        (cores, split): (u32, Option<&Split>),
+        cores: u32,
+        split: Option<&Split>,
     ) -> Result<u64, Error> {
         let requests = self.streams.requests(self.connections);
         let scheduler = match split {

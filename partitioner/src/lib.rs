@@ -115,10 +115,9 @@ impl Outcome {
 
     /// The requests that the choice of the split depends on, candidates aside; ascending.
     pub(crate) fn seen(&self) -> Vec<u32> {
-        let searched = self.train_test.searched.clone();
-        let mut seen = match self.evaluated.finals {
+        let mut seen: Vec<u32> = match self.evaluated.finals {
             Finals::Replayed { .. } => self.train_test.training().collect(),
-            _ => searched,
+            _ => self.train_test.searched.clone(),
         };
         seen.sort_unstable();
         seen

@@ -50,10 +50,7 @@ fn server(folder: &Path, seed: u32) -> Trace {
     let path = folder.join(format!("server-{seed}.trace"));
     let options = WriterOptions::default();
     let (mut writer, module) = definitions::begin(&path, &options, "f0", 0x10_000).unwrap();
-    for number in 0..FUNCTIONS {
-        let function = (&*format!("f{number}"), u64::from(number) * 64);
-        definitions::function(&mut writer, (module, 0x10_000), function, None).unwrap();
-    }
+    definitions::functions(&mut writer, (module, 0x10_000), FUNCTIONS).unwrap();
     let mut steps = Vec::new();
     for request in 0..11 {
         for function in 0..FUNCTIONS {

@@ -76,7 +76,7 @@ static uint64_t *declined;
 static uint32_t look = 1;
 static uint64_t longest_queue, most_delay_percent;
 static bool is_queue_fixed;
-static uint64_t looked, runs_seen;
+static uint64_t looked, wanted_seen;
 static int looks_without_hops;
 
 bool prepare_load(void)
@@ -100,7 +100,8 @@ static bool lasts(const struct rest *rest)
     return UNLIKELY(until != 0) && clock_now() < until;
 }
 
-/* Begins a rest: a short one, or one of twice the length of the last if that has just ended. */
+/* Begins a rest: a short one, or one of twice the length of the last if threads have hopped for
+ * less than that since. */
 static void begin_rest(struct rest *rest)
 {
     uint64_t longest = cycles_of(LONGEST_PAUSE_US), length = cycles_of(SHORTEST_PAUSE_US);
@@ -228,13 +229,18 @@ static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
     return (now->delay_ns - last.delay_ns) * 100 / elapsed_ns;
 }
 
+static struct hops hops_of(uint32_t team)
+{
+    struct hops hops = {.declined = __atomic_load_n(&declined[team], __ATOMIC_RELAXED)};
+    for (uint32_t core = 0; core < program.cores; core++)
+        hops.made += __atomic_load_n(&core_of(team, core)->runs, __ATOMIC_RELAXED);
+    return hops;
+}
+
 /* Whether fewer of the team's hops were made than declined since the last look. */
 static bool mostly_declines(uint32_t team)
 {
-    struct hops last = hops_seen[team], now = {0};
-    for (uint32_t core = 0; core < program.cores; core++)
-        now.made += __atomic_load_n(&core_of(team, core)->runs, __ATOMIC_RELAXED);
-    now.declined = __atomic_load_n(&declined[team], __ATOMIC_RELAXED);
+    struct hops last = hops_seen[team], now = hops_of(team);
     hops_seen[team] = now;
     return now.declined - last.declined > now.made - last.made + FEW_HOPS;
 }
@@ -242,13 +248,13 @@ static bool mostly_declines(uint32_t team)
 /* Whether any thread has come to a carrier, or would have, since the last look. */
 static bool have_hopped(void)
 {
-    uint64_t runs = 0;
-    for (uint32_t i = 0; i < core_count(); i++)
-        runs += __atomic_load_n(&pool.cores[i].runs, __ATOMIC_RELAXED);
-    for (uint32_t team = 0; team < program.teams; team++)
-        runs += __atomic_load_n(&declined[team], __ATOMIC_RELAXED);
-    bool changed = runs != runs_seen;
-    runs_seen = runs;
+    uint64_t wanted = 0;
+    for (uint32_t team = 0; team < program.teams; team++) {
+        struct hops hops = hops_of(team);
+        wanted += hops.made + hops.declined;
+    }
+    bool changed = wanted != wanted_seen;
+    wanted_seen = wanted;
     looks_without_hops = changed ? 0 : looks_without_hops + 1;
     return looks_without_hops < LOOKS;
 }
@@ -261,6 +267,7 @@ uint64_t look_for_others(void)
     if (looked != 0 && between < cycles_of(WATCH_US) * 3 / 4)
         return WATCH_US - nanoseconds_of(between) / 1000;
     bool is_stale = looked == 0 || between > 4 * cycles_of(WATCH_US);
+    uint64_t elapsed = is_stale ? 0 : between;
     looked = now;
     if (!have_hopped()) {
         looked = 0;
@@ -272,14 +279,14 @@ uint64_t look_for_others(void)
         uint64_t most = 0;
         for (uint32_t core = 0; core < program.cores; core++) {
             uint32_t number = team * program.cores + core;
-            uint64_t percent = delay_percent(number, is_stale ? 0 : nanoseconds_of(between));
+            uint64_t percent = delay_percent(number, nanoseconds_of(elapsed));
             most = percent > most ? percent : most;
         }
         bool declines = mostly_declines(team) && is_crowded && !is_stale;
         if ((most > most_delay_percent || declines) && !lasts(&pauses[team]))
             begin_rest(&pauses[team]);
-        note_hopping(&pauses[team], is_stale ? 0 : between);
-        note_hopping(&cuts[team], is_stale ? 0 : between);
+        note_hopping(&pauses[team], elapsed);
+        note_hopping(&cuts[team], elapsed);
     }
     return WATCH_US;
 }
@@ -287,9 +294,11 @@ uint64_t look_for_others(void)
 void load_forked(void)
 {
     looked = 0;
-    for (uint32_t team = 0; cuts != NULL && team < program.teams; team++)
+    if (pauses == NULL || cuts == NULL || hops_seen == NULL || declined == NULL)
+        return;
+    for (uint32_t team = 0; team < program.teams; team++) {
         pauses[team] = cuts[team] = (struct rest){0};
-    /* Cores count anew. */
-    for (uint32_t team = 0; hops_seen != NULL && team < program.teams; team++)
+        /* Cores count anew. */
         hops_seen[team] = (struct hops){.declined = declined[team]};
+    }
 }

@@ -60,10 +60,7 @@ fn server(requests: usize, phases: Phases<'_>, mut length: impl FnMut(f64) -> u6
     let path = folder.path().join("server.trace");
     let options = WriterOptions::default();
     let (mut writer, module) = definitions::begin(&path, &options, "f0", 0x10_000).unwrap();
-    for (number, name) in ["f0", "f1", "f2"].into_iter().enumerate() {
-        let function = (name, number as u64 * 64);
-        definitions::function(&mut writer, (module, 0x10_000), function, None).unwrap();
-    }
+    definitions::functions(&mut writer, (module, 0x10_000), 3).unwrap();
     let mut steps = Vec::new();
     // One more of each thread says where the last one ends.
     for _ in 0..=requests {

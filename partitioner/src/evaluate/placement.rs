@@ -10,6 +10,15 @@ pub type IndexedPlacement = Vec<(u32, u32)>;
 /// A split with its functions as the trace numbers them, each with its core.
 pub type Placement = Vec<(FunctionId, CoreId)>;
 
+/// The same split by the numbers of `functions`, which are those searched.
+pub fn named(split: &IndexedPlacement, functions: &[u32]) -> Placement {
+    let name = |&(index, core): &(u32, u32)| {
+        let function = functions[index as usize];
+        (FunctionId(function), CoreId(core))
+    };
+    split.iter().map(name).collect()
+}
+
 /// Number of cores that a split uses, at least 1.
 pub fn cores_of(split: &[(u32, u32)]) -> usize {
     split

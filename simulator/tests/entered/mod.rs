@@ -13,10 +13,7 @@ pub type Step = (u32, u32, Vec<(u64, bool)>);
 /// Writes what so many threads do with so many functions, each step at its own stamp.
 pub fn record(steps: &[Step], functions: u32, threads: u32, path: &Path) -> Result<(), Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "f0", CODE)?;
-    for number in 0..functions {
-        let function = (&*format!("f{number}"), u64::from(number) * 64);
-        definitions::function(&mut writer, (module, CODE), function, None)?;
-    }
+    definitions::functions(&mut writer, (module, CODE), functions)?;
     for thread in 0..threads {
         writer.thread(1, thread)?;
     }

@@ -323,10 +323,7 @@ pub fn record(path: &Path, actions: &[(usize, Action)]) -> Result<Vec<Vec<Call>>
         ..WriterOptions::default()
     };
     let (mut writer, module) = definitions::begin(path, &options, "f0", CODE)?;
-    for number in 0..FUNCTIONS {
-        let function = (&*format!("f{number}"), 64 * u64::from(number));
-        definitions::function(&mut writer, (module, CODE), function, None)?;
-    }
+    definitions::functions(&mut writer, (module, CODE), FUNCTIONS)?;
     for code in OTHERS {
         let block = CodeBlock::new(code.start(), code.instruction_sizes().iter().copied());
         assert_eq!(writer.code_block(&block, None)?, code.number());

@@ -41,7 +41,17 @@ pub fn function(
     function_of(writer, at, named, unpatchable, 4)
 }
 
-/// The same, whose instruction has so many bytes.
+/// So many of these, `f0`, `f1` and so on, 64 bytes apart, each with the number of its name.
+#[allow(dead_code)] // Not every test that shares this needs it.
+pub fn functions(writer: &mut Writer, at: (u32, u64), count: u32) -> Result<(), Error> {
+    for number in 0..count {
+        let named = (&*format!("f{number}"), u64::from(number) * 64);
+        function(writer, at, named, None)?;
+    }
+    Ok(())
+}
+
+/// The code block of a function whose instruction has so many bytes, else as [`function`] has it.
 pub fn function_of(
     writer: &mut Writer,
     (module, code): (u32, u64),
