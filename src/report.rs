@@ -53,7 +53,7 @@ pub struct Arguments {
 }
 
 /// What can be asked for instead of a page, or beside it.
-const OTHERS: [&str; 5] = ["svg", "csv", "json", "perfetto", "folded"];
+const OTHERS: [&str; 6] = ["svg", "csv", "json", "perfetto", "folded", "callgrind"];
 
 /// The options that say so.
 #[derive(Args)]
@@ -73,6 +73,9 @@ struct OutputArguments {
     /// Write L2 misses by call stack, folded as flame graphs read them
     #[arg(long, value_name = "FILE")]
     folded: Option<PathBuf>,
+    /// Write references and L2 misses by function and call, as kcachegrind reads them
+    #[arg(long, value_name = "FILE")]
+    callgrind: Option<PathBuf>,
     /// Print one JSON object with all numbers
     #[arg(long)]
     json: bool,
@@ -89,6 +92,7 @@ impl OutputArguments {
             csv: self.csv.clone(),
             perfetto: self.perfetto.clone(),
             folded: self.folded.clone(),
+            callgrind: self.callgrind.clone(),
             json: self.json,
             force: self.force,
         }

@@ -4,7 +4,7 @@ use crate::contents::Report;
 use crate::error::Error;
 use crate::files::Outputs;
 use crate::page::json;
-use crate::pass::folded::Folded;
+use crate::pass::call_tree::CallTree;
 use crate::pass::perfetto::Timeline;
 use crate::pass::pictured::{self, PicturedRequests};
 use crate::pass::replay_pass::{self, StepListener};
@@ -76,21 +76,16 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
     let mut pictures = PicturedRequests::new(&explained, &shown);
     let calls = replay_pass::calls(trace, &explained.split, outputs.needs_calls())?;
     let known = calls.as_ref();
-    let folded = outputs.folded.as_ref().and(known);
-    let mut folded = folded.map(|calls| Folded::new(trace, calls));
+    let tree = known.filter(|_| outputs.needs_call_tree());
+    let mut tree = tree.map(|calls| CallTree::new(trace, calls));
     let timeline = outputs.perfetto.as_ref().and(known);
     let mut timeline = timeline.map(|calls| Timeline::new(trace, calls, &shown));
     let mut listeners: Vec<&mut dyn StepListener> = vec![&mut pictures];
-    listeners.extend(
-        folded
-            .iter_mut()
-            .map(|folded| folded as &mut dyn StepListener),
-    );
+    listeners.extend(tree.iter_mut().map(|tree| tree as &mut dyn StepListener));
     let timelines = timeline.iter_mut();
     listeners.extend(timelines.map(|timeline| timeline as &mut dyn StepListener));
     replay_pass::run(&explained, known, &mut listeners, progress)?;
-    let folded = folded.map(|folded| folded.text());
-    outputs.write_calls(folded, timeline.map(Timeline::text))?;
+    outputs.write_calls(tree.as_ref(), timeline.map(Timeline::text))?;
     if !outputs.needs_pictures() {
         return Ok(None);
     }

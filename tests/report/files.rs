@@ -114,6 +114,30 @@ fn misses_fold_into_call_stacks_that_add_up() {
 }
 
 #[test]
+fn callgrind_annotate_reads_functions_calls_and_totals() {
+    let folder = folder();
+    assert_eq!(said(&folder, &["--callgrind", "calls"]), "");
+    let text = std::fs::read_to_string(folder.path().join("calls")).unwrap();
+    // Nothing is seen to return, so in each of three requests one calls the other.
+    let costs =
+        |functions: u32, split: u32| format!("{} {} {split}\n", 4503 * functions, 27 * functions);
+    let (all, two, one) = (costs(3, 30), costs(2, 30), costs(1, 0));
+    let expected = format!(
+        "summary: {all}\n\
+         ob=(1) /usr/bin/server\nfl=(1) ???\nfn=(1) parse\n0 {one}\
+         cob=(1)\ncfn=(2) {HOSTILE}\ncalls=3 0\n0 {two}"
+    );
+    assert!(text.contains(&expected), "{text}");
+    let mut annotate = std::process::Command::new("callgrind_annotate");
+    let output = annotate.arg(folder.path().join("calls")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let told = String::from_utf8(output.stdout).unwrap();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let totals = "13,509 (100.0%) 81 (100.0%) 30 (100.0%) PROGRAM TOTALS";
+    assert!(told.contains(totals), "{told}");
+}
+
+#[test]
 fn the_timeline_of_named_requests_has_calls_and_cores() {
     let folder = folder();
     let asked = ["--perfetto", "timeline.json", "--requests", "1,4"];
@@ -219,7 +243,7 @@ fn a_device_is_written_through_and_stays() {
     let folder = folder();
     let null = folder.path().join("null");
     std::os::unix::fs::symlink("/dev/null", &null).unwrap();
-    let asked = ["-o", "--folded", "--perfetto"].map(|option| [option, "null"]);
+    let asked = ["-o", "--folded", "--callgrind", "--perfetto"].map(|option| [option, "null"]);
     let asked = [&["--force", "--requests", "4"][..], &asked.concat()].concat();
     assert_eq!(said(&folder, &asked), "");
     let link = std::fs::read_link(null).unwrap();
