@@ -41,8 +41,12 @@ pub struct Arguments {
     /// spread
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
-    /// Leave out the space searched, which takes longer than all else
+    /// Show the space searched, too, which takes longer than all else: other splits, other numbers
+    /// of cores, other machines
     #[arg(long)]
+    full: bool,
+    /// What is done without --full, as this option once said
+    #[arg(long, hide = true, conflicts_with = "full")]
     quick: bool,
     /// Show beside it the best splits for other machines and numbers of cores, which `corehop
     /// partition --sweep --json` printed into this file
@@ -120,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         plan_path: &arguments.plan,
         warm_up: arguments.warm_up,
         requests: named.map(|list| list.of(trace.requests().len())),
-        quick: arguments.quick,
+        full: arguments.full,
         sweep,
         outputs: &outputs,
     };

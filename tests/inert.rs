@@ -232,7 +232,6 @@ fn what_is_written_for_people_is_as_inert() {
         "bank.trace",
         "--machine",
         "tiny.toml",
-        "--quick",
     ];
     let files = [
         "-o",

@@ -45,8 +45,8 @@ pub struct Options<'a> {
     pub warm_up: Option<usize>,
     /// The requests whose accesses are shown; twelve, evenly spread, where `None`.
     pub requests: Option<Vec<u32>>,
-    /// Whether to leave out the space searched, which takes longer than all else.
-    pub quick: bool,
+    /// Whether to show the space searched, which takes longer than all else.
+    pub full: bool,
     /// The best splits for other machines and numbers of cores, to show beside the plan.
     pub sweep: Option<Sweep>,
     /// What to write.
@@ -68,7 +68,7 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
         plan: options.plan,
         plan_path: options.plan_path,
         warm_up: options.warm_up,
-        neighbours: !options.quick && outputs.needs_pictures(),
+        neighbours: options.full && outputs.needs_pictures(),
         think_time_cycles: 0,
     };
     let explained = question.answer(progress)?;
@@ -91,9 +91,9 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
     }
     let most = (MOST_CELLS / shown.len().max(1)).min(MOST_CELLS_OF_ONE);
     let (pictured, attribution) = pictures.finish(trace, most);
-    let space = match options.quick {
-        true => None,
-        false => Some(SearchSpace::of(&explained, progress)?),
+    let space = match options.full {
+        true => Some(SearchSpace::of(&explained, progress)?),
+        false => None,
     };
     let report = Report {
         explained: &explained,

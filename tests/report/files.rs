@@ -15,7 +15,15 @@ fn names(folder: &std::path::Path) -> Vec<String> {
 #[test]
 fn pictures_and_numbers_leave_as_files() {
     let folder = folder();
-    let asked = ["--svg", "svg", "--csv", "csv", "--requests", "4-5"];
+    let asked = [
+        "--full",
+        "--svg",
+        "svg",
+        "--csv",
+        "csv",
+        "--requests",
+        "4-5",
+    ];
     assert_eq!(said(&folder, &asked), "");
     let pictures = [
         "accesses-of-request-4",
@@ -176,7 +184,7 @@ fn the_timeline_of_named_requests_has_calls_and_cores() {
 #[test]
 fn of_the_space_it_tells_every_split_where_they_are_few() {
     let folder = folder();
-    assert_eq!(said(&folder, &["--csv", "csv"]), "");
+    assert_eq!(said(&folder, &["--csv", "csv", "--full"]), "");
     let read = |name: &str| {
         let text = std::fs::read_to_string(folder.path().join("csv").join(name)).unwrap();
         text.lines()
@@ -193,9 +201,13 @@ fn of_the_space_it_tells_every_split_where_they_are_few() {
     // The plan's own, and eleven that are bundled.
     assert_eq!((machines.len(), machines[1][0].as_str()), (13, "tiny"));
     assert_eq!(machines[1][1..3], ["27.00", "10.00"]);
-    assert_eq!(said(&folder, &["--csv", "quick", "--quick"]), "");
-    let quick = names(&folder.path().join("quick"));
-    assert!(quick.contains(&"hop-cost.csv".into()) && !quick.contains(&"splits.csv".into()));
+    // The second is what scripts may still say.
+    for (of, option) in [("short", None), ("quick", Some("--quick"))] {
+        let asked: Vec<&str> = ["--csv", of].into_iter().chain(option).collect();
+        assert_eq!(said(&folder, &asked), "");
+        let short = names(&folder.path().join(of));
+        assert!(short.contains(&"hop-cost.csv".into()) && !short.contains(&"splits.csv".into()));
+    }
 }
 
 #[test]
@@ -220,7 +232,7 @@ fn a_sweep_that_was_made_is_drawn_row_by_row() {
     assert!(sweep.status.success(), "{sweep:?}");
     let printed: Value = serde_json::from_slice(&sweep.stdout).unwrap();
     std::fs::write(folder.path().join("sweep.json"), &sweep.stdout).unwrap();
-    let asked = ["--quick", "--sweep", "sweep.json", "--csv", "csv", "--json"];
+    let asked = ["--sweep", "sweep.json", "--csv", "csv", "--json"];
     let told: Value = serde_json::from_str(&said(&folder, &asked)).unwrap();
     let csv = std::fs::read_to_string(folder.path().join("csv/sweep.csv")).unwrap();
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
