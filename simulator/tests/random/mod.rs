@@ -124,6 +124,8 @@ pub fn machines() -> impl Strategy<Value = Machine> {
 pub enum Step {
     /// A core (modulo those used) references a line.
     Access(usize, Kind, u64),
+    /// The L2 of a core (modulo those used) is to be brought a line.
+    Prefetch(usize, u64),
     /// A core that is not simulated stores to a line.
     StoreElsewhere(u64),
 }
@@ -141,6 +143,7 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
         let access = (0usize..12, kinds(), 0..lines);
         let step = prop_oneof![
             30 => access.prop_map(|(core, kind, line)| Step::Access(core, kind, line)),
+            3 => (0usize..12, 0..lines).prop_map(|(core, line)| Step::Prefetch(core, line)),
             1 => (0..lines).prop_map(Step::StoreElsewhere),
         ];
         vec(step, 0..500)

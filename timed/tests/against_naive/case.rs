@@ -4,7 +4,7 @@ use crate::program::{self, FUNCTIONS, Planned};
 use crate::random::machines;
 use crate::steps::Step;
 use corehop_simulator::{Core, Machine};
-use corehop_timed::{Load, SCHEDULERS};
+use corehop_timed::{Load, PREFETCHERS, PrefetcherName, SCHEDULERS};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -20,6 +20,7 @@ pub struct Case {
     /// By place among the schedulers.
     pub scheduler: usize,
     pub argument: u32,
+    pub prefetcher: PrefetcherName,
     pub load: Load,
     /// Connections beyond those of the trace, or left out of it.
     pub more: i8,
@@ -55,10 +56,12 @@ pub fn cases() -> impl Strategy<Value = Case> {
     let core_models = (core_models(), any::<bool>());
     let functions = vec((0..FUNCTIONS, 0u32..12, any::<bool>()), 0..6);
     let scheduled = (functions, 0..SCHEDULERS.len(), 1u32..4, loads());
+    let prefetchers = prop::sample::select(PREFETCHERS);
     let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
-    (programs, core_models, scheduled, lengths).prop_map(|(program, model, scheduled, lengths)| {
+    let cores = (core_models, prefetchers);
+    (programs, cores, scheduled, lengths).prop_map(|(program, cores, scheduled, lengths)| {
+        let ((core, interval), prefetcher) = cores;
         let (steps, machine, cores) = program;
-        let (core, interval) = model;
         let machine = Machine { core, ..machine };
         let (functions, scheduler, argument, load) = scheduled;
         let (more, seed, quantum_cycles, warm_up, requests) = lengths;
@@ -71,6 +74,7 @@ pub fn cases() -> impl Strategy<Value = Case> {
             cores,
             scheduler,
             argument,
+            prefetcher,
             load,
             more,
             seed,
