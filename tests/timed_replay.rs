@@ -208,6 +208,38 @@ fn the_interval_model_is_told_with_its_figures() {
 }
 
 #[test]
+fn a_prefetcher_is_told_with_what_became_of_its_prefetches() {
+    let alone = [
+        "--scheduler",
+        "pinned",
+        "--cores",
+        "1",
+        "--connections",
+        "1",
+    ];
+    let counted = ["--warm-up", "0", "--count", "1", "--prefetcher"];
+    let of = |more: &[&str]| said(&[&alone[..], &counted, more].concat());
+    insta::assert_snapshot!(of(&["next-line"]));
+    for name in ["none", "next-line", "stride"] {
+        let object: Value = serde_json::from_str(&of(&[name, "--json"])).unwrap();
+        assert_eq!(object["prefetcher"], name);
+        let prefetches = &object["settings"][0]["prefetches"];
+        assert_eq!(
+            &object["settings"][0]["per_core"][0]["prefetches"],
+            prefetches
+        );
+        // Of the two lines of code, the two pairs of lines that are loaded, and the one stored to:
+        // the second of each of the first three was asked for by the first.
+        let expected = if name == "next-line" { [7, 3] } else { [0, 0] };
+        assert_eq!([&prefetches["issued"], &prefetches["useful"]], expected);
+    }
+    assert_eq!(
+        refused(2, &["--prefetcher", "markov"]).lines().next(),
+        Some("error: invalid value 'markov' for '--prefetcher <PREFETCHER>'")
+    );
+}
+
+#[test]
 fn too_few_connections_are_told_with_what_repeating_means() {
     let said = refused(3, &["--connections", "3"]);
     let expected = "corehop: bank.trace: the trace has 2 connections (threads that serve \
