@@ -61,7 +61,7 @@ fn run<M: CoreModel, P: Prefetcher>(
     let split = split.unwrap_or(&nothing);
     let scheduler = (setting.scheduler.entry.build)(&Setup {
         cores: cores as usize,
-        cores_per_l2: machine.l2.shared_by as usize,
+        machine,
         split,
         load: &|| streams.references_by_stage(split, connections),
         argument: setting.scheduler.argument,

@@ -1,6 +1,7 @@
 //! A machine: how many cores it has, how large their caches are, how slow each level is.
 
 use super::processor::Core;
+use super::topology::Topology;
 use serde::Deserialize;
 
 /// Bytes in a line. corehop counts in lines of 64 bytes everywhere.
@@ -39,6 +40,8 @@ pub struct Machine {
     pub hop_cost_cycles: u32,
     /// What each core is beside its caches. The counters of a replay do not depend on it.
     pub core: Core,
+    /// Which cores are near each other. The counters of a replay do not depend on it.
+    pub topology: Topology,
 }
 
 /// One level of cache.

@@ -9,6 +9,7 @@ use super::impossible::{
     WINDOW_MAXIMUM,
 };
 use super::processor::Core;
+use super::topology;
 
 impl Machine {
     /// The rules a machine keeps beyond its types. L1s and L2s have a power of two of sets, as
@@ -44,6 +45,7 @@ fn check(machine: &Machine) -> Result<(), ImpossibleMachine> {
     }
     check_inclusion(machine)?;
     check_sharing(machine)?;
+    topology::check(machine)?;
     check_core(&machine.core)
 }
 

@@ -3,7 +3,7 @@
 
 #![allow(dead_code)] // Each test uses its part.
 
-use corehop_simulator::{Core, Inclusion, Level, Machine, Policy};
+use corehop_simulator::{Core, Inclusion, Level, Machine, Policy, Topology};
 use corehop_traces::Kind;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -104,6 +104,7 @@ pub fn machines() -> impl Strategy<Value = Machine> {
             transfer_latency_cycles: 83,
             hop_cost_cycles: 1009,
             core: Core::default(),
+            topology: Topology::default(),
         };
         let largest_l1 = l1i.size_bytes.max(l1d.size_bytes);
         if !inclusive || l2.size_bytes < largest_l1 {
