@@ -7,6 +7,7 @@
 pub(crate) mod cache;
 pub(crate) mod geometry;
 pub(crate) mod lines;
+mod ones;
 pub(crate) mod policy;
 pub(crate) mod state;
 

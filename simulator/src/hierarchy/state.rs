@@ -18,12 +18,12 @@ mod prefetch;
 
 use super::cache::{Cache, Ways};
 use super::geometry::{CoreView, Geometry};
+use super::ones::ones;
 use super::policy::EMPTY;
 use crate::machine::Inclusion;
 use crate::report::observer::{Cause, Observer};
 use crate::report::tally::Tally;
 use corehop_traces::Kind;
-use losses::ones;
 
 /// What the caches of a geometry hold, and what was counted. Methods are given that geometry.
 #[derive(Clone)]

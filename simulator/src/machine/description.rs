@@ -1,7 +1,7 @@
 //! A machine: how many cores it has, how large their caches are, how slow each level is.
 
 use super::processor::Core;
-use super::topology::Topology;
+use super::topology::{Distance, Topology};
 use serde::Deserialize;
 
 /// Bytes in a line. corehop counts in lines of 64 bytes everywhere.
@@ -68,6 +68,12 @@ impl Machine {
     /// `sched_setaffinity`.
     pub fn carried_hop_cycles(&self) -> u32 {
         self.hop_cost_cycles.min(CARRIED_HOP_CYCLES)
+    }
+
+    /// How far `core` is from `other`. Where no groups are said, L2s are in pairs, these in pairs,
+    /// and so on, as neighbours are numbered on most machines.
+    pub fn distance(&self, core: u32, other: u32) -> Distance {
+        self.topology.distance(self.l2.shared_by, core, other)
     }
 }
 

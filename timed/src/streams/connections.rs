@@ -47,7 +47,8 @@ impl Streams {
         threads.read(trace, trace.executions_of(requests), &mut Unknown)
     }
 
-    /// The same as [`Streams::new`], with what core models and this prefetcher want to know besides.
+    /// The same as [`Streams::new`], with what core models and this prefetcher want to know
+    /// besides.
     ///
     /// # Errors
     /// As [`Streams::new`].

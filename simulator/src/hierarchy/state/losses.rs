@@ -2,6 +2,7 @@
 
 use super::super::cache::Cache;
 use super::super::geometry::Geometry;
+use super::super::ones::ones;
 use super::{Access, HierarchyState};
 use crate::machine::Inclusion;
 use crate::report::observer::{Cause, Observer};
@@ -88,13 +89,4 @@ impl HierarchyState {
             self.rows[geometry.place(line, cache)] = cause as u8;
         }
     }
-}
-
-/// The places of the ones in `bits`.
-pub(super) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = bits.trailing_zeros() as usize;
-        bits &= bits.checked_sub(1)?;
-        Some(place)
-    })
 }
