@@ -230,8 +230,8 @@ fn a_prefetcher_is_told_with_what_became_of_its_prefetches() {
         );
         // Each line that is missed asks for its next one, and so does the second of each pair of
         // loads, which was asked for. The L2 has room for five lines: of all others only the last
-        // two are still there. Each code block has one instruction: its second load asks for the line
-        // as far on, the first of which is replaced by the second.
+        // two are still there. Each code block has one instruction: its second load asks for the
+        // line as far on, and the first of these two is replaced.
         let (issued, useful, unused) = match name {
             "next-line" => (8, 2, 4),
             "stride" => (2, 0, 1),
