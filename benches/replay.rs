@@ -20,7 +20,7 @@ use corehop_simulator::{
     CoreId, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay, replay_all,
 };
 use corehop_timed::Streams;
-use corehop_traces::{Access, FunctionId, Trace};
+use corehop_traces::{Access, FunctionId, RequestId, Trace};
 use of_connections::Effort;
 use oracle::Oracle;
 use rayon::ThreadPool;
@@ -36,9 +36,9 @@ struct Subject {
     trace: Trace,
     machine: Machine,
     split: Split,
-    functions: Vec<u32>,
+    functions: Vec<FunctionId>,
     repeats: usize,
-    requests: Option<Vec<u32>>,
+    requests: Option<Vec<RequestId>>,
 }
 
 fn main() -> Outcome<()> {
@@ -57,7 +57,7 @@ fn main() -> Outcome<()> {
         }
         _ => {
             let mut subject = Subject::of_sample()?;
-            subject.requests = Some((0..3).collect());
+            subject.requests = Some((0..3).map(RequestId).collect());
             println!("{}", Value::Object(measure(&subject)?));
             Ok(())
         }
@@ -86,7 +86,7 @@ impl Subject {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/samples/mariadb-tpcc.trace");
         let trace = Trace::open(&path)?;
         Ok(Subject {
-            functions: vec![0, 1],
+            functions: [0, 1].map(FunctionId).into(),
             machine: Machine::named_or_path("xeon-e5-2620-v4")?,
             path,
             trace,
@@ -294,7 +294,7 @@ fn growth(subject: &Subject) -> Outcome<Map<String, Value>> {
     let mut rows = Vec::new();
     for part in [16, 4, 1] {
         let options = ReplayOptions {
-            requests: Some((0..(all / part).max(1)).collect()),
+            requests: Some((0..(all / part).max(1)).map(RequestId).collect()),
             ..ReplayOptions::default()
         };
         let mut seconds = Vec::new();

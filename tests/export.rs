@@ -3,7 +3,7 @@
 
 mod interrupting;
 
-use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
+use corehop_traces::{CodeBlock, EndReason, Header, Kind, RequestId, Trace, Writer, WriterOptions};
 use interrupting::interrupt;
 use std::io::Read;
 use std::path::Path;
@@ -170,7 +170,7 @@ fn the_sample_has_as_many_records_as_accesses() {
         "/traces/samples/mariadb-tpcc.trace"
     );
     let trace = Trace::open(Path::new(path)).unwrap();
-    let mut executions = trace.executions_of(&[7]);
+    let mut executions = trace.executions_of(&[RequestId(7)]);
     let mut accesses = 0;
     while let Some(execution) = executions.next().unwrap() {
         accesses += execution.accesses.len();

@@ -13,8 +13,8 @@ use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::complete;
 use corehop_plans::Plan;
 use corehop_simulator::detail::{Segments, replay_in_detail};
-use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
-use corehop_traces::Trace;
+use corehop_simulator::{CoreId, Machine, Replay, ReplayOptions, Split};
+use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
 
 /// What to explain.
@@ -127,7 +127,7 @@ fn placed(split: &Split) -> Vec<PlannedFunction> {
     let place = |function| {
         Some(PlannedFunction {
             function,
-            core: split.core_of(function)?,
+            core: CoreId(split.core_of(function)?),
             delegated: split.delegates(function),
         })
     };
@@ -138,7 +138,7 @@ fn placed(split: &Split) -> Vec<PlannedFunction> {
 
 /// One candidate of each group that no planned function belongs to: hopping at another of a planned
 /// function's group is the same split.
-pub fn others(candidates: &Candidates, placed: &[PlannedFunction]) -> Vec<u32> {
+pub fn others(candidates: &Candidates, placed: &[PlannedFunction]) -> Vec<FunctionId> {
     let planned = |function| placed.iter().any(|placed| placed.function == function);
     let mut taken = vec![false; candidates.groups as usize];
     for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {

@@ -14,7 +14,7 @@ use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::TrainTestSplit;
 use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Split, replay};
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ impl Delegate {
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// The functions to whose callers threads go back, in the order of the split.
-    pub delegated: Vec<u32>,
+    pub delegated: Vec<FunctionId>,
     /// What all rounds counted.
     pub replay: Replay,
 }
@@ -109,7 +109,7 @@ pub struct FoundSplit<'a> {
 /// What reading or replaying the trace says.
 pub fn delegation(
     found: &FoundSplit<'_>,
-    one_way: &[u32],
+    one_way: &[FunctionId],
     objective: Objective,
     progress: &dyn Progress,
 ) -> Result<Delegation, Error> {
@@ -121,14 +121,14 @@ pub fn delegation(
         evaluated,
     } = found;
     let rounds = rounds(train_test.searched.len());
-    let functions: Vec<u32> = split.iter().map(|&(function, _)| function.0).collect();
+    let functions: Vec<FunctionId> = split.iter().map(|&(function, _)| function).collect();
     progress.begin("trying hops back", None);
     let options = ReplayOptions {
         requests: Some(train_test.searched.clone()),
         ..ReplayOptions::default()
     };
     let prepared = Prepared::with_calls(trace, &[machine], &functions, &options)?;
-    let delegated = |combination: &Combination| -> Vec<u32> {
+    let delegated = |combination: &Combination| -> Vec<FunctionId> {
         let functions = functions.iter().zip(combination);
         functions
             .filter_map(|(&f, &goes_back)| goes_back.then_some(f))

@@ -20,7 +20,7 @@ use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Outcome, Settings, partition};
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_timed::{Load, QUANTUM_CYCLES, Setting, Streams, simulate};
-use corehop_traces::{FunctionId, Trace, WriterOptions, copy};
+use corehop_traces::{FunctionId, RequestId, Trace, WriterOptions, copy};
 use std::collections::BTreeSet;
 use std::path::Path;
 use steps::Step;
@@ -128,7 +128,7 @@ fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&
 
 /// The requests that do not judge, as a trace of their own.
 fn unjudged(trace: &Trace, outcome: &Outcome, folder: &Path) -> Trace {
-    let mut training: Vec<u32> = outcome.train_test.training().collect();
+    let mut training: Vec<RequestId> = outcome.train_test.training().collect();
     training.sort_unstable();
     let path = folder.join("unjudged.trace");
     copy(trace, Some(&training), &path, &WriterOptions::default()).unwrap();

@@ -22,7 +22,7 @@
 //!
 //! ```
 //! use corehop_simulator::{CoreId, Machine, Replayer, Split};
-//! use corehop_traces::{Access, Execution, FunctionId, Kind};
+//! use corehop_traces::{Access, Execution, FunctionId, Kind, ThreadId};
 //!
 //! let machine = Machine::from_toml(
 //!     r#"
@@ -45,15 +45,15 @@
 //! let misses = |split: Split| {
 //!     let mut replayer = Replayer::new(&machine, &split)?;
 //!     for call in 0..10 {
-//!         let function = call % 2;
+//!         let function = FunctionId(call % 2);
 //!         replayer.execute(&Execution {
-//!             thread: 0,
+//!             thread: ThreadId(0),
 //!             stamp: 0,
 //!             request: None,
 //!             number: call.into(),
-//!             code_block: function,
+//!             code_block: function.0,
 //!             entry: Some(function),
-//!             accesses: &referenced[function as usize],
+//!             accesses: &referenced[function.index()],
 //!         });
 //!     }
 //!     let replay = replayer.finish();

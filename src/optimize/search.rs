@@ -18,7 +18,7 @@ use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Error, Settings, partition, plan};
 use corehop_plans::{Mode, Plan};
 use corehop_simulator::Machine;
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
 
 /// More cores than this are not searched for: the searches take longer, and phases of a request
@@ -88,7 +88,7 @@ impl Found {
 
 /// The best plans for a recorded server, `most` of them.
 pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Found, Failure> {
-    let one_way: Vec<u32> = one_way::known(trace).into_iter().map(|of| of.0).collect();
+    let one_way: Vec<FunctionId> = one_way::known(trace).into_iter().map(|of| of.0).collect();
     let machines = [Weighted {
         machine: here.machine.clone(),
         weight: 1.0,

@@ -24,7 +24,7 @@ pub struct Folded<'t> {
     trace: &'t Trace,
     attribution: Attribution,
     open: OpenCalls<'t>,
-    /// By node: its caller, and whose code it is.
+    /// By node: its caller, and whose code it is, as the attribution numbers owners.
     nodes: Vec<(u32, u32)>,
     places: HashMap<(u32, u32), u32>,
     /// By thread: the nodes of its open calls.
@@ -107,13 +107,13 @@ fn spelled(name: &str) -> String {
 impl StepListener for Folded<'_> {
     fn step(&mut self, step: &ReplayStep<'_>) {
         let execution = step.execution;
-        let thread = execution.thread as usize;
+        let thread = execution.thread.index();
         let (ended, entered) = self.open.come(execution);
         let left = self.stacks[thread].len() - ended;
         self.stacks[thread].truncate(left);
         if let Some(function) = entered {
             let caller = self.stacks[thread].last().copied().unwrap_or(ROOT);
-            let node = self.below(caller, function);
+            let node = self.below(caller, function.0);
             self.stacks[thread].push(node);
         }
         if !step.counted

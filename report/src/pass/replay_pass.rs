@@ -60,7 +60,7 @@ impl Observer for Missed {
 pub fn calls(trace: &Trace, split: &Split, all: bool) -> Result<Option<Calls>, Error> {
     let mut wanted = vec![all; trace.functions().len()];
     for function in split.delegated() {
-        wanted[function as usize] = true;
+        wanted[function.index()] = true;
     }
     let any = wanted.contains(&true);
     Ok(any.then(|| Calls::of(trace, &wanted)).transpose()?)

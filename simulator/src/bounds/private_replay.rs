@@ -20,16 +20,16 @@ use crate::machine::{Inclusion, Level, Machine};
 use crate::parallel::prepared::Prepared;
 use crate::parallel::set_partition::SetPartition;
 use crate::report::tally::Tally;
-use corehop_traces::Kind;
+use corehop_traces::{FunctionId, Kind, ThreadId};
 use rayon::prelude::*;
 
 /// What a thread did between two functions at which it may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrence {
-    /// The thread, as the trace numbers it.
-    pub thread: u32,
+    /// The thread.
+    pub thread: ThreadId,
     /// The function whose entry began it; `None` for what a thread did before its first.
-    pub entered: Option<u32>,
+    pub entered: Option<FunctionId>,
 }
 
 /// A prepared trace, some rounds of it, as seen by one core of a machine.
@@ -281,10 +281,10 @@ fn held_lines(machine: &Machine, set_partition_count: u64) -> u32 {
 
 /// The occurrences, and round after round the occurrence of each piece.
 fn occurrences(prepared: &Prepared, rounds: usize) -> (Vec<Occurrence>, Vec<Vec<u32>>) {
-    let threads = prepared.pieces.iter().map(|piece| piece.thread + 1).max();
-    let mut of_threads: Vec<Vec<Occurrence>> = vec![Vec::new(); threads.unwrap_or(0) as usize];
+    let threads = prepared.pieces.iter().map(|piece| piece.thread.index() + 1);
+    let mut of_threads: Vec<Vec<Occurrence>> = vec![Vec::new(); threads.max().unwrap_or(0)];
     let mut place = |piece: &crate::filters::trace_reduction::Piece| {
-        let of_thread = &mut of_threads[piece.thread as usize];
+        let of_thread = &mut of_threads[piece.thread.index()];
         if piece.entered.is_some() || of_thread.is_empty() {
             of_thread.push(Occurrence {
                 thread: piece.thread,
@@ -304,7 +304,7 @@ fn occurrences(prepared: &Prepared, rounds: usize) -> (Vec<Occurrence>, Vec<Vec<
     }
     for of_pieces in &mut of_pieces {
         for (occurrence, piece) in of_pieces.iter_mut().zip(&prepared.pieces) {
-            *occurrence += firsts[piece.thread as usize];
+            *occurrence += firsts[piece.thread.index()];
         }
     }
     (of_threads.concat(), of_pieces)

@@ -7,7 +7,7 @@
 
 use super::attribution::{Attribution, CodeOwner};
 use super::working_set::{WorkingSet, WorkingSets};
-use corehop_traces::{Execution, Kind};
+use corehop_traces::{Execution, Kind, RequestId, ThreadId};
 use std::cmp::Reverse;
 
 /// What one core did.
@@ -50,7 +50,7 @@ pub struct CoreUses {
     /// By line.
     referenced: Vec<CoresOfLine>,
     cores: Vec<Collected>,
-    serving: (u32, Option<u32>),
+    serving: (ThreadId, Option<RequestId>),
     owner: usize,
 }
 
@@ -72,7 +72,7 @@ impl CoreUses {
         CoreUses {
             referenced: Vec::new(),
             cores: (0..cores).map(|_| collected()).collect(),
-            serving: (0, None),
+            serving: (ThreadId(0), None),
             owner: 0,
         }
     }

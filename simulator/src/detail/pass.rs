@@ -115,7 +115,7 @@ pub fn replay_in_detail(
     let of_cores = detail.cores.iter_mut().map(|core| &mut core.working_sets);
     for sets in of_cores.chain([&mut detail.working_sets]) {
         sets.retain(|set| {
-            Some(set.request) >= first_counted && trace.requests()[set.request as usize].complete
+            Some(set.request) >= first_counted && trace.requests()[set.request.index()].complete
         });
     }
     Ok((replay, detail))

@@ -6,7 +6,7 @@
 //! ended, so that for each line the number of the last request to reference it is all there is to
 //! remember. Sets of lines for the last requests would say the same in much more memory.
 
-use corehop_traces::{Kind, execution::LINE_SHIFT};
+use corehop_traces::{Kind, RequestId, ThreadId, execution::LINE_SHIFT};
 use serde::Serialize;
 
 /// How many requests are the last ones that [`WorkingSet::shared_with_recent_lines`] speaks of.
@@ -15,8 +15,8 @@ pub const RECENT_REQUESTS: u32 = 10;
 /// The lines that one request referenced, each counted once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkingSet {
-    /// Index into the trace's requests.
-    pub request: u32,
+    /// The request.
+    pub request: RequestId,
     /// Lines fetched from.
     pub code_lines: u64,
     /// Lines loaded from or stored to.
@@ -42,7 +42,7 @@ const DATA: u8 = 2;
 /// The request that a thread is serving.
 #[derive(Default)]
 struct Open {
-    request: Option<u32>,
+    request: Option<RequestId>,
     /// By line: how this request referenced it.
     referenced: Vec<u8>,
     /// The lines that it referenced.
@@ -64,8 +64,8 @@ pub struct WorkingSets {
 impl WorkingSets {
     /// What is referenced from now on is referenced by `thread`, which is serving `request`. A
     /// request ends when its thread serves another, or none.
-    pub fn serve(&mut self, thread: u32, request: Option<u32>) {
-        self.current = thread as usize;
+    pub fn serve(&mut self, thread: ThreadId, request: Option<RequestId>) {
+        self.current = thread.index();
         if self.open.len() <= self.current {
             self.open.resize_with(self.current + 1, Open::default);
         }

@@ -6,13 +6,13 @@
 use crate::filters::trace_reduction::Piece;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
-use corehop_traces::Calls;
+use corehop_traces::{Calls, RequestId};
 
 /// The threads' places under one split, piece after piece.
 pub(crate) struct PiecePlacement<'a> {
     thread_placement: ThreadPlacement<'a>,
     /// The first request that counts; `None` once counting has begun.
-    waits_for: Option<u32>,
+    waits_for: Option<RequestId>,
     /// Hops that ended on each core.
     pub hops: Vec<u64>,
     /// Lines referenced on each core, by kind.
@@ -34,7 +34,7 @@ impl<'a> PiecePlacement<'a> {
     pub fn new(
         split: &'a Split,
         calls: Option<&'a Calls>,
-        first_counted: Option<u32>,
+        first_counted: Option<RequestId>,
     ) -> PiecePlacement<'a> {
         let cores = split.cores() as usize;
         PiecePlacement {

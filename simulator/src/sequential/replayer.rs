@@ -15,7 +15,7 @@ use crate::report::observer::Observer;
 use crate::report::replay::Replay;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
-use corehop_traces::{Calls, Execution};
+use corehop_traces::{Calls, Execution, ThreadId};
 
 /// Lines whose ids are found without hashing.
 const RECENT_LINES: usize = 1 << 12;
@@ -104,7 +104,7 @@ impl<'a> Replayer<'a> {
     }
 
     /// The core that `thread` is on.
-    pub fn core_of(&self, thread: u32) -> u32 {
+    pub fn core_of(&self, thread: ThreadId) -> u32 {
         self.thread_placement.core_of(thread)
     }
 

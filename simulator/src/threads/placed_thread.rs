@@ -12,6 +12,7 @@
 //! as it does in a patched server; one that is not delegated moves it.
 
 use super::split::Split;
+use corehop_traces::FunctionId;
 
 /// A thread's core, and the delegated calls that take it back to others.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +52,7 @@ impl PlacedThread {
         &mut self,
         split: &Split,
         number: u64,
-        entered: Option<u32>,
+        entered: Option<FunctionId>,
         call: impl FnOnce() -> Option<Option<u64>>,
     ) -> bool {
         let mut says = false;

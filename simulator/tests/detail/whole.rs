@@ -5,7 +5,7 @@ use crate::steps::Step;
 use corehop_plans::Mode;
 use corehop_simulator::detail::{CodeOwner, Cost, Detail, Losses, Segments, replay_in_detail};
 use corehop_simulator::{CoreId, Counters, Machine, Replay, ReplayOptions, Split, replay};
-use corehop_traces::FunctionId;
+use corehop_traces::{FunctionId, RequestId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -144,9 +144,12 @@ fn lines_that_two_cores_store_to_are_lost_to_the_other_ones_stores() {
         };
         assert_eq!(
             (code.owner, code.accesses),
-            (CodeOwner::Function(core as u32 + 1), 8)
+            (CodeOwner::Function(FunctionId(core as u32 + 1)), 8)
         );
-        let sets = used.working_sets.iter().map(|set| (set.request, set.lines));
+        let sets = used
+            .working_sets
+            .iter()
+            .map(|set| (set.request.0, set.lines));
         assert_eq!(sets.collect::<Vec<_>>(), [(1, 2), (2, 2), (3, 2)]);
     }
     let lost = told.cores.iter().map(|used| &used.lost_lines_to[..]);
@@ -180,8 +183,8 @@ fn code_is_told_by_function_and_what_is_none_by_module() {
     told.sort_by_key(|told| format!("{:?}", told.0));
     let expected = [
         (CodeOwner::Elsewhere, 0, 1, 1),
-        (CodeOwner::Function(0), 1, 3, 2),
-        (CodeOwner::Function(3), 1, 2, 2),
+        (CodeOwner::Function(FunctionId(0)), 1, 3, 2),
+        (CodeOwner::Function(FunctionId(3)), 1, 2, 2),
         (CodeOwner::Module(0), 0, 1, 1),
     ];
     assert_eq!(told, expected);
@@ -194,7 +197,7 @@ fn working_sets_are_of_whole_requests_that_are_counted() {
     // The last request is cut short, the first one warms up.
     assert_eq!(
         sets.iter().map(|set| set.request).collect::<Vec<_>>(),
-        [1, 2]
+        [RequestId(1), RequestId(2)]
     );
     assert_eq!(
         (sets[0].code_lines, sets[0].data_lines, sets[0].lines),
@@ -220,7 +223,7 @@ fn a_delegated_call_is_a_segment_after_which_the_interrupted_one_goes_on() {
     let steps = [request.clone(), request].concat();
     let folder = tempfile::tempdir().unwrap();
     let trace = record(&folder.path().join("server.trace"), 1, &steps).unwrap();
-    let split = Split::new([placed((2, 1))]).delegating([2]);
+    let split = Split::new([placed((2, 1))]).delegating([FunctionId(2)]);
     let options = ReplayOptions::default();
     let told = |mode| {
         let segments = segments(&trace, &[2], mode);
@@ -265,7 +268,7 @@ proptest! {
     ) {
         let requests = steps.iter().filter(|step| step.begins_request).count();
         let warm_up = if requests > warm_up { warm_up } else { 0 };
-        let split = Split::new(split.into_iter().map(placed)).delegating(delegated);
+        let split = Split::new(split.into_iter().map(placed)).delegating(delegated.into_iter().map(FunctionId));
         let (whole, replay, told) = detail(&steps, &machine, &split, &named, warm_up);
         prop_assert_eq!(&replay, &whole);
 

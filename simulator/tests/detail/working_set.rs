@@ -1,7 +1,7 @@
 //! Working sets of requests, exact on a few, and against sets of lines on many.
 
 use corehop_simulator::detail::{Spread, WorkingSet, WorkingSets};
-use corehop_traces::Kind;
+use corehop_traces::{Kind, RequestId, ThreadId};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ fn shared(set: &WorkingSet) -> (Option<u64>, Option<u64>) {
 fn loading(requests: &[&[u32]]) -> Vec<WorkingSet> {
     let mut sets = WorkingSets::default();
     for (lines, request) in requests.iter().zip(0..) {
-        sets.serve(0, Some(request));
+        sets.serve(ThreadId(0), Some(RequestId(request)));
         lines
             .iter()
             .for_each(|&line| sets.reference(Kind::Load, line));
@@ -24,7 +24,7 @@ fn loading(requests: &[&[u32]]) -> Vec<WorkingSet> {
 #[test]
 fn a_line_counts_once_however_often_and_by_whatever_kind_it_is_referenced() {
     let mut sets = WorkingSets::default();
-    sets.serve(0, Some(4));
+    sets.serve(ThreadId(0), Some(RequestId(4)));
     sets.reference(Kind::Fetch, 0);
     sets.reference(Kind::Fetch, 1);
     sets.reference(Kind::Load, 1);
@@ -34,7 +34,7 @@ fn a_line_counts_once_however_often_and_by_whatever_kind_it_is_referenced() {
     assert_eq!(
         all,
         [WorkingSet {
-            request: 4,
+            request: RequestId(4),
             code_lines: 2,
             data_lines: 2,
             lines: 3,
@@ -62,11 +62,11 @@ fn lines_are_shared_with_the_last_request_and_with_any_of_ten() {
 fn what_belongs_to_no_request_is_left_out() {
     let mut sets = WorkingSets::default();
     sets.reference(Kind::Load, 0);
-    sets.serve(0, None);
+    sets.serve(ThreadId(0), None);
     sets.reference(Kind::Load, 1);
-    sets.serve(0, Some(0));
+    sets.serve(ThreadId(0), Some(RequestId(0)));
     sets.reference(Kind::Load, 2);
-    sets.serve(0, None);
+    sets.serve(ThreadId(0), None);
     sets.reference(Kind::Load, 3);
     let all = sets.finish();
     assert_eq!((all.len(), all[0].lines), (1, 1));
@@ -75,13 +75,13 @@ fn what_belongs_to_no_request_is_left_out() {
 #[test]
 fn the_previous_request_is_the_last_to_end_on_any_thread() {
     let mut sets = WorkingSets::default();
-    sets.serve(0, Some(0));
+    sets.serve(ThreadId(0), Some(RequestId(0)));
     sets.reference(Kind::Load, 5);
-    sets.serve(1, Some(1));
+    sets.serve(ThreadId(1), Some(RequestId(1)));
     sets.reference(Kind::Load, 5);
     sets.reference(Kind::Load, 6);
-    sets.serve(1, None);
-    sets.serve(0, Some(0));
+    sets.serve(ThreadId(1), None);
+    sets.serve(ThreadId(0), Some(RequestId(0)));
     sets.reference(Kind::Load, 6);
     let all = sets.finish();
     assert_eq!(shared(&all[1]), (None, None), "the first to end");

@@ -6,7 +6,7 @@
 //! are few.
 
 use corehop_simulator::{PlacedThread, Split};
-use corehop_traces::Kind;
+use corehop_traces::{FunctionId, Kind};
 
 /// The requests of a connection.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(crate) struct Mark {
     /// How many executions the thread had made in the trace.
     pub number: u64,
     /// The function of a split that is entered here.
-    pub entered: Option<u32>,
+    pub entered: Option<FunctionId>,
     /// That entry's call, if one begins: when it ends, as far as the trace says.
     pub call: Option<Option<u64>>,
 }

@@ -8,6 +8,7 @@ pub(crate) mod dependence;
 pub(crate) mod error;
 pub mod execution;
 pub mod function_name;
+pub(crate) mod ids;
 pub(crate) mod limits;
 pub(crate) mod malformed;
 pub mod program;

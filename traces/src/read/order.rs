@@ -8,6 +8,7 @@
 use crate::codec::template::Templates;
 use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
 use crate::format::rule::{Rule, Violation};
+use crate::model::ids::ThreadId;
 use crate::read::contents::{ChunkLocation, Contents};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -126,7 +127,7 @@ pub struct RunLengths {
     /// By number of accesses, how many runs have it: few numbers differ.
     runs: BTreeMap<u64, u64>,
     /// The last run, which may go on in its thread's next chunk: thread, stamp and accesses.
-    open: Option<(u32, u64, u64)>,
+    open: Option<(ThreadId, u64, u64)>,
 }
 
 impl RunLengths {

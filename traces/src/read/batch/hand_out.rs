@@ -7,12 +7,13 @@
 use super::Batch;
 use super::literals::ENOUGH;
 use crate::model::address_space::Locator;
+use crate::model::ids::RequestId;
 use crate::model::reference::{LineReference, Listener, Played};
 
 /// Where in its thread a batch begins.
 pub struct Whence {
     /// The request it belongs to.
-    pub request: Option<u32>,
+    pub request: Option<RequestId>,
     /// Executions of the thread before it.
     pub number: u64,
     /// Whether a call has ended just before.
