@@ -83,6 +83,29 @@ pub struct Settings<'a> {
     pub checkpoint: Option<&'a Checkpoint>,
 }
 
+impl Default for Settings<'_> {
+    /// One function on each of two cores, for the fewest L2 misses, from ten requests; nothing is
+    /// asked beyond that split and its held-out evaluation.
+    fn default() -> Self {
+        Settings {
+            cores: 2,
+            functions: 2,
+            searched: Searched::Sample(10),
+            rule: CandidateRule::default(),
+            seed: 1,
+            objective: Objective::L2,
+            repeat_connections: false,
+            strategy: None,
+            delegate: Delegate::Never,
+            one_way: &[],
+            time_limit: None,
+            evaluate_held_out: true,
+            compare_fewer: false,
+            checkpoint: None,
+        }
+    }
+}
+
 /// The split found and how it was found.
 #[derive(Clone, Debug)]
 pub struct Outcome {

@@ -5,10 +5,7 @@
 //! begin the phases lie others that the rule must leave out, each for its own reason.
 
 use corehop_partitioner::candidates::CandidateRule;
-use corehop_partitioner::delegation::Delegate;
-use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
-use corehop_partitioner::requests::Searched;
 use corehop_partitioner::{Error, Outcome, Settings, partition};
 use corehop_simulator::{CoreId, Machine};
 use corehop_traces::{
@@ -97,22 +94,9 @@ fn search(settings: &Settings<'_>) -> Result<Outcome, Error> {
 }
 
 fn settings() -> Settings<'static> {
-    let rule = CandidateRule::default();
     Settings {
-        cores: 2,
-        functions: 2,
-        searched: Searched::Sample(10),
-        rule,
-        seed: 1,
-        objective: Objective::L2,
-        repeat_connections: false,
-        strategy: None,
-        delegate: Delegate::Never,
-        one_way: &[],
-        time_limit: None,
-        evaluate_held_out: true,
         compare_fewer: true,
-        checkpoint: None,
+        ..Settings::default()
     }
 }
 

@@ -4,11 +4,8 @@
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
-use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
-use corehop_partitioner::requests::Searched;
 use corehop_partitioner::{Outcome, Settings, partition};
 use corehop_simulator::{CoreId, Machine};
 use corehop_traces::{CodeBlock, EndReason, FunctionId, Kind, Trace, Writer, WriterOptions};
@@ -69,20 +66,9 @@ fn search_with(delegate: Delegate, one_way: &[FunctionId]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
     let settings = Settings {
-        cores: 2,
-        functions: 2,
-        searched: Searched::Sample(10),
-        rule: CandidateRule::default(),
-        seed: 1,
-        objective: Objective::L2,
-        repeat_connections: false,
-        strategy: None,
         delegate,
         one_way,
-        evaluate_held_out: true,
-        compare_fewer: false,
-        time_limit: None,
-        checkpoint: None,
+        ..Settings::default()
     };
     let trace = trace(&folder.path().join("lookups.trace"));
     partition(&trace, &[machine.into()], &settings, &Silent).unwrap()

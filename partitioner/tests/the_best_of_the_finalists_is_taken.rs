@@ -11,7 +11,6 @@ mod steps;
 
 use corehop_core_model::InOrder;
 use corehop_partitioner::candidates::CandidateRule;
-use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::finalists::Finals;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
@@ -78,23 +77,13 @@ fn server(folder: &Path, seed: u32) -> Trace {
 
 fn settings(connections: u32) -> Settings<'static> {
     Settings {
-        cores: 2,
-        functions: 2,
         searched: Searched::Sample(6),
         rule: CandidateRule {
             group_within: 0,
             ..CandidateRule::default()
         },
-        seed: 1,
         objective: Objective::Throughput { connections },
-        repeat_connections: false,
-        strategy: None,
-        delegate: Delegate::Never,
-        one_way: &[],
-        time_limit: None,
-        evaluate_held_out: true,
-        compare_fewer: false,
-        checkpoint: None,
+        ..Settings::default()
     }
 }
 

@@ -10,7 +10,6 @@ use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use corehop_measurer::machine::cpus::{can_carry, physical_cores};
-use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
@@ -105,17 +104,10 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             cores,
             functions: cores,
             searched: Searched::Sample(searched.max(1)),
-            rule: CandidateRule::default(),
-            seed: 1,
             objective,
-            repeat_connections: false,
-            strategy: None,
             delegate,
             one_way: &one_way,
-            time_limit: None,
-            evaluate_held_out: true,
-            compare_fewer: false,
-            checkpoint: None,
+            ..Settings::default()
         };
         let outcome = match partition(trace, &machines, &settings, &bar) {
             Err(Error::TooFewCandidates { found: few, .. }) => {

@@ -9,7 +9,6 @@
 use crate::error::Error;
 use corehop_explanations::{Explanation, others};
 use corehop_partitioner::candidates::{CandidateRule, Candidates};
-use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, rounds};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
@@ -176,17 +175,10 @@ fn cores(
         cores,
         functions: (explained.placed.len() as u32).max(cores),
         searched: Searched::Sample(parts.searched.len()),
-        rule: CandidateRule::default(),
         seed: explained.plan.seed,
-        objective: Objective::L2,
-        repeat_connections: false,
         strategy: Some(Strategy::Local),
-        delegate: Delegate::Never,
-        one_way: &[],
-        time_limit: None,
-        evaluate_held_out: true,
         compare_fewer: true,
-        checkpoint: None,
+        ..Settings::default()
     };
     let machines = [Weighted::from(explained.machine.clone())];
     if cores < 2 || parts.held_out.is_empty() {
