@@ -72,7 +72,13 @@ fn record(path: &Path) -> Result<(), corehop_traces::Error> {
             writer.execution(thread, phase as u32)?;
             writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1))?;
             writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1) + 0x40)?;
-            writer.data(thread, 0, Kind::Store, 8, 0x9000 + u64::from(thread) * 0x40)?;
+            writer.data(
+                thread,
+                0,
+                Kind::Store,
+                8,
+                0x9000 + u64::from(thread.0) * 0x40,
+            )?;
         }
     }
     writer.finish(EndReason::RequestsReached)?;

@@ -1,7 +1,7 @@
 //! `corehop replay --timed`: how it is called, and what is read of its JSON. Only this file knows.
 
 use crate::Outcome;
-use corehop_traces::Trace;
+use corehop_traces::{ThreadId, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -57,7 +57,7 @@ impl Timed {
 pub fn connections_of(trace: &Path) -> Outcome<u32> {
     let trace = Trace::open(trace)?;
     let complete = trace.requests().iter().filter(|request| request.complete);
-    let threads: BTreeSet<u32> = complete.map(|request| request.thread).collect();
+    let threads: BTreeSet<ThreadId> = complete.map(|request| request.thread).collect();
     Ok(threads.len() as u32)
 }
 

@@ -19,7 +19,7 @@ use corehop_simulator::{CoreId, Machine, Split};
 use corehop_timed::{
     Load, MOST_CONNECTIONS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate,
 };
-use corehop_traces::{FunctionId, Trace};
+use corehop_traces::{FunctionId, RequestId, Trace};
 use rayon::prelude::*;
 
 /// Most splits that are replayed with clocks.
@@ -75,7 +75,7 @@ pub(crate) struct Wanted<'a> {
     pub machines: &'a [Weighted],
     pub train_test: &'a TrainTestSplit,
     /// All functions at which a split may move threads.
-    pub functions: &'a [u32],
+    pub functions: &'a [FunctionId],
     pub connections: u32,
     pub repeat_connections: bool,
 }
@@ -91,11 +91,8 @@ impl<'a> TimedReplay<'a> {
         if connections > most {
             return Ok(Err(Finals::TooManyConnections { most }));
         }
-        let requests: Vec<u32> = wanted.train_test.training().collect();
-        let functions = wanted
-            .functions
-            .iter()
-            .map(|&function| FunctionId(function));
+        let requests: Vec<RequestId> = wanted.train_test.training().collect();
+        let functions = wanted.functions.iter().copied();
         let anywhere = Split::new(functions.map(|function| (function, CoreId(0))));
         let streams = Streams::of_requests(wanted.trace, &requests, &[&anywhere])?;
         let available = streams.connections();

@@ -88,12 +88,8 @@ fn request(trace: &Trace) -> Option<Request> {
     })
 }
 
-fn planned(
-    found: &SearchResult<'_>,
-    (FunctionId(function), CoreId(core)): (FunctionId, CoreId),
-) -> PlannedFunction {
-    let number = function;
-    let function = &found.trace.functions()[function as usize];
+fn planned(found: &SearchResult<'_>, (id, CoreId(core)): (FunctionId, CoreId)) -> PlannedFunction {
+    let function = &found.trace.functions()[id.index()];
     let module = &found.trace.modules()[function.module as usize];
     PlannedFunction {
         module: module.path.clone(),
@@ -101,7 +97,7 @@ fn planned(
         offset: function.offset,
         symbol: function.symbol.clone(),
         core,
-        mode: match found.outcome.delegated.contains(&number) {
+        mode: match found.outcome.delegated.contains(&id) {
             true => Mode::Call,
             false => Mode::Enter,
         },

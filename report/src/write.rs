@@ -14,7 +14,7 @@ use corehop_explanations::{Explanation, Question};
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;
 use corehop_simulator::Machine;
-use corehop_traces::Trace;
+use corehop_traces::{RequestId, Trace};
 use serde_json::Value;
 use std::path::Path;
 
@@ -44,7 +44,7 @@ pub struct Options<'a> {
     /// How many requests warm the caches; half of them where `None`.
     pub warm_up: Option<usize>,
     /// The requests whose accesses are shown; twelve, evenly spread, where `None`.
-    pub requests: Option<Vec<u32>>,
+    pub requests: Option<Vec<RequestId>>,
     /// Whether to show the space searched, which takes longer than all else.
     pub full: bool,
     /// The best splits for other machines and numbers of cores, to show beside the plan.
@@ -109,7 +109,10 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
 }
 
 /// The requests to show, of those that are replayed.
-fn shown(asked: Option<Vec<u32>>, explained: &Explanation<'_>) -> Result<Vec<u32>, Error> {
+fn shown(
+    asked: Option<Vec<RequestId>>,
+    explained: &Explanation<'_>,
+) -> Result<Vec<RequestId>, Error> {
     let Some(mut asked) = asked else {
         return Ok(pictured::spread(explained));
     };

@@ -1,6 +1,7 @@
 //! What can be wrong with a machine, or with what is replayed on it.
 
 use crate::machine::ImpossibleMachine;
+use corehop_traces::RequestId;
 use std::path::PathBuf;
 
 /// Why a simulation could not be set up or run.
@@ -63,7 +64,7 @@ pub enum Error {
     #[error("request {request} was chosen, but the trace's {requests} requests count from 0")]
     UnknownRequest {
         /// The highest request chosen.
-        request: u32,
+        request: RequestId,
         /// How many the trace has.
         requests: usize,
     },

@@ -60,8 +60,11 @@ fn split(functions: &[(&str, u64, u32)]) -> Result<Split, String> {
 fn functions_are_matched_by_build_and_offset() {
     let split = split(&[("0a1b", 0x40, 2), ("0a1b", 0x80, 0)]).unwrap();
     assert_eq!(split.cores(), 3);
-    let cores: Vec<_> = (0..4).map(|function| split.core_of(function)).collect();
-    assert_eq!(cores, [None, Some(2), Some(0), None]);
+    let cores = (0..4).map(|function| split.core_of(FunctionId(function)));
+    assert_eq!(
+        cores.collect::<Vec<_>>(),
+        [None, Some(CoreId(2)), Some(CoreId(0)), None]
+    );
 }
 
 #[test]
@@ -71,10 +74,16 @@ fn a_function_planned_for_its_call_is_delegated_and_no_other() {
     let mut plan = plan(&[("0a1b", 0x80, 2), ("0a1b", 0x40, 1)]);
     plan.functions[0].mode = Mode::Call;
     let split = Split::from_plan(&plan, &modules, &recorded).unwrap();
-    assert_eq!(split.delegated().collect::<Vec<_>>(), [1]);
-    assert_eq!((split.delegates(0), split.delegates(1)), (false, true));
+    assert_eq!(split.delegated().collect::<Vec<_>>(), [FunctionId(1)]);
+    assert_eq!(
+        [0, 1].map(|f| split.delegates(FunctionId(f))),
+        [false, true]
+    );
     let expected = [(FunctionId(0), CoreId(1)), (FunctionId(1), CoreId(2))];
-    assert_eq!(split, Split::new(expected).delegating([1, 1, 7]));
+    assert_eq!(
+        split,
+        Split::new(expected).delegating([1, 1, 7].map(FunctionId))
+    );
 }
 
 #[test]
@@ -98,5 +107,5 @@ fn a_planned_function_that_was_never_entered_is_refused() {
 #[test]
 fn a_split_without_functions_leaves_everything_on_one_core() {
     assert_eq!(Split::default().cores(), 1);
-    assert_eq!(Split::default().core_of(0), None);
+    assert_eq!(Split::default().core_of(FunctionId(0)), None);
 }

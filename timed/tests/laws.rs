@@ -13,7 +13,7 @@ use corehop_timed::{
     Annotate, CoreOutcome, Load, Outcome, PrefetcherName, QUANTUM_CYCLES, SCHEDULERS, Setting,
     Streams, simulate,
 };
-use corehop_traces::{Execution, FunctionId, Kind, Trace, WriterOptions};
+use corehop_traces::{Execution, FunctionId, Kind, RequestId, Trace, WriterOptions};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -96,7 +96,7 @@ fn one_connection_on_one_core_takes_the_cycles_of_a_replay() {
     let (machine, split, trace) = (machine(), split(), server(1, 12));
     let streams = Streams::new(&trace, &[&split]).unwrap();
     let options = ReplayOptions {
-        requests: Some((0..12).collect()),
+        requests: Some((0..12).map(RequestId).collect()),
         ..ReplayOptions::default()
     };
     let replayed = replay(&trace, &machine, &Split::default(), &options).unwrap();

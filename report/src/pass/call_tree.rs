@@ -6,6 +6,7 @@
 
 use super::calls::OpenCalls;
 use super::replay_pass::{ReplayStep, StepListener};
+use corehop_simulator::CoreId;
 use corehop_simulator::detail::{Attribution, CodeOwner};
 use corehop_traces::{Calls, Trace};
 use std::collections::{BTreeMap, HashMap};
@@ -37,7 +38,7 @@ pub struct CallTree<'t> {
     /// By thread: the nodes of its open calls.
     stacks: Vec<Vec<u32>>,
     /// By core of the split and node.
-    missed: BTreeMap<(u32, u32), u64>,
+    missed: BTreeMap<(CoreId, u32), u64>,
 }
 
 impl<'t> CallTree<'t> {
@@ -61,7 +62,7 @@ impl<'t> CallTree<'t> {
     }
 
     /// L2 misses with the plan, by core and node.
-    pub fn missed(&self) -> &BTreeMap<(u32, u32), u64> {
+    pub fn missed(&self) -> &BTreeMap<(CoreId, u32), u64> {
         &self.missed
     }
 
@@ -73,7 +74,7 @@ impl<'t> CallTree<'t> {
     /// The file that an owner's code is from; `None` for code outside all modules.
     pub fn file(&self, owner: u32) -> Option<&'t str> {
         let module = match self.attribution.owner(owner as usize) {
-            CodeOwner::Function(function) => self.trace.functions()[function as usize].module,
+            CodeOwner::Function(function) => self.trace.functions()[function.index()].module,
             CodeOwner::Module(module) => module,
             CodeOwner::Elsewhere => return None,
         };
@@ -96,13 +97,13 @@ impl<'t> CallTree<'t> {
     /// The node that an execution belongs to, after the calls that ended and began with it.
     fn place(&mut self, step: &ReplayStep<'_>) -> u32 {
         let execution = step.execution;
-        let thread = execution.thread as usize;
+        let thread = execution.thread.index();
         let (ended, entered) = self.open.come(execution);
         let left = self.stacks[thread].len() - ended;
         self.stacks[thread].truncate(left);
         if let Some(function) = entered {
             let caller = self.stacks[thread].last().copied().unwrap_or(ROOT);
-            let node = self.below(caller, function);
+            let node = self.below(caller, function.0);
             self.nodes[node as usize].calls += u64::from(step.counted);
             self.stacks[thread].push(node);
         }

@@ -18,8 +18,9 @@ mod prefetch;
 
 use super::cache::{Cache, Ways};
 use super::geometry::{CoreView, Geometry};
-use super::ones::ones;
+use super::line::{Line, ones};
 use super::policy::EMPTY;
+use crate::ids::LineId;
 use crate::machine::Inclusion;
 use crate::report::observer::{Cause, Observer};
 use crate::report::tally::Tally;
@@ -36,22 +37,13 @@ pub(crate) struct HierarchyState {
     tallies: Vec<Tally>,
 }
 
-#[derive(Clone, Copy)]
-struct Line {
-    /// Low bits of line number / number of set partitions, enough for the sets of L1s and L2s.
-    quotient: u32,
-    l3_set: u32,
-    /// One bit for each cluster that holds the line in its L2 or an L1; exact.
-    holders: u64,
-}
-
 /// A core references a line.
 #[derive(Clone, Copy)]
 struct Access<'g> {
     geometry: &'g Geometry,
     view: &'g CoreView,
     kind: Kind,
-    line: u32,
+    line: LineId,
     /// Whether its misses count, which a prefetch's do not.
     counts: bool,
 }
@@ -96,7 +88,7 @@ impl HierarchyState {
         });
         let row = self.rows.len();
         self.rows.resize(row + geometry.row_bytes, 0);
-        self.rows[row + geometry.owner(0)] = NOBODY;
+        self.rows[row + geometry.owner(LineId(0))] = NOBODY;
     }
 
     /// As [`crate::Hierarchy::access`], by the core of `view`.
@@ -105,7 +97,7 @@ impl HierarchyState {
         &mut self,
         (geometry, view): (&Geometry, &CoreView),
         kind: Kind,
-        line: u32,
+        line: LineId,
         observer: &mut O,
     ) {
         observer.accessed(view.core, kind, line);
@@ -133,7 +125,7 @@ impl HierarchyState {
         &mut self,
         (geometry, view): (&Geometry, &CoreView),
         kind: Kind,
-        line: u32,
+        line: LineId,
         observer: &mut O,
     ) {
         let access = Access {
@@ -149,7 +141,7 @@ impl HierarchyState {
             None => self.miss(access, observer),
         }
         if kind == Kind::Store {
-            if self.rows[geometry.owner(line)] != view.core as u8 {
+            if self.rows[geometry.owner(line)] != view.core.0 as u8 {
                 self.take(access, observer);
             }
             if geometry.owners_know {
@@ -159,11 +151,11 @@ impl HierarchyState {
     }
 
     /// As [`crate::Hierarchy::store_elsewhere`].
-    pub fn store_elsewhere(&mut self, geometry: &Geometry, line: u32) {
-        let holders = self.lines[line as usize].holders;
+    pub fn store_elsewhere(&mut self, geometry: &Geometry, line: LineId) {
+        let holders = self.lines[line.index()].holders;
         for cluster in ones(holders) {
             self.take_from_cluster(geometry, cluster, line, Cause::Coherence);
-            self.tallies[geometry.clusters[cluster].first_core].invalidated_lines += 1;
+            self.tallies[geometry.clusters[cluster].first_core.index()].invalidated_lines += 1;
         }
         self.take_from_exclusive_l3(geometry, line);
     }
@@ -180,7 +172,7 @@ impl HierarchyState {
 
     /// The way of `cache` that `line` lies in, if it is there.
     #[inline(always)]
-    fn way(&self, geometry: &Geometry, line: u32, cache: &Cache) -> Option<usize> {
+    fn way(&self, geometry: &Geometry, line: LineId, cache: &Cache) -> Option<usize> {
         (self.rows[geometry.place(line, cache)] & !OWNED)
             .checked_sub(HELD)
             .map(usize::from)
@@ -188,18 +180,18 @@ impl HierarchyState {
 
     /// The set of `cache`, no L3, that `line` belongs to.
     #[inline(always)]
-    fn set(&self, line: u32, cache: &Cache) -> usize {
-        (self.lines[line as usize].quotient & cache.last_set) as usize
+    fn set(&self, line: LineId, cache: &Cache) -> usize {
+        (self.lines[line.index()].quotient & cache.last_set) as usize
     }
 
     #[inline(always)]
-    fn l3_set(&self, line: u32) -> usize {
-        self.lines[line as usize].l3_set as usize
+    fn l3_set(&self, line: LineId) -> usize {
+        self.lines[line.index()].l3_set as usize
     }
 
     /// Whoever owns `line` must ask again before it stores.
     #[inline(always)]
-    fn disown(&mut self, geometry: &Geometry, line: u32) {
+    fn disown(&mut self, geometry: &Geometry, line: LineId) {
         let owner = std::mem::replace(&mut self.rows[geometry.owner(line)], NOBODY);
         if owner != NOBODY {
             let [_, l1d] = &geometry.core_views[usize::from(owner)].l1;
@@ -219,7 +211,7 @@ impl HierarchyState {
         } = access;
         let l1 = view.l1(kind);
         self.count_miss(access, l1, observer);
-        if self.rows[geometry.owner(line)] != view.core as u8 {
+        if self.rows[geometry.owner(line)] != view.core.0 as u8 {
             self.disown(geometry, line);
         }
         match self.way(geometry, line, &view.l2) {
@@ -230,7 +222,7 @@ impl HierarchyState {
         if victim != EMPTY && geometry.l2_inclusion != Inclusion::Inclusive {
             self.forget_holder(geometry, view.cluster, victim);
         }
-        self.lines[line as usize].holders |= 1 << view.cluster;
+        self.lines[line.index()].holders |= 1 << view.cluster;
     }
 
     /// The L2 does not hold the line either: brings it there.
@@ -248,9 +240,9 @@ impl HierarchyState {
         } = view;
         self.count_miss(access, l2, observer);
         if !self.look_up_l3(access, observer) {
-            let others = self.lines[line as usize].holders & !(1 << cluster);
+            let others = self.lines[line.index()].holders & !(1 << cluster);
             if others != 0 {
-                self.tallies[*core].transfers[kind as usize] += u64::from(counts);
+                self.tallies[core.index()].transfers[kind as usize] += u64::from(counts);
                 observer.transferred(*core, kind, line);
             }
         }
@@ -259,7 +251,7 @@ impl HierarchyState {
             return;
         }
         if geometry.l2_inclusion == Inclusion::Inclusive {
-            self.lines[victim as usize].holders &= !(1 << cluster);
+            self.lines[victim.index()].holders &= !(1 << cluster);
             self.take_from_l1s(geometry, *cluster, victim, Cause::Inclusion);
         } else {
             self.forget_holder(geometry, *cluster, victim);
@@ -296,7 +288,7 @@ impl HierarchyState {
         if !exclusive {
             let victim = self.fill(access, l3, set, line, observer);
             if victim != EMPTY && geometry.l3_inclusion == Inclusion::Inclusive {
-                for cluster in ones(self.lines[victim as usize].holders) {
+                for cluster in ones(self.lines[victim.index()].holders) {
                     self.take_from_cluster(geometry, cluster, victim, Cause::Inclusion);
                 }
             }
@@ -312,9 +304,9 @@ impl HierarchyState {
         access: Access<'_>,
         cache: &Cache,
         set: usize,
-        line: u32,
+        line: LineId,
         observer: &mut O,
-    ) -> u32 {
+    ) -> LineId {
         let Access { geometry, view, .. } = access;
         let (way, victim) = self.ways.fill(cache, set, line);
         self.rows[geometry.place(line, cache)] = HELD + way as u8;
@@ -336,7 +328,7 @@ impl HierarchyState {
         } = access;
         let cause = Cause::of(self.rows[geometry.place(line, cache)]);
         if counts {
-            self.tallies[view.core].count(cache.level, kind, cause);
+            self.tallies[view.core.index()].count(cache.level, kind, cause);
         }
         observer.missed(cache.level, view.core, kind, cause, line);
     }

@@ -8,7 +8,7 @@ use super::unused::Prefetched;
 use super::watch::Watch;
 use crate::prefetchers::prefetcher::{Miss, Prefetcher};
 use corehop_core_model::{InOrder, ServedBy};
-use corehop_simulator::{Hierarchy, Lines, Machine};
+use corehop_simulator::{CoreId, Hierarchy, LineId, Lines, Machine};
 use corehop_traces::Kind;
 
 pub(crate) struct Prefetching<P> {
@@ -21,9 +21,9 @@ pub(crate) struct Prefetching<P> {
 /// A reference that missed its L1.
 #[derive(Clone, Copy)]
 pub(crate) struct Missed {
-    pub core: usize,
+    pub core: CoreId,
     pub kind: Kind,
-    pub line: u32,
+    pub line: LineId,
     /// As [`Miss::instruction`].
     pub instruction: u32,
     /// The cycle that its core has come to.
@@ -69,8 +69,8 @@ impl<P: Prefetcher> Prefetching<P> {
         if at_least > latency {
             watch.unused.was_late(core, at_least - latency);
         }
-        let number = self.lines.numbers()[line as usize];
-        let wanted = self.prefetchers[core].missed_l1(&Miss {
+        let number = self.lines.numbers()[line.index()];
+        let wanted = self.prefetchers[core.index()].missed_l1(&Miss {
             kind: missed.kind,
             line: number,
             instruction: missed.instruction,
@@ -86,7 +86,7 @@ impl<P: Prefetcher> Prefetching<P> {
     /// Brings a line to the L2 of a core, if it is not there.
     fn bring(
         &mut self,
-        (core, number): (usize, u64),
+        (core, number): (CoreId, u64),
         cycle: u64,
         hierarchy: &mut Hierarchy,
         watch: &mut Watch<P>,

@@ -19,7 +19,7 @@ use crate::schedulers::scheduler::{Move, Scheduler, Thread};
 use crate::setting::Setting;
 use crate::streams::stream::kind_of;
 use corehop_core_model::{CoreModel, Reference, ServedBy};
-use corehop_simulator::{Hierarchy, Split};
+use corehop_simulator::{CoreId, Hierarchy, LineId, Split};
 
 /// A simulation under way.
 pub(crate) struct Engine<'a, M, P> {
@@ -109,7 +109,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
 
     /// A connection's thread waits for a core.
     fn wait(&mut self, connection: usize, ready: u64, hopped: bool, core: usize) {
-        let stage = self.connections[connection].placed.core();
+        let stage = self.connections[connection].placed.core().0;
         let waiting = Waiting {
             ready,
             connection,
@@ -132,7 +132,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
             }
             if let Some(mark) = self.connections[connection].take_mark() {
                 let placed = &mut self.connections[connection].placed;
-                let from = placed.core();
+                let from = placed.core().0;
                 if let Some(to) = mark.pass(placed, self.split)
                     && self.leaves(connection, Thread { core, from, to })
                 {
@@ -208,6 +208,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
     fn execute(&mut self, core: usize, connection: usize, limit: u64) {
         self.watch.connection = connection as u16;
         let connection = &mut self.connections[connection];
+        let id = CoreId::from_index(core);
         let Core {
             model, references, ..
         } = &mut self.cores[core];
@@ -223,12 +224,12 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
             };
             references[kind as usize] += 1;
             self.watch.served_by = ServedBy::L1;
-            let line = entry >> 2;
-            self.hierarchy.access(core, kind, line, &mut self.watch);
+            let line = LineId(entry >> 2);
+            self.hierarchy.access(id, kind, line, &mut self.watch);
             let mut at_least_cycles = 0;
             if P::ASKS && self.watch.served_by != ServedBy::L1 {
                 let missed = Missed {
-                    core,
+                    core: id,
                     kind,
                     line,
                     instruction: connection.stream.instruction(connection.at + executed - 1),

@@ -3,7 +3,7 @@
 use super::unused::Unused;
 use crate::prefetchers::prefetcher::Prefetcher;
 use corehop_core_model::ServedBy;
-use corehop_simulator::{CacheLevel, Cause, Inclusion, Machine, Observer};
+use corehop_simulator::{CacheLevel, Cause, CoreId, Inclusion, LineId, Machine, Observer};
 use corehop_traces::Kind;
 use std::marker::PhantomData;
 
@@ -54,14 +54,14 @@ impl<P: Prefetcher> Watch<P> {
     }
 
     /// The L2 of `core`.
-    pub fn l2_of(&self, core: usize) -> usize {
-        core / self.cores_per_l2
+    pub fn l2_of(&self, core: CoreId) -> usize {
+        core.index() / self.cores_per_l2
     }
 
     /// The connection looks the line up in the L2 of `core`, which is given.
-    pub fn looked_up(&mut self, core: usize, line: u32) -> usize {
+    pub fn looked_up(&mut self, core: CoreId, line: LineId) -> usize {
         let l2 = self.l2_of(core);
-        self.owners[line as usize * self.l2s + l2] = self.connection;
+        self.owners[line.index() * self.l2s + l2] = self.connection;
         l2
     }
 
@@ -77,7 +77,14 @@ impl<P: Prefetcher> Watch<P> {
 }
 
 impl<P: Prefetcher> Observer for Watch<P> {
-    fn missed(&mut self, level: CacheLevel, core: usize, _kind: Kind, _cause: Cause, line: u32) {
+    fn missed(
+        &mut self,
+        level: CacheLevel,
+        core: CoreId,
+        _kind: Kind,
+        _cause: Cause,
+        line: LineId,
+    ) {
         self.served_by = match level {
             CacheLevel::L1I | CacheLevel::L1D => {
                 self.looked_up(core, line);
@@ -88,13 +95,13 @@ impl<P: Prefetcher> Observer for Watch<P> {
         };
     }
 
-    fn transferred(&mut self, _core: usize, _kind: Kind, _line: u32) {
+    fn transferred(&mut self, _core: CoreId, _kind: Kind, _line: LineId) {
         self.served_by = ServedBy::OtherL2;
     }
 
-    fn replaced(&mut self, level: CacheLevel, instance: usize, _core: usize, line: u32) {
+    fn replaced(&mut self, level: CacheLevel, instance: usize, _core: CoreId, line: LineId) {
         if level == CacheLevel::L2 {
-            let owner = self.owners[line as usize * self.l2s + instance];
+            let owner = self.owners[line.index() * self.l2s + instance];
             let row = usize::from(owner) * self.connections;
             self.evictions[row + usize::from(self.connection)] += 1;
         }
@@ -109,7 +116,7 @@ impl<P: Prefetcher> Observer for Watch<P> {
         }
     }
 
-    fn invalidated(&mut self, cluster: usize, _core: usize, line: u32) {
+    fn invalidated(&mut self, cluster: usize, _core: CoreId, line: LineId) {
         if P::ASKS {
             self.unused.lost(cluster, line);
         }

@@ -11,7 +11,7 @@ use super::stream::{Mark, Stream, kind_of};
 use crate::error::Error;
 use crate::prefetchers::registry::PrefetcherName;
 use corehop_simulator::{Lines, PlacedThread, Split};
-use corehop_traces::{Calls, Execution, Executions, Trace};
+use corehop_traces::{Calls, Execution, Executions, FunctionId, RequestId, ThreadId, Trace};
 
 /// What the connections of a trace do.
 pub struct Streams {
@@ -40,7 +40,7 @@ impl Streams {
     /// As [`Streams::new`].
     pub fn of_requests(
         trace: &Trace,
-        requests: &[u32],
+        requests: &[RequestId],
         splits: &[&Split],
     ) -> Result<Streams, Error> {
         let threads = Threads::of(trace, splits)?;
@@ -113,7 +113,7 @@ impl Streams {
                 mark.pass(&mut thread, split);
                 let entries = stream.entries[mark.at..end].iter();
                 let references = entries.filter(|&&entry| kind_of(entry).is_some()).count();
-                by_stage[thread.core() as usize] += references as u64;
+                by_stage[thread.core().index()] += references as u64;
             }
         }
         by_stage
@@ -152,7 +152,7 @@ struct Threads {
 #[derive(Default)]
 struct Thread {
     stream: Stream,
-    request: Option<u32>,
+    request: Option<RequestId>,
     /// Before which of its executions a delegated call has ended; ascending.
     ends: Vec<u64>,
     ends_passed: usize,
@@ -163,14 +163,14 @@ impl Threads {
         let functions = trace.functions().len();
         let (mut hooked, mut delegated) = (vec![false; functions], vec![false; functions]);
         for split in splits {
-            for function in split.functions().filter(|&f| (f as usize) < functions) {
-                hooked[function as usize] = true;
-                delegated[function as usize] |= split.delegates(function);
+            for function in split.functions().filter(|f| f.index() < functions) {
+                hooked[function.index()] = true;
+                delegated[function.index()] |= split.delegates(function);
             }
         }
         let any = delegated.contains(&true);
         let calls = any.then(|| Calls::of(trace, &delegated)).transpose()?;
-        let of_thread = |thread: u32| {
+        let of_thread = |thread| {
             let calls = calls.iter().flat_map(|calls| calls.of_thread(thread));
             let mut ends: Vec<u64> = calls.filter_map(|call| call.ends).collect();
             ends.sort_unstable();
@@ -179,8 +179,9 @@ impl Threads {
                 ..Thread::default()
             }
         };
+        let threads = (0..trace.threads().len()).map(ThreadId::from_index);
         Ok(Threads {
-            threads: (0..trace.threads().len() as u32).map(of_thread).collect(),
+            threads: threads.map(of_thread).collect(),
             hooked,
             calls,
         })
@@ -227,7 +228,7 @@ impl Threads {
 
     /// An execution begins: the stream that it belongs to, if it belongs to a complete request.
     fn begin(&mut self, trace: &Trace, execution: &Execution<'_>) -> Option<&mut Stream> {
-        let thread = &mut self.threads[execution.thread as usize];
+        let thread = &mut self.threads[execution.thread.index()];
         let number = execution.number;
         let mut returned = false;
         while thread
@@ -239,7 +240,7 @@ impl Threads {
             returned = true;
         }
         let request = execution.request?;
-        if !trace.requests()[request as usize].complete {
+        if !trace.requests()[request.index()].complete {
             return None;
         }
         let stream = &mut thread.stream;
@@ -247,7 +248,7 @@ impl Threads {
             thread.request = Some(request);
             stream.begin_request();
         }
-        let is_hooked = |f: &u32| self.hooked.get(*f as usize) == Some(&true);
+        let is_hooked = |f: &FunctionId| self.hooked.get(f.index()) == Some(&true);
         let entered = execution.entry.filter(is_hooked);
         if entered.is_some() || returned || stream.marks.is_empty() {
             let calls = self.calls.as_ref().filter(|_| entered.is_some());

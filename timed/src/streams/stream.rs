@@ -6,8 +6,8 @@
 //! are few. Who replays with a prefetcher that goes by instructions has 4 more bytes a reference,
 //! for the instruction.
 
-use corehop_simulator::{PlacedThread, Split};
-use corehop_traces::Kind;
+use corehop_simulator::{LineId, PlacedThread, Split};
+use corehop_traces::{FunctionId, Kind};
 
 /// The requests of a connection.
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub(crate) struct Mark {
     /// How many executions the thread had made in the trace.
     pub number: u64,
     /// The function of a split that is entered here.
-    pub entered: Option<u32>,
+    pub entered: Option<FunctionId>,
     /// That entry's call, if one begins: when it ends, as far as the trace says.
     pub call: Option<Option<u64>>,
 }
@@ -45,7 +45,7 @@ impl Mark {
     /// of it to this split; it may be the one that it is in. A stage is a core of the split.
     pub fn pass(&self, thread: &mut PlacedThread, split: &Split) -> Option<u32> {
         let says = thread.come(split, self.number, self.entered, || self.call);
-        says.then(|| thread.core())
+        says.then(|| thread.core().0)
     }
 }
 
@@ -67,8 +67,8 @@ impl Stream {
 
     /// A reference of the execution, by the instruction at `pc`.
     #[inline]
-    pub fn push_reference(&mut self, (line, kind): (u32, Kind), address_from: u8, pc: u64) {
-        self.push(line << 2 | kind as u32, address_from, pc as u32);
+    pub fn push_reference(&mut self, (line, kind): (LineId, Kind), address_from: u8, pc: u64) {
+        self.push(line.0 << 2 | kind as u32, address_from, pc as u32);
         self.references += 1;
     }
 

@@ -100,8 +100,8 @@ impl Planned {
             .functions
             .iter()
             .map(|&(f, core, _)| (FunctionId(f), CoreId(core)));
-        let last = |function: u32| self.of(function).is_some_and(|(_, call)| call);
-        Split::new(functions).delegating((0..FUNCTIONS).filter(|&f| last(f)))
+        let last = |&f: &u32| self.of(f).is_some_and(|(_, call)| call);
+        Split::new(functions).delegating((0..FUNCTIONS).filter(last).map(FunctionId))
     }
 
     /// The core of a function, and whether it is for a call only.

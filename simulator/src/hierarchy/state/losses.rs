@@ -2,8 +2,9 @@
 
 use super::super::cache::Cache;
 use super::super::geometry::Geometry;
-use super::super::ones::ones;
+use super::super::line::ones;
 use super::{Access, HierarchyState};
+use crate::ids::LineId;
 use crate::machine::Inclusion;
 use crate::report::observer::{Cause, Observer};
 
@@ -17,9 +18,9 @@ impl HierarchyState {
             line,
             ..
         } = access;
-        for cluster in ones(self.lines[line as usize].holders & !(1 << view.cluster)) {
+        for cluster in ones(self.lines[line.index()].holders & !(1 << view.cluster)) {
             self.take_from_cluster(geometry, cluster, line, Cause::Coherence);
-            self.tallies[geometry.clusters[cluster].first_core].invalidated_lines += 1;
+            self.tallies[geometry.clusters[cluster].first_core.index()].invalidated_lines += 1;
             observer.invalidated(cluster, view.core, line);
         }
         for l1 in &geometry.clusters[view.cluster].l1s {
@@ -28,10 +29,10 @@ impl HierarchyState {
             }
         }
         self.take_from_exclusive_l3(geometry, line);
-        self.rows[geometry.owner(line)] = view.core as u8;
+        self.rows[geometry.owner(line)] = view.core.0 as u8;
     }
 
-    pub(super) fn take_from_exclusive_l3(&mut self, geometry: &Geometry, line: u32) {
+    pub(super) fn take_from_exclusive_l3(&mut self, geometry: &Geometry, line: LineId) {
         if let (Some(l3), Inclusion::Exclusive) = (&geometry.l3, geometry.l3_inclusion) {
             self.remove(geometry, l3, self.l3_set(line), line, Cause::Coherence);
         }
@@ -42,10 +43,10 @@ impl HierarchyState {
         &mut self,
         geometry: &Geometry,
         cluster: usize,
-        line: u32,
+        line: LineId,
         cause: Cause,
     ) {
-        self.lines[line as usize].holders &= !(1 << cluster);
+        self.lines[line.index()].holders &= !(1 << cluster);
         let l2 = &geometry.clusters[cluster].l2;
         self.remove(geometry, l2, self.set(line, l2), line, cause);
         self.take_from_l1s(geometry, cluster, line, cause);
@@ -57,7 +58,7 @@ impl HierarchyState {
         &mut self,
         geometry: &Geometry,
         cluster: usize,
-        line: u32,
+        line: LineId,
         cause: Cause,
     ) {
         for l1 in &geometry.clusters[cluster].l1s {
@@ -66,11 +67,11 @@ impl HierarchyState {
     }
 
     /// `line` left a cache of `cluster`: was it the last that held it there?
-    pub(super) fn forget_holder(&mut self, geometry: &Geometry, cluster: usize, line: u32) {
+    pub(super) fn forget_holder(&mut self, geometry: &Geometry, cluster: usize, line: LineId) {
         let of_cluster = &geometry.clusters[cluster];
         let mut caches = of_cluster.l1s.iter().chain([&of_cluster.l2]);
         if caches.all(|cache| self.way(geometry, line, cache).is_none()) {
-            self.lines[line as usize].holders &= !(1 << cluster);
+            self.lines[line.index()].holders &= !(1 << cluster);
         }
     }
 
@@ -81,7 +82,7 @@ impl HierarchyState {
         geometry: &Geometry,
         cache: &Cache,
         set: usize,
-        line: u32,
+        line: LineId,
         cause: Cause,
     ) {
         if let Some(way) = self.way(geometry, line, cache) {

@@ -5,6 +5,7 @@
 
 use super::super::geometry::{CoreView, Geometry};
 use super::{Access, HierarchyState};
+use crate::ids::LineId;
 use crate::report::observer::Observer;
 use corehop_traces::Kind;
 
@@ -13,14 +14,14 @@ impl HierarchyState {
     pub fn prefetch<O: Observer>(
         &mut self,
         (geometry, view): (&Geometry, &CoreView),
-        line: u32,
+        line: LineId,
         observer: &mut O,
     ) -> bool {
         let holds = 1 << view.cluster;
-        if self.lines[line as usize].holders & holds != 0 {
+        if self.lines[line.index()].holders & holds != 0 {
             return false;
         }
-        if self.rows[geometry.owner(line)] != view.core as u8 {
+        if self.rows[geometry.owner(line)] != view.core.0 as u8 {
             self.disown(geometry, line);
         }
         let access = Access {
@@ -31,7 +32,7 @@ impl HierarchyState {
             counts: false,
         };
         self.miss_l2(access, observer);
-        self.lines[line as usize].holders |= holds;
+        self.lines[line.index()].holders |= holds;
         true
     }
 }
