@@ -1,6 +1,6 @@
 //! A plan applies to the trace of the same build, whole or not at all.
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::{CoreId, Split};
 use corehop_traces::{Function, FunctionId, Module};
 
@@ -31,7 +31,7 @@ fn plan(functions: &[(&str, u64, u32)]) -> Plan {
         build_id: build_id.into(),
         offset,
         symbol: format!("f{offset:x}"),
-        core,
+        to: Destination::Core(core),
         mode: Mode::Enter,
     };
     Plan {

@@ -8,6 +8,7 @@ use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
+use corehop_simulator::CoreId;
 use corehop_traces::FunctionId;
 use corehop_wording::number::{change, change_between, counted};
 use std::fmt::Write as _;
@@ -255,7 +256,7 @@ fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32
 
 fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
     line!(text, "core  entering");
-    for ((FunctionId(function), _), planned) in
+    for ((FunctionId(function), CoreId(core)), planned) in
         search.result.outcome.split.iter().zip(&plan.functions)
     {
         let chosen = &search.result.outcome.candidates.chosen;
@@ -276,8 +277,7 @@ fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
         };
         line!(
             text,
-            "{:>4}  {name}, in {share:.0} % of requests{alike}{back}",
-            planned.core
+            "{core:>4}  {name}, in {share:.0} % of requests{alike}{back}"
         );
     }
     line!(text);

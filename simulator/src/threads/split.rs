@@ -4,7 +4,7 @@
 //! a replay, and fails rather than leave out a function: counts for half a plan would mislead.
 
 use crate::error::Error;
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{Function, FunctionId, Module};
 
 /// A core of a split or a plan, from 0.
@@ -105,7 +105,8 @@ impl Split {
     /// plan's cores.
     ///
     /// # Errors
-    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for a function the trace does not know.
+    /// [`Error::ByArgument`] for a function that goes by an argument, [`Error::OtherBuild`] or
+    /// [`Error::NotInTrace`] for one that the trace does not know.
     pub fn from_plan(
         plan: &Plan,
         modules: &[Module],
@@ -120,11 +121,15 @@ impl Split {
         };
         let mut delegated = Vec::new();
         for planned in &plan.functions {
+            let core = match planned.to {
+                Destination::Core(core) => core,
+                Destination::By(argument) => return Err(by_argument(planned, argument)),
+            };
             let mut found = false;
             for (index, function) in functions.iter().enumerate() {
                 let module = &modules[function.module as usize];
                 if function.offset == planned.offset && is_of_build(module, planned) {
-                    split.place(index, planned.core);
+                    split.place(index, core);
                     if planned.mode == Mode::Call {
                         delegated.push(index as u32);
                     }
@@ -175,6 +180,14 @@ impl Split {
 
 fn is_of_build(module: &Module, planned: &PlannedFunction) -> bool {
     module.build_id.eq_ignore_ascii_case(&planned.build_id)
+}
+
+fn by_argument(planned: &PlannedFunction, argument: Argument) -> Error {
+    Error::ByArgument {
+        symbol: planned.symbol.clone(),
+        module: planned.module.clone(),
+        argument,
+    }
 }
 
 fn unknown(planned: &PlannedFunction, modules: &[Module]) -> Error {
