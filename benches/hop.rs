@@ -104,6 +104,13 @@ fn main() -> Outcome<()> {
     );
     trials[single..].iter().for_each(|trial| row(trial, 0));
     let figures = figures(&trials);
+    print_figures(&figures);
+    println!("\n{figures}");
+    Ok(())
+}
+
+/// What follows from the medians.
+fn print_figures(figures: &serde_json::Value) {
     let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
     println!("\n{:<56}{:>12}", "of these medians", "figure");
     let rows = [
@@ -127,8 +134,6 @@ fn main() -> Outcome<()> {
     for (title, figure, decimals) in rows {
         println!("{title:<56}{figure:>12.decimals$}");
     }
-    println!("\n{figures}");
-    Ok(())
 }
 
 fn one_thread(samples: u32, processors: [usize; 2]) -> Vec<Trial> {

@@ -266,9 +266,8 @@ fn a_forked_child_begins_with_no_objects() {
     for backend in BACKENDS {
         let mut command = bench.command(&program, backend, &["3", "fork", walks]);
         let file = bench.folder.path().join("of.%p");
-        let mut running = workshop::start(command.env("COREHOP_STATS", file));
+        let running = workshop::start(command.env("COREHOP_STATS", file));
         let parent = running.number();
-        let _ = running.until(|| Some(()));
         let ran = running.finish();
         assert!(ran.status.success(), "{}", ran.errors);
         let files = std::fs::read_dir(bench.folder.path()).unwrap();
