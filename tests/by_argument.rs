@@ -31,14 +31,16 @@ fn corehop(folder: &Path, words: &[&str]) -> Output {
 fn what_replays_a_trace_refuses_them_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("split.toml"), PLAN).unwrap();
+    let sample = corehop(folder.path(), &["sample", "mariadb-tpcc", "-o", "trace"]);
+    assert_eq!(sample.status.code(), Some(0));
     let ways: [&[&str]; 7] = [
-        &["replay", "--plan", "split.toml"],
-        &["replay", "--plan", "split.toml", "--json"],
-        &["replay", "--plan", "split.toml", "--detail"],
-        &["replay", "--segments", "split.toml", "--detail"],
-        &["replay", "--plan", "split.toml", "--timed"],
-        &["explain", "--plan", "split.toml"],
-        &["report", "split.toml", "-o", "report.html"],
+        &["replay", "trace", "--plan", "split.toml"],
+        &["replay", "trace", "--plan", "split.toml", "--json"],
+        &["replay", "trace", "--plan", "split.toml", "--detail"],
+        &["replay", "trace", "--segments", "split.toml", "--detail"],
+        &["replay", "trace", "--plan", "split.toml", "--timed"],
+        &["explain", "trace", "--plan", "split.toml"],
+        &["report", "split.toml", "trace", "-o", "report.html"],
     ];
     for words in ways {
         let output = corehop(folder.path(), words);

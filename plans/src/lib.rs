@@ -1,5 +1,5 @@
-//! The corehop plan: which function's entry moves a thread to which core, or to that of which of its
-//! arguments.
+//! The corehop plan: which function's entry moves a thread to which core, or to that of which of
+//! its arguments.
 //!
 //! A plan is a TOML file a person can read and edit. The search writes it; replay, patch and the
 //! demo read it. It names every function by module, build id, offset and symbol, so that a plan

@@ -55,7 +55,7 @@ static struct {
 #define COUNTERS (1 + program.cores)
 static inline uint64_t *counters_of(uint32_t hook)
 {
-    return place.block->objects + hook * COUNTERS;
+    return place.objects + hook * COUNTERS;
 }
 
 /* Whether this thread has changed what the place holds. */
@@ -180,7 +180,7 @@ size_t size_of_objects(void)
 void set_objects(struct block *block, void *counters)
 {
     if (program.by_argument)
-        block->objects = counters;
+        place.objects = block->objects = counters;
 }
 
 /* A forked child begins with none, as it begins with no counts. */

@@ -117,6 +117,7 @@ struct place {
     uint32_t hops;       /* tried, of which one in SAMPLING is timed */
     uint32_t team;       /* which hops among CPUs of its own (processors.c) */
     struct fiber *fiber; /* carrier.h */
+    uint64_t *objects;   /* of its block */
     uint64_t named;      /* calls that named an object */
     bool stopped;        /* a hop failed: this thread stays where it is */
     bool followed;       /* its end will be seen, so it may leave its kernel thread */

@@ -124,7 +124,7 @@ void enter_slowly(uint32_t hook, uintptr_t at)
     if (UNLIKELY(tallies == NULL))
         tallies = first_hook();
     bump(&tallies[hook].calls);
-    if (auto_is_on() && backend == &count_backend) {
+    if (backend == &count_backend && auto_is_on()) {
         look_for_watchdog();
         if (place.backend != backend)
             take_over(backend);
