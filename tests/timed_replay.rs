@@ -208,6 +208,46 @@ fn the_interval_model_is_told_with_its_figures() {
 }
 
 #[test]
+fn a_prefetcher_is_told_with_what_became_of_its_prefetches() {
+    let alone = [
+        "--scheduler",
+        "pinned",
+        "--cores",
+        "1",
+        "--connections",
+        "1",
+    ];
+    let counted = ["--warm-up", "0", "--count", "1", "--prefetcher"];
+    let of = |more: &[&str]| said(&[&alone[..], &counted, more].concat());
+    insta::assert_snapshot!(of(&["next-line"]));
+    for name in ["none", "next-line", "stride"] {
+        let object: Value = serde_json::from_str(&of(&[name, "--json"])).unwrap();
+        assert_eq!(object["prefetcher"], name);
+        let prefetches = &object["settings"][0]["prefetches"];
+        assert_eq!(
+            &object["settings"][0]["per_core"][0]["prefetches"],
+            prefetches
+        );
+        // Each line that is missed asks for its next one, and so does the second of each pair of
+        // loads, which was asked for. The L2 has room for five lines: of all others only the last
+        // two are still there. Each code block has one instruction: its second load asks for the
+        // line as far on, and the first of these two is replaced.
+        let (issued, useful, unused) = match name {
+            "next-line" => (8, 2, 4),
+            "stride" => (2, 0, 1),
+            _ => (0, 0, 0),
+        };
+        assert_eq!(prefetches["issued"], issued);
+        assert_eq!(prefetches["useful"], useful);
+        assert_eq!(prefetches["unused"], unused);
+    }
+    assert_eq!(
+        refused(2, &["--prefetcher", "markov"]).lines().next(),
+        Some("error: invalid value 'markov' for '--prefetcher <PREFETCHER>'")
+    );
+}
+
+#[test]
 fn too_few_connections_are_told_with_what_repeating_means() {
     let said = refused(3, &["--connections", "3"]);
     let expected = "corehop: bank.trace: the trace has 2 connections (threads that serve \

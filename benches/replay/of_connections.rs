@@ -49,6 +49,7 @@ pub fn rate<M: CoreModel>(
         repeat_connections: true,
         split,
         scheduler,
+        prefetcher: timed::PrefetcherName::None,
         load: timed::Load::Closed {
             think_cycles: 0,
             exponential: false,

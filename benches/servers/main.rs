@@ -11,10 +11,12 @@
 //! round; it knows two variants, and most of its time would go into filling them. Without
 //! arguments, as under `cargo test`, redis answers a few requests, to show that it works.
 //! `COREHOP_BENCH` names the servers to measure (`redis,memcached`), `COREHOP_STARTS` says how many
-//! starts. `make bench-verdicts` runs it with `--verdicts`: what `auto` says, twenty times over.
-//! `make bench-data-hops` runs it with `--data-hops`: hops by data (`data_hops.rs`).
+//! starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs). `make bench-verdicts` runs it
+//! with `--verdicts`: what `auto` says, twenty times over. `make bench-data-hops` runs it with
+//! `--data-hops`: hops by data (data_hops.rs).
 
 mod apache;
+mod awake;
 mod data_hops;
 mod dnsmasq;
 mod dokuwiki;
@@ -70,7 +72,7 @@ fn main() -> Outcome<()> {
         false => Effort::tiny(VARIANTS),
     }
     .with_starts(std::env::var("COREHOP_STARTS").ok().as_deref())?;
-    let here = Here::look();
+    let here = Here::look()?;
     println!("{}", here.head(&effort));
     if is_asked("--verdicts") {
         return verdicts::measure(&here, &effort);

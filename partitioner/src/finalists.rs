@@ -16,7 +16,9 @@ use crate::requests::TrainTestSplit;
 use crate::weights::{ONE, Weighted};
 use corehop_core_model::InOrder;
 use corehop_simulator::{CoreId, Machine, Split};
-use corehop_timed::{Load, MOST_CONNECTIONS, QUANTUM_CYCLES, Setting, Streams, simulate};
+use corehop_timed::{
+    Load, MOST_CONNECTIONS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate,
+};
 use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 
@@ -175,6 +177,7 @@ impl<'a> TimedReplay<'a> {
             repeat_connections: true,
             split,
             scheduler: scheduler.parse().expect("the name of a scheduler"),
+            prefetcher: PrefetcherName::None,
             load: Load::Closed {
                 think_cycles: 0,
                 exponential: false,

@@ -19,7 +19,7 @@ use corehop_partitioner::requests::Searched;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Outcome, Settings, partition};
 use corehop_simulator::{CoreId, Machine, Split};
-use corehop_timed::{Load, QUANTUM_CYCLES, Setting, Streams, simulate};
+use corehop_timed::{Load, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate};
 use corehop_traces::{FunctionId, Trace, WriterOptions, copy};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -112,6 +112,7 @@ fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&
         scheduler: if split.is_some() { "split" } else { "free" }
             .parse()
             .unwrap(),
+        prefetcher: PrefetcherName::None,
         load: Load::Closed {
             think_cycles: 0,
             exponential: false,

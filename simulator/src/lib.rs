@@ -91,7 +91,7 @@ pub use hierarchy::geometry::Geometry;
 pub use hierarchy::lines::Lines;
 pub use machine::calibrated;
 pub use machine::host;
-pub use machine::{Core, ImpossibleMachine, Inclusion, Level, Machine, Policy};
+pub use machine::{Core, Distance, ImpossibleMachine, Inclusion, Level, Machine, Policy, Topology};
 pub use options::ReplayOptions;
 pub use parallel::prepared::Prepared;
 pub use parallel::replay::{Setting, replay, replay_all};

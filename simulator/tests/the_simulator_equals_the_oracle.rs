@@ -51,6 +51,10 @@ impl Hierarchies {
                 let (hierarchy, id) = self.find(line);
                 hierarchy.access(core, kind, id, observer);
             }
+            Step::Prefetch(core, line) => {
+                let (hierarchy, id) = self.find(line);
+                hierarchy.prefetch(core, id, observer);
+            }
             Step::StoreElsewhere(line) => {
                 let (hierarchy, id) = self.find(line);
                 hierarchy.store_elsewhere(id);
@@ -80,6 +84,9 @@ impl Hierarchies {
 fn naive_step(oracle: &mut Oracle, step: Step) {
     match step {
         Step::Access(core, kind, line) => oracle.access(core, kind, line),
+        Step::Prefetch(core, line) => {
+            oracle.prefetch(core, line);
+        }
         Step::StoreElsewhere(line) => oracle.store_elsewhere(line),
     }
 }
@@ -88,6 +95,7 @@ fn naive_step(oracle: &mut Oracle, step: Step) {
 fn on(cores: u32, step: Step) -> Step {
     match step {
         Step::Access(core, kind, line) => Step::Access(core % cores as usize, kind, line),
+        Step::Prefetch(core, line) => Step::Prefetch(core % cores as usize, line),
         Step::StoreElsewhere(_) => step,
     }
 }

@@ -87,6 +87,7 @@ fn told_of(trace: &Trace, machine: &Machine, nodes: u64) -> Vec<(Vec<u8>, u64)> 
                     ServedBy::L1
                 },
                 address_from: *address_from,
+                at_least_cycles: 0,
             });
             if of_nodes {
                 told[request as usize].0.push(*address_from);

@@ -10,7 +10,8 @@ mod steps;
 use corehop_core_model::{CoreModel, InOrder, Reference, ServedBy};
 use corehop_simulator::{CoreId, Machine, ReplayOptions, Split, replay};
 use corehop_timed::{
-    Annotate, CoreOutcome, Load, Outcome, QUANTUM_CYCLES, SCHEDULERS, Setting, Streams, simulate,
+    Annotate, CoreOutcome, Load, Outcome, PrefetcherName, QUANTUM_CYCLES, SCHEDULERS, Setting,
+    Streams, simulate,
 };
 use corehop_traces::{Execution, FunctionId, Kind, Trace, WriterOptions};
 use std::cell::RefCell;
@@ -70,6 +71,7 @@ fn setting<'a>(machine: &'a Machine, split: &'a Split, connections: usize) -> Se
         repeat_connections: false,
         split: Some(split),
         scheduler: "free".parse().unwrap(),
+        prefetcher: PrefetcherName::None,
         load: Load::Closed {
             think_cycles: 0,
             exponential: false,
@@ -254,7 +256,7 @@ impl Annotate for MadeUp {
 #[test]
 fn a_core_model_is_told_of_instructions_before_their_references_and_of_addresses() {
     let (machine, split, trace) = (machine(), split(), server(1, 1));
-    let streams = Streams::annotated(&trace, &[&split], &mut MadeUp).unwrap();
+    let streams = Streams::annotated(&trace, &[&split], &mut MadeUp, PrefetcherName::None).unwrap();
     let diary = Rc::new(RefCell::new(Vec::new()));
     let setting = Setting {
         requests: 1,

@@ -7,6 +7,7 @@
 pub(crate) mod cache;
 pub(crate) mod geometry;
 pub(crate) mod lines;
+mod ones;
 pub(crate) mod policy;
 pub(crate) mod state;
 
@@ -69,6 +70,19 @@ impl Hierarchy {
         let view = &self.geometry.core_views[core];
         let at = (&*self.geometry, view);
         self.state.access(at, kind, line, observer);
+    }
+
+    /// Brings `line` to the L2 of `core`, unless that L2 or an L1 above it holds the line; gives
+    /// whether it does. It comes as for a load that misses its L1, but fills no L1, and nothing of
+    /// it is counted. `observer` is told of misses beyond the L1, of a transfer, and of what is
+    /// replaced.
+    ///
+    /// # Panics
+    /// As [`Hierarchy::access`].
+    pub fn prefetch<O: Observer>(&mut self, core: usize, line: u32, observer: &mut O) -> bool {
+        let view = &self.geometry.core_views[core];
+        let at = (&*self.geometry, view);
+        self.state.prefetch(at, line, observer)
     }
 
     /// A core that is not simulated stores to `line`: every cluster, and an exclusive L3, loses it.

@@ -9,9 +9,16 @@
 //! A line also has an *owner*, the core that stored last, while no other cache but an inclusive or
 //! non-inclusive L3 holds it: MESI's modified state. Most stores are by owners and ask no further;
 //! the owner's L1D knows it by a bit of that byte, so that such a store costs no more than a load.
+//!
+//! [`losses`] is how caches lose lines other than by replacement, [`prefetch`] how an L2 gets one
+//! that nobody asked for.
+
+mod losses;
+mod prefetch;
 
 use super::cache::{Cache, Ways};
 use super::geometry::{CoreView, Geometry};
+use super::ones::ones;
 use super::policy::EMPTY;
 use crate::machine::Inclusion;
 use crate::report::observer::{Cause, Observer};
@@ -45,6 +52,8 @@ struct Access<'g> {
     view: &'g CoreView,
     kind: Kind,
     line: u32,
+    /// Whether its misses count, which a prefetch's do not.
+    counts: bool,
 }
 
 /// First of the bytes that say a line is held.
@@ -132,6 +141,7 @@ impl HierarchyState {
             view,
             kind,
             line,
+            counts: true,
         };
         let l1 = view.l1(kind);
         match self.way(geometry, line, l1) {
@@ -205,6 +215,7 @@ impl HierarchyState {
             view,
             kind,
             line,
+            ..
         } = access;
         let l1 = view.l1(kind);
         self.count_miss(access, l1, observer);
@@ -230,6 +241,7 @@ impl HierarchyState {
             view,
             kind,
             line,
+            counts,
         } = access;
         let CoreView {
             core, l2, cluster, ..
@@ -238,7 +250,7 @@ impl HierarchyState {
         if !self.look_up_l3(access, observer) {
             let others = self.lines[line as usize].holders & !(1 << cluster);
             if others != 0 {
-                self.tallies[*core].transfers[kind as usize] += 1;
+                self.tallies[*core].transfers[kind as usize] += u64::from(counts);
                 observer.transferred(*core, kind, line);
             }
         }
@@ -292,69 +304,6 @@ impl HierarchyState {
         false
     }
 
-    /// The core stored to the line, which is in its L1D, and makes it its own.
-    #[inline(never)]
-    fn take<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
-        let Access {
-            geometry,
-            view,
-            line,
-            ..
-        } = access;
-        for cluster in ones(self.lines[line as usize].holders & !(1 << view.cluster)) {
-            self.take_from_cluster(geometry, cluster, line, Cause::Coherence);
-            self.tallies[geometry.clusters[cluster].first_core].invalidated_lines += 1;
-            observer.invalidated(cluster, view.core, line);
-        }
-        for l1 in &geometry.clusters[view.cluster].l1s {
-            if view.l1.iter().all(|own| own.index != l1.index) {
-                self.remove(geometry, l1, self.set(line, l1), line, Cause::Coherence);
-            }
-        }
-        self.take_from_exclusive_l3(geometry, line);
-        self.rows[geometry.owner(line)] = view.core as u8;
-    }
-
-    fn take_from_exclusive_l3(&mut self, geometry: &Geometry, line: u32) {
-        if let (Some(l3), Inclusion::Exclusive) = (&geometry.l3, geometry.l3_inclusion) {
-            self.remove(geometry, l3, self.l3_set(line), line, Cause::Coherence);
-        }
-    }
-
-    /// L2 and L1s of `cluster` lose `line`, those of them that hold it.
-    fn take_from_cluster(&mut self, geometry: &Geometry, cluster: usize, line: u32, cause: Cause) {
-        self.lines[line as usize].holders &= !(1 << cluster);
-        let l2 = &geometry.clusters[cluster].l2;
-        self.remove(geometry, l2, self.set(line, l2), line, cause);
-        self.take_from_l1s(geometry, cluster, line, cause);
-    }
-
-    /// L1s of `cluster` lose `line`, those of them that hold it.
-    #[inline(always)]
-    fn take_from_l1s(&mut self, geometry: &Geometry, cluster: usize, line: u32, cause: Cause) {
-        for l1 in &geometry.clusters[cluster].l1s {
-            self.remove(geometry, l1, self.set(line, l1), line, cause);
-        }
-    }
-
-    /// `line` left a cache of `cluster`: was it the last that held it there?
-    fn forget_holder(&mut self, geometry: &Geometry, cluster: usize, line: u32) {
-        let of_cluster = &geometry.clusters[cluster];
-        let mut caches = of_cluster.l1s.iter().chain([&of_cluster.l2]);
-        if caches.all(|cache| self.way(geometry, line, cache).is_none()) {
-            self.lines[line as usize].holders &= !(1 << cluster);
-        }
-    }
-
-    /// Takes `line` from its `set` of `cache`, if it is there.
-    #[inline(always)]
-    fn remove(&mut self, geometry: &Geometry, cache: &Cache, set: usize, line: u32, cause: Cause) {
-        if let Some(way) = self.way(geometry, line, cache) {
-            self.ways.remove(cache, set, way);
-            self.rows[geometry.place(line, cache)] = cause as u8;
-        }
-    }
-
     /// Puts `line` into its `set` of `cache` because of an access; gives the line replaced, or
     /// [`EMPTY`].
     #[inline(always)]
@@ -383,18 +332,12 @@ impl HierarchyState {
             view,
             kind,
             line,
+            counts,
         } = access;
         let cause = Cause::of(self.rows[geometry.place(line, cache)]);
-        self.tallies[view.core].count(cache.level, kind, cause);
+        if counts {
+            self.tallies[view.core].count(cache.level, kind, cause);
+        }
         observer.missed(cache.level, view.core, kind, cause, line);
     }
-}
-
-/// The places of the ones in `bits`.
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = bits.trailing_zeros() as usize;
-        bits &= bits.checked_sub(1)?;
-        Some(place)
-    })
 }

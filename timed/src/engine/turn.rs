@@ -9,9 +9,11 @@
 
 use super::connection::Connection;
 use super::core::Core;
+use super::prefetching::{Missed, Prefetching};
 use super::watch::Watch;
 use crate::load::Arrivals;
 use crate::outcome::Outcome;
+use crate::prefetchers::prefetcher::Prefetcher;
 use crate::schedulers::queues::{Queues, Waiting};
 use crate::schedulers::scheduler::{Move, Scheduler, Thread};
 use crate::setting::Setting;
@@ -20,7 +22,7 @@ use corehop_core_model::{CoreModel, Reference, ServedBy};
 use corehop_simulator::{Hierarchy, Split};
 
 /// A simulation under way.
-pub(crate) struct Engine<'a, M> {
+pub(crate) struct Engine<'a, M, P> {
     pub setting: &'a Setting<'a>,
     /// What moves threads; nothing does if it is empty.
     pub split: &'a Split,
@@ -30,7 +32,8 @@ pub(crate) struct Engine<'a, M> {
     pub connections: Vec<Connection<'a>>,
     pub arrivals: Arrivals,
     pub hierarchy: Hierarchy,
-    pub watch: Watch,
+    pub watch: Watch<P>,
+    pub prefetching: Prefetching<P>,
     pub ended: Ended,
 }
 
@@ -47,7 +50,7 @@ pub(crate) struct Ended {
     latencies: Vec<u64>,
 }
 
-impl<M: CoreModel> Engine<'_, M> {
+impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
     /// Simulates until enough requests are counted.
     pub fn run(mut self) -> Outcome {
         while (self.ended.latencies.len() as u64) < self.setting.requests {
@@ -222,10 +225,23 @@ impl<M: CoreModel> Engine<'_, M> {
             self.watch.served_by = ServedBy::L1;
             let line = entry >> 2;
             self.hierarchy.access(core, kind, line, &mut self.watch);
+            let mut at_least_cycles = 0;
+            if P::ASKS && self.watch.served_by != ServedBy::L1 {
+                let missed = Missed {
+                    core,
+                    kind,
+                    line,
+                    instruction: connection.stream.instruction(connection.at + executed - 1),
+                    cycle: model.cycle(),
+                };
+                let (hierarchy, watch) = (&mut self.hierarchy, &mut self.watch);
+                at_least_cycles = self.prefetching.missed_l1(missed, hierarchy, watch);
+            }
             model.reference(Reference {
                 kind,
                 served_by: self.watch.served_by,
                 address_from,
+                at_least_cycles,
             });
             if model.cycle() >= limit {
                 break;
@@ -273,8 +289,10 @@ impl<M: CoreModel> Engine<'_, M> {
                 core.idle_until(latest, counting_since);
             }
         }
-        let cores = self.cores.iter().zip(self.hierarchy.tally());
-        let per_core = cores.map(|(core, tally)| core.outcome(tally, self.setting.machine));
+        let prefetches = self.watch.unused.counters();
+        let counted = self.hierarchy.tally().iter().zip(prefetches);
+        let cores = self.cores.iter().zip(counted);
+        let per_core = cores.map(|(core, counted)| core.outcome(counted, self.setting.machine));
         let mut latencies = self.ended.latencies;
         latencies.sort_unstable();
         Outcome {

@@ -9,6 +9,7 @@
 use super::annotate::{Annotate, Unknown};
 use super::stream::{Mark, Stream, kind_of};
 use crate::error::Error;
+use crate::prefetchers::registry::PrefetcherName;
 use corehop_simulator::{Lines, PlacedThread, Split};
 use corehop_traces::{Calls, Execution, Executions, Trace};
 
@@ -30,7 +31,7 @@ impl Streams {
     /// [`Error::NoConnections`] when no thread served a whole request, [`Error::Trace`] for a trace
     /// that cannot be read.
     pub fn new(trace: &Trace, splits: &[&Split]) -> Result<Streams, Error> {
-        Streams::annotated(trace, splits, &mut Unknown)
+        Streams::annotated(trace, splits, &mut Unknown, PrefetcherName::None)
     }
 
     /// The same of these requests alone.
@@ -42,10 +43,12 @@ impl Streams {
         requests: &[u32],
         splits: &[&Split],
     ) -> Result<Streams, Error> {
-        Streams::read(trace, trace.executions_of(requests), splits, &mut Unknown)
+        let threads = Threads::of(trace, splits)?;
+        threads.read(trace, trace.executions_of(requests), &mut Unknown)
     }
 
-    /// The same as [`Streams::new`], with what core models want to know besides.
+    /// The same as [`Streams::new`], with what core models and this prefetcher want to know
+    /// besides.
     ///
     /// # Errors
     /// As [`Streams::new`].
@@ -53,42 +56,19 @@ impl Streams {
         trace: &Trace,
         splits: &[&Split],
         annotate: &mut A,
+        prefetcher: PrefetcherName,
     ) -> Result<Streams, Error> {
-        Streams::read(trace, trace.executions(), splits, annotate)
+        let mut threads = Threads::of(trace, splits)?;
+        if prefetcher.needs_instructions() {
+            threads.keep_instructions();
+        }
+        threads.read(trace, trace.executions(), annotate)
     }
 
-    fn read<A: Annotate>(
-        trace: &Trace,
-        mut executions: Executions<'_>,
-        splits: &[&Split],
-        annotate: &mut A,
-    ) -> Result<Streams, Error> {
-        let mut lines = Lines::new(RECENT_LINES);
-        let mut threads = Threads::of(trace, splits)?;
-        let mut address_from = Vec::new();
-        while let Some(execution) = executions.next()? {
-            address_from.clear();
-            let instructions = annotate.execution(&execution, &mut address_from);
-            let Some(stream) = threads.begin(trace, &execution) else {
-                continue;
-            };
-            stream.push_instructions(instructions);
-            let mut from = address_from.iter().copied();
-            for access in execution.accesses {
-                for line in access.lines() {
-                    let id = lines.id(line, |_| {});
-                    stream.push_reference(id, access.kind, from.next().unwrap_or(0));
-                }
-            }
-        }
-        let streams = threads.finish();
-        match streams.is_empty() {
-            true => Err(Error::NoConnections),
-            false => Ok(Streams {
-                streams,
-                lines: lines.numbers().to_vec(),
-            }),
-        }
+    /// Whether they say which instruction makes a reference.
+    pub(crate) fn have_instructions(&self) -> bool {
+        let mut streams = self.streams.iter();
+        streams.all(|stream| stream.instructions.is_some())
     }
 
     /// How many connections there are.
@@ -113,6 +93,7 @@ impl Streams {
         let of_stream = |stream: &Stream| {
             stream.entries.capacity() * size_of::<u32>()
                 + stream.address_from.capacity()
+                + stream.instructions.as_ref().map_or(0, Vec::capacity) * size_of::<u32>()
                 + stream.requests.capacity() * size_of::<usize>()
                 + stream.marks.capacity() * size_of::<Mark>()
         };
@@ -203,6 +184,45 @@ impl Threads {
             hooked,
             calls,
         })
+    }
+
+    fn keep_instructions(&mut self) {
+        let streams = self.threads.iter_mut().map(|thread| &mut thread.stream);
+        streams.for_each(|stream| stream.instructions = Some(Vec::new()));
+    }
+
+    /// The streams of these executions.
+    fn read<A: Annotate>(
+        mut self,
+        trace: &Trace,
+        mut executions: Executions<'_>,
+        annotate: &mut A,
+    ) -> Result<Streams, Error> {
+        let mut lines = Lines::new(RECENT_LINES);
+        let mut address_from = Vec::new();
+        while let Some(execution) = executions.next()? {
+            address_from.clear();
+            let instructions = annotate.execution(&execution, &mut address_from);
+            let Some(stream) = self.begin(trace, &execution) else {
+                continue;
+            };
+            stream.push_instructions(instructions);
+            let mut from = address_from.iter().copied();
+            for access in execution.accesses {
+                for line in access.lines() {
+                    let reference = (lines.id(line, |_| {}), access.kind);
+                    stream.push_reference(reference, from.next().unwrap_or(0), access.pc);
+                }
+            }
+        }
+        let streams = self.finish();
+        match streams.is_empty() {
+            true => Err(Error::NoConnections),
+            false => Ok(Streams {
+                streams,
+                lines: lines.numbers().to_vec(),
+            }),
+        }
     }
 
     /// An execution begins: the stream that it belongs to, if it belongs to a complete request.
