@@ -3,7 +3,7 @@
 
 mod memcached;
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{
     CodeBlock, EndReason, Error, Function, Header, Kind, Module, Writer, WriterOptions,
 };
@@ -96,7 +96,7 @@ fn plan() -> Plan {
         build_id: "0a1b".into(),
         offset: u64::from(core) * 64,
         symbol: hostile(name),
-        core,
+        to: Destination::Core(core),
         mode: Mode::Enter,
     };
     Plan {

@@ -3,7 +3,7 @@
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{EndReason, Kind, ThreadId, WriterOptions};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -76,7 +76,7 @@ fn plan(build_id: &str, cores: u32) -> Plan {
         build_id: build_id.into(),
         offset,
         symbol: symbol.into(),
-        core,
+        to: Destination::Core(core),
         mode: Mode::Enter,
     };
     Plan {

@@ -3,7 +3,7 @@
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{EndReason, Kind, WriterOptions};
 use serde_json::Value;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn folder() -> TempDir {
         build_id: "0a1b".into(),
         offset,
         symbol: symbol.into(),
-        core,
+        to: Destination::Core(core),
         mode: Mode::Enter,
     };
     let plan = Plan {

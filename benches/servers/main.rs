@@ -12,10 +12,12 @@
 //! arguments, as under `cargo test`, redis answers a few requests, to show that it works.
 //! `COREHOP_BENCH` names the servers to measure (`redis,memcached`), `COREHOP_STARTS` says how many
 //! starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs). `make bench-verdicts` runs it
-//! with `--verdicts`: what `auto` says, twenty times over.
+//! with `--verdicts`: what `auto` says, twenty times over. `make bench-data-hops` runs it with
+//! `--data-hops`: hops by data (data_hops.rs).
 
 mod apache;
 mod awake;
+mod data_hops;
 mod dnsmasq;
 mod dokuwiki;
 mod here;
@@ -62,7 +64,9 @@ const VARIANTS: &[Variant] = &[
 
 fn main() -> Outcome<()> {
     let is_asked = |option: &str| std::env::args().any(|argument| argument == option);
-    let is_whole = is_asked("--whole") || is_asked("--verdicts");
+    let is_whole = ["--whole", "--verdicts", "--data-hops"]
+        .into_iter()
+        .any(is_asked);
     let effort = match is_whole {
         true => Effort::whole(VARIANTS),
         false => Effort::tiny(VARIANTS),
@@ -72,6 +76,9 @@ fn main() -> Outcome<()> {
     println!("{}", here.head(&effort));
     if is_asked("--verdicts") {
         return verdicts::measure(&here, &effort);
+    }
+    if is_asked("--data-hops") {
+        return data_hops::measure(&here, is_whole);
     }
     let mut table = Table::of(VARIANTS);
     for server in wanted(&here, is_whole)? {
@@ -84,6 +91,9 @@ fn main() -> Outcome<()> {
                 Err(error) => row::nulls(&*server, VARIANTS, &error.to_string()),
             },
         });
+    }
+    if !is_whole {
+        data_hops::measure(&here, is_whole)?;
     }
     println!("\n{}", here.since());
     let rows = table.end();

@@ -9,7 +9,7 @@
 
 mod workshop;
 
-use corehop_plans::Plan;
+use corehop_plans::{Destination, Plan};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -255,7 +255,7 @@ fn memcached_plan(binary: &Path, folder: &Path) -> Plan {
     let once = |symbol: &str| counted.of(symbol).0 == REQUESTS as u64;
     let mut chosen = every.functions.into_iter().filter(|f| once(&f.symbol));
     let [mut first, mut second] = [chosen.next().unwrap(), chosen.next_back().unwrap()];
-    (first.core, second.core) = (0, 1);
+    (first.to, second.to) = (Destination::Core(0), Destination::Core(1));
     Plan {
         functions: vec![first, second],
         ..plan_of_all(binary, 2)

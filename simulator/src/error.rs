@@ -1,6 +1,7 @@
 //! What can be wrong with a machine, or with what is replayed on it.
 
 use crate::machine::ImpossibleMachine;
+use corehop_plans::Argument;
 use corehop_traces::RequestId;
 use std::path::PathBuf;
 
@@ -88,6 +89,20 @@ pub enum Error {
         machine: String,
         /// Cores it has.
         machine_cores: u32,
+    },
+    /// A planned function goes to the core of an object, and a trace holds no arguments.
+    #[error(
+        "function {symbol} of {module} goes by {argument}, and a trace does not say what arguments \
+         were: try the plan on the program itself, with `corehop run` and COREHOP_BACKEND=count or \
+         with `corehop measure`"
+    )]
+    ByArgument {
+        /// The planned function.
+        symbol: String,
+        /// The file it is in.
+        module: String,
+        /// What it goes by.
+        argument: Argument,
     },
     /// A planned function belongs to a build that was not recorded.
     #[error(

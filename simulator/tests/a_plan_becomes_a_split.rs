@@ -1,6 +1,7 @@
 //! A plan applies to the trace of the same build, whole or not at all.
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction};
+use corehop_simulator::detail::Segments;
 use corehop_simulator::{CoreId, Split};
 use corehop_traces::{Function, FunctionId, Module};
 
@@ -31,7 +32,7 @@ fn plan(functions: &[(&str, u64, u32)]) -> Plan {
         build_id: build_id.into(),
         offset,
         symbol: format!("f{offset:x}"),
-        core,
+        to: Destination::Core(core),
         mode: Mode::Enter,
     };
     Plan {
@@ -93,6 +94,22 @@ fn a_plan_for_another_build_is_refused() {
         "function f80 is planned for build beef of /usr/bin/server, but the trace holds build \
          '0a1b' of it: replay the trace of that build, or search this one"
     );
+}
+
+#[test]
+fn a_plan_by_an_argument_is_refused_for_what_a_trace_does_not_hold() {
+    let modules = [module("/usr/bin/server", "0a1b")];
+    let mut plan = plan(&[("0a1b", 0x40, 0), ("0a1b", 0x80, 0)]);
+    plan.version = corehop_plans::VERSION_BY_ARGUMENT;
+    plan.functions[1].to = Destination::By(Argument::ALL[2]);
+    let recorded = [function(0, 0x40), function(0, 0x80)];
+    let expected = "function f80 of /usr/bin/server goes by argument 3, and a trace does not say \
+                    what arguments were: try the plan on the program itself, with `corehop run` \
+                    and COREHOP_BACKEND=count or with `corehop measure`";
+    let refused = Split::from_plan(&plan, &modules, &recorded).unwrap_err();
+    assert_eq!(refused.to_string(), expected);
+    let refused = Segments::from_plan(&plan, &modules, &recorded).unwrap_err();
+    assert_eq!(refused.to_string(), expected);
 }
 
 #[test]

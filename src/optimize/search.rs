@@ -15,7 +15,7 @@ use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Error, Settings, partition, plan};
-use corehop_plans::{Mode, Plan};
+use corehop_plans::{Destination, Mode, Plan};
 use corehop_simulator::Machine;
 use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
@@ -156,9 +156,9 @@ fn asked(most_cores: u32) -> impl Iterator<Item = (u32, (Objective, Delegate))> 
 impl Found {
     /// Adds a plan, unless one that does the same is there.
     fn add(&mut self, new: Predicted) {
-        let hops = |of: &Predicted| -> Vec<(String, u64, u32, Mode)> {
+        let hops = |of: &Predicted| -> Vec<(String, u64, Destination, Mode)> {
             let functions = of.plan.functions.iter();
-            let placed = functions.map(|f| (f.module.clone(), f.offset, f.core, f.mode));
+            let placed = functions.map(|f| (f.module.clone(), f.offset, f.to, f.mode));
             placed.collect()
         };
         if !self.plans.iter().any(|known| hops(known) == hops(&new)) {

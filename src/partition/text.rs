@@ -254,7 +254,8 @@ fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32
 
 fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
     line!(text, "core  entering");
-    for ((function, _), planned) in search.result.outcome.split.iter().zip(&plan.functions) {
+    let split = search.result.outcome.split.iter();
+    for ((function, core), planned) in split.zip(&plan.functions) {
         let chosen = &search.result.outcome.candidates.chosen;
         let candidate = chosen
             .iter()
@@ -273,8 +274,7 @@ fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
         };
         line!(
             text,
-            "{:>4}  {name}, in {share:.0} % of requests{alike}{back}",
-            planned.core
+            "{core:>4}  {name}, in {share:.0} % of requests{alike}{back}"
         );
     }
     line!(text);

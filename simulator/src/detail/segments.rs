@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::threads::split::Split;
-use corehop_plans::Plan;
+use corehop_plans::{Destination, Plan};
 use corehop_traces::{Function, FunctionId, Module};
 
 /// What a thread does before it enters the first planned function.
@@ -42,7 +42,10 @@ impl Segments {
         let mut numbered = plan.clone();
         numbered.cores = plan.functions.len() as u32 + 1;
         for (planned, number) in numbered.functions.iter_mut().zip(1..) {
-            planned.core = number;
+            // Others are refused.
+            if let Destination::Core(core) = &mut planned.to {
+                *core = number;
+            }
         }
         let numbers = Split::from_plan(&numbered, modules, functions)?;
         let mut names = vec![START.to_owned(); numbers.cores() as usize];

@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::ids::CoreId;
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{Function, FunctionId, Module, ThreadId};
 
 /// A split of a traced program over cores; the default one leaves everything on core 0.
@@ -100,7 +100,8 @@ impl Split {
     /// plan's cores.
     ///
     /// # Errors
-    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for a function the trace does not know.
+    /// [`Error::ByArgument`] for a function that goes by an argument, [`Error::OtherBuild`] or
+    /// [`Error::NotInTrace`] for one that the trace does not know.
     pub fn from_plan(
         plan: &Plan,
         modules: &[Module],
@@ -115,11 +116,15 @@ impl Split {
         };
         let mut delegated = Vec::new();
         for planned in &plan.functions {
+            let core = match planned.to {
+                Destination::Core(core) => core,
+                Destination::By(argument) => return Err(by_argument(planned, argument)),
+            };
             let mut found = false;
             for (index, function) in (0..).map(FunctionId).zip(functions) {
                 let module = &modules[function.module as usize];
                 if function.offset == planned.offset && is_of_build(module, planned) {
-                    split.place(index, CoreId(planned.core));
+                    split.place(index, CoreId(core));
                     if planned.mode == Mode::Call {
                         delegated.push(index);
                     }
@@ -170,6 +175,14 @@ impl Split {
 
 fn is_of_build(module: &Module, planned: &PlannedFunction) -> bool {
     module.build_id.eq_ignore_ascii_case(&planned.build_id)
+}
+
+fn by_argument(planned: &PlannedFunction, argument: Argument) -> Error {
+    Error::ByArgument {
+        symbol: planned.symbol.clone(),
+        module: planned.module.clone(),
+        argument,
+    }
 }
 
 fn unknown(planned: &PlannedFunction, modules: &[Module]) -> Error {

@@ -1,7 +1,7 @@
 //! Small traces of a made-up server, written and opened.
 
 use crate::steps::{Step, perform};
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::Segments;
 use corehop_traces::{
     CodeBlock, Function, FunctionId, Header, Module, Trace, Writer, WriterOptions,
@@ -57,7 +57,7 @@ pub fn segments(trace: &Trace, functions: &[u32], mode: Mode) -> Segments {
         build_id: BUILD.into(),
         offset: u64::from(function) * 128,
         symbol: format!("f{function}"),
-        core: 0,
+        to: Destination::Core(0),
         mode,
     });
     let plan = Plan {

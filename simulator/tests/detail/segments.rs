@@ -1,6 +1,6 @@
 //! A plan's functions as names for what a thread does.
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::{START, Segments};
 use corehop_traces::{Function, FunctionId, Module};
 
@@ -23,7 +23,7 @@ fn plan(functions: &[(u64, &str, u32)]) -> Plan {
             build_id: "0a1b".into(),
             offset,
             symbol: symbol.into(),
-            core,
+            to: Destination::Core(core),
             mode: Mode::Enter,
         });
     Plan {
