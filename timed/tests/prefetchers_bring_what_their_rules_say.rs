@@ -133,9 +133,12 @@ fn a_walk_along_lines_finds_the_next_one_there_or_on_its_way() {
 
 #[test]
 fn a_line_that_is_used_again_asks_for_no_other() {
-    // The last of four lines of an L2 set, the next ones of all of which are in the other set.
-    let outcome = simulated(NEXT, 512, &[load(0, &[128, 192, 256, 128])]);
-    assert_eq!(outcome.prefetches().issued, 4);
+    // 385 takes the place of 129 in its set, where 257 and 321 stay. So the last 128, which the L2
+    // still has, could ask for 129 anew.
+    let lines = &[128, 192, 256, 320, 128, 384, 256, 320, 128];
+    let outcome = simulated(NEXT, 512, &[load(0, lines)]);
+    assert_eq!(outcome.prefetches().issued, 6);
+    assert_eq!(outcome.per_core[0].counters.l2.misses(), 6);
 }
 
 #[test]
