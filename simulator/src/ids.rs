@@ -1,8 +1,8 @@
 //! The numbers of cores and of lines: a type for each, so that none is taken for the other, for a
 //! count, or for a line's address.
 //!
-//! Each costs what a `u32` does and has no arithmetic. The numbers of threads, requests and functions
-//! are the trace's ([`corehop_traces::ThreadId`]).
+//! Each costs what a `u32` does and has no arithmetic. The numbers of threads, requests and
+//! functions are the trace's ([`corehop_traces::ThreadId`]).
 
 use std::fmt::{Display, Formatter};
 
