@@ -222,7 +222,7 @@ fn naive(subject: &Subject, expected: &Replay) -> Outcome<f64> {
     while let Some(execution) = executions.next()?
         && accesses.len() < ORACLE_ACCESSES
     {
-        let core = replayer.execute(&execution) as usize;
+        let core = replayer.execute(&execution).index();
         accesses.extend(execution.accesses.iter().map(|&access| (core, access)));
     }
     let begun = Instant::now();

@@ -13,7 +13,7 @@ use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::complete;
 use corehop_plans::Plan;
 use corehop_simulator::detail::{Segments, replay_in_detail};
-use corehop_simulator::{CoreId, Machine, Replay, ReplayOptions, Split};
+use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
 use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
 
@@ -127,7 +127,7 @@ fn placed(split: &Split) -> Vec<PlannedFunction> {
     let place = |function| {
         Some(PlannedFunction {
             function,
-            core: CoreId(split.core_of(function)?),
+            core: split.core_of(function)?,
             delegated: split.delegates(function),
         })
     };

@@ -61,7 +61,10 @@ fn functions_are_matched_by_build_and_offset() {
     let split = split(&[("0a1b", 0x40, 2), ("0a1b", 0x80, 0)]).unwrap();
     assert_eq!(split.cores(), 3);
     let cores = (0..4).map(|function| split.core_of(FunctionId(function)));
-    assert_eq!(cores.collect::<Vec<_>>(), [None, Some(2), Some(0), None]);
+    assert_eq!(
+        cores.collect::<Vec<_>>(),
+        [None, Some(CoreId(2)), Some(CoreId(0)), None]
+    );
 }
 
 #[test]

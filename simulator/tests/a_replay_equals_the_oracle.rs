@@ -5,14 +5,15 @@
 #[path = "../../traces/tests/located/mod.rs"]
 mod located;
 mod naive;
+mod numbered;
 mod oracle;
 mod random;
 mod recording;
 mod steps;
 
 use corehop_simulator::{
-    CoreId, Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split,
-    replay, replay_all,
+    Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
+    replay_all,
 };
 use corehop_traces::{Calls, FunctionId, Mapping, RequestId, Trace};
 use naive::{Placed, naive};
@@ -25,11 +26,6 @@ use recording::{FUNCTIONS, mappings, programs, record, record_processes};
 use std::path::Path;
 use std::sync::LazyLock;
 use steps::Step;
-
-/// A function and its core.
-fn placed((function, core): (u32, u32)) -> (FunctionId, CoreId) {
-    (FunctionId(function), CoreId(core))
-}
 
 fn ids(requests: Vec<u32>) -> Vec<RequestId> {
     requests.into_iter().map(RequestId).collect()
@@ -141,7 +137,7 @@ impl Case {
     fn split(&self) -> Split {
         match self.start_cores() {
             Some(cores) => Split::thread_per_core(cores),
-            None => Split::new(self.functions().into_iter().map(placed))
+            None => numbered::split(self.functions())
                 .delegating(self.delegated.iter().copied().map(FunctionId)),
         }
     }
@@ -283,7 +279,7 @@ fn a_warm_up_that_leaves_nothing_to_count_is_refused() {
 #[test]
 fn a_split_over_more_cores_than_the_machine_has_is_refused() {
     assert_eq!(
-        refusal([true; 3], None, 0, Split::new([placed((0, 4))])),
+        refusal([true; 3], None, 0, numbered::split([(0, 4)])),
         "the split uses 5 cores, but machine tiny has 4: choose a larger machine, or search for \
          fewer cores"
     );

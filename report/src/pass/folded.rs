@@ -130,7 +130,7 @@ impl StepListener for Folded<'_> {
         if node == ROOT || self.nodes[node as usize].1 != owner {
             node = self.below(node, owner);
         }
-        for (place, core) in [ONE_CORE, step.core].into_iter().enumerate() {
+        for (place, core) in [ONE_CORE, step.core.0].into_iter().enumerate() {
             let missed = step
                 .references
                 .iter()

@@ -7,6 +7,7 @@
 use super::calls::OpenCalls;
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_plans::inert_json;
+use corehop_simulator::CoreId;
 use corehop_traces::{Calls, FunctionId, RequestId, ThreadId, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ const CORES: u32 = 2;
 
 /// Time on one core.
 struct CoreSlice {
-    core: u32,
+    core: CoreId,
     request: RequestId,
     thread: ThreadId,
     begins: u64,

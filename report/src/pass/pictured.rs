@@ -7,7 +7,7 @@ use super::grid::{Cells, Grid};
 use super::regions::{Region, Regions, Stacks};
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_explanations::Explanation;
-use corehop_simulator::{Split, detail::Attribution};
+use corehop_simulator::{CoreId, Split, detail::Attribution};
 use corehop_traces::{FunctionId, RequestId, ThreadId, Trace};
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const SHOWN: usize = 12;
 /// Time that a request spent on one core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
-    pub core: u32,
+    pub core: CoreId,
     /// How many line references of the request come before it.
     pub begins: u64,
     /// The planned function whose entry began it; `None` where the request began on that core, and

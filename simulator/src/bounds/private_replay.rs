@@ -12,10 +12,11 @@
 //! Of an occurrence that runs on another core only the stores are seen, each line once. Replaying
 //! all cores to read off one was rejected: it costs as many times more as there are cores.
 
-use crate::filters::entry::{self, Entry, kind};
+use crate::filters::entry::{self, Entry, kind, line};
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::state::HierarchyState;
+use crate::ids::LineId;
 use crate::machine::{Inclusion, Level, Machine};
 use crate::parallel::prepared::Prepared;
 use crate::parallel::set_partition::SetPartition;
@@ -48,7 +49,7 @@ struct PartitionReplay {
     l2_sets: Vec<u32>,
     entries: Vec<Entry>,
     /// Lines stored to, distinct within a chunk.
-    stores: Vec<u32>,
+    stores: Vec<LineId>,
     chunks: Vec<OccurrenceChunk>,
     /// By occurrence.
     referenced: Vec<bool>,
@@ -230,7 +231,7 @@ impl PartitionReplay {
             stored.extend(
                 entries
                     .filter(|&&entry| kind(entry) == Kind::Store)
-                    .map(|entry| entry >> 2),
+                    .map(|&entry| line(entry)),
             );
             stored.sort_unstable();
             stored.dedup();
@@ -256,7 +257,7 @@ impl PartitionReplay {
             if runs[chunk.occurrence as usize] {
                 let entries = chunk.entries.start as usize..chunk.entries.end as usize;
                 for &entry in &self.entries[entries] {
-                    core.access((geometry, view), kind(entry), entry >> 2, &mut ());
+                    core.access((geometry, view), kind(entry), line(entry), &mut ());
                 }
             } else {
                 for &line in &self.stores[stores..stores_end] {

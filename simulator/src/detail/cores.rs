@@ -7,6 +7,7 @@
 
 use super::attribution::{Attribution, CodeOwner};
 use super::working_set::{WorkingSet, WorkingSets};
+use crate::ids::{CoreId, LineId};
 use corehop_traces::{Execution, Kind, RequestId, ThreadId};
 use std::cmp::Reverse;
 
@@ -85,26 +86,26 @@ impl CoreUses {
 
     /// `core` accesses `line`.
     #[inline]
-    pub fn reference(&mut self, core: usize, kind: Kind, line: u32) {
-        if line as usize >= self.referenced.len() {
+    pub fn reference(&mut self, core: CoreId, kind: Kind, line: LineId) {
+        if line.index() >= self.referenced.len() {
             self.referenced
-                .resize(line as usize + 1, CoresOfLine::default());
+                .resize(line.index() + 1, CoresOfLine::default());
         }
-        let referenced = &mut self.referenced[line as usize];
-        referenced.by |= 1 << core;
+        let referenced = &mut self.referenced[line.index()];
+        referenced.by |= 1 << core.0;
         if kind == Kind::Store {
-            referenced.stored_by |= 1 << core;
+            referenced.stored_by |= 1 << core.0;
         }
         let (thread, request) = self.serving;
-        let collected = &mut self.cores[core];
+        let collected = &mut self.cores[core.index()];
         collected.working_sets.serve(thread, request);
         collected.working_sets.reference(kind, line);
         collected.accesses[self.owner] += 1;
     }
 
     /// A store of `by` takes a line from `core`.
-    pub fn lose(&mut self, core: usize, by: usize) {
-        self.cores[core].lost_lines_to[by] += 1;
+    pub fn lose(&mut self, core: CoreId, by: CoreId) {
+        self.cores[core.index()].lost_lines_to[by.index()] += 1;
     }
 
     /// Forgets what was counted.

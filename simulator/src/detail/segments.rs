@@ -48,7 +48,7 @@ impl Segments {
         let mut names = vec![START.to_owned(); numbers.cores() as usize];
         for (index, function) in (0..).map(FunctionId).zip(functions) {
             if let Some(number) = numbers.core_of(index) {
-                names[number as usize].clone_from(&function.name);
+                names[number.index()].clone_from(&function.name);
             }
         }
         Ok(Segments { numbers, names })
@@ -56,7 +56,7 @@ impl Segments {
 
     /// The segment that entering `function` begins.
     pub fn begun_by(&self, function: FunctionId) -> Option<u32> {
-        self.numbers.core_of(function)
+        self.numbers.core_of(function).map(|core| core.0)
     }
 
     /// The segments as a split, with each on a core of its own.

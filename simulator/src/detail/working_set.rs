@@ -6,6 +6,7 @@
 //! ended, so that for each line the number of the last request to reference it is all there is to
 //! remember. Sets of lines for the last requests would say the same in much more memory.
 
+use crate::ids::LineId;
 use corehop_traces::{Kind, RequestId, ThreadId, execution::LINE_SHIFT};
 use serde::Serialize;
 
@@ -46,7 +47,7 @@ struct Open {
     /// By line: how this request referenced it.
     referenced: Vec<u8>,
     /// The lines that it referenced.
-    lines: Vec<u32>,
+    lines: Vec<LineId>,
 }
 
 /// Collects working sets, access by access. Lines are numbered by the caller, densely from 0.
@@ -76,17 +77,17 @@ impl WorkingSets {
     }
 
     /// References `line`; outside requests this counts nowhere.
-    pub fn reference(&mut self, kind: Kind, line: u32) {
+    pub fn reference(&mut self, kind: Kind, line: LineId) {
         let Some(open) = self.open.get_mut(self.current) else {
             return;
         };
         if open.request.is_none() {
             return;
         }
-        if line as usize >= open.referenced.len() {
-            open.referenced.resize(line as usize + 1, 0);
+        if line.index() >= open.referenced.len() {
+            open.referenced.resize(line.index() + 1, 0);
         }
-        let referenced = &mut open.referenced[line as usize];
+        let referenced = &mut open.referenced[line.index()];
         if *referenced == 0 {
             open.lines.push(line);
         }
@@ -105,7 +106,7 @@ impl WorkingSets {
         let mut counted = [0; 4];
         let (mut previous, mut recent) = (0, 0);
         for line in open.lines.drain(..) {
-            let line = line as usize;
+            let line = line.index();
             counted[usize::from(std::mem::take(&mut open.referenced[line]))] += 1;
             if line >= self.ended_last.len() {
                 self.ended_last.resize(line + 1, 0);

@@ -4,23 +4,20 @@
 //! a replay, and fails rather than leave out a function: counts for half a plan would mislead.
 
 use crate::error::Error;
+use crate::ids::CoreId;
 use corehop_plans::{Mode, Plan, PlannedFunction};
 use corehop_traces::{Function, FunctionId, Module, ThreadId};
-
-/// A core of a split or a plan, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CoreId(pub u32);
 
 /// A split of a traced program over cores; the default one leaves everything on core 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// By function index of the trace; functions beyond its end move nothing.
-    cores_of_functions: Vec<Option<u32>>,
+    /// By function of the trace; functions beyond its end move nothing.
+    cores_of_functions: Vec<Option<CoreId>>,
     /// Functions at the end of whose calls a thread goes back; ascending, each once.
     delegated: Vec<FunctionId>,
     cores: u32,
     /// Cores that these threads start on, by thread.
-    starts: Vec<u32>,
+    starts: Vec<CoreId>,
     /// The others start on these many cores in turn, on core 0 if it is 1.
     start_cores: u32,
 }
@@ -42,8 +39,8 @@ impl Split {
             starts: Vec::new(),
             start_cores: 1,
         };
-        for (function, CoreId(core)) in functions {
-            split.cores = split.cores.max(core + 1);
+        for (function, core) in functions {
+            split.cores = split.cores.max(core.0 + 1);
             split.place(function, core);
         }
         split
@@ -67,8 +64,8 @@ impl Split {
     pub fn threads_in_turn(threads: &[ThreadId], cores: u32) -> Self {
         let cores = cores.max(1);
         let last = threads.iter().max().map_or(0, |thread| thread.index() + 1);
-        let mut starts = vec![0; last];
-        for (&thread, core) in threads.iter().zip((0..cores).cycle()) {
+        let mut starts = vec![CoreId(0); last];
+        for (&thread, core) in threads.iter().zip((0..cores).map(CoreId).cycle()) {
             starts[thread.index()] = core;
         }
         Split {
@@ -91,7 +88,7 @@ impl Split {
         self
     }
 
-    fn place(&mut self, function: FunctionId, core: u32) {
+    fn place(&mut self, function: FunctionId, core: CoreId) {
         let index = function.index();
         if self.cores_of_functions.len() <= index {
             self.cores_of_functions.resize(index + 1, None);
@@ -122,7 +119,7 @@ impl Split {
             for (index, function) in (0..).map(FunctionId).zip(functions) {
                 let module = &modules[function.module as usize];
                 if function.offset == planned.offset && is_of_build(module, planned) {
-                    split.place(index, planned.core);
+                    split.place(index, CoreId(planned.core));
                     if planned.mode == Mode::Call {
                         delegated.push(index);
                     }
@@ -144,7 +141,7 @@ impl Split {
 
     /// The core that entering `function` moves a thread to.
     #[inline]
-    pub fn core_of(&self, function: FunctionId) -> Option<u32> {
+    pub fn core_of(&self, function: FunctionId) -> Option<CoreId> {
         *self.cores_of_functions.get(function.index())?
     }
 
@@ -160,9 +157,9 @@ impl Split {
     }
 
     /// The core that `thread` starts on.
-    pub fn start_core(&self, thread: ThreadId) -> u32 {
+    pub fn start_core(&self, thread: ThreadId) -> CoreId {
         let named = self.starts.get(thread.index()).copied();
-        named.unwrap_or(thread.0 % self.start_cores)
+        named.unwrap_or(CoreId(thread.0 % self.start_cores))
     }
 
     /// Number of cores used, at least 1.
@@ -204,7 +201,11 @@ mod tests {
     fn named_threads_take_cores_in_turn_and_others_stay_on_the_first() {
         let split = Split::threads_in_turn(&[7, 2, 4].map(ThreadId), 2);
         let cores = [7, 2, 4, 0, 3, 9].map(|thread| split.start_core(ThreadId(thread)));
-        assert_eq!((cores, split.cores()), ([0, 1, 0, 0, 0, 0], 2));
-        assert_eq!(Split::threads_in_turn(&[], 0).start_core(ThreadId(5)), 0);
+        assert_eq!(cores, [0, 1, 0, 0, 0, 0].map(CoreId));
+        assert_eq!(split.cores(), 2);
+        assert_eq!(
+            Split::threads_in_turn(&[], 0).start_core(ThreadId(5)),
+            CoreId(0)
+        );
     }
 }

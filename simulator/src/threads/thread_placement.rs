@@ -11,6 +11,7 @@
 use super::placed_thread::PlacedThread;
 use super::split::Split;
 use crate::error::Error;
+use crate::ids::CoreId;
 use corehop_traces::{Calls, FunctionId, ThreadId, Trace};
 
 /// Calls that these splits delegate, found in `trace`; `None` when they delegate none.
@@ -50,7 +51,7 @@ impl<'a> ThreadPlacement<'a> {
     }
 
     /// The core that `thread` is on.
-    pub fn core_of(&self, thread: ThreadId) -> u32 {
+    pub fn core_of(&self, thread: ThreadId) -> CoreId {
         let known = self.threads.get(thread.index());
         known.map_or_else(|| self.split.start_core(thread), PlacedThread::core)
     }
@@ -63,7 +64,7 @@ impl<'a> ThreadPlacement<'a> {
         thread: ThreadId,
         number: u64,
         entered: Option<FunctionId>,
-    ) -> (u32, u32) {
+    ) -> (CoreId, CoreId) {
         while self.threads.len() <= thread.index() {
             let next = ThreadId::from_index(self.threads.len());
             let start = PlacedThread::on(self.split.start_core(next));

@@ -1,5 +1,6 @@
 //! Working sets of requests, exact on a few, and against sets of lines on many.
 
+use corehop_simulator::LineId;
 use corehop_simulator::detail::{Spread, WorkingSet, WorkingSets};
 use corehop_traces::{Kind, RequestId, ThreadId};
 use proptest::prelude::*;
@@ -16,7 +17,7 @@ fn loading(requests: &[&[u32]]) -> Vec<WorkingSet> {
         sets.serve(ThreadId(0), Some(RequestId(request)));
         lines
             .iter()
-            .for_each(|&line| sets.reference(Kind::Load, line));
+            .for_each(|&line| sets.reference(Kind::Load, LineId(line)));
     }
     sets.finish()
 }
@@ -25,11 +26,11 @@ fn loading(requests: &[&[u32]]) -> Vec<WorkingSet> {
 fn a_line_counts_once_however_often_and_by_whatever_kind_it_is_referenced() {
     let mut sets = WorkingSets::default();
     sets.serve(ThreadId(0), Some(RequestId(4)));
-    sets.reference(Kind::Fetch, 0);
-    sets.reference(Kind::Fetch, 1);
-    sets.reference(Kind::Load, 1);
-    sets.reference(Kind::Store, 1);
-    sets.reference(Kind::Store, 9);
+    sets.reference(Kind::Fetch, LineId(0));
+    sets.reference(Kind::Fetch, LineId(1));
+    sets.reference(Kind::Load, LineId(1));
+    sets.reference(Kind::Store, LineId(1));
+    sets.reference(Kind::Store, LineId(9));
     let all = sets.finish();
     assert_eq!(
         all,
@@ -61,13 +62,13 @@ fn lines_are_shared_with_the_last_request_and_with_any_of_ten() {
 #[test]
 fn what_belongs_to_no_request_is_left_out() {
     let mut sets = WorkingSets::default();
-    sets.reference(Kind::Load, 0);
+    sets.reference(Kind::Load, LineId(0));
     sets.serve(ThreadId(0), None);
-    sets.reference(Kind::Load, 1);
+    sets.reference(Kind::Load, LineId(1));
     sets.serve(ThreadId(0), Some(RequestId(0)));
-    sets.reference(Kind::Load, 2);
+    sets.reference(Kind::Load, LineId(2));
     sets.serve(ThreadId(0), None);
-    sets.reference(Kind::Load, 3);
+    sets.reference(Kind::Load, LineId(3));
     let all = sets.finish();
     assert_eq!((all.len(), all[0].lines), (1, 1));
 }
@@ -76,13 +77,13 @@ fn what_belongs_to_no_request_is_left_out() {
 fn the_previous_request_is_the_last_to_end_on_any_thread() {
     let mut sets = WorkingSets::default();
     sets.serve(ThreadId(0), Some(RequestId(0)));
-    sets.reference(Kind::Load, 5);
+    sets.reference(Kind::Load, LineId(5));
     sets.serve(ThreadId(1), Some(RequestId(1)));
-    sets.reference(Kind::Load, 5);
-    sets.reference(Kind::Load, 6);
+    sets.reference(Kind::Load, LineId(5));
+    sets.reference(Kind::Load, LineId(6));
     sets.serve(ThreadId(1), None);
     sets.serve(ThreadId(0), Some(RequestId(0)));
-    sets.reference(Kind::Load, 6);
+    sets.reference(Kind::Load, LineId(6));
     let all = sets.finish();
     assert_eq!(shared(&all[1]), (None, None), "the first to end");
     assert_eq!(shared(&all[0]), (Some(2), Some(2)));

@@ -17,7 +17,7 @@ use crate::schedulers::scheduler::{Move, Scheduler, Thread};
 use crate::setting::Setting;
 use crate::streams::stream::kind_of;
 use corehop_core_model::{CoreModel, Reference, ServedBy};
-use corehop_simulator::{Hierarchy, Split};
+use corehop_simulator::{CoreId, Hierarchy, LineId, Split};
 
 /// A simulation under way.
 pub(crate) struct Engine<'a, M> {
@@ -106,7 +106,7 @@ impl<M: CoreModel> Engine<'_, M> {
 
     /// A connection's thread waits for a core.
     fn wait(&mut self, connection: usize, ready: u64, hopped: bool, core: usize) {
-        let stage = self.connections[connection].placed.core();
+        let stage = self.connections[connection].placed.core().0;
         let waiting = Waiting {
             ready,
             connection,
@@ -129,7 +129,7 @@ impl<M: CoreModel> Engine<'_, M> {
             }
             if let Some(mark) = self.connections[connection].take_mark() {
                 let placed = &mut self.connections[connection].placed;
-                let from = placed.core();
+                let from = placed.core().0;
                 if let Some(to) = mark.pass(placed, self.split)
                     && self.leaves(connection, Thread { core, from, to })
                 {
@@ -205,6 +205,7 @@ impl<M: CoreModel> Engine<'_, M> {
     fn execute(&mut self, core: usize, connection: usize, limit: u64) {
         self.watch.connection = connection as u16;
         let connection = &mut self.connections[connection];
+        let id = CoreId::from_index(core);
         let Core {
             model, references, ..
         } = &mut self.cores[core];
@@ -220,8 +221,8 @@ impl<M: CoreModel> Engine<'_, M> {
             };
             references[kind as usize] += 1;
             self.watch.served_by = ServedBy::L1;
-            let line = entry >> 2;
-            self.hierarchy.access(core, kind, line, &mut self.watch);
+            let line = LineId(entry >> 2);
+            self.hierarchy.access(id, kind, line, &mut self.watch);
             model.reference(Reference {
                 kind,
                 served_by: self.watch.served_by,

@@ -1,7 +1,7 @@
 //! What the engine hears of the caches: what served a reference, and whose lines an L2 replaced.
 
 use corehop_core_model::ServedBy;
-use corehop_simulator::{CacheLevel, Cause, Machine, Observer};
+use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Machine, Observer};
 use corehop_traces::Kind;
 
 pub(crate) struct Watch {
@@ -46,11 +46,18 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    fn missed(&mut self, level: CacheLevel, core: usize, _kind: Kind, _cause: Cause, line: u32) {
+    fn missed(
+        &mut self,
+        level: CacheLevel,
+        core: CoreId,
+        _kind: Kind,
+        _cause: Cause,
+        line: LineId,
+    ) {
         self.served_by = match level {
             CacheLevel::L1I | CacheLevel::L1D => {
-                let l2 = core / self.cores_per_l2;
-                self.owners[line as usize * self.l2s + l2] = self.connection;
+                let l2 = core.index() / self.cores_per_l2;
+                self.owners[line.index() * self.l2s + l2] = self.connection;
                 ServedBy::L2
             }
             CacheLevel::L2 if self.has_l3 => ServedBy::L3,
@@ -58,13 +65,13 @@ impl Observer for Watch {
         };
     }
 
-    fn transferred(&mut self, _core: usize, _kind: Kind, _line: u32) {
+    fn transferred(&mut self, _core: CoreId, _kind: Kind, _line: LineId) {
         self.served_by = ServedBy::OtherL2;
     }
 
-    fn replaced(&mut self, level: CacheLevel, instance: usize, _core: usize, line: u32) {
+    fn replaced(&mut self, level: CacheLevel, instance: usize, _core: CoreId, line: LineId) {
         if level == CacheLevel::L2 {
-            let owner = self.owners[line as usize * self.l2s + instance];
+            let owner = self.owners[line.index() * self.l2s + instance];
             let row = usize::from(owner) * self.connections;
             self.evictions[row + usize::from(self.connection)] += 1;
         }

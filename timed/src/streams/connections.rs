@@ -132,7 +132,7 @@ impl Streams {
                 mark.pass(&mut thread, split);
                 let entries = stream.entries[mark.at..end].iter();
                 let references = entries.filter(|&&entry| kind_of(entry).is_some()).count();
-                by_stage[thread.core() as usize] += references as u64;
+                by_stage[thread.core().index()] += references as u64;
             }
         }
         by_stage

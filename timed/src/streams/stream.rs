@@ -5,7 +5,7 @@
 //! and only where it is known. What a thread may be moved for are marks beside the entries, which
 //! are few.
 
-use corehop_simulator::{PlacedThread, Split};
+use corehop_simulator::{LineId, PlacedThread, Split};
 use corehop_traces::{FunctionId, Kind};
 
 /// The requests of a connection.
@@ -41,7 +41,7 @@ impl Mark {
     /// of it to this split; it may be the one that it is in. A stage is a core of the split.
     pub fn pass(&self, thread: &mut PlacedThread, split: &Split) -> Option<u32> {
         let says = thread.come(split, self.number, self.entered, || self.call);
-        says.then(|| thread.core())
+        says.then(|| thread.core().0)
     }
 }
 
@@ -63,8 +63,8 @@ impl Stream {
 
     /// A reference of the execution.
     #[inline]
-    pub fn push_reference(&mut self, line: u32, kind: Kind, address_from: u8) {
-        self.push(line << 2 | kind as u32, address_from);
+    pub fn push_reference(&mut self, line: LineId, kind: Kind, address_from: u8) {
+        self.push(line.0 << 2 | kind as u32, address_from);
         self.references += 1;
     }
 
