@@ -139,10 +139,11 @@ def test_all_rows_of_replays_are_kept() -> None:
     growth = [{"accesses": 10**6 * times, "seconds": 0.25 * times} for times in (1, 4, 16)]
     rates = {source: 1.0 for _, source in RATES.values()}
     rest = {"accesses": 10, "growth": growth, "host": MACHINE}
-    rates |= {**dict.fromkeys(CONNECTIONS, 45.0), CONNECTIONS_MEMORY: 6.5}
+    connections = {**dict.fromkeys(CONNECTIONS, 45.0), CONNECTIONS_MEMORY: 6.5}
     figures = rates | memory | dict.fromkeys(PASSES, 3.0) | rest
     streams = [Stream(name, figures) for name in ("sample", "tpcc")]
-    page = Report(streams, Result(None, "not installed"), Result(9.5), repeats=3).lines()
+    others = (Result(None, "not installed"), Result(9.5))
+    page = Report(streams, connections, *others, repeats=3).lines()
     run = run_from("\n".join(page), "make bench-replay")
     rows = 2 * (len(RATES) + len(growth) + len(PASSES) + len(memory)) + 2 + len(CONNECTIONS) + 1
     headings = 4
