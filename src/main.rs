@@ -1,4 +1,4 @@
-//! `corehop`: record what a server touches, find where its threads should change core, patch it.
+//! `corehop`: record what a server references, find where its threads should change core, patch it.
 //!
 //! Each subcommand is one file of this folder and one stage of the pipeline. None prints by itself:
 //! `console` does, and lets no text from a file act on a terminal.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// What the two requests of the small trace touch: a block whose second instruction lies on two
+/// What the two requests of the small trace reference: a block whose second instruction lies on two
 /// lines, and a short one at an address of twelve digits.
 const FIRST: &str = "\
 I  0040003c,4

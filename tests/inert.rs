@@ -39,7 +39,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// Six requests of three functions, two of which touch ten lines each: more than an L2 holds.
+/// Six requests of three functions, two of which reference ten lines each: more than an L2 holds.
 fn record(path: &Path) -> Result<(), Error> {
     let header = Header {
         created_by: hostile("created"),

@@ -1,9 +1,9 @@
-//! What a plan's neighbours would do: the plan without one of its functions, with another in its
-//! place, or going back when its call ends where the plan stays, and the other way round.
+//! Replays the neighbours of a plan: the plan without one of its functions, with another function
+//! in its place, and with that function's mode changed (to go back when its call ends, or to stay).
 //!
-//! The search says which split is best, not why. What is lost without a function is what its hop is
-//! worth; what the best exchange for it would do says how much its place matters. Every neighbour
-//! is replayed in full, shared L3 and all, on the same requests as the plan.
+//! The search says which split is best, but not why. The misses added by leaving a function out are
+//! what its hop is worth; the misses added by the best exchange say how much its place matters.
+//! Every neighbour is replayed in full, shared L3 included, on the same requests as the plan.
 
 use crate::Error;
 use crate::progress::Progress;

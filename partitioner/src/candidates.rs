@@ -1,4 +1,4 @@
-//! Which functions a thread could change core at.
+//! Candidates: the functions at which a thread could change core.
 //!
 //! The rule is that of Gottschlag et al., "Automatic staged computation", section 3.1: a function
 //! called often signals no change of phase and would only cause hops, one called rarely splits

@@ -1,11 +1,12 @@
-//! Which calls of a split had better end with a hop back.
+//! Delegation: which calls of a split should end with a hop back.
 //!
 //! A split moves a thread at the entry of a function and leaves it there; what comes after the call
-//! returns then runs beside the function's own code. Going back instead is a choice of its own for
-//! each function. The search leaves it out: with it a core's occurrences are no longer intervals of
-//! calls, on which its bounds stand. So it is asked of the split that was found: every combination
-//! is replayed in full on the searched requests, of more than six functions only those that one
-//! change after the other makes better. The best is then evaluated like the split itself.
+//! returns then runs beside the function's own code. Whether to go back instead is decided for each
+//! function. The search does not decide it: with hops back a core's occurrences are no longer
+//! intervals of calls, on which its bounds stand. So it is decided for the split that was found, by
+//! replaying combinations in full on the searched requests: all of them for up to six functions,
+//! and for more one change after the other, as long as one helps. The best combination is then
+//! evaluated like the split itself.
 
 use crate::Error;
 use crate::evaluate::{Placement, rounds};

@@ -1,4 +1,4 @@
-//! What a split costs, put together from what each of its cores costs.
+//! The cost of a split, as the sum of what each of its cores costs.
 //!
 //! A search compares up to millions of splits; replaying each of them would take hours. But a
 //! split's cost is a sum over its cores: so much for each miss in a core's private caches, and for

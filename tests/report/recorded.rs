@@ -18,7 +18,7 @@ const CODE: u64 = 0x40_0000;
 pub const REQUESTS: usize = 6;
 pub const ACCESSES: u64 = 3 * 1501;
 
-/// L2s of 16 lines; a function touches eight and its code.
+/// L2s of 16 lines; a function references eight and its code.
 const MACHINE: &str = include_str!("../machines/tiny.toml");
 
 /// A folder with a trace, a machine and a plan.

@@ -1,5 +1,5 @@
-//! A stripped player leaves out nothing but references that follow, within what no core can change
-//! in, one of the same line; and what it counts is not stripped.
+//! A stripped player drops a reference only if one before it is of the same line, in a piece in
+//! which no thread can change core; and it counts what it drops all the same.
 
 mod streams;
 

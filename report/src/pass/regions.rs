@@ -72,7 +72,7 @@ pub struct Regions<'t> {
     stacks: Vec<(u64, u64, ThreadId)>,
 }
 
-/// Lines of one name that follow each other among those touched.
+/// Lines of one name that follow each other among those referenced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Place of the first among the lines.

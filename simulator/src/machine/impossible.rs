@@ -1,5 +1,4 @@
-//! What makes a description one of no machine that can be simulated: the limits, and which of them
-//! or of the other rules is broken.
+//! Why no machine can be simulated that a description fits: which limit or other rule it breaks.
 
 use super::description::{CORES_MAXIMUM, LINE_SIZE_BYTES};
 

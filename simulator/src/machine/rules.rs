@@ -1,7 +1,7 @@
-//! What a machine must keep to beyond its types, so that the caches never have to check.
+//! The rules that a machine keeps beyond its types, so that the caches never have to check them.
 //!
-//! Each rule names the level and says what to change. Sizes that real machines have are all
-//! accepted: the third level may have any number of sets, a level any number of ways.
+//! Each rule names the level and says what to change. All sizes that real machines have are
+//! accepted: the third level may have any number of sets, and a level any number of ways.
 
 use super::description::{CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
 use super::impossible::{

@@ -2,9 +2,9 @@
 //! memory.
 //!
 //! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
-//! plans or machines reads it once. Of what reducing leaves, nothing depends on the references that
-//! are guaranteed to hit in these machines' L1s ([`GuaranteedHits`]), and they are left out too. A
-//! sixth of the accesses of a recorded mariadbd are left, at four bytes each.
+//! plans or machines reads it once. References that are guaranteed to hit in these machines' L1s
+//! ([`GuaranteedHits`]) are dropped too, since nothing depends on them. A sixth of the accesses of
+//! a recorded mariadbd are left, at four bytes each.
 
 use super::checks;
 use super::pass::{self, PassInput, PieceBatch};

@@ -1,4 +1,4 @@
-//! The one order in which a replay plays the runs of all threads, and how much of the truth it is.
+//! The one order in which a replay plays the runs of all threads, and how exact that order is.
 //!
 //! Opening a trace sees each thread's runs by themselves. Here they are merged, a chunk of each
 //! thread at a time, so that memory is bounded by the number of threads: where every step of the

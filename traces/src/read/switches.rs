@@ -1,8 +1,8 @@
 //! Where a replay passes from one thread to another.
 //!
 //! A recorder stamps a thread's runs whether or not another ran between them, and mostly none did.
-//! Whoever plays chunks apart from each other would have to stop at every stamp, and so it is found
-//! out once, when a trace is opened, which stamps matter. Only those are kept.
+//! A player of single chunks would have to stop at every stamp. So opening a trace finds out once
+//! which stamps matter, and only those are kept.
 
 use crate::model::ids::ThreadId;
 use std::cmp::Reverse;

@@ -1,8 +1,8 @@
 //! The references of sources: of executions that a later match copies.
 //!
-//! They stand one after the other, those left out that no cache can tell from nothing, so a match
-//! is copied from where its source's first bound is to where its last is. A reference is left out
-//! for one before it, so none is left out across a place from which something may be copied.
+//! They stand one after the other, without those that cannot change any cache. So a match is copied
+//! from its source's first bound to the last. A reference is dropped because of one before it, so
+//! none is dropped because of one beyond a place at which a copy may begin.
 
 use super::literals::{Literals, Span};
 use crate::codec::bounds::Bounds;

@@ -1,4 +1,4 @@
-//! Before which requests a thread did what is not in the trace.
+//! Gaps: before which requests a thread did something that is not in the trace.
 //!
 //! A thread that serves requests is recorded during those that were chosen. What it did between two
 //! of them may be missing, and no mark says so; the requests' numbers do. A thread that went from

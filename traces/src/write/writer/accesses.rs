@@ -1,7 +1,7 @@
-//! Executions whose accesses come one by one, as whoever translates another format has them.
+//! Executions whose accesses come one by one, as importers of other formats have them.
 //!
 //! An execution is open until the thread's next one begins: only then is its template known. Stamps
-//! and marks that come meanwhile are of that next one.
+//! and marks that come meanwhile belong to the next one.
 
 use super::{Writer, stream, unrecordable};
 use crate::codec::match_finder::Arrival;
