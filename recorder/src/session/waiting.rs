@@ -117,7 +117,9 @@ mod tests {
     fn said(marker: &RequestMarker, connections: u64, calls: &[i64]) -> String {
         let (memory, _file) = Memory::create(&Settings::default()).unwrap();
         memory.set_marker(marker);
-        (0..connections).for_each(|_| drop(memory.next_connection()));
+        for _ in 0..connections {
+            memory.next_connection();
+        }
         calls.iter().for_each(|&number| memory.count_call(number));
         Waiting::of(&memory).unwrap().to_string()
     }

@@ -47,6 +47,9 @@ struct Functions {
     patching: Patching,
 }
 
+/// Why no plan can name an entry of a file.
+const NAMELESS: &str = "its file has no build id: link it with -Wl,--build-id";
+
 /// Whether a module's entries can be patched.
 #[derive(Default)]
 enum Patching {
@@ -76,6 +79,7 @@ impl Patching {
             return Patching::Never(reason.into());
         }
         match Analysis::of(path) {
+            Ok(analysis) if analysis.build_id().is_none() => Patching::Never(NAMELESS.into()),
             Ok(analysis) => Patching::Analysed(Box::new(analysis)),
             Err(error) => Patching::Never(error.to_string()),
         }
