@@ -9,7 +9,7 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scri
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo figures test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
-	bench-servers bench-utilisation bench-verdicts bench-connections bench-truth bench-replay \
+	bench-servers bench-utilisation bench-verdicts bench-connections bench-truth bench-replay bench-data-hops \
 	bench-search bench-core-model build deb test-deb sample fuzz soak test-upstream test-msrv \
 	test-ubsan test-miri test-tsan coverage deny lint-c clean
 
@@ -38,6 +38,7 @@ help:
 	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
 	@echo 'make bench-utilisation  times threads that take locks, beside two models, and prints a table'
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
+	@echo 'make bench-data-hops  times redis with 2, 4 and 8 sets beyond an L2, each at one core by hops'
 	@echo 'make bench-connections  throughput and misses over connections, simulated and real, and draws it'
 	@echo 'make bench-truth  predicted beside measured ratios: rank correlation and median error'
 	@echo 'make figures  fills the tables of docs/experiments from the figures kept beside them'
@@ -132,6 +133,10 @@ bench-servers:
 
 bench-verdicts: build
 	@cargo bench --locked --bench servers -- --verdicts
+
+bench-data-hops:
+	@scripts/setup.sh bench || [ $$? -eq 7 ]
+	@cargo bench --locked --bench servers -- --data-hops
 
 # What is not installed is left out of the tables, which say so.
 bench-connections: build

@@ -18,9 +18,20 @@ struct Trial {
     key: &'static str,
     backend: Option<&'static str>,
     words: Vec<String>,
-    /// Whether the thread goes back when first_core() returns.
-    goes_back: bool,
+    /// What its plan says of first_core().
+    first: First,
     values: Vec<f64>,
+}
+
+/// Where first_core() takes a thread, and for how long.
+#[derive(Clone, Copy)]
+enum First {
+    /// To core 0, to stay.
+    Stays,
+    /// To core 0 for the call.
+    GoesBack,
+    /// To the core of the object that is its argument.
+    ByArgument,
 }
 
 impl Trial {
@@ -35,14 +46,13 @@ impl Trial {
             key,
             backend,
             words: words.iter().map(|word| word.to_string()).collect(),
-            goes_back: false,
+            first: First::Stays,
             values: Vec::new(),
         }
     }
 
-    fn going_back(mut self) -> Trial {
-        self.goes_back = true;
-        self
+    fn with(self, first: First) -> Trial {
+        Trial { first, ..self }
     }
 }
 
@@ -51,6 +61,7 @@ fn main() -> Outcome<()> {
     let (rounds, samples, duration_ms) = if is_whole { (9, 4000, 300) } else { (1, 20, 5) };
     let program = Program::hop(Mode::Enter)?;
     let returning = Program::hop(Mode::Call)?;
+    let of_objects = Program::hop_by_argument()?;
     let [first, second] = program.processors;
     if first == second {
         println!("this machine has one CPU, so nothing can hop");
@@ -59,14 +70,15 @@ fn main() -> Outcome<()> {
     }
     let mut trials = one_thread(samples, [first, second]);
     trials.extend(going_back(samples));
+    trials.extend(by_argument(samples));
     let single = trials.len();
     trials.extend(many_threads(duration_ms));
     for _ in 0..rounds {
         for trial in &mut trials {
-            let program = if trial.goes_back {
-                &returning
-            } else {
-                &program
+            let program = match trial.first {
+                First::Stays => &program,
+                First::GoesBack => &returning,
+                First::ByArgument => &of_objects,
             };
             let values = match trial.key {
                 "parked_hop_ns" => {
@@ -92,6 +104,13 @@ fn main() -> Outcome<()> {
     );
     trials[single..].iter().for_each(|trial| row(trial, 0));
     let figures = figures(&trials);
+    print_figures(&figures);
+    println!("\n{figures}");
+    Ok(())
+}
+
+/// What follows from the medians.
+fn print_figures(figures: &serde_json::Value) {
     let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
     println!("\n{:<56}{:>12}", "of these medians", "figure");
     let rows = [
@@ -106,12 +125,15 @@ fn main() -> Outcome<()> {
             1,
         ),
         ("ns one at its return adds", figure("return_hook_ns"), 1),
+        (
+            "ns one by argument adds where the thread stays",
+            figure("object_hook_ns"),
+            1,
+        ),
     ];
     for (title, figure, decimals) in rows {
         println!("{title:<56}{figure:>12.decimals$}");
     }
-    println!("\n{figures}");
-    Ok(())
 }
 
 fn one_thread(samples: u32, processors: [usize; 2]) -> Vec<Trial> {
@@ -180,7 +202,7 @@ fn one_thread(samples: u32, processors: [usize; 2]) -> Vec<Trial> {
 /// Where first_core() is for its call only.
 fn going_back(samples: u32) -> Vec<Trial> {
     let row = |title, key, word: &str| {
-        Trial::new(title, key, Some("carrier"), &[&word, &samples]).going_back()
+        Trial::new(title, key, Some("carrier"), &[&word, &samples]).with(First::GoesBack)
     };
     vec![
         row(
@@ -191,6 +213,25 @@ fn going_back(samples: u32) -> Vec<Trial> {
         row(
             "hop for a call, one way, carrier spins",
             "carrier_hop_back_ns",
+            "hop",
+        ),
+    ]
+}
+
+/// Where first_core() goes by its argument.
+fn by_argument(samples: u32) -> Vec<Trial> {
+    let row = |title, key, word: &str| {
+        Trial::new(title, key, Some("carrier"), &[&word, &samples]).with(First::ByArgument)
+    };
+    vec![
+        row(
+            "call about an object here, carrier",
+            "carrier_object_ns",
+            "call",
+        ),
+        row(
+            "hop to an object, carrier spins",
+            "carrier_hop_to_object_ns",
             "hop",
         ),
     ]
@@ -242,7 +283,7 @@ fn row(trial: &Trial, decimals: usize) {
 fn figures(trials: &[Trial]) -> serde_json::Value {
     let mut figures = json!({
         "carrier_hop_ns": null, "affinity_hop_ns": null, "parked_hop_ns": null, "hook_ns": null,
-        "return_hook_ns": null, "affinity_to_hop": null, "quartiles": {},
+        "return_hook_ns": null, "object_hook_ns": null, "affinity_to_hop": null, "quartiles": {},
     });
     for trial in trials {
         let quartiles = quartiles(&trial.values);
@@ -253,6 +294,9 @@ fn figures(trials: &[Trial]) -> serde_json::Value {
     let (affinity, hop) = (figure("sched_setaffinity_ns"), figure("carrier_hop_ns"));
     let (hooked, plain) = (figure("carrier_call_ns"), figure("call_ns"));
     let returning = figure("carrier_return_ns");
+    if let (Some(about), Some(plain)) = (figure("carrier_object_ns"), plain) {
+        figures["object_hook_ns"] = json!(about - plain);
+    }
     if let (Some(affinity), Some(hop)) = (affinity, hop) {
         figures["affinity_to_hop"] = json!(affinity / hop);
     }

@@ -3,7 +3,9 @@
 //! `make bench-replay` runs this (scripts/bench/replay.py) and puts other simulators beside it:
 //!
 //!     cargo bench --bench replay -- TRACE PLAN REPEATS
+//!     cargo bench --bench replay -- --connections REPEATS
 //!
+//! The second is of the bundled sample of four connections, which needs no recording.
 //! Every figure is the median of some repetitions, which take turns, so that whatever else the host
 //! does falls on all of them alike. Without arguments, as under `cargo test`, it runs once on a few
 //! requests of the bundled sample, to show that it still works. Memory is that of a process of its
@@ -20,7 +22,7 @@ use corehop_simulator::{
     CoreId, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay, replay_all,
 };
 use corehop_timed::Streams;
-use corehop_traces::{Access, FunctionId, Trace};
+use corehop_traces::{Access, FunctionId, RequestId, Trace};
 use of_connections::Effort;
 use oracle::Oracle;
 use rayon::ThreadPool;
@@ -36,20 +38,33 @@ struct Subject {
     trace: Trace,
     machine: Machine,
     split: Split,
-    functions: Vec<u32>,
+    functions: Vec<FunctionId>,
     repeats: usize,
-    requests: Option<Vec<u32>>,
+    requests: Option<Vec<RequestId>>,
 }
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["--memory", what, trace, plan] => memory(what, Subject::new(trace, plan, 1)?),
+        ["--memory", "connections"] => grown(of_connections::replay_sample),
+        ["--memory", what, trace, plan] => {
+            let subject = Subject::new(trace, plan, 1)?;
+            grown(|| replayed(what, &subject))
+        }
+        ["--connections", repeats, ..] => {
+            let repeats = repeats.parse()?;
+            let requests = None;
+            let mut figures = of_connections::of_sample(Effort { repeats, requests })?;
+            let bytes = memory_of(&["connections"])?;
+            figures.insert("bytes_per_access_connections".into(), bytes);
+            println!("{}", Value::Object(figures));
+            Ok(())
+        }
         [trace, plan, repeats, ..] if !trace.starts_with("--") => {
             let mut figures = measure(&Subject::new(trace, plan, repeats.parse()?)?)?;
-            for what in ["first", "prepared", "connections"] {
-                let bytes = memory_of(what, trace, plan)?;
+            for what in ["first", "prepared"] {
+                let bytes = memory_of(&[what, trace, plan])?;
                 figures.insert(format!("bytes_per_access_{what}"), bytes);
             }
             println!("{}", Value::Object(figures));
@@ -57,8 +72,10 @@ fn main() -> Outcome<()> {
         }
         _ => {
             let mut subject = Subject::of_sample()?;
-            subject.requests = Some((0..3).collect());
-            println!("{}", Value::Object(measure(&subject)?));
+            subject.requests = Some((0..3).map(RequestId).collect());
+            let mut figures = measure(&subject)?;
+            figures.extend(of_connections::of_sample(subject.effort())?);
+            println!("{}", Value::Object(figures));
             Ok(())
         }
     }
@@ -86,7 +103,7 @@ impl Subject {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/samples/mariadb-tpcc.trace");
         let trace = Trace::open(&path)?;
         Ok(Subject {
-            functions: vec![0, 1],
+            functions: [0, 1].map(FunctionId).into(),
             machine: Machine::named_or_path("xeon-e5-2620-v4")?,
             path,
             trace,
@@ -100,6 +117,13 @@ impl Subject {
         ReplayOptions {
             requests: self.requests.clone(),
             ..ReplayOptions::default()
+        }
+    }
+
+    fn effort(&self) -> Effort {
+        Effort {
+            repeats: self.repeats,
+            requests: self.requests.as_ref().map(|some| some.len() as u64),
         }
     }
 
@@ -177,7 +201,7 @@ fn measure(subject: &Subject) -> Outcome<Map<String, Value>> {
     }
     let rate = naive(subject, &expected)?;
     figures.insert("oracle_maccess_per_s".into(), json!(rate));
-    figures.extend(with_time(subject)?);
+    figures.insert("timed_maccess_per_s".into(), json!(with_time(subject)?));
     figures.extend(machines_at_once(subject)?);
     figures.extend(growth(subject)?);
     Ok(figures)
@@ -222,7 +246,7 @@ fn naive(subject: &Subject, expected: &Replay) -> Outcome<f64> {
     while let Some(execution) = executions.next()?
         && accesses.len() < ORACLE_ACCESSES
     {
-        let core = replayer.execute(&execution) as usize;
+        let core = replayer.execute(&execution).index();
         accesses.extend(execution.accesses.iter().map(|&access| (core, access)));
     }
     let begun = Instant::now();
@@ -241,18 +265,11 @@ fn naive(subject: &Subject, expected: &Replay) -> Outcome<f64> {
     Ok(touched as f64 / seconds / 1e6)
 }
 
-/// The rates of the timed replay.
-fn with_time(subject: &Subject) -> Outcome<Map<String, Value>> {
-    let effort = Effort {
-        repeats: subject.repeats,
-        requests: subject.requests.as_ref().map(|some| some.len() as u64),
-    };
+/// The rate of the timed replay.
+fn with_time(subject: &Subject) -> Outcome<f64> {
     let streams = Streams::new(&subject.trace, &[&subject.split])?;
     let of = (&subject.machine, Some(&subject.split));
-    let rate = of_connections::rate(&streams, of, effort, InOrder::new)?;
-    let mut figures = of_connections::of_sample(effort)?;
-    figures.insert("timed_maccess_per_s".into(), json!(rate));
-    Ok(figures)
+    of_connections::rate(&streams, of, subject.effort(), InOrder::new)
 }
 
 /// Three machines in one pass, against one after the other: the ratio of times.
@@ -294,7 +311,7 @@ fn growth(subject: &Subject) -> Outcome<Map<String, Value>> {
     let mut rows = Vec::new();
     for part in [16, 4, 1] {
         let options = ReplayOptions {
-            requests: Some((0..(all / part).max(1)).collect()),
+            requests: Some((0..(all / part).max(1)).map(RequestId).collect()),
             ..ReplayOptions::default()
         };
         let mut seconds = Vec::new();
@@ -311,30 +328,30 @@ fn growth(subject: &Subject) -> Outcome<Map<String, Value>> {
     Ok(Map::from_iter([("growth".to_owned(), Value::Array(rows))]))
 }
 
-/// Runs a replay and prints by how many bytes an access the peak of this process grew.
-fn memory(what: &str, subject: Subject) -> Outcome<()> {
+/// Runs a replay, which gives its accesses, and prints by how many bytes an access the peak of this
+/// process grew.
+fn grown(replay: impl FnOnce() -> Outcome<u64>) -> Outcome<()> {
     let before = peak_bytes()?;
-    let accesses = match what {
-        "prepared" => {
-            let prepared = subject.prepare(&[&subject.machine])?;
-            prepared.replay(&subject.machine, &subject.split)?.accesses
-        }
-        "connections" => of_connections::replay_sample()?,
-        _ => {
-            let Subject { trace, machine, .. } = &subject;
-            replay(trace, machine, &subject.split, &subject.options())?.accesses
-        }
-    };
+    let accesses = replay()?;
     let grown = peak_bytes()? - before;
     println!("{}", grown as f64 / accesses as f64);
     Ok(())
 }
 
-fn memory_of(what: &str, trace: &str, plan: &str) -> Outcome<Value> {
+fn replayed(what: &str, subject: &Subject) -> Outcome<u64> {
+    let Subject { machine, split, .. } = subject;
+    let replay = match what {
+        "prepared" => subject.prepare(&[machine])?.replay(machine, split)?,
+        _ => replay(&subject.trace, machine, split, &subject.options())?,
+    };
+    Ok(replay.accesses)
+}
+
+/// What this program prints when it is run for its memory alone.
+fn memory_of(replay: &[&str]) -> Outcome<Value> {
     let program = std::env::current_exe()?;
-    let output = std::process::Command::new(program)
-        .args(["--memory", what, trace, plan])
-        .output()?;
+    let mut command = std::process::Command::new(program);
+    let output = command.arg("--memory").args(replay).output()?;
     let text = String::from_utf8(output.stdout)?;
     Ok(json!(text.trim().parse::<f64>()?))
 }

@@ -14,7 +14,7 @@ use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy, combinations, search};
 use corehop_simulator::{Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, RequestId, Trace};
 use rayon::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -29,8 +29,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 struct Subject {
     trace: Trace,
     machine: Machine,
-    requests: Vec<u32>,
-    functions: Vec<u32>,
+    requests: Vec<RequestId>,
+    functions: Vec<FunctionId>,
 }
 
 /// One search, timed from the trace on.
@@ -144,7 +144,7 @@ impl Subject {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/samples/mariadb-tpcc.trace");
         let trace = Trace::open(&path)?;
         let parts = TrainTestSplit::of(trace.requests(), Searched::Sample(requests), 1)?;
-        let learning: Vec<u32> = parts.training().collect();
+        let learning: Vec<RequestId> = parts.training().collect();
         let rule = CandidateRule {
             group_within,
             ..CandidateRule::default()

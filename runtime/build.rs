@@ -10,14 +10,15 @@ use std::path::Path;
 
 /// Version of what a patched file and the runtime expect of each other: the note, the hook table,
 /// and how a trampoline calls.
-const ABI: u32 = 4;
+const ABI: u32 = 5;
 
-const SOURCES: [&str; 33] = [
+const SOURCES: [&str; 34] = [
     "core/start.c",
     "core/modules.c",
     "core/in_memory.c",
     "core/threads.c",
     "core/calls.c",
+    "core/objects.c",
     "core/control.c",
     "core/watchdog.c",
     "core/processors.c",
@@ -47,9 +48,10 @@ const SOURCES: [&str; 33] = [
     "asm/switch.S",
     "asm/interposers.S",
 ];
-const INCLUDED: [&str; 6] = [
+const INCLUDED: [&str; 7] = [
     "core/arrival.c",
     "core/runtime.h",
+    "core/objects.h",
     "carrier/carrier.h",
     "interpose/interposed.h",
     "asm/offsets.h",

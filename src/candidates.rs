@@ -14,7 +14,7 @@ use clap::Args;
 use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::TrainTestSplit;
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, RequestId, Trace};
 use corehop_wording::name::shortened;
 use corehop_wording::number::grouped;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scope = &arguments.scope;
     let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     let parts = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
-    let learning: Vec<u32> = parts.training().collect();
+    let learning: Vec<RequestId> = parts.training().collect();
     let bar = Bar::new();
     bar.begin("counting calls", None);
     let candidates = Candidates::of(&trace, &learning, &scope.rule());
@@ -118,7 +118,7 @@ impl Listing<'_> {
         text
     }
 
-    fn row(&self, text: &mut Lines, group: &str, function: u32, called: &Called) {
+    fn row(&self, text: &mut Lines, group: &str, function: FunctionId, called: &Called) {
         let Called {
             least,
             median,
@@ -127,7 +127,7 @@ impl Listing<'_> {
         } = called;
         let share = format!("{:.1} %", called.share * 100.0);
         let position = grouped(called.position as u64);
-        let name = shortened(&self.trace.functions()[function as usize].name);
+        let name = shortened(&self.trace.functions()[function.index()].name);
         line!(
             text,
             "{group:>5}{least:>8}{median:>7}{most:>6}{share:>9}{position:>10}  {name}"
@@ -163,8 +163,8 @@ impl Listing<'_> {
         })
     }
 
-    fn function(&self, function: u32, called: &Called) -> Value {
-        let function = &self.trace.functions()[function as usize];
+    fn function(&self, function: FunctionId, called: &Called) -> Value {
+        let function = &self.trace.functions()[function.index()];
         json!({
             "name": function.name,
             "symbol": function.symbol,

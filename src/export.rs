@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use corehop_exchange::{drmemtrace, lackey};
 use corehop_outputs::{Output, PRIVATE};
 use corehop_partitioner::progress::Progress;
-use corehop_traces::{Execution, Trace};
+use corehop_traces::{Execution, RequestId, Trace};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -91,10 +91,10 @@ fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
 }
 
 /// The requests asked for, once it is sure that the trace has them; `None` for everything.
-fn chosen(arguments: &Arguments, trace: &Trace) -> Result<Option<Vec<u32>>, Failure> {
+fn chosen(arguments: &Arguments, trace: &Trace) -> Result<Option<Vec<RequestId>>, Failure> {
     let requests = trace.requests().len();
     let chosen = arguments.requests.as_ref().map(|list| list.of(requests));
-    let beyond = |&&request: &&u32| request as usize >= requests;
+    let beyond = |request: &&RequestId| request.index() >= requests;
     match chosen.iter().flatten().find(beyond) {
         None => Ok(chosen),
         Some(request) => {
@@ -116,7 +116,7 @@ fn chosen(arguments: &Arguments, trace: &Trace) -> Result<Option<Vec<u32>>, Fail
 fn export(
     arguments: &Arguments,
     trace: &Trace,
-    requests: Option<&[u32]>,
+    requests: Option<&[RequestId]>,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let failed = |error: io::Error| unwritable(arguments, &error);
@@ -139,7 +139,7 @@ fn export(
 
 fn each_execution(
     trace: &Trace,
-    requests: Option<&[u32]>,
+    requests: Option<&[RequestId]>,
     mut write: impl FnMut(&Execution<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let bar = Bar::new();

@@ -71,7 +71,7 @@ impl Activity {
                 by_kind[access.kind as usize] += 1;
             }
             if let Some(request) = execution.request {
-                by_request[request as usize] += execution.accesses.len() as u64;
+                by_request[request.index()] += execution.accesses.len() as u64;
             }
             passed += 1;
             if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {

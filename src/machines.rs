@@ -1,9 +1,10 @@
 //! Says which machine `--machine host` is: measured by `corehop calibrate`, where that holds, or as
-//! the kernel describes it.
+//! the kernel describes it; and how fast this machine's clock is.
 
 use crate::console;
 use corehop_simulator::calibrated::{self, Calibrated};
 use corehop_simulator::host;
+use procfs::{CpuInfo, Current};
 use std::path::Path;
 
 /// Says it where one of these names, perhaps with a weight, is `host`.
@@ -27,4 +28,11 @@ pub fn tell_host<'a>(names: impl IntoIterator<Item = &'a str>) {
             path.display()
         )),
     }
+}
+
+/// The clock of this machine's first processor, as the kernel last saw it.
+pub fn clock_ghz() -> Option<f64> {
+    let processors = CpuInfo::current().ok()?;
+    let megahertz: f64 = processors.get_info(0)?.get("cpu MHz")?.parse().ok()?;
+    Some(megahertz / 1000.0)
 }

@@ -1,4 +1,4 @@
-//! `corehop`: record what a server touches, find where its threads should change core, patch it.
+//! `corehop`: record what a server references, find where its threads should change core, patch it.
 //!
 //! Each subcommand is one file of this folder and one stage of the pipeline. None prints by itself:
 //! `console` does, and lets no text from a file act on a terminal.
@@ -40,6 +40,7 @@ mod requests;
 mod run;
 mod sample;
 mod scope;
+mod screen;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -56,6 +57,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Optimize(optimize::Arguments),
+    Screen(screen::Arguments),
     Record(record::Arguments),
     Control(control::Arguments),
     Info(info::Arguments),
@@ -87,7 +89,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  check, patch --verify or measure --require-gain looked and found something wrong;
-     optimize found that nothing pays
+     optimize found that nothing pays, or screen that nothing can
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
   4  an output cannot be written, or exists and --force was not given
@@ -117,6 +119,7 @@ fn main() -> ExitCode {
     }
     let outcome = match command {
         Command::Optimize(arguments) => optimize::run(&arguments),
+        Command::Screen(arguments) => screen::run(&arguments),
         Command::Record(arguments) => record::run(&arguments),
         Command::Control(arguments) => control::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),

@@ -6,16 +6,16 @@
 //! `corehop patch` finds out later.
 
 use corehop_patcher::Analysis;
-use corehop_traces::{Module, Trace};
+use corehop_traces::{FunctionId, Module, Trace};
 use std::path::Path;
 
-/// The functions of `trace` that are known to be such, by index, each with the reason.
-pub fn known(trace: &Trace) -> Vec<(u32, String)> {
+/// The functions of `trace` that are known to be such, each with the reason.
+pub fn known(trace: &Trace) -> Vec<(FunctionId, String)> {
     let analyses: Vec<Option<Analysis>> = trace.modules().iter().map(analysis).collect();
-    let functions = (0..).zip(trace.functions());
-    let reasons = functions.filter_map(|(index, function)| {
+    let functions = (0..).map(FunctionId).zip(trace.functions());
+    let reasons = functions.filter_map(|(id, function)| {
         let analysis = analyses[function.module as usize].as_ref()?;
-        Some((index, analysis.return_reason(function.offset)?))
+        Some((id, analysis.return_reason(function.offset)?))
     });
     reasons.collect()
 }

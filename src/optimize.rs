@@ -128,7 +128,7 @@ fn write_report(outcome: &Outcome<'_>, trace: &Path) -> Result<(), Failure> {
         plan_path: &plan,
         warm_up: None,
         requests: None,
-        quick: true,
+        full: false,
         sweep: None,
         outputs: &outputs,
     };

@@ -33,7 +33,7 @@ use corehop_partitioner::resamples::{Resample, resample};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Settings, machine_list};
 use corehop_simulator::Machine;
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, Trace};
 use finished_search::FinishedSearch;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -161,9 +161,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => one_way::known(&trace),
         false => Vec::new(),
     };
-    let numbers: Vec<u32> = one_way.iter().map(|(function, _)| *function).collect();
+    let never: Vec<FunctionId> = one_way.iter().map(|(function, _)| *function).collect();
     let mut settings = settings(arguments, checkpoint.as_ref());
-    settings.one_way = &numbers;
+    settings.one_way = &never;
     let bar = Bar::stopped_by_signals().map_err(|error| Failure::no_signals(&error))?;
     if arguments.sweep {
         let sweep = MachineSweep {

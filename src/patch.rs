@@ -160,8 +160,8 @@ fn patched(files: &[Patched], command: &str) -> Lines {
         );
         for hook in &file.hooks {
             let (core, back) = match hook.mode {
-                Mode::Enter => (format!("core {}", hook.core), ""),
-                Mode::Call => (format!("core {}", hook.core), ", and back when it returns"),
+                Mode::Enter => (hook.to.to_string(), ""),
+                Mode::Call => (hook.to.to_string(), ", and back when it returns"),
                 Mode::Count => ("counted".into(), ""),
             };
             let (at, symbol) = (hook.offset, &hook.symbol);

@@ -41,8 +41,12 @@ pub struct Arguments {
     /// spread
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
-    /// Leave out the space searched, which takes longer than all else
+    /// Show the space searched, too, which takes longer than all else: other splits, other numbers
+    /// of cores, other machines
     #[arg(long)]
+    full: bool,
+    /// What is done without --full, as this option once said
+    #[arg(long, hide = true, conflicts_with = "full")]
     quick: bool,
     /// Show beside it the best splits for other machines and numbers of cores, which `corehop
     /// partition --sweep --json` printed into this file
@@ -53,7 +57,7 @@ pub struct Arguments {
 }
 
 /// What can be asked for instead of a page, or beside it.
-const OTHERS: [&str; 5] = ["svg", "csv", "json", "perfetto", "folded"];
+const OTHERS: [&str; 6] = ["svg", "csv", "json", "perfetto", "folded", "callgrind"];
 
 /// The options that say so.
 #[derive(Args)]
@@ -73,6 +77,9 @@ struct OutputArguments {
     /// Write L2 misses by call stack, folded as flame graphs read them
     #[arg(long, value_name = "FILE")]
     folded: Option<PathBuf>,
+    /// Write references and L2 misses by function and call, as kcachegrind reads them
+    #[arg(long, value_name = "FILE")]
+    callgrind: Option<PathBuf>,
     /// Print one JSON object with all numbers
     #[arg(long)]
     json: bool,
@@ -89,6 +96,7 @@ impl OutputArguments {
             csv: self.csv.clone(),
             perfetto: self.perfetto.clone(),
             folded: self.folded.clone(),
+            callgrind: self.callgrind.clone(),
             json: self.json,
             force: self.force,
         }
@@ -116,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         plan_path: &arguments.plan,
         warm_up: arguments.warm_up,
         requests: named.map(|list| list.of(trace.requests().len())),
-        quick: arguments.quick,
+        full: arguments.full,
         sweep,
         outputs: &outputs,
     };

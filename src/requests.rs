@@ -3,6 +3,7 @@
 //! A range is kept as one until the trace says how many requests there are, so that a slip of the
 //! finger such as `3-4294967295` takes no memory.
 
+use corehop_traces::RequestId;
 use std::ops::RangeInclusive;
 
 /// Ranges of requests, as named on the command line.
@@ -32,13 +33,13 @@ pub fn request_list(text: &str) -> Result<RequestList, NotRequests> {
 impl RequestList {
     /// Every request listed, but of those that a trace of `requests` does not have only the last,
     /// for the caller to refuse.
-    pub fn of(&self, requests: usize) -> Vec<u32> {
+    pub fn of(&self, requests: usize) -> Vec<RequestId> {
         let last = self.0.iter().map(|range| *range.end()).max();
         let beyond = last.filter(|&last| last as usize >= requests);
         let known = self.0.iter().cloned().flatten();
         match beyond {
-            Some(beyond) => vec![beyond],
-            None => known.collect(),
+            Some(beyond) => vec![RequestId(beyond)],
+            None => known.map(RequestId).collect(),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// L2s of 16 lines; a phase touches ten and its code.
+/// L2s of 16 lines; a phase references ten and its code.
 const MACHINE: &str = include_str!("machines/tiny.toml");
 
 const PLAN: &str = "\

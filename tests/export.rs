@@ -3,14 +3,14 @@
 
 mod interrupting;
 
-use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
+use corehop_traces::{CodeBlock, EndReason, Header, Kind, RequestId, Trace, Writer, WriterOptions};
 use interrupting::interrupt;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// What the two requests of the small trace touch: a block whose second instruction lies on two
+/// What the two requests of the small trace reference: a block whose second instruction lies on two
 /// lines, and a short one at an address of twelve digits.
 const FIRST: &str = "\
 I  0040003c,4
@@ -170,7 +170,7 @@ fn the_sample_has_as_many_records_as_accesses() {
         "/traces/samples/mariadb-tpcc.trace"
     );
     let trace = Trace::open(Path::new(path)).unwrap();
-    let mut executions = trace.executions_of(&[7]);
+    let mut executions = trace.executions_of(&[RequestId(7)]);
     let mut accesses = 0;
     while let Some(execution) = executions.next().unwrap() {
         accesses += execution.accesses.len();

@@ -3,11 +3,11 @@
 
 mod memcached;
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{
     CodeBlock, EndReason, Error, Function, Header, Kind, Module, Writer, WriterOptions,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
@@ -39,7 +39,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// Six requests of three functions, two of which touch ten lines each: more than an L2 holds.
+/// Six requests of three functions, two of which reference ten lines each: more than an L2 holds.
 fn record(path: &Path) -> Result<(), Error> {
     let header = Header {
         created_by: hostile("created"),
@@ -96,7 +96,7 @@ fn plan() -> Plan {
         build_id: "0a1b".into(),
         offset: u64::from(core) * 64,
         symbol: hostile(name),
-        core,
+        to: Destination::Core(core),
         mode: Mode::Enter,
     };
     Plan {
@@ -232,7 +232,6 @@ fn what_is_written_for_people_is_as_inert() {
         "bank.trace",
         "--machine",
         "tiny.toml",
-        "--quick",
     ];
     let files = [
         "-o",
@@ -244,10 +243,18 @@ fn what_is_written_for_people_is_as_inert() {
         "--requests",
         "3-4",
     ];
-    let calls = ["--folded", "folded", "--perfetto", "perfetto.json"];
+    let calls = [
+        "--folded",
+        "folded",
+        "--callgrind",
+        "callgrind",
+        "--perfetto",
+        "perfetto.json",
+    ];
     said(&folder, 0, &[&report[..], &files, &calls].concat());
     shown_to_scripts(&folder, &[&report[..], &["--json"]].concat());
-    let mut paths = vec!["page.html".into(), "folded".into(), "perfetto.json".into()];
+    let named = ["page.html", "folded", "callgrind", "perfetto.json"];
+    let mut paths = named.map(PathBuf::from).to_vec();
     for of in ["svg", "csv"] {
         let entries = std::fs::read_dir(folder.path().join(of)).unwrap();
         paths.extend(entries.map(|entry| entry.unwrap().path()));

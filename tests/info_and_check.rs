@@ -1,7 +1,9 @@
 //! `corehop info` and `corehop check`: what they say of sound, cut, damaged and foreign files, and
 //! how scripts tell them apart.
 
-use corehop_traces::{CodeBlock, EndReason, Function, Header, Kind, Module, Writer, WriterOptions};
+use corehop_traces::{
+    CodeBlock, EndReason, Function, Header, Kind, Module, ThreadId, Writer, WriterOptions,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -38,7 +40,7 @@ fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
             end: 0x40_1000,
         })?;
     }
-    writer.function(&Function {
+    let entry = writer.function(&Function {
         module: 0,
         offset: 0,
         size_bytes: 4,
@@ -46,12 +48,12 @@ fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
         name: "parse".into(),
         unpatchable: None,
     })?;
-    writer.code_block(&CodeBlock::new(0x40_0000, [4]), Some(0))?;
+    writer.code_block(&CodeBlock::new(0x40_0000, [4]), Some(entry))?;
     writer.thread(7, 7)?;
     writer.thread(8, 9)?;
     let mut stamp = 0;
     for request in 0..requests {
-        let thread = request % 2;
+        let thread = ThreadId(request % 2);
         writer.request(thread)?;
         for _ in 0..=request {
             stamp += 1;
@@ -62,7 +64,7 @@ fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
         }
     }
     if requests > 1 {
-        writer.request(1)?;
+        writer.request(ThreadId(1))?;
     }
     writer.finish(EndReason::RequestsReached)?;
     Ok(())

@@ -3,8 +3,8 @@
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
-use corehop_traces::{EndReason, Kind, WriterOptions};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
+use corehop_traces::{EndReason, Kind, ThreadId, WriterOptions};
 use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -50,7 +50,7 @@ fn record(path: &Path, requests: bool, threads: u32) -> Result<(), corehop_trace
         definitions::function(&mut writer, (module, CODE), function, None)?;
     }
     let threads = (1..=threads).map(|id| writer.thread(1, id));
-    let threads: Vec<u32> = threads.collect::<Result<_, _>>()?;
+    let threads: Vec<ThreadId> = threads.collect::<Result<_, _>>()?;
     for (&thread, stamp) in threads.iter().cycle().zip(1..=4) {
         writer.stamp(thread, stamp)?;
         if requests {
@@ -76,7 +76,7 @@ fn plan(build_id: &str, cores: u32) -> Plan {
         build_id: build_id.into(),
         offset,
         symbol: symbol.into(),
-        core,
+        to: Destination::Core(core),
         mode: Mode::Enter,
     };
     Plan {

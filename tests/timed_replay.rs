@@ -3,7 +3,7 @@
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{EndReason, Kind, WriterOptions};
 use serde_json::Value;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn folder() -> TempDir {
         build_id: "0a1b".into(),
         offset,
         symbol: symbol.into(),
-        core,
+        to: Destination::Core(core),
         mode: Mode::Enter,
     };
     let plan = Plan {
@@ -72,7 +72,13 @@ fn record(path: &Path) -> Result<(), corehop_traces::Error> {
             writer.execution(thread, phase as u32)?;
             writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1))?;
             writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1) + 0x40)?;
-            writer.data(thread, 0, Kind::Store, 8, 0x9000 + u64::from(thread) * 0x40)?;
+            writer.data(
+                thread,
+                0,
+                Kind::Store,
+                8,
+                0x9000 + u64::from(thread.0) * 0x40,
+            )?;
         }
     }
     writer.finish(EndReason::RequestsReached)?;
@@ -205,6 +211,46 @@ fn the_interval_model_is_told_with_its_figures() {
                     buffer of 56 stores\nthe trace does not say what addresses come from: misses \
                     within a window all overlap\n";
     assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn a_prefetcher_is_told_with_what_became_of_its_prefetches() {
+    let alone = [
+        "--scheduler",
+        "pinned",
+        "--cores",
+        "1",
+        "--connections",
+        "1",
+    ];
+    let counted = ["--warm-up", "0", "--count", "1", "--prefetcher"];
+    let of = |more: &[&str]| said(&[&alone[..], &counted, more].concat());
+    insta::assert_snapshot!(of(&["next-line"]));
+    for name in ["none", "next-line", "stride"] {
+        let object: Value = serde_json::from_str(&of(&[name, "--json"])).unwrap();
+        assert_eq!(object["prefetcher"], name);
+        let prefetches = &object["settings"][0]["prefetches"];
+        assert_eq!(
+            &object["settings"][0]["per_core"][0]["prefetches"],
+            prefetches
+        );
+        // Each line that is missed asks for its next one, and so does the second of each pair of
+        // loads, which was asked for. The L2 has room for five lines: of all others only the last
+        // two are still there. Each code block has one instruction: its second load asks for the
+        // line as far on, and the first of these two is replaced.
+        let (issued, useful, unused) = match name {
+            "next-line" => (8, 2, 4),
+            "stride" => (2, 0, 1),
+            _ => (0, 0, 0),
+        };
+        assert_eq!(prefetches["issued"], issued);
+        assert_eq!(prefetches["useful"], useful);
+        assert_eq!(prefetches["unused"], unused);
+    }
+    assert_eq!(
+        refused(2, &["--prefetcher", "markov"]).lines().next(),
+        Some("error: invalid value 'markov' for '--prefetcher <PREFETCHER>'")
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use crate::Outcome;
 use crate::client::Client;
 use crate::running::Variant;
-use crate::timed::{Question, Timed, replay};
+use crate::timed::{IN_ORDER, Question, Timed, replay};
 use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use std::path::Path;
 
@@ -34,6 +34,7 @@ impl Foretold {
             replay(&Question {
                 trace,
                 machine: HOST,
+                core_model: IN_ORDER,
                 cores: CORES,
                 plan,
                 connections,

@@ -11,6 +11,8 @@
 //! arguments, as under `cargo test`, some requests of the bundled sample of four connections take
 //! the recordings' place. Native measurement and recording are those of `benches/servers`.
 
+#[path = "../servers/awake.rs"]
+mod awake;
 mod chart;
 mod client;
 mod foretold;
@@ -130,7 +132,7 @@ fn main() -> Outcome<()> {
         false => Effort::tiny(VARIANTS),
     }
     .with_starts(std::env::var("COREHOP_STARTS").ok().as_deref())?;
-    let here = Here::look();
+    let here = Here::look()?;
     println!("{}", here.head(&effort));
     let server = Mariadb::on(extent.native);
     let folder = running::folder()?;

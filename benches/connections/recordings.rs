@@ -9,7 +9,7 @@ use crate::Outcome;
 use crate::planning::{self, Wanted};
 use crate::published::MACHINE;
 use crate::tpcc::Mariadb;
-use corehop_traces::{Request, Trace};
+use corehop_traces::{Request, ThreadId, Trace};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ fn l2_misses(trace: &Path, requests: &[Request]) -> Outcome<f64> {
 }
 
 /// How many requests came over a connection, and which threads served them.
-type ByConnection = BTreeMap<u64, (u64, BTreeSet<u32>)>;
+type ByConnection = BTreeMap<u64, (u64, BTreeSet<ThreadId>)>;
 
 /// The load's connections: each sends more than a good-bye.
 fn by_connection(requests: &[Request]) -> ByConnection {
@@ -128,7 +128,7 @@ fn requests_of_each(found: &ByConnection) -> Vec<u64> {
 }
 
 fn are_told_apart(found: &ByConnection, connections: u32) -> bool {
-    let threads: BTreeSet<u32> = found
+    let threads: BTreeSet<ThreadId> = found
         .values()
         .flat_map(|(_, t)| t.iter().copied())
         .collect();

@@ -1,7 +1,7 @@
 //! The bundled sample of four connections, where nothing is recorded here.
 
 use crate::{Outcome, in_checkout};
-use corehop_traces::{Trace, WriterOptions, copy};
+use corehop_traces::{RequestId, Trace, WriterOptions, copy};
 use object::Object;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub fn make(folder: &Path, is_short: bool) -> Outcome<PathBuf> {
         return Ok(whole);
     }
     let short = folder.join("short.trace");
-    let requests: Vec<u32> = (0..FEW as u32).collect();
+    let requests: Vec<RequestId> = (0..FEW).map(RequestId::from_index).collect();
     let options = WriterOptions::default();
     copy(&Trace::open(&whole)?, Some(&requests), &short, &options)?;
     Ok(short)

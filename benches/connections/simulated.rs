@@ -3,16 +3,19 @@
 //! The plan is the best split of the trace over the four cores that the text used; teams of two
 //! cores each have the best split over two. Connections think as long as the real client did, by
 //! the machine's base clock. What the split gains depends on two numbers that the text does not
-//! tell, the cost of a hop and how long clients think, so it is simulated with others too.
+//! tell, the cost of a hop and how long clients think, so it is simulated with others too, and with
+//! a core that waits for several misses at once.
 
 use crate::client::Client;
 use crate::published::{CORES, CYCLES_PER_US, HOP_CYCLES, MACHINE};
-use crate::timed::{Question, Timed, connections_of, replay};
+use crate::timed::{IN_ORDER, Question, Timed, connections_of, replay};
 use crate::{Extent, Outcome};
 use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The core model that is simulated besides.
+const INTERVAL: &str = "interval";
 /// Of [`CORES`] cores.
 const SCHEDULERS: [&str; 4] = ["free", "pinned", "split", "split-if-idle"];
 /// Of [`TEAM`] cores each.
@@ -38,7 +41,8 @@ pub struct Simulated {
     pub reason: Option<String>,
 }
 
-/// `free` and `split` with another cost of a hop, or with clients that think longer.
+/// `free` and `split` with another cost of a hop, with clients that think longer, or with the other
+/// core model.
 pub struct Variation {
     /// Of what is different.
     pub name: String,
@@ -69,37 +73,50 @@ pub fn measure(
     let [whole, half] = [CORES, TEAM].map(|cores| plan(trace, cores, extent.is_whole, folder));
     let (whole, half) = (whole?, half?);
     let connections: Vec<u32> = (1..=there.min(wanted)).collect();
-    let simulated = |plan: &Path, schedulers: &[&str], hop_cycles, think_cycles| {
-        replay(&Question {
-            trace,
-            machine: MACHINE,
-            cores: CORES,
-            plan,
-            connections: &connections,
-            is_repeating: false,
-            schedulers,
-            think_cycles,
-            hop_cycles,
-        })
+    let question = |plan, schedulers| Question {
+        trace,
+        machine: MACHINE,
+        core_model: IN_ORDER,
+        cores: CORES,
+        plan,
+        connections: &connections,
+        is_repeating: false,
+        schedulers,
+        think_cycles,
+        hop_cycles: Some(HOP_CYCLES),
     };
     eprintln!("simulating {there} connections");
-    let mut usual = simulated(&whole, &SCHEDULERS, Some(HOP_CYCLES), think_cycles)?;
+    let mut usual = replay(&question(&whole, &SCHEDULERS))?;
     let answered = usual.first().ok_or("nothing was simulated")?;
     let answering = (1e6 / answered.throughput - think_cycles as f64).max(0.0);
-    usual.extend(simulated(&half, &IN_TEAMS, Some(HOP_CYCLES), think_cycles)?);
+    usual.extend(replay(&question(&half, &IN_TEAMS))?);
     let mut variations = Vec::new();
     for hop_cycles in OTHER_HOPS {
-        let found = simulated(&whole, &VARIED, hop_cycles, think_cycles)?;
+        let found = replay(&Question {
+            hop_cycles,
+            ..question(&whole, &VARIED)
+        })?;
         let cost = found.first().map_or(0, |timed| timed.hop_cycles);
         let name = format!("hop {cost}");
         variations.push(Variation { name, found });
     }
     for share in LONGER_THINKING {
         let think_cycles = (share * answering) as u64;
-        let found = simulated(&whole, &VARIED, Some(HOP_CYCLES), think_cycles)?;
+        let found = replay(&Question {
+            think_cycles,
+            ..question(&whole, &VARIED)
+        })?;
         let name = format!("think {think_cycles}");
         variations.push(Variation { name, found });
     }
+    let found = replay(&Question {
+        core_model: INTERVAL,
+        ..question(&whole, &VARIED)
+    })?;
+    variations.push(Variation {
+        name: INTERVAL.to_owned(),
+        found,
+    });
     Ok(Simulated {
         usual,
         variations,

@@ -133,9 +133,11 @@ pub fn print_simulated(simulated: &Simulated, statements: f64) {
     }
 }
 
-/// Prints what the split does to throughput where hops cost more, or clients think longer.
+/// Prints what the split does to throughput where hops cost more, clients think longer, or cores
+/// wait for several misses at once.
 fn print_variations(simulated: &Simulated) {
-    println!("\nthroughput of {SPLIT} against {BASELINE}, by cycles of a hop and of thinking\n");
+    println!("\nthroughput of {SPLIT} against {BASELINE}, by cycles of a hop and of thinking,");
+    println!("and by core model\n");
     print!("{:<16}{:>14}", "variations of", format!("hop {HOP_CYCLES}"));
     for variation in &simulated.variations {
         print!("{:>14}", variation.name);

@@ -1,16 +1,21 @@
 //! `corehop replay --timed`: how it is called, and what is read of its JSON. Only this file knows.
 
 use crate::Outcome;
-use corehop_traces::Trace;
+use corehop_traces::{ThreadId, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+/// The core model that a replay has by default.
+pub const IN_ORDER: &str = "in-order";
+
 /// What is replayed.
 pub struct Question<'a> {
     pub trace: &'a Path,
     pub machine: &'a str,
+    /// What references and instructions cost its cores, as on the command line.
+    pub core_model: &'a str,
     pub cores: u32,
     pub plan: &'a Path,
     pub connections: &'a [u32],
@@ -29,6 +34,7 @@ pub struct Timed {
     /// That a hop costs.
     pub hop_cycles: u32,
     pub think_cycles: u64,
+    pub core_model: String,
     /// Requests served in a million cycles.
     pub throughput: f64,
     /// Of a request.
@@ -45,6 +51,7 @@ impl Timed {
         json!({
             "connections": self.connections, "scheduler": self.scheduler,
             "hop_cost_cycles": self.hop_cycles, "think_cycles": self.think_cycles,
+            "core_model": self.core_model,
             "transactions_per_mcycle": self.throughput / statements,
             "l2_misses_per_transaction": self.l2_misses * statements,
             "hops_per_transaction": self.hops * statements,
@@ -57,7 +64,7 @@ impl Timed {
 pub fn connections_of(trace: &Path) -> Outcome<u32> {
     let trace = Trace::open(trace)?;
     let complete = trace.requests().iter().filter(|request| request.complete);
-    let threads: BTreeSet<u32> = complete.map(|request| request.thread).collect();
+    let threads: BTreeSet<ThreadId> = complete.map(|request| request.thread).collect();
     Ok(threads.len() as u32)
 }
 
@@ -66,6 +73,7 @@ pub fn replay(question: &Question) -> Outcome<Vec<Timed>> {
     let mut replay = Command::new(env!("CARGO_BIN_EXE_corehop"));
     replay.args(["replay", "-q", "--timed", "--json"]);
     replay.args(["--machine", question.machine]);
+    replay.args(["--core-model", question.core_model]);
     replay.args(["--cores", &question.cores.to_string()]);
     replay.arg("--plan").arg(question.plan);
     let connections = question.connections.iter().map(u32::to_string);
@@ -94,6 +102,7 @@ fn parse(said: &[u8]) -> Outcome<Vec<Timed>> {
     let think_cycles = told["load"]["think_cycles"]
         .as_u64()
         .ok_or("no think time")?;
+    let core_model = told["core_model"].as_str().ok_or("no core model")?;
     let timed = |setting: &Value| {
         let number = |key: &str| {
             let number = setting[key].as_f64();
@@ -105,6 +114,7 @@ fn parse(said: &[u8]) -> Outcome<Vec<Timed>> {
             scheduler: name(&setting["scheduler"]),
             hop_cycles: hop_cycles as u32,
             think_cycles,
+            core_model: core_model.to_owned(),
             throughput: number("requests_per_million_cycles")?,
             l2_misses: number("l2_misses")? / requests,
             hops: number("hops")? / requests,

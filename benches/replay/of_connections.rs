@@ -1,7 +1,7 @@
 //! The timed replay on one host core: eight connections on four simulated cores.
 //!
-//! Once of the trace at hand, and once of the bundled sample of four connections, of which each is
-//! there twice; that is the same on every machine, with no recording. Streams are in memory before
+//! Of the trace at hand, or of the bundled sample of four connections, of which each is there
+//! twice; that is the same on every machine, with no recording. Streams are in memory before
 //! the clock starts. Memory is the peak of a process that does nothing else, by what it grew, for
 //! each access of the trace: what repeats is in memory once.
 
@@ -49,6 +49,7 @@ pub fn rate<M: CoreModel>(
         repeat_connections: true,
         split,
         scheduler,
+        prefetcher: timed::PrefetcherName::None,
         load: timed::Load::Closed {
             think_cycles: 0,
             exponential: false,

@@ -3,6 +3,8 @@
 //! Loads are sized by its L2, so figures of two machines are of two loads. Processor time that a
 //! hypervisor gave to others (`steal`) falls on all variants, but unevenly.
 
+use crate::Outcome;
+use crate::awake::Awake;
 use crate::machine;
 use crate::measuring::Effort;
 use corehop_simulator::Machine;
@@ -16,27 +18,34 @@ pub struct Here {
     pub l2_bytes: u64,
     is_l2_known: bool,
     before: Option<CpuTime>,
+    /// As long as this lives.
+    awake: Option<Awake>,
 }
 
 impl Here {
-    pub fn look() -> Here {
+    pub fn look() -> Outcome<Here> {
         let host = Machine::named_or_path("host").ok();
         let l2_bytes = host.map(|host| host.l2.size_bytes);
-        Here {
+        Ok(Here {
             l2_bytes: l2_bytes.unwrap_or(USUAL_L2_BYTES),
             is_l2_known: l2_bytes.is_some(),
             before: times(),
-        }
+            awake: Awake::if_asked()?,
+        })
     }
 
     /// What stands above the table.
     pub fn head(&self, effort: &Effort) -> String {
+        let awake = match self.awake {
+            Some(_) => ", kept awake",
+            None => "",
+        };
         let assumed = match self.is_l2_known {
             true => String::new(),
             false => format!(" (taken for {} KiB)", self.l2_bytes / 1024),
         };
         format!(
-            "{}{assumed}; {} starts; load average before {}",
+            "{}{assumed}{awake}; {} starts; load average before {}",
             machine::described(),
             effort.starts,
             load_average(),

@@ -11,9 +11,13 @@
 //! round; it knows two variants, and most of its time would go into filling them. Without
 //! arguments, as under `cargo test`, redis answers a few requests, to show that it works.
 //! `COREHOP_BENCH` names the servers to measure (`redis,memcached`), `COREHOP_STARTS` says how many
-//! starts. `make bench-verdicts` runs it with `--verdicts`: what `auto` says, twenty times over.
+//! starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs). `make bench-verdicts` runs it
+//! with `--verdicts`: what `auto` says, twenty times over. `make bench-data-hops` runs it with
+//! `--data-hops`: hops by data (data_hops.rs).
 
 mod apache;
+mod awake;
+mod data_hops;
 mod dnsmasq;
 mod dokuwiki;
 mod here;
@@ -60,16 +64,21 @@ const VARIANTS: &[Variant] = &[
 
 fn main() -> Outcome<()> {
     let is_asked = |option: &str| std::env::args().any(|argument| argument == option);
-    let is_whole = is_asked("--whole") || is_asked("--verdicts");
+    let is_whole = ["--whole", "--verdicts", "--data-hops"]
+        .into_iter()
+        .any(is_asked);
     let effort = match is_whole {
         true => Effort::whole(VARIANTS),
         false => Effort::tiny(VARIANTS),
     }
     .with_starts(std::env::var("COREHOP_STARTS").ok().as_deref())?;
-    let here = Here::look();
+    let here = Here::look()?;
     println!("{}", here.head(&effort));
     if is_asked("--verdicts") {
         return verdicts::measure(&here, &effort);
+    }
+    if is_asked("--data-hops") {
+        return data_hops::measure(&here, is_whole);
     }
     let mut table = Table::of(VARIANTS);
     for server in wanted(&here, is_whole)? {
@@ -82,6 +91,9 @@ fn main() -> Outcome<()> {
                 Err(error) => row::nulls(&*server, VARIANTS, &error.to_string()),
             },
         });
+    }
+    if !is_whole {
+        data_hops::measure(&here, is_whole)?;
     }
     println!("\n{}", here.since());
     let rows = table.end();

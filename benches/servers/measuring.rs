@@ -4,15 +4,18 @@
 //! process lives: rounds show nothing of it. So all variants are started anew several times, and
 //! what varies is a start. A round begins with another variant each time, so that none always
 //! follows the same. Each turn is a time, not a number of requests: a variant that hops cost a lot
-//! takes no longer than others. A variant that fails is out, with the reason; the others go on. A
-//! start's ratio is the median of its rounds' ratios. Of the starts' ratios the median is told,
-//! with the interval that order statistics give it whatever their distribution.
+//! takes no longer than others. Turns are short and many, since the kernel lets client and server
+//! share a CPU or not for some tenths of a second at a time, which changes a short request's time
+//! by half and more. A variant that fails is out, with the reason; the others go on. A start's
+//! ratio is that of throughputs, over all its turns. Of the starts' ratios the median is told, with
+//! the interval that order statistics give it whatever their distribution. Rejected: the median of
+//! the rounds' ratios, which does not see that a variant is slow more often.
 
 use crate::Outcome;
 use crate::planning::Planned;
 use crate::row::Row;
 use crate::running::{Running, Variant, Way};
-use crate::server::{Load, Server};
+use crate::server::{Answered, Load, Server};
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,10 +27,10 @@ pub struct Effort {
     pub variants: &'static [Variant],
     /// Of all variants.
     pub starts: usize,
-    /// In each start.
-    rounds: usize,
-    /// In which a variant is measured once.
+    /// In a round a variant is measured once for so long, or for a batch that takes longer.
     turn: Duration,
+    /// Rounds go on until the original has been measured for so long.
+    whole: Duration,
     /// Before the first round.
     warm_up: Duration,
     /// The same for the variant that finds out by itself whether hops pay.
@@ -40,10 +43,10 @@ impl Effort {
         Effort {
             variants,
             starts: 7,
-            // To `auto` the pauses between turns are a load that has changed, and in one of them it
-            // may try hops again: the median of five is not moved by that.
-            rounds: 5,
-            turn: Duration::from_millis(400),
+            // Of all variants a round takes about half a second: to `auto` pauses of a second or
+            // more between its turns would be a load that has changed.
+            turn: Duration::from_millis(80),
+            whole: Duration::from_secs(2),
             warm_up: Duration::from_secs(1),
             decision: Duration::from_secs(8),
             recorded_requests: u64::MAX,
@@ -55,8 +58,8 @@ impl Effort {
         Effort {
             variants,
             starts: 2,
-            rounds: 1,
             turn: Duration::from_millis(1),
+            whole: Duration::from_millis(1),
             warm_up: Duration::from_millis(1),
             decision: Duration::from_millis(1),
             recorded_requests: 30,
@@ -82,8 +85,8 @@ struct Side {
     unfilled: Option<String>,
     /// What drives it, or why it is out.
     load: Result<Box<dyn Load>, String>,
-    /// Seconds a request, by round.
-    samples: Vec<f64>,
+    /// In all its turns.
+    answered: Answered,
 }
 
 /// What all starts have told of a variant, or why there is nothing to tell.
@@ -143,7 +146,7 @@ fn measure_start(
             running,
             unfilled: filled.err().map(|error| error.to_string()),
             load: Err("not connected".into()),
-            samples: Vec::new(),
+            answered: Answered::default(),
         });
     }
     let lines = starts.chunks_mut(effort.variants.len() - 1);
@@ -151,18 +154,7 @@ fn measure_start(
         for side in &mut sides {
             side.connect(server, connections, effort);
         }
-        for round in 0..effort.rounds {
-            // A server goes on for a while after its turn, in threads of its own: the next one's
-            // turn pays for it, so every second round goes the other way.
-            let mut order: Vec<usize> = (0..sides.len()).collect();
-            order.rotate_left(round % sides.len());
-            if round % 2 == 1 {
-                order.reverse();
-            }
-            for index in order {
-                sides[index].measure(effort.turn);
-            }
-        }
+        take_turns(&mut sides, effort);
         for (start, side) in line.iter_mut().zip(&sides[1..]) {
             start.add(side, &sides[0]);
         }
@@ -179,6 +171,26 @@ fn measure_start(
     Ok(())
 }
 
+/// Rounds among the sides, of which the original is the first.
+fn take_turns(sides: &mut [Side], effort: &Effort) {
+    for round in 0.. {
+        let original = &sides[0];
+        if original.load.is_err() || original.answered.seconds >= effort.whole.as_secs_f64() {
+            return;
+        }
+        // A server goes on for a while after its turn, in threads of its own: the next one's turn
+        // pays for it, so every second round goes the other way.
+        let mut order: Vec<usize> = (0..sides.len()).collect();
+        order.rotate_left(round % sides.len());
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            sides[index].measure(effort.turn);
+        }
+    }
+}
+
 impl Side {
     /// Connects and warms up, unless the server has failed.
     fn connect(&mut self, server: &dyn Server, connections: u32, effort: &Effort) {
@@ -192,20 +204,24 @@ impl Side {
             Variant::Auto => effort.decision,
             _ => effort.warm_up,
         });
-        self.samples.clear();
+        self.answered = Answered::default();
     }
 
-    /// Drives the load for so long, and takes down what a request took.
+    fn seconds_a_request(&self) -> f64 {
+        self.answered.seconds / self.answered.requests.max(1) as f64
+    }
+
+    /// Drives the load for so long, and takes down what was answered.
     fn measure(&mut self, turn: Duration) {
         let Ok(load) = &mut self.load else {
             return;
         };
-        let (mut requests, mut seconds) = (0, 0.0);
-        while seconds < turn.as_secs_f64() {
+        let end = self.answered.seconds + turn.as_secs_f64();
+        while self.answered.seconds < end {
             match load.batch() {
-                Ok(answered) => {
-                    requests += answered.requests;
-                    seconds += answered.seconds;
+                Ok(batch) => {
+                    self.answered.requests += batch.requests;
+                    self.answered.seconds += batch.seconds;
                 }
                 Err(error) => {
                     let said = self.running.last_words();
@@ -214,13 +230,12 @@ impl Side {
                 }
             }
         }
-        self.samples.push(seconds / requests.max(1) as f64);
     }
 
     /// Ready for another number of connections.
     fn disconnect(&mut self) {
         self.load = Err("not connected".into());
-        self.samples.clear();
+        self.answered = Answered::default();
     }
 }
 
@@ -241,10 +256,9 @@ impl Starts {
             }
             return;
         }
-        let rounds = original.samples.iter().zip(&side.samples);
-        let ratios = rounds.map(|(original, own)| original / own).collect();
-        self.original.push(median(original.samples.clone()));
-        self.ratios.push(median(ratios));
+        let [original, own] = [original, side].map(Side::seconds_a_request);
+        self.original.push(original);
+        self.ratios.push(original / own);
     }
 
     /// A variant that failed in one start has no figures: the others' would be of those that work.

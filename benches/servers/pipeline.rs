@@ -32,6 +32,16 @@ impl Pipeline {
         (start, end): (&[u8], &[u8]),
         depth: usize,
     ) -> Outcome<Pipeline> {
+        Pipeline::of_all(running, &vec![request.to_vec(); depth], (start, end))
+    }
+
+    /// The same of these requests, which make a batch; all have the first one's answer.
+    pub fn of_all(
+        running: &mut Running,
+        requests: &[Vec<u8>],
+        (start, end): (&[u8], &[u8]),
+    ) -> Outcome<Pipeline> {
+        let request = requests.first().ok_or("no request")?;
         let mut stream = running.dial()?;
         stream.write_all(request)?;
         let mut answer = Vec::new();
@@ -44,10 +54,14 @@ impl Pipeline {
                 return Err(format!("the server answered {answer:?}").into());
             }
         }
-        let depth = if running.is_recorded { 1 } else { depth };
+        let depth = if running.is_recorded {
+            1
+        } else {
+            requests.len()
+        };
         Ok(Pipeline {
             stream,
-            requests: request.repeat(depth),
+            requests: requests[..depth].concat(),
             depth,
             answers: vec![0; answer.len() * depth],
             end: end.to_vec(),

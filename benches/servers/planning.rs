@@ -24,7 +24,8 @@ pub struct Planned {
     pub plan: PathBuf,
     /// Names of the functions that hop, in the order of their cores.
     functions: Vec<String>,
-    cycles: Cycles,
+    /// Only of a plan that a search found.
+    cycles: Option<Cycles>,
     /// Only for a server that is measured with several connections.
     several: Option<Several>,
 }
@@ -97,13 +98,23 @@ impl Planned {
             several,
             plan,
             functions: functions.map(name).collect(),
-            cycles: Cycles {
+            cycles: Some(Cycles {
                 one_core: number(&held_out["baseline"]["cycles"])?,
                 split: number(&held_out["split"]["cycles"])?,
                 hops: number(hops)? * number(requests)?,
                 hop: number(&told["hop_cost_cycles"])?,
-            },
+            }),
         }))
+    }
+
+    /// A plan that no search found, of which nothing is expected.
+    pub fn by_hand(plan: PathBuf, functions: Vec<String>) -> Planned {
+        Planned {
+            plan,
+            functions,
+            cycles: None,
+            several: None,
+        }
     }
 
     /// The original's time by the variant's, as the replay has them. Without hops the replay is the
@@ -118,7 +129,7 @@ impl Planned {
             split,
             hops,
             hop,
-        } = self.cycles;
+        } = self.cycles.as_ref()?;
         let carrier = one_core / (split - hops * (hop - f64::from(CARRIED_HOP_CYCLES)));
         use Variant::{Affinity, Again, Auto, Carrier, Count, OneCore, Original, Pinned};
         Some(match variant {

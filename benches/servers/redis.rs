@@ -18,8 +18,8 @@ use std::net::TcpStream;
 
 /// Of a walk through a set, by the lines that `corehop replay --detail` finds touched first in
 /// genericZrangebylexCommand: most nodes have 48 bytes, some more.
-const BYTES_A_MEMBER: f64 = 52.0;
-const LAST: usize = 10;
+pub const BYTES_A_MEMBER: f64 = 52.0;
+pub const LAST: usize = 10;
 /// Members added by one command.
 const ADDED_AT_ONCE: usize = 500;
 
@@ -94,32 +94,24 @@ impl Server for Redis {
     }
 
     fn lay_out(&self, place: &Place) -> Outcome<Launch> {
-        let port = place.port.to_string();
-        let words = ["/usr/bin/redis-server", "--bind", "127.0.0.1", "--save", ""];
-        let more = ["--appendonly", "no", "--loglevel", "warning", "--port"];
-        let words = words.into_iter().chain(more).chain([&*port]);
-        Ok(Launch {
-            command: words.map(str::to_owned).collect(),
-            ..Launch::default()
-        })
+        Ok(launch(place))
     }
 
     fn fill(&self, running: &mut Running) -> Outcome<()> {
         let mut answers = BufReader::new(running.dial()?);
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        for (key, name, is_scored) in [("daily", "user", true), ("catalog", "item", false)] {
-            let mut members: Vec<usize> = (0..self.members).collect();
-            members.shuffle(&mut random);
-            for some in members.chunks(ADDED_AT_ONCE) {
-                let mut words = vec!["ZADD".to_owned(), key.to_owned()];
-                for member in some {
-                    let score = if is_scored { *member } else { 0 };
-                    words.extend([score.to_string(), format!("{name}:{member:08}")]);
-                }
-                add(&mut answers, &words, some.len())?;
-            }
-        }
-        Ok(())
+        add_set(
+            &mut answers,
+            ("daily", "user", true),
+            self.members,
+            &mut random,
+        )?;
+        add_set(
+            &mut answers,
+            ("catalog", "item", false),
+            self.members,
+            &mut random,
+        )
     }
 
     fn connect(&self, running: &mut Running, _connections: u32) -> Outcome<Box<dyn Load>> {
@@ -128,6 +120,39 @@ impl Server for Redis {
         let load = Pipeline::new(running, &self.request(), answer, self.requests)?;
         Ok(Box::new(load))
     }
+}
+
+/// How redis is started, whatever its sets are.
+pub fn launch(place: &Place) -> Launch {
+    let port = place.port.to_string();
+    let words = ["/usr/bin/redis-server", "--bind", "127.0.0.1", "--save", ""];
+    let more = ["--appendonly", "no", "--loglevel", "warning", "--port"];
+    let words = words.into_iter().chain(more).chain([&*port]);
+    Launch {
+        command: words.map(str::to_owned).collect(),
+        ..Launch::default()
+    }
+}
+
+/// Adds a set of so many members, in random order: its key, what its members' names begin with,
+/// and whether each has a score of its own.
+pub fn add_set(
+    answers: &mut BufReader<TcpStream>,
+    (key, name, is_scored): (&str, &str, bool),
+    members: usize,
+    random: &mut ChaCha8Rng,
+) -> Outcome<()> {
+    let mut members: Vec<usize> = (0..members).collect();
+    members.shuffle(random);
+    for some in members.chunks(ADDED_AT_ONCE) {
+        let mut words = vec!["ZADD".to_owned(), key.to_owned()];
+        for member in some {
+            let score = if is_scored { *member } else { 0 };
+            words.extend([score.to_string(), format!("{name}:{member:08}")]);
+        }
+        add(answers, &words, some.len())?;
+    }
+    Ok(())
 }
 
 /// Sends a command that adds so many members.
@@ -142,7 +167,7 @@ fn add(answers: &mut BufReader<TcpStream>, words: &[String], members: usize) -> 
 }
 
 /// A command as redis reads it.
-fn encoded(words: &[impl AsRef<str>]) -> Vec<u8> {
+pub fn encoded(words: &[impl AsRef<str>]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len());
     for word in words.iter().map(AsRef::as_ref) {
         bytes += &format!("${}\r\n{word}\r\n", word.len());

@@ -11,7 +11,8 @@ use crate::point::Point;
 use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use corehop_simulator::{CoreId, Machine, Replayer, Split};
 use corehop_traces::{
-    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, Trace, Writer, WriterOptions,
+    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, ThreadId, Trace, Writer,
+    WriterOptions,
 };
 use std::collections::VecDeque;
 use std::path::Path;
@@ -56,7 +57,7 @@ fn path(program: &Program, point: Point, phase: u32) -> Outcome<Vec<(u64, bool)>
 
 /// A session on its way: where it is on both paths, and what is left of the phase it is in.
 struct Session {
-    thread: u32,
+    thread: ThreadId,
     phase: usize,
     left: usize,
     at: [usize; 2],
@@ -74,11 +75,7 @@ fn write(file: &Path, paths: &[Vec<(u64, bool)>; 2], point: Point, delegated: bo
     for number in 0..point.sessions as usize {
         let at = |phase: usize| number * 7919 % paths[phase].len();
         queues[if delegated { 0 } else { number % 2 }].push_back(Session {
-            thread: if delegated {
-                number as u32
-            } else {
-                number as u32 % 2
-            },
+            thread: ThreadId::from_index(if delegated { number } else { number % 2 }),
             phase: 0,
             left: point.touches as usize,
             at: [at(0), at(1)],

@@ -9,7 +9,7 @@
 
 use crate::patched::{Outcome, PLAN, Program};
 use crate::point::Point;
-use crate::timed::{Question, replay};
+use crate::timed::{IN_ORDER, Question, replay};
 use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,6 +53,7 @@ fn rate(
     let found = replay(&Question {
         trace,
         machine: "host",
+        core_model: IN_ORDER,
         cores: CORES,
         plan,
         connections: &[connections],

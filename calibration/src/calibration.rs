@@ -74,6 +74,7 @@ impl Calibration {
             transfer_latency_cycles: whole(self.transfer, described.transfer_latency_cycles),
             hop_cost_cycles: whole(self.hops.affinity_awake, described.hop_cost_cycles),
             core: described.core,
+            topology: described.topology.clone(),
         }
     }
 }

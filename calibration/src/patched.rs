@@ -6,7 +6,7 @@
 use crate::error::Error;
 use corehop_measurer::machine::cpus::{SYSFS, allowed};
 use corehop_patcher::Analysis;
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -39,6 +39,15 @@ impl Program {
         Program::of("hop", HOP, HOP_FUNCTIONS, first)
     }
 
+    /// The same, where its first function goes by its argument, of which it has but one object.
+    ///
+    /// # Errors
+    /// Those of [`Program::of`].
+    pub fn hop_by_argument() -> Result<Program, Error> {
+        let to = Destination::By(Argument::ALL[0]);
+        Program::with_first("hop", HOP, HOP_FUNCTIONS, (to, Mode::Enter))
+    }
+
     /// Hooks these functions of an executable, on cores 0 and 1; the first in this mode, the second
     /// to stay.
     ///
@@ -49,6 +58,15 @@ impl Program {
         executable: &[u8],
         hooked: [&str; 2],
         first: Mode,
+    ) -> Result<Program, Error> {
+        Program::with_first(name, executable, hooked, (Destination::Core(0), first))
+    }
+
+    fn with_first(
+        name: &str,
+        executable: &[u8],
+        hooked: [&str; 2],
+        first: (Destination, Mode),
     ) -> Result<Program, Error> {
         let folder = corehop_outputs::private_folder().map_err(|source| Error::Folder {
             path: std::env::temp_dir(),
@@ -134,7 +152,7 @@ fn keep(path: &Path, executable: &[u8]) -> Result<(), Error> {
     })
 }
 
-fn plan(plain: &Path, hooked: [&str; 2], first: Mode) -> Result<Plan, Error> {
+fn plan(plain: &Path, hooked: [&str; 2], first: (Destination, Mode)) -> Result<Plan, Error> {
     let lacks = |what: String| Error::Unpatchable {
         path: plain.into(),
         what,
@@ -143,7 +161,8 @@ fn plan(plain: &Path, hooked: [&str; 2], first: Mode) -> Result<Plan, Error> {
     let build_id = analysis
         .build_id()
         .ok_or_else(|| lacks("build id".into()))?;
-    let planned = |(core, symbol): (u32, &str)| {
+    let second = (Destination::Core(1), Mode::Enter);
+    let planned = |((to, mode), symbol): ((Destination, Mode), &str)| {
         let of = |f: &&corehop_patcher::Function| f.symbol.as_deref() == Some(symbol);
         let function = analysis.functions().iter().find(of);
         let function = function.ok_or_else(|| lacks(format!("function {symbol}")))?;
@@ -152,13 +171,17 @@ fn plan(plain: &Path, hooked: [&str; 2], first: Mode) -> Result<Plan, Error> {
             build_id: build_id.into(),
             offset: function.offset,
             symbol: symbol.into(),
-            core,
-            mode: if core == 0 { first } else { Mode::Enter },
+            to,
+            mode,
         })
     };
-    let functions: Result<Vec<_>, Error> = (0..).zip(hooked).map(planned).collect();
+    let functions: Result<Vec<_>, Error> = [first, second]
+        .into_iter()
+        .zip(hooked)
+        .map(planned)
+        .collect();
     Ok(Plan {
-        version: corehop_plans::VERSION,
+        version: corehop_plans::VERSION_BY_ARGUMENT,
         machine: "any".into(),
         trace: "none".into(),
         cores: 2,

@@ -2,7 +2,7 @@
 //! that is why a calibration chooses none by what the path misses.
 
 use corehop_simulator::{Machine, Replayer, Split};
-use corehop_traces::{Access, Execution, Kind};
+use corehop_traces::{Access, Execution, Kind, ThreadId};
 
 const PASSES: usize = 20;
 
@@ -33,7 +33,7 @@ fn miss_share(policy: &str) -> f64 {
     let path: Vec<Access> = (0..80).map(load).collect();
     for pass in 0..PASSES {
         replayer.execute(&Execution {
-            thread: 0,
+            thread: ThreadId(0),
             stamp: 0,
             request: None,
             number: pass as u64,

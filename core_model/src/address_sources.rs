@@ -63,7 +63,7 @@ impl<'t> AddressSources<'t> {
     /// instructions.
     pub fn execution(&mut self, execution: &Execution<'_>, address_from: &mut Vec<u8>) -> u32 {
         let block = &self.trace.code_blocks()[execution.code_block as usize];
-        let place = execution.thread as usize;
+        let place = execution.thread.index();
         if place >= self.threads.len() {
             self.threads.resize(place + 1, Thread::new());
         }

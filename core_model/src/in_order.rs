@@ -42,6 +42,13 @@ impl InOrder {
     pub fn latency(&self, kind: Kind, served_by: ServedBy) -> u32 {
         self.latencies[kind as usize][served_by as usize]
     }
+
+    /// Cycles of this reference.
+    #[inline]
+    pub(crate) fn cycles_of(&self, reference: Reference) -> u64 {
+        let latency = self.latency(reference.kind, reference.served_by);
+        u64::from(latency.max(reference.at_least_cycles))
+    }
 }
 
 impl CoreModel for InOrder {
@@ -50,7 +57,7 @@ impl CoreModel for InOrder {
 
     #[inline]
     fn reference(&mut self, reference: Reference) {
-        self.cycle += u64::from(self.latency(reference.kind, reference.served_by));
+        self.cycle += self.cycles_of(reference);
     }
 
     #[inline]

@@ -121,7 +121,7 @@ impl Interval {
         if issued >= self.stalls {
             self.begin_group();
         }
-        let done = issued + self.latency(reference);
+        let done = issued + self.latencies.cycles_of(reference);
         let stop = done.saturating_sub(self.stalls);
         self.stalls += stop;
         self.now += stop << PARTS;
@@ -138,8 +138,7 @@ impl Interval {
         let entry = &mut self.stores_done[self.next_store];
         self.now = self.now.max(*entry);
         if reference.served_by != ServedBy::L1 {
-            let latency = self.latencies.latency(reference.kind, reference.served_by);
-            let done = self.now + (u64::from(latency) << PARTS);
+            let done = self.now + (self.latencies.cycles_of(reference) << PARTS);
             self.last_store_done = self.last_store_done.max(done);
         }
         *entry = self.last_store_done;
@@ -147,11 +146,6 @@ impl Interval {
         if self.next_store == self.stores_done.len() {
             self.next_store = 0;
         }
-    }
-
-    #[inline(always)]
-    fn latency(&self, reference: Reference) -> u64 {
-        u64::from(self.latencies.latency(reference.kind, reference.served_by))
     }
 }
 
@@ -166,7 +160,7 @@ impl CoreModel for Interval {
     fn reference(&mut self, reference: Reference) {
         match reference.kind {
             Kind::Fetch if reference.served_by == ServedBy::L1 => {}
-            Kind::Fetch => self.now += self.latency(reference) << PARTS,
+            Kind::Fetch => self.now += self.latencies.cycles_of(reference) << PARTS,
             Kind::Load => self.load(reference),
             Kind::Store => self.store(reference),
         }

@@ -46,6 +46,9 @@ pub struct Reference {
     /// number of the thread's references that are loads back from here: 1 is the last one before
     /// this reference. 0 where no load is known.
     pub address_from: u8,
+    /// Cycles that it takes at least, since a prefetch has still to bring the line; 0 where none
+    /// has. Never of a reference that the L1 serves.
+    pub at_least_cycles: u32,
 }
 
 /// A core with a clock. Each method is called in the order of the thread's program.

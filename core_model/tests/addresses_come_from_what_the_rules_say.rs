@@ -3,7 +3,8 @@
 
 use corehop_core_model::AddressSources;
 use corehop_traces::{
-    CodeBlock, Dependence, Dependent, EndReason, Header, Kind, Source, Trace, Writer, WriterOptions,
+    CodeBlock, Dependence, Dependent, EndReason, Header, Kind, Source, ThreadId, Trace, Writer,
+    WriterOptions,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -76,12 +77,13 @@ fn record(blocks: &[Vec<Dependence>], steps: &[Step]) -> Trace {
         writer.thread(1, thread).unwrap();
     }
     for (stamp, (thread, block, accesses)) in (1..).zip(steps) {
-        writer.stamp(*thread, stamp).unwrap();
-        writer.execution(*thread, *block as u32).unwrap();
+        let thread = ThreadId(*thread);
+        writer.stamp(thread, stamp).unwrap();
+        writer.execution(thread, *block as u32).unwrap();
         for &(instruction, kind, size, address) in accesses {
             let instruction = instruction as u16;
             writer
-                .data(*thread, instruction, kind, size, address)
+                .data(thread, instruction, kind, size, address)
                 .unwrap();
         }
     }

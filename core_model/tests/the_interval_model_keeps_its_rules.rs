@@ -39,17 +39,18 @@ fn machine(instructions_per_cycle: f64, window: u32, stores: u32) -> Machine {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Instructions(u32),
-    Reference(usize, usize, u8),
+    Reference(usize, usize, u8, u32),
     Switch,
     WaitUntil(u64),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let back = prop_oneof![3 => 0..3u8, 2 => 0..20u8, 1 => any::<u8>()];
+    let at_least = prop_oneof![3 => Just(0), 1 => 0..300u32];
     let step = prop_oneof![
         6 => (0..30u32).prop_map(Step::Instructions),
-        12 => (0..3usize, 0..5usize, back).prop_map(|(kind, by, back)| {
-            Step::Reference(kind, by, back)
+        12 => (0..3usize, 0..5usize, back, at_least).prop_map(|(kind, by, back, at_least)| {
+            Step::Reference(kind, by, back, at_least)
         }),
         1 => Just(Step::Switch),
         1 => (0..20_000u64).prop_map(Step::WaitUntil),
@@ -75,13 +76,15 @@ proptest! {
                     model.instructions(count);
                     naive.instructions(count);
                 }
-                Step::Reference(kind, by, back) => {
+                Step::Reference(kind, by, back, at_least) => {
+                    let at_least_cycles = if by > 0 { at_least } else { 0 };
                     model.reference(Reference {
                         kind: KINDS[kind],
                         served_by: SERVED_BY[by],
                         address_from: back,
+                        at_least_cycles,
                     });
-                    let missed = (by > 0).then_some(LATENCIES[by]);
+                    let missed = (by > 0).then_some(LATENCIES[by].max(at_least.into()));
                     naive.reference(KINDS[kind], missed, back);
                 }
                 Step::Switch => {
@@ -109,6 +112,7 @@ fn cycles_of_loads(dependences: &[u8]) -> u64 {
             kind: Kind::Load,
             served_by: ServedBy::Memory,
             address_from,
+            at_least_cycles: 0,
         });
     }
     model.cycle()
@@ -137,6 +141,7 @@ fn a_dependence_goes_on_through_a_hit() {
         kind: Kind::Load,
         served_by,
         address_from,
+        at_least_cycles: 0,
     };
     let mut model = Interval::new(&machine(4.0, 192, 42));
     model.reference(load(ServedBy::Memory, 0));
@@ -153,6 +158,7 @@ fn stores_take_nothing_until_the_buffer_is_full() {
         kind: Kind::Store,
         served_by: ServedBy::Memory,
         address_from: 0,
+        at_least_cycles: 0,
     };
     let mut model = Interval::new(&machine(4.0, 192, 3));
     for _ in 0..3 {

@@ -6,7 +6,7 @@
 //! block is written, so that an error names the record that is wrong.
 
 use crate::error::{Fault, problem};
-use corehop_traces::{CodeBlock, EndReason, Kind, Summary, Writer};
+use corehop_traces::{CodeBlock, EndReason, Kind, Summary, ThreadId, Writer};
 use std::collections::HashMap;
 
 /// As many instructions as a code block may have, and the bytes of the longest one.
@@ -40,7 +40,7 @@ pub(crate) struct Assembler {
     writer: Writer,
     request_at: Option<u64>,
     blocks: HashMap<(u64, Vec<u8>), u32>,
-    thread: Option<u32>,
+    thread: Option<ThreadId>,
     stamp: u64,
     open: Open,
 }
@@ -57,13 +57,13 @@ impl Assembler {
         }
     }
 
-    /// A new thread; its number.
-    pub(crate) fn add_thread(&mut self, process: u32, thread: u32) -> Result<u32, Fault> {
+    /// A new thread.
+    pub(crate) fn add_thread(&mut self, process: u32, thread: u32) -> Result<ThreadId, Fault> {
         Ok(self.writer.thread(process, thread)?)
     }
 
     /// What follows is done by this thread, after all that came before.
-    pub(crate) fn switch_to(&mut self, thread: u32) -> Result<(), Fault> {
+    pub(crate) fn switch_to(&mut self, thread: ThreadId) -> Result<(), Fault> {
         if self.thread == Some(thread) {
             return Ok(());
         }
@@ -183,7 +183,7 @@ impl Assembler {
         Ok(self.writer.end_request(thread)?)
     }
 
-    fn thread(&self) -> Result<u32, Fault> {
+    fn thread(&self) -> Result<ThreadId, Fault> {
         match self.thread {
             Some(thread) => Ok(thread),
             None => problem("something is done before its thread and process are named"),

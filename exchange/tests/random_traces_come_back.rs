@@ -4,7 +4,7 @@
 mod streams;
 
 use corehop_exchange::{Options, drmemtrace, lackey};
-use corehop_traces::{Header, Kind, Trace, Writer, WriterOptions, check};
+use corehop_traces::{Header, Kind, RequestId, Trace, Writer, WriterOptions, check};
 use proptest::prelude::*;
 use std::path::Path;
 use streams::{code_blocks, fit, mappings, steps, write_processes};
@@ -37,14 +37,14 @@ fn as_records(trace: &Trace) -> Vec<u8> {
 
 /// A load or store: operating system's thread, request, instruction, kind, size and address. Of
 /// several processes the instruction is left out: what comes back has it in one of the memories.
-type Data = (u32, Option<u32>, Option<u64>, Kind, u16, u64);
+type Data = (u32, Option<RequestId>, Option<u64>, Kind, u16, u64);
 
 /// Every load and store in the order of a replay.
 fn data(trace: &Trace, of_several: bool) -> Vec<Data> {
     let mut found = Vec::new();
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
-        let thread = trace.threads()[execution.thread as usize].os_thread_id;
+        let thread = trace.threads()[execution.thread.index()].os_thread_id;
         let data = execution.accesses.iter().filter(|a| a.kind != Kind::Fetch);
         found.extend(data.map(|a| {
             let request = execution.request;

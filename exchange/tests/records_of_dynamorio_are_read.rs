@@ -34,7 +34,7 @@ fn read(bytes: &[u8], options: &Options) -> Result<(Vec<String>, Imported), Stri
     let mut accesses = Vec::new();
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
-        let thread = trace.threads()[execution.thread as usize];
+        let thread = trace.threads()[execution.thread.index()];
         for access in execution.accesses {
             let kind = match access.kind {
                 Kind::Fetch => 'I',
@@ -45,7 +45,7 @@ fn read(bytes: &[u8], options: &Options) -> Result<(Vec<String>, Imported), Stri
                 "{}.{} {:?} {kind} {:x},{}",
                 thread.process_id,
                 thread.os_thread_id,
-                execution.request,
+                execution.request.map(|request| request.0),
                 access.address,
                 access.size_bytes
             ));

@@ -11,7 +11,7 @@
 //! all cores are one station, since any that is free serves whoever waits.
 
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
-use corehop_traces::Trace;
+use corehop_traces::{RequestId, ThreadId, Trace};
 use corehop_utilisation::{Network, asymptotic, throughput};
 
 /// What is replayed.
@@ -26,7 +26,7 @@ pub struct Subject<'a> {
     /// How many cores there are, with the split and without.
     pub cores: u32,
     /// The requests to replay; those that warm up come first.
-    pub requests: &'a [u32],
+    pub requests: &'a [RequestId],
     /// How many of them warm the caches, fewer than all.
     pub warm_up: usize,
 }
@@ -59,7 +59,7 @@ pub struct Throughput {
 
 impl Subject<'_> {
     /// The threads that serve the requests that are counted, in the order in which they begin to.
-    pub fn connections(&self) -> Vec<u32> {
+    pub fn connections(&self) -> Vec<ThreadId> {
         let mut threads = Vec::new();
         for &request in &self.requests[self.warm_up..] {
             let thread = self.thread(request);
@@ -78,8 +78,8 @@ impl Subject<'_> {
         let all = self.connections();
         let some = &all[..all.len().min(connections as usize)];
         let is_some =
-            |request: &u32| some.len() == all.len() || some.contains(&self.thread(*request));
-        let chosen = |of: &[u32]| of.iter().copied().filter(is_some).collect::<Vec<u32>>();
+            |request: &RequestId| some.len() == all.len() || some.contains(&self.thread(*request));
+        let chosen = |of: &[RequestId]| of.iter().copied().filter(is_some).collect::<Vec<_>>();
         let (warming, counted) = self.requests.split_at(self.warm_up);
         let warming = chosen(warming);
         let options = ReplayOptions {
@@ -99,8 +99,8 @@ impl Subject<'_> {
         Ok(Demands::of((some.len() as u32, self.cores), before, after))
     }
 
-    fn thread(&self, request: u32) -> u32 {
-        self.trace.requests()[request as usize].thread
+    fn thread(&self, request: RequestId) -> ThreadId {
+        self.trace.requests()[request.index()].thread
     }
 }
 

@@ -5,7 +5,7 @@ use corehop_partitioner::alternatives::{Alternatives, PlannedFunction};
 use corehop_plans::Plan;
 use corehop_simulator::detail::Detail;
 use corehop_simulator::{Counters, Machine, Replay, Split};
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, RequestId, Trace};
 use std::collections::HashMap;
 
 /// All that is known of a plan.
@@ -18,12 +18,12 @@ pub struct Explanation<'a> {
     pub machine: &'a Machine,
     /// The plan that is explained.
     pub plan: &'a Plan,
-    /// The plan, with the trace's numbers of functions.
+    /// The plan, as a split of the trace's functions.
     pub split: Split,
     /// The planned functions, by core.
     pub placed: Vec<PlannedFunction>,
     /// What was replayed; those that warm up come first.
-    pub requests: Vec<u32>,
+    pub requests: Vec<RequestId>,
     /// How many of the requests warm the caches.
     pub warm_up: usize,
     /// Everything on one core.
@@ -76,7 +76,7 @@ impl Explanation<'_> {
 
     /// Of the splits that differ from the plan in one function, the one with the fewest L2 misses:
     /// that function, the one in its place, and the replay. `None` where there is no other to take.
-    pub fn runner_up(&self) -> Option<(u32, u32, &Replay)> {
+    pub fn runner_up(&self) -> Option<(FunctionId, FunctionId, &Replay)> {
         let exchanged = self.alternatives.iter().filter_map(|of| {
             let (other, replay) = of.exchanged.as_ref()?;
             Some((of.function, *other, replay))
@@ -85,8 +85,8 @@ impl Explanation<'_> {
     }
 
     /// The name of a function of the trace.
-    pub fn name(&self, function: u32) -> &str {
-        &self.trace.functions()[function as usize].name
+    pub fn name(&self, function: FunctionId) -> &str {
+        &self.trace.functions()[function.index()].name
     }
 
     /// Functions by how much the plan changes their L2 misses, the largest change first.

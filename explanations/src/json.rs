@@ -70,7 +70,7 @@ fn of_core(explained: &Explanation<'_>, core: usize, used: &CoreUse, top: usize)
     let entered = explained
         .placed
         .iter()
-        .filter(|placed| placed.core as usize == core);
+        .filter(|placed| placed.core.index() == core);
     let entered: Vec<&str> = entered
         .map(|placed| explained.name(placed.function))
         .collect();

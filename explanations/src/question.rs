@@ -14,7 +14,7 @@ use corehop_partitioner::requests::complete;
 use corehop_plans::Plan;
 use corehop_simulator::detail::{Segments, replay_in_detail};
 use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
 
 /// What to explain.
@@ -138,7 +138,7 @@ fn placed(split: &Split) -> Vec<PlannedFunction> {
 
 /// One candidate of each group that no planned function belongs to: hopping at another of a planned
 /// function's group is the same split.
-pub fn others(candidates: &Candidates, placed: &[PlannedFunction]) -> Vec<u32> {
+pub fn others(candidates: &Candidates, placed: &[PlannedFunction]) -> Vec<FunctionId> {
     let planned = |function| placed.iter().any(|placed| placed.function == function);
     let mut taken = vec![false; candidates.groups as usize];
     for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {

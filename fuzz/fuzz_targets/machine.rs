@@ -1,7 +1,7 @@
 //! Any text is either a machine that can be simulated, or refused.
 #![no_main]
 
-use corehop_simulator::{Geometry, Machine, Hierarchy};
+use corehop_simulator::{CoreId, Geometry, Machine, Hierarchy};
 use corehop_traces::Kind;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
@@ -16,7 +16,7 @@ fuzz_target!(|text: &str| {
         if levels.all(|level| level.size_bytes <= LARGEST_BYTES / u64::from(machine.cores)) {
             let mut hierarchy = Hierarchy::new(&Geometry::new(&machine, machine.cores, 1));
             let line = hierarchy.line(1);
-            hierarchy.access(0, Kind::Store, line, &mut ());
+            hierarchy.access(CoreId(0), Kind::Store, line, &mut ());
         }
     }
 });

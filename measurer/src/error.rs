@@ -116,6 +116,21 @@ pub enum Error {
         /// What the load printed last.
         said: Vec<String>,
     },
+    /// The kernel does not let pages be looked at.
+    #[error("pages of the server cannot be looked at: {0}")]
+    NoPages(procfs::ProcError),
+    /// The process to be screened is not there.
+    #[error("there is no process {process}")]
+    NoProcess {
+        /// Its number.
+        process: u32,
+    },
+    /// The load was over before anything could be told.
+    #[error("the load was over after {seconds:.2} s, too soon to look at pages three times")]
+    TooShort {
+        /// How long it took.
+        seconds: f64,
+    },
     /// The function whose calls are counted was never called.
     #[error("{symbol}: it was never called")]
     NeverCalled {

@@ -8,7 +8,8 @@
 //! Nothing is printed here: an [`Observer`] is told how far a measurement is.
 //!
 //! Reading order: `trial` is one start of one side, `server/` has its parts, `rounds/` compares
-//! trials, and `machine/` is what the machine counts and lets servers do.
+//! trials, and `machine/` is what the machine counts and lets servers do. `screening/` says before
+//! any of that whether a server is worth recording.
 
 #![deny(missing_docs)]
 
@@ -16,6 +17,7 @@ mod error;
 pub mod machine;
 mod observer;
 pub mod rounds;
+pub mod screening;
 pub mod server;
 mod trial;
 

@@ -1,24 +1,21 @@
 //! One start of one side: until it is ready, under load, and ended.
 //!
-//! The server is a child of this process in a group of its own; however a trial ends, the group is
-//! ended with it, and by the kernel should this process be killed.
+//! Both sides are started by the same words, with the same settings but for the hooks; what a
+//! started server goes through until it is measured is in `server/started`.
 
 use crate::machine::counters::{Count, Counting, Kind};
-use crate::server::load::{self, ended};
+use crate::server::load;
 use crate::server::orders::Orders;
-use crate::server::printed::{create, last_lines, read};
-use crate::server::{Backend, Hops, Role, UnderLoad, environment, processes_of};
+use crate::server::started::Started;
+use crate::server::{Backend, Hops, UnderLoad, environment};
 use crate::{Error, Observer};
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;
-use corehop_processes::{Process, end_with_this_process, find};
+use corehop_processes::find;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
-const TO_END: Duration = Duration::from_millis(200);
+use std::process::Command;
 
 /// Which server.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,31 +109,21 @@ impl<'a> Trials<'a> {
     pub fn sample(&self, side: Side) -> Result<Sample, Error> {
         let is_hooked = side == Side::Patched || self.setup.count.is_some();
         let orders = Orders::new(&self.made("statistics")?)?;
-        let mut command = self.command(side, is_hooked, &orders)?;
-        self.setup.under.ready.check()?;
-        let began = Instant::now();
-        let mut server = Process::spawn(&mut command).map_err(|source| Error::NotStarted {
-            program: command.get_program().into(),
-            source,
-        })?;
-        let sample = match &self.setup.under.load {
+        let mut command = self.command(side, is_hooked, &orders);
+        let Setup {
+            under, observer, ..
+        } = self.setup;
+        let mut server = Started::spawn(&mut command, under, observer, self.folder.path())?;
+        let sample = match &under.load {
             Some(load) => self.under_load(&mut server, load, is_hooked.then_some(&orders)),
-            None => self.by_itself(&mut server, began, is_hooked.then_some(&orders)),
+            None => self.by_itself(&mut server, is_hooked.then_some(&orders)),
         };
-        server.end(|| self.setup.observer.is_interrupted());
+        server.end();
         if side == Side::Patched {
-            let said = read(&self.said());
-            said.lines().for_each(|line| self.setup.observer.said(line));
+            let said = server.errors();
+            said.lines().for_each(|line| observer.said(line));
         }
         sample
-    }
-
-    /// Fails once the observer asks for the end; servers and loads are ended when they are dropped.
-    fn heed_interrupts(&self) -> Result<(), Error> {
-        match self.setup.observer.is_interrupted() {
-            true => Err(Error::Interrupted),
-            false => Ok(()),
-        }
     }
 
     fn made(&self, name: &str) -> Result<PathBuf, Error> {
@@ -147,17 +134,7 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// Where a server's messages go.
-    fn said(&self) -> PathBuf {
-        self.folder.path().join("server.err")
-    }
-
-    /// Where its output goes.
-    fn printed(&self) -> PathBuf {
-        self.folder.path().join("server.out")
-    }
-
-    fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Result<Command, Error> {
+    fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Command {
         let words = self.setup.command;
         // A name without a slash would be looked for on PATH.
         let file = self.setup.patched.filter(|_| is_hooked);
@@ -166,10 +143,7 @@ impl<'a> Trials<'a> {
         if file.is_none() {
             command.arg0(&words[0]);
         }
-        command.args(&words[1..]).stdin(Stdio::null());
-        command
-            .stdout(create(&self.printed())?)
-            .stderr(create(&self.said())?);
+        command.args(&words[1..]);
         environment::prepare(&mut command, self.setup.backend);
         if is_hooked {
             orders.give(&mut command, self.setup.under.load.is_some());
@@ -180,50 +154,19 @@ impl<'a> Trials<'a> {
                 command.env("COREHOP_BACKEND", "count");
             }
         }
-        end_with_this_process(&mut command);
-        Ok(command)
+        command
     }
 
     fn under_load(
         &self,
-        server: &mut Process,
+        server: &mut Started<'_>,
         load: &str,
         orders: Option<&Orders>,
     ) -> Result<Sample, Error> {
-        let folder = self.folder.path();
-        let said = || read(&self.printed()) + &read(&self.said());
-        let group = server.id();
-        let go_on = || {
-            self.heed_interrupts()?;
-            server.ended().map_or(Ok(()), |status| {
-                let said = last_lines(&said());
-                Err(Error::EndedUnready { status, said })
-            })
-        };
-        self.setup.under.ready.wait(group, said, go_on)?;
-        let run = |server: &mut Process, role: (Role, &str)| {
-            let result = load::run(role, folder, || self.heed_interrupts());
-            if result.is_err() {
-                // A server that ends takes its connections down a little earlier.
-                std::thread::sleep(TO_END);
-            }
-            match server.ended() {
-                None => result,
-                Some(status) => {
-                    let said = last_lines(&said());
-                    Err(Error::Ended { status, said })
-                }
-            }
-        };
-        if let Some(preparation) = &self.setup.under.prepare {
-            run(server, (Role::Preparation, preparation))?;
-        }
-        for _ in 0..self.setup.under.warm_up {
-            run(server, (Role::Load, load))?;
-        }
+        server.prepare(load)?;
         let before = orders.and_then(|orders| orders.ask(server.id()));
         let mut counting = self.counting(server);
-        let (printed, seconds) = run(server, (Role::Load, load))?;
+        let (printed, seconds) = server.load(load)?;
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
         let after = orders.and_then(|orders| orders.ask(server.id()));
         let hops = after
@@ -240,17 +183,11 @@ impl<'a> Trials<'a> {
     /// A program that ends by itself is its own load.
     fn by_itself(
         &self,
-        program: &mut Process,
-        began: Instant,
+        program: &mut Started<'_>,
         orders: Option<&Orders>,
     ) -> Result<Sample, Error> {
         let mut counting = self.counting(program);
-        let (status, seconds) = ended(program, began, || self.heed_interrupts())?;
-        let printed = read(&self.printed());
-        if !status.success() {
-            let said = last_lines(&(printed + &read(&self.said())));
-            return Err(Error::ProgramFailed { status, said });
-        }
+        let (printed, seconds) = program.finish()?;
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
         Ok(Sample {
             throughput: self.throughput(&printed, seconds, None)?,
@@ -260,10 +197,8 @@ impl<'a> Trials<'a> {
         })
     }
 
-    fn counting(&self, server: &Process) -> Option<Counting> {
-        let processes = processes_of(server.id());
-        let processes: Vec<u32> = processes.iter().map(|p| p.pid().cast_unsigned()).collect();
-        Counting::of(self.setup.kinds, &processes).ok()
+    fn counting(&self, server: &Started<'_>) -> Option<Counting> {
+        Counting::of(self.setup.kinds, &server.processes()).ok()
     }
 
     fn throughput(&self, printed: &str, seconds: f64, hops: Option<&Hops>) -> Result<f64, Error> {

@@ -1,9 +1,9 @@
-//! What a plan's neighbours would do: the plan without one of its functions, with another in its
-//! place, or going back when its call ends where the plan stays, and the other way round.
+//! Replays the neighbours of a plan: the plan without one of its functions, with another function
+//! in its place, and with that function's mode changed (to go back when its call ends, or to stay).
 //!
-//! The search says which split is best, not why. What is lost without a function is what its hop is
-//! worth; what the best exchange for it would do says how much its place matters. Every neighbour
-//! is replayed in full, shared L3 and all, on the same requests as the plan.
+//! The search says which split is best, but not why. The misses added by leaving a function out are
+//! what its hop is worth; the misses added by the best exchange say how much its place matters.
+//! Every neighbour is replayed in full, shared L3 included, on the same requests as the plan.
 
 use crate::Error;
 use crate::progress::Progress;
@@ -14,9 +14,9 @@ use corehop_traces::{FunctionId, Trace};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedFunction {
     /// The function.
-    pub function: u32,
+    pub function: FunctionId,
     /// Where its entry moves a thread.
-    pub core: u32,
+    pub core: CoreId,
     /// Whether the thread goes back when its call ends.
     pub delegated: bool,
 }
@@ -25,14 +25,14 @@ pub struct PlannedFunction {
 #[derive(Clone, Debug)]
 pub struct Alternatives {
     /// The planned function.
-    pub function: u32,
+    pub function: FunctionId,
     /// The plan without it.
     pub without: Replay,
     /// The plan with its call delegated, if it is not in the plan, or else not.
     pub other_mode: Replay,
     /// The plan with the best of the other candidates on its core instead; `None` when there are
     /// no others.
-    pub exchanged: Option<(u32, Replay)>,
+    pub exchanged: Option<(FunctionId, Replay)>,
 }
 
 /// Replays the neighbours of `plan` on what `options` name; the best has the fewest L2 misses, and
@@ -44,12 +44,12 @@ pub fn alternatives(
     trace: &Trace,
     machine: &Machine,
     plan: &[PlannedFunction],
-    candidates: &[u32],
+    candidates: &[FunctionId],
     options: &ReplayOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<Alternatives>, Error> {
-    let planned = |candidate: &u32| plan.iter().any(|placed| placed.function == *candidate);
-    let others: Vec<u32> = candidates.iter().copied().filter(|c| !planned(c)).collect();
+    let planned = |candidate: &FunctionId| plan.iter().any(|placed| placed.function == *candidate);
+    let others: Vec<FunctionId> = candidates.iter().copied().filter(|c| !planned(c)).collect();
     let mut functions = others.clone();
     functions.extend(plan.iter().map(|placed| placed.function));
     let prepared = Prepared::with_calls(trace, &[machine], &functions, options)?;
@@ -62,16 +62,17 @@ pub fn alternatives(
         let delegated = placed.iter().filter(|placed| placed.delegated);
         let delegated = delegated.map(|placed| placed.function);
         let split = placed.iter();
-        let split = split.map(|placed| (FunctionId(placed.function), CoreId(placed.core)));
+        let split = split.map(|placed| (placed.function, placed.core));
         let split = Split::new(split);
         prepared.replay(machine, &split.delegating(delegated))
     };
     let of_function = |place: usize| {
-        let mut exchanged: Option<(u32, Replay)> = None;
+        let mut exchanged: Option<(FunctionId, Replay)> = None;
         for &other in &others {
             let replay = replayed(&|placed| placed[place].function = other)?;
-            let misses =
-                |(function, replay): &(u32, Replay)| (replay.counters.l2.misses(), *function);
+            let misses = |(function, replay): &(FunctionId, Replay)| {
+                (replay.counters.l2.misses(), *function)
+            };
             let found = (other, replay);
             if exchanged
                 .as_ref()

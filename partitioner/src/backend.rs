@@ -1,8 +1,9 @@
-//! What a split does to time, by the backend that makes its hops.
+//! The cycles that a split takes or saves with each backend that can make its hops.
 //!
-//! Misses saved do not depend on how threads hop, and what hops cost does, by a factor of twenty.
-//! So a split may pay with one backend alone, and its misses are half of a verdict: the other half
-//! is cycles, with the hop cost of the backend that will be used, or of each where none is named.
+//! The misses that a split saves do not depend on the backend. The cost of a hop does, by a factor
+//! of twenty, so a split may pay with one backend only. A verdict therefore has cycles beside
+//! misses, at the hop cost of the backend that will be used, or of each backend where none is
+//! named.
 
 use crate::hop_cost::cycles_ratio;
 use corehop_simulator::{Counters, Machine};

@@ -1,4 +1,4 @@
-//! Which functions a thread could change core at.
+//! Candidates: the functions at which a thread could change core.
 //!
 //! The rule is that of Gottschlag et al., "Automatic staged computation", section 3.1: a function
 //! called often signals no change of phase and would only cause hops, one called rarely splits
@@ -6,7 +6,7 @@
 //! once in `min_share` of them. Leaf functions count too: they can change the working set as well.
 //! What cannot be patched is left out here, before the search, with the reason.
 
-use corehop_traces::{Error, Trace};
+use corehop_traces::{Error, FunctionId, RequestId, Trace};
 use std::collections::HashMap;
 
 /// The rule that makes a function a candidate.
@@ -49,8 +49,8 @@ pub struct Called {
 /// A function that the rule admits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Index into the trace's functions.
-    pub function: u32,
+    /// The function.
+    pub function: FunctionId,
     /// What made it a candidate.
     pub called: Called,
     /// Index of the group it belongs to.
@@ -60,8 +60,8 @@ pub struct Candidate {
 /// A function that the rule admits, but whose entry cannot be replaced by a jump.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unpatchable {
-    /// Index into the trace's functions.
-    pub function: u32,
+    /// The function.
+    pub function: FunctionId,
     /// What would have made it a candidate.
     pub called: Called,
     /// Why not, as the recorder's analysis of its entry put it.
@@ -96,10 +96,10 @@ struct Calls {
 
 /// Calls by function, then by request. A request runs on one thread, so that this counts over all
 /// threads; what belongs to no request counts nowhere.
-type CallsByFunction = HashMap<u32, HashMap<u32, Calls>>;
+type CallsByFunction = HashMap<FunctionId, HashMap<RequestId, Calls>>;
 
 /// Of `requests` requests, of which `seen` have a call.
-fn called(seen: &HashMap<u32, Calls>, requests: usize) -> Called {
+fn called(seen: &HashMap<RequestId, Calls>, requests: usize) -> Called {
     let mut counts: Vec<u32> = seen.values().map(|calls| calls.count).collect();
     counts.resize(requests, 0);
     counts.sort_unstable();
@@ -119,7 +119,11 @@ impl Candidates {
     ///
     /// # Errors
     /// What reading the trace says.
-    pub fn of(trace: &Trace, requests: &[u32], rule: &CandidateRule) -> Result<Candidates, Error> {
+    pub fn of(
+        trace: &Trace,
+        requests: &[RequestId],
+        rule: &CandidateRule,
+    ) -> Result<Candidates, Error> {
         let (calls, accesses) = count_calls(trace, requests)?;
         let mut candidates = Candidates {
             requests: requests.len(),
@@ -136,7 +140,7 @@ impl Candidates {
                 candidates.called_too_rarely += 1;
                 continue;
             }
-            match trace.functions()[function as usize].unpatchable.clone() {
+            match trace.functions()[function.index()].unpatchable.clone() {
                 Some(reason) => candidates.unpatchable.push(Unpatchable {
                     function,
                     called,
@@ -159,7 +163,7 @@ impl Candidates {
     }
 
     /// The first candidate of each group stands for it.
-    pub fn representatives(&self) -> Vec<u32> {
+    pub fn representatives(&self) -> Vec<FunctionId> {
         let mut functions = vec![None; self.groups as usize];
         for candidate in &self.chosen {
             functions[candidate.group as usize].get_or_insert(candidate.function);
@@ -174,7 +178,7 @@ impl Candidates {
         for index in 1..self.chosen.len() {
             let first = &calls[&self.first_of_group(index - 1).function];
             let this = &calls[&self.chosen[index].function];
-            let close = |request: &u32, calls: &Calls| {
+            let close = |request: &RequestId, calls: &Calls| {
                 first.get(request).is_some_and(|f| {
                     calls
                         .position
@@ -201,7 +205,7 @@ impl Candidates {
 }
 
 /// The calls, and the accesses of all these requests.
-fn count_calls(trace: &Trace, requests: &[u32]) -> Result<(CallsByFunction, u64), Error> {
+fn count_calls(trace: &Trace, requests: &[RequestId]) -> Result<(CallsByFunction, u64), Error> {
     let mut calls = CallsByFunction::new();
     let mut accesses_before = vec![0; trace.requests().len()];
     let mut executions = trace.executions_of(requests);
@@ -209,7 +213,7 @@ fn count_calls(trace: &Trace, requests: &[u32]) -> Result<(CallsByFunction, u64)
         let Some(request) = execution.request else {
             continue;
         };
-        let position = &mut accesses_before[request as usize];
+        let position = &mut accesses_before[request.index()];
         if let Some(function) = execution.entry {
             let first = Calls {
                 count: 0,

@@ -13,6 +13,7 @@
 
 use crate::evaluate::GROUPS;
 use corehop_outputs::{Output, PRIVATE};
+use corehop_traces::{FunctionId, RequestId};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,10 +37,10 @@ const INTERVAL: Duration = Duration::from_secs(10);
 pub struct Subject {
     /// What is made small, and the machines with everything that their files say.
     pub value: String,
-    /// Functions at which threads may move, as the trace numbers them.
-    pub functions: Vec<u32>,
+    /// Functions at which threads may move.
+    pub functions: Vec<FunctionId>,
     /// The requests replayed.
-    pub requests: Vec<u32>,
+    pub requests: Vec<RequestId>,
     /// How often they are replayed in a row.
     pub rounds: usize,
 }

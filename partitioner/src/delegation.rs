@@ -1,11 +1,12 @@
-//! Which calls of a split had better end with a hop back.
+//! Delegation: which calls of a split should end with a hop back.
 //!
 //! A split moves a thread at the entry of a function and leaves it there; what comes after the call
-//! returns then runs beside the function's own code. Going back instead is a choice of its own for
-//! each function. The search leaves it out: with it a core's occurrences are no longer intervals of
-//! calls, on which its bounds stand. So it is asked of the split that was found: every combination
-//! is replayed in full on the searched requests, of more than six functions only those that one
-//! change after the other makes better. The best is then evaluated like the split itself.
+//! returns then runs beside the function's own code. Whether to go back instead is decided for each
+//! function. The search does not decide it: with hops back a core's occurrences are no longer
+//! intervals of calls, on which its bounds stand. So it is decided for the split that was found, by
+//! replaying combinations in full on the searched requests: all of them for up to six functions,
+//! and for more one change after the other, as long as one helps. The best combination is then
+//! evaluated like the split itself.
 
 use crate::Error;
 use crate::evaluate::{Placement, rounds};
@@ -14,7 +15,7 @@ use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::TrainTestSplit;
 use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Split, replay};
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -51,7 +52,7 @@ impl Delegate {
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// The functions to whose callers threads go back, in the order of the split.
-    pub delegated: Vec<u32>,
+    pub delegated: Vec<FunctionId>,
     /// What all rounds counted.
     pub replay: Replay,
 }
@@ -109,7 +110,7 @@ pub struct FoundSplit<'a> {
 /// What reading or replaying the trace says.
 pub fn delegation(
     found: &FoundSplit<'_>,
-    one_way: &[u32],
+    one_way: &[FunctionId],
     objective: Objective,
     progress: &dyn Progress,
 ) -> Result<Delegation, Error> {
@@ -121,14 +122,14 @@ pub fn delegation(
         evaluated,
     } = found;
     let rounds = rounds(train_test.searched.len());
-    let functions: Vec<u32> = split.iter().map(|&(function, _)| function.0).collect();
+    let functions: Vec<FunctionId> = split.iter().map(|&(function, _)| function).collect();
     progress.begin("trying hops back", None);
     let options = ReplayOptions {
         requests: Some(train_test.searched.clone()),
         ..ReplayOptions::default()
     };
     let prepared = Prepared::with_calls(trace, &[machine], &functions, &options)?;
-    let delegated = |combination: &Combination| -> Vec<u32> {
+    let delegated = |combination: &Combination| -> Vec<FunctionId> {
         let functions = functions.iter().zip(combination);
         functions
             .filter_map(|(&f, &goes_back)| goes_back.then_some(f))

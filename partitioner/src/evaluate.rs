@@ -1,4 +1,4 @@
-//! What a split costs, put together from what each of its cores costs.
+//! The cost of a split, as the sum of what each of its cores costs.
 //!
 //! A search compares up to millions of splits; replaying each of them would take hours. But a
 //! split's cost is a sum over its cores: so much for each miss in a core's private caches, and for
@@ -36,6 +36,7 @@ use crate::weights::Factors;
 use calls::{CandidateCalls, Intervals};
 use core_set::{PlacedSet, UNKNOWN};
 use corehop_simulator::{Prepared, Split};
+use corehop_traces::FunctionId;
 use keys::{ByKey, Key, random};
 use lower_bounds::LowerBounds;
 use rayon::prelude::*;
@@ -62,7 +63,7 @@ pub fn rounds(requests: usize) -> usize {
 /// Evaluates splits of one trace on one machine.
 pub struct Evaluator<'a> {
     source: Source<'a>,
-    functions: Vec<u32>,
+    functions: Vec<FunctionId>,
     calls: Option<CandidateCalls>,
     set_partitions: SetPartitions,
     /// By group of set partitions, what one core costs on which a set runs, hops in the first
@@ -91,11 +92,11 @@ const SETS_AT_A_TIME: usize = 1 << 10;
 const PACE: Duration = Duration::from_millis(100);
 
 impl<'a> Evaluator<'a> {
-    /// For splits at any of `functions`, as the trace numbers them.
+    /// For splits at any of `functions`.
     ///
     /// # Panics
     /// When there is no term.
-    pub fn new(terms: &'a [Term], functions: &[u32]) -> Self {
+    pub fn new(terms: &'a [Term], functions: &[FunctionId]) -> Self {
         let private_replay = &terms.first().expect("at least one machine").private_replay;
         Evaluator {
             calls: Some(CandidateCalls::of(private_replay, functions)),
@@ -109,14 +110,14 @@ impl<'a> Evaluator<'a> {
     pub fn in_full(
         prepared: &'a Prepared,
         factors: &'a Factors<'a>,
-        functions: &[u32],
+        functions: &[FunctionId],
         rounds: usize,
     ) -> Self {
         Evaluator::of(Source::InFull(prepared, factors, rounds), functions)
     }
 
     /// Of which nothing is known, neither calls nor set partitions.
-    fn of(source: Source<'a>, functions: &[u32]) -> Self {
+    fn of(source: Source<'a>, functions: &[FunctionId]) -> Self {
         Evaluator {
             source,
             functions: functions.to_vec(),

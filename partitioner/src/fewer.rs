@@ -10,13 +10,14 @@ use crate::comparison::Comparison;
 use crate::evaluate::{self, Evaluator, IndexedPlacement, Placement};
 use crate::objective::Objective;
 use crate::strategy::{Ranking, Search, Strategy, search};
+use corehop_traces::FunctionId;
 
 /// The best split found over fewer cores.
 #[derive(Clone, Debug)]
 pub struct Fewer {
     /// Number of cores.
     pub cores: u32,
-    /// Functions as the trace numbers them, each with its core.
+    /// Its functions, each with its core.
     pub split: Placement,
     /// Beside one core, on the held-out requests.
     pub held_out: Comparison,
@@ -66,7 +67,10 @@ pub(crate) fn rankings(evaluator: &mut Evaluator<'_>, wanted: &Search<'_>) -> Ve
 }
 
 /// Splits of a ranking, with the functions as the trace numbers them.
-pub(crate) fn named(best: &[(u64, IndexedPlacement)], functions: &[u32]) -> Vec<(u64, Placement)> {
+pub(crate) fn named(
+    best: &[(u64, IndexedPlacement)],
+    functions: &[FunctionId],
+) -> Vec<(u64, Placement)> {
     let named =
         |(misses, choice): &(u64, IndexedPlacement)| (*misses, evaluate::named(choice, functions));
     best.iter().map(named).collect()

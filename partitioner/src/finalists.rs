@@ -16,8 +16,10 @@ use crate::requests::TrainTestSplit;
 use crate::weights::{ONE, Weighted};
 use corehop_core_model::InOrder;
 use corehop_simulator::{CoreId, Machine, Split};
-use corehop_timed::{Load, MOST_CONNECTIONS, QUANTUM_CYCLES, Setting, Streams, simulate};
-use corehop_traces::{FunctionId, Trace};
+use corehop_timed::{
+    Load, MOST_CONNECTIONS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate,
+};
+use corehop_traces::{FunctionId, RequestId, Trace};
 use rayon::prelude::*;
 
 /// Most splits that are replayed with clocks.
@@ -73,7 +75,7 @@ pub(crate) struct Wanted<'a> {
     pub machines: &'a [Weighted],
     pub train_test: &'a TrainTestSplit,
     /// All functions at which a split may move threads.
-    pub functions: &'a [u32],
+    pub functions: &'a [FunctionId],
     pub connections: u32,
     pub repeat_connections: bool,
 }
@@ -89,11 +91,8 @@ impl<'a> TimedReplay<'a> {
         if connections > most {
             return Ok(Err(Finals::TooManyConnections { most }));
         }
-        let requests: Vec<u32> = wanted.train_test.training().collect();
-        let functions = wanted
-            .functions
-            .iter()
-            .map(|&function| FunctionId(function));
+        let requests: Vec<RequestId> = wanted.train_test.training().collect();
+        let functions = wanted.functions.iter().copied();
         let anywhere = Split::new(functions.map(|function| (function, CoreId(0))));
         let streams = Streams::of_requests(wanted.trace, &requests, &[&anywhere])?;
         let available = streams.connections();
@@ -175,6 +174,7 @@ impl<'a> TimedReplay<'a> {
             repeat_connections: true,
             split,
             scheduler: scheduler.parse().expect("the name of a scheduler"),
+            prefetcher: PrefetcherName::None,
             load: Load::Closed {
                 think_cycles: 0,
                 exponential: false,

@@ -132,7 +132,7 @@ impl HeldOutEvaluation<'_> {
     pub(crate) fn evaluate_fewer(
         &self,
         rankings: Vec<(u32, Ranking)>,
-        functions: &[u32],
+        functions: &[FunctionId],
     ) -> Result<Vec<Fewer>, Error> {
         let best = |(_, ranking): &(u32, Ranking)| -> Result<Placement, Error> {
             let (mut ranked, order, _) = self.in_full(named(&ranking.best, functions))?;

@@ -1,8 +1,8 @@
-//! How dear a hop may be: what a split saves in the caches, shared among its hops.
+//! The break-even hop cost: the cycles that a split saves in the caches, divided by its hops.
 //!
-//! The cost of a hop depends on the runtime that makes it, by three orders of magnitude, and the
-//! misses saved do not. So besides cycles at the machine's hop cost, the cost at which a split
-//! neither wins nor loses says which runtimes it is for.
+//! The cost of a hop depends on the runtime that makes it, by three orders of magnitude; the misses
+//! that a split saves do not. So beside the cycles at the machine's hop cost stands the hop cost at
+//! which a split neither wins nor loses: it says for which runtimes the split pays.
 
 use corehop_simulator::{Counters, Machine};
 

@@ -1,4 +1,4 @@
-//! What a split is to make small.
+//! The objective of a search: what the split should make small.
 //!
 //! The search ranks by what each core does alone ([`UnitCosts`]): misses of its private caches and
 //! hops to it are sums over cores. The shared L3 belongs to all cores together, and so does waiting

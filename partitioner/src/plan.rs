@@ -5,7 +5,7 @@
 
 use crate::weights::Weighted;
 use crate::{Comparison, Outcome, Settings, machine_list};
-use corehop_plans::{Expected, Mode, Plan, PlannedFunction, Request, VERSION};
+use corehop_plans::{Destination, Expected, Mode, Plan, PlannedFunction, Request, VERSION};
 use corehop_simulator::CoreId;
 use corehop_traces::function_name::{ends_in, module_and_name};
 use corehop_traces::{Function, FunctionId, Trace};
@@ -88,20 +88,16 @@ fn request(trace: &Trace) -> Option<Request> {
     })
 }
 
-fn planned(
-    found: &SearchResult<'_>,
-    (FunctionId(function), CoreId(core)): (FunctionId, CoreId),
-) -> PlannedFunction {
-    let number = function;
-    let function = &found.trace.functions()[function as usize];
+fn planned(found: &SearchResult<'_>, (id, CoreId(core)): (FunctionId, CoreId)) -> PlannedFunction {
+    let function = &found.trace.functions()[id.index()];
     let module = &found.trace.modules()[function.module as usize];
     PlannedFunction {
         module: module.path.clone(),
         build_id: module.build_id.clone(),
         offset: function.offset,
         symbol: function.symbol.clone(),
-        core,
-        mode: match found.outcome.delegated.contains(&number) {
+        to: Destination::Core(core),
+        mode: match found.outcome.delegated.contains(&id) {
             true => Mode::Call,
             false => Mode::Enter,
         },

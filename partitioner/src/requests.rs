@@ -6,7 +6,7 @@
 
 use crate::Error;
 use corehop_simulator::ReplayOptions;
-use corehop_traces::Request;
+use corehop_traces::{Request, RequestId};
 use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha8Rng;
@@ -24,16 +24,19 @@ pub enum Searched {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainTestSplit {
     /// The search replays these.
-    pub searched: Vec<u32>,
+    pub searched: Vec<RequestId>,
     /// Replayed before the held-out ones, uncounted, so that those find warm caches.
-    pub warm_up: Vec<u32>,
+    pub warm_up: Vec<RequestId>,
     /// Counted for the verdict.
-    pub held_out: Vec<u32>,
+    pub held_out: Vec<RequestId>,
 }
 
-/// Indices of the requests that the recording did not cut short.
-pub fn complete(requests: &[Request]) -> Vec<u32> {
-    let complete = (0..).zip(requests).filter(|(_, r)| r.complete);
+/// The requests that the recording did not cut short.
+pub fn complete(requests: &[Request]) -> Vec<RequestId> {
+    let complete = (0..)
+        .map(RequestId)
+        .zip(requests)
+        .filter(|(_, r)| r.complete);
     complete.map(|(index, _)| index).collect()
 }
 
@@ -78,7 +81,7 @@ impl TrainTestSplit {
         for index in sampled {
             is_sampled[index] = true;
         }
-        let part = |wanted: bool| -> Vec<u32> {
+        let part = |wanted: bool| -> Vec<RequestId> {
             let chosen = complete
                 .iter()
                 .zip(&is_sampled)
@@ -98,7 +101,7 @@ impl TrainTestSplit {
     /// either, which is ascending. A split that was found there can be evaluated here too, and
     /// resamples that are all evaluated on the same requests would hide how much those differ.
     #[must_use]
-    pub fn apart_from(mut self, seen: &[u32], seed: u64) -> TrainTestSplit {
+    pub fn apart_from(mut self, seen: &[RequestId], seed: u64) -> TrainTestSplit {
         self.held_out
             .retain(|request| seen.binary_search(request).is_err());
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -112,7 +115,7 @@ impl TrainTestSplit {
     }
 
     /// The requests that candidates may be counted over: all but the held-out ones.
-    pub fn training(&self) -> impl Iterator<Item = u32> {
+    pub fn training(&self) -> impl Iterator<Item = RequestId> {
         self.searched.iter().chain(&self.warm_up).copied()
     }
 }
@@ -120,13 +123,14 @@ impl TrainTestSplit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use corehop_traces::ThreadId;
 
     fn requests(count: usize) -> Vec<Request> {
         (0..count)
             .map(|i| Request {
                 number: None,
                 connection: None,
-                thread: 0,
+                thread: ThreadId(0),
                 complete: i + 1 < count,
             })
             .collect()
@@ -142,7 +146,7 @@ mod tests {
         ]
         .concat();
         all.sort_unstable();
-        assert_eq!(all, (0..30).collect::<Vec<u32>>());
+        assert_eq!(all, (0..30).map(RequestId).collect::<Vec<_>>());
         assert_eq!(
             (
                 train_test.searched.len(),
@@ -166,7 +170,7 @@ mod tests {
         let (first, own) = (of(1), of(2));
         let apart = own.clone().apart_from(&first.searched, 2);
         let unseen = own.held_out.iter().filter(|r| !first.searched.contains(r));
-        let unseen: Vec<u32> = unseen.copied().collect();
+        let unseen: Vec<RequestId> = unseen.copied().collect();
         assert!(
             unseen.len() < own.held_out.len(),
             "the samples must overlap"
@@ -192,7 +196,7 @@ mod tests {
     #[test]
     fn searching_all_leaves_none_held_out() {
         let train_test = TrainTestSplit::of(&requests(5), Searched::All, 1).unwrap();
-        assert_eq!(train_test.searched, [0, 1, 2, 3]);
+        assert_eq!(train_test.searched, [0, 1, 2, 3].map(RequestId));
         assert!(train_test.warm_up.is_empty() && train_test.held_out.is_empty());
     }
 

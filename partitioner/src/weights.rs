@@ -18,6 +18,7 @@ use crate::checkpoint::Subject;
 use crate::evaluate::Term;
 use crate::objective::Objective;
 use corehop_simulator::{Machine, Prepared, PrivateReplay, Replay, Split};
+use corehop_traces::{FunctionId, RequestId};
 
 /// A machine, and how much it counts beside others.
 #[derive(Clone, Debug)]
@@ -78,7 +79,7 @@ impl<'a> Factors<'a> {
     /// What a checkpoint keeps of a search at these functions, on these requests.
     pub(crate) fn subject(
         &self,
-        (functions, requests): (Vec<u32>, Vec<u32>),
+        (functions, requests): (Vec<FunctionId>, Vec<RequestId>),
         rounds: usize,
     ) -> Subject {
         Subject {

@@ -2,6 +2,7 @@
 
 use corehop_partitioner::checkpoint::{Checkpoint, Costs, Error, Subject};
 use corehop_partitioner::evaluate::GROUPS;
+use corehop_traces::{FunctionId, RequestId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;
@@ -9,8 +10,8 @@ use std::path::Path;
 fn subject(seed: u32) -> Subject {
     Subject {
         value: format!("machine {seed}"),
-        functions: vec![3, 1, seed],
-        requests: vec![seed, 8],
+        functions: [3, 1, seed].map(FunctionId).into(),
+        requests: [seed, 8].map(RequestId).into(),
         rounds: 2,
     }
 }

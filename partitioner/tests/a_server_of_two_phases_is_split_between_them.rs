@@ -5,14 +5,12 @@
 //! begin the phases lie others that the rule must leave out, each for its own reason.
 
 use corehop_partitioner::candidates::CandidateRule;
-use corehop_partitioner::delegation::Delegate;
-use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
-use corehop_partitioner::requests::Searched;
 use corehop_partitioner::{Error, Outcome, Settings, partition};
 use corehop_simulator::{CoreId, Machine};
 use corehop_traces::{
-    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, Trace, Writer, WriterOptions,
+    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, ThreadId, Trace, Writer,
+    WriterOptions,
 };
 use std::path::Path;
 
@@ -33,7 +31,7 @@ fn code_address(function: usize) -> u64 {
     0x40_0000 + function as u64 * 0x1000
 }
 
-fn write_definitions(writer: &mut Writer) -> (u32, Vec<u32>) {
+fn write_definitions(writer: &mut Writer) -> (ThreadId, Vec<u32>) {
     let module = Module {
         path: "/usr/sbin/served".into(),
         build_id: "00ff".into(),
@@ -96,22 +94,9 @@ fn search(settings: &Settings<'_>) -> Result<Outcome, Error> {
 }
 
 fn settings() -> Settings<'static> {
-    let rule = CandidateRule::default();
     Settings {
-        cores: 2,
-        functions: 2,
-        searched: Searched::Sample(10),
-        rule,
-        seed: 1,
-        objective: Objective::L2,
-        repeat_connections: false,
-        strategy: None,
-        delegate: Delegate::Never,
-        one_way: &[],
-        time_limit: None,
-        evaluate_held_out: true,
         compare_fewer: true,
-        checkpoint: None,
+        ..Settings::default()
     }
 }
 
@@ -128,7 +113,7 @@ fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
     };
     assert_eq!(
         (unpatchable.function, &*unpatchable.reason),
-        (4, "something jumps into it")
+        (FunctionId(4), "something jumps into it")
     );
     let candidates = &outcome.candidates;
     // The last of thirty is not complete; ten are searched, nine warm up, and ten are held out.

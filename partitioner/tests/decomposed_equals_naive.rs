@@ -19,6 +19,7 @@ use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::{Progress, Silent};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy as How, search};
 use corehop_simulator::Machine;
+use corehop_traces::FunctionId;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use random::{equal, machines};
@@ -234,7 +235,7 @@ proptest! {
         let path = folder.path().join("search.checkpoint");
         let subject = || Subject {
             value: machine.name.clone(),
-            functions: (0..FUNCTIONS).collect(),
+            functions: (0..FUNCTIONS).map(FunctionId).collect(),
             requests: Vec::new(),
             rounds: ROUNDS,
         };

@@ -4,11 +4,8 @@
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
-use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
-use corehop_partitioner::requests::Searched;
 use corehop_partitioner::{Outcome, Settings, partition};
 use corehop_simulator::{CoreId, Machine};
 use corehop_traces::{CodeBlock, EndReason, FunctionId, Kind, Trace, Writer, WriterOptions};
@@ -65,24 +62,13 @@ fn search(delegate: Delegate) -> Outcome {
     search_with(delegate, &[])
 }
 
-fn search_with(delegate: Delegate, one_way: &[u32]) -> Outcome {
+fn search_with(delegate: Delegate, one_way: &[FunctionId]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
     let settings = Settings {
-        cores: 2,
-        functions: 2,
-        searched: Searched::Sample(10),
-        rule: CandidateRule::default(),
-        seed: 1,
-        objective: Objective::L2,
-        repeat_connections: false,
-        strategy: None,
         delegate,
         one_way,
-        evaluate_held_out: true,
-        compare_fewer: false,
-        time_limit: None,
-        checkpoint: None,
+        ..Settings::default()
     };
     let trace = trace(&folder.path().join("lookups.trace"));
     partition(&trace, &[machine.into()], &settings, &Silent).unwrap()
@@ -90,12 +76,12 @@ fn search_with(delegate: Delegate, one_way: &[u32]) -> Outcome {
 
 #[test]
 fn a_function_that_cannot_go_back_is_not_asked_to() {
-    let outcome = search_with(Delegate::Take, &[1]);
+    let outcome = search_with(Delegate::Take, &[FunctionId(1)]);
     let found = outcome.delegation.unwrap();
     assert_eq!(found.tried, 2);
     let alone = found.alone.iter().map(|variant| &variant.delegated[..]);
-    assert_eq!(alone.collect::<Vec<_>>(), [[0]]);
-    assert!(!found.best.delegated.contains(&1));
+    assert_eq!(alone.collect::<Vec<_>>(), [[FunctionId(0)]]);
+    assert!(!found.best.delegated.contains(&FunctionId(1)));
     assert_eq!(outcome.delegated, found.best.delegated);
 }
 
@@ -111,8 +97,11 @@ fn asked_to_tell_it_tells_and_leaves_the_split_as_it_was() {
     assert!(found.pays());
     assert_eq!((found.tried, found.rounds), (4, 2));
     let alone = found.alone.iter().map(|variant| &variant.delegated[..]);
-    assert_eq!(alone.collect::<Vec<_>>(), [[0], [1]]);
-    assert_eq!(found.best.delegated, [1]);
+    assert_eq!(
+        alone.collect::<Vec<_>>(),
+        [[FunctionId(0)], [FunctionId(1)]]
+    );
+    assert_eq!(found.best.delegated, [FunctionId(1)]);
     assert_eq!(found.best.replay, found.alone[1].replay);
     // On the second core `serve` and `lookup` take each other's lines, in every request.
     let held_out = outcome.evaluated.held_out.unwrap();
@@ -134,7 +123,7 @@ fn asked_to_take_it_evaluates_the_split_that_goes_back() {
         (&outcome.split[..], &outcome.delegated[..]),
         (
             &[0, 1].map(|index| (FunctionId(index), CoreId(index)))[..],
-            &[1][..]
+            &[FunctionId(1)][..]
         )
     );
     let held_out = outcome.evaluated.held_out.unwrap();

@@ -11,7 +11,6 @@ mod steps;
 
 use corehop_core_model::InOrder;
 use corehop_partitioner::candidates::CandidateRule;
-use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::finalists::Finals;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Silent;
@@ -19,8 +18,8 @@ use corehop_partitioner::requests::Searched;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Outcome, Settings, partition};
 use corehop_simulator::{CoreId, Machine, Split};
-use corehop_timed::{Load, QUANTUM_CYCLES, Setting, Streams, simulate};
-use corehop_traces::{FunctionId, Trace, WriterOptions, copy};
+use corehop_timed::{Load, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate};
+use corehop_traces::{FunctionId, RequestId, Trace, WriterOptions, copy};
 use std::collections::BTreeSet;
 use std::path::Path;
 use steps::Step;
@@ -78,23 +77,13 @@ fn server(folder: &Path, seed: u32) -> Trace {
 
 fn settings(connections: u32) -> Settings<'static> {
     Settings {
-        cores: 2,
-        functions: 2,
         searched: Searched::Sample(6),
         rule: CandidateRule {
             group_within: 0,
             ..CandidateRule::default()
         },
-        seed: 1,
         objective: Objective::Throughput { connections },
-        repeat_connections: false,
-        strategy: None,
-        delegate: Delegate::Never,
-        one_way: &[],
-        time_limit: None,
-        evaluate_held_out: true,
-        compare_fewer: false,
-        checkpoint: None,
+        ..Settings::default()
     }
 }
 
@@ -112,6 +101,7 @@ fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&
         scheduler: if split.is_some() { "split" } else { "free" }
             .parse()
             .unwrap(),
+        prefetcher: PrefetcherName::None,
         load: Load::Closed {
             think_cycles: 0,
             exponential: false,
@@ -128,7 +118,7 @@ fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&
 
 /// The requests that do not judge, as a trace of their own.
 fn unjudged(trace: &Trace, outcome: &Outcome, folder: &Path) -> Trace {
-    let mut training: Vec<u32> = outcome.train_test.training().collect();
+    let mut training: Vec<RequestId> = outcome.train_test.training().collect();
     training.sort_unstable();
     let path = folder.join("unjudged.trace");
     copy(trace, Some(&training), &path, &WriterOptions::default()).unwrap();

@@ -1,6 +1,6 @@
 //! A hook names a function of a file, and says where its threads go.
 
-use corehop_plans::Mode;
+use corehop_plans::{Destination, Mode};
 
 /// A function to hook.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -9,8 +9,9 @@ pub struct Hook {
     pub offset: u64,
     /// Linker symbol, for statistics.
     pub symbol: String,
-    /// Plan core it moves the thread to.
-    pub core: u32,
+    /// Where it moves the thread.
+    #[serde(flatten)]
+    pub to: Destination,
     /// Whether the thread goes back when the call returns.
     pub mode: Mode,
 }

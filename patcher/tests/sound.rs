@@ -3,7 +3,7 @@
 mod workshop;
 
 use corehop_patcher::{Analysis, patch, verify};
-use corehop_plans::Mode;
+use corehop_plans::{Argument, Destination, Mode};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -29,12 +29,16 @@ static SAFE: LazyLock<Vec<Vec<bool>>> = LazyLock::new(|| {
     ANALYSES.iter().map(safe).collect()
 });
 
-/// A patched program with all its functions hooked, at their ends where possible, and the folder
-/// that holds it.
+/// A patched program with all its functions hooked, at their ends where possible and some by an
+/// argument, and the folder that holds it.
 static PATCHED: LazyLock<(tempfile::TempDir, PathBuf, Vec<u8>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let binary = build(folder.path(), "places", &[], &["places.cpp"]);
-    let output = patched(&binary, &plan_of_all_calls(&binary, 3), folder.path()).output;
+    let mut plan = plan_of_all_calls(&binary, 3);
+    for (function, argument) in plan.functions.iter_mut().step_by(2).zip(Argument::ALL) {
+        function.to = Destination::By(argument);
+    }
+    let output = patched(&binary, &plan, folder.path()).output;
     let bytes = std::fs::read(&output).unwrap();
     (folder, output, bytes)
 });
@@ -47,6 +51,7 @@ proptest! {
         cores in 1u32..6,
         chosen in proptest::collection::vec((any::<prop::sample::Index>(), 0u32..6), 1..60),
         goes_back in any::<u64>(),
+        by_argument in any::<u64>(),
     ) {
         let binary = Path::new(BINARIES[which]);
         let safe = &SAFE[which];
@@ -59,6 +64,9 @@ proptest! {
             let may = ANALYSES[which].return_reason(function.offset).is_none();
             if may && goes_back >> index & 1 == 1 {
                 function.mode = Mode::Call;
+            }
+            if by_argument >> index & 1 == 1 {
+                function.to = Destination::By(Argument::ALL[index % 6]);
             }
         }
         prop_assume!(!plan.functions.is_empty());

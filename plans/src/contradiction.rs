@@ -1,6 +1,6 @@
 //! What a plan may not say, though it is well-formed.
 
-use crate::plan::VERSION;
+use crate::plan::{VERSION, VERSION_BY_ARGUMENT};
 
 /// The rule that a plan breaks, by which entry, and what to do. `name` is the entry's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,11 +9,18 @@ use crate::plan::VERSION;
 pub enum Contradiction {
     /// A plan of another corehop.
     #[error(
-        "plan version {version}, but this corehop reads version {own}: use the corehop that wrote \
-         it, or search again",
-        own = VERSION
+        "plan version {version}, but this corehop reads versions {first} and {last}: use the \
+         corehop that wrote it, or search again",
+        first = VERSION,
+        last = VERSION_BY_ARGUMENT
     )]
     Version { version: u64 },
+    /// A function by argument where an older corehop would read on.
+    #[error(
+        "{name}: `by` is of plan version {VERSION_BY_ARGUMENT}: begin the plan with `version = \
+         {VERSION_BY_ARGUMENT}`, by which a corehop that does not know it refuses the plan"
+    )]
+    TooOld { name: String },
     /// A plan for no core.
     #[error("cores = 0: a plan needs at least one core")]
     NoCores,

@@ -1,4 +1,5 @@
-//! The corehop plan: which function's entry moves a thread to which core.
+//! The corehop plan: which function's entry moves a thread to which core, or to that of which of
+//! its arguments.
 //!
 //! A plan is a TOML file a person can read and edit. The search writes it; replay, patch and the
 //! demo read it. It names every function by module, build id, offset and symbol, so that a plan
@@ -7,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod contradiction;
+mod destination;
 mod error;
 mod inert;
 mod plan;
@@ -14,8 +16,11 @@ mod read;
 mod write;
 
 pub use contradiction::Contradiction;
+pub use destination::{Argument, Destination, NoArgument};
 pub use error::Error;
 pub use inert::{acts, inert, inert_json};
-pub use plan::{Comparison, Expected, Mode, Plan, PlannedFunction, Request, VERSION};
+pub use plan::{
+    Comparison, Expected, Mode, Plan, PlannedFunction, Request, VERSION, VERSION_BY_ARGUMENT,
+};
 pub use read::{parse, read};
 pub use write::{render, write};

@@ -1,21 +1,25 @@
 //! What a plan says: the functions that move a thread, and what the search expected of that.
 
+use crate::destination::{Argument, Destination};
 use serde::{Deserialize, Serialize};
 
-/// Version of the plan format this library reads and writes.
+/// Version of a plan all of whose functions name a core.
 pub const VERSION: u32 = 1;
+/// Version of a plan that may have functions which go by an argument: an older corehop refuses it.
+pub const VERSION_BY_ARGUMENT: u32 = 2;
 
 /// A split of a server over cores, with what patching needs and what the search expected of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Format version, [`VERSION`].
+    /// Format version, [`VERSION`] or [`VERSION_BY_ARGUMENT`].
     pub version: u32,
     /// Name of the simulated machine the plan was searched on.
     pub machine: String,
     /// The trace it was searched on, as the user named it.
     pub trace: String,
-    /// Number of cores the plan uses; every function's core is below it.
+    /// Number of cores the plan uses; every core that a function names is below it, and objects
+    /// are given all of them.
     pub cores: u32,
     /// Seed that chose the searched requests.
     pub seed: u64,
@@ -75,7 +79,7 @@ pub struct Comparison {
 
 /// One function whose entry moves the thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct PlannedFunction {
     /// Path of the file that holds it.
     pub module: String,
@@ -85,10 +89,71 @@ pub struct PlannedFunction {
     pub offset: u64,
     /// Linker symbol.
     pub symbol: String,
-    /// Plan core the thread moves to, from 0.
-    pub core: u32,
+    /// Where the thread moves.
+    pub to: Destination,
     /// When the thread moves.
     pub mode: Mode,
+}
+
+/// The same as the file has it: with `core` or `by`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    module: String,
+    build_id: String,
+    offset: u64,
+    symbol: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    core: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<Argument>,
+    mode: Mode,
+}
+
+impl TryFrom<Written> for PlannedFunction {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<PlannedFunction, String> {
+        let symbol = &written.symbol;
+        let to = match (written.core, written.by) {
+            (Some(core), None) => Destination::Core(core),
+            (None, Some(argument)) => Destination::By(argument),
+            (Some(_), Some(_)) => {
+                return Err(format!("function {symbol} has `core` and `by`: keep one"));
+            }
+            (None, None) => {
+                return Err(format!(
+                    "function {symbol} has neither `core` nor `by`: add one"
+                ));
+            }
+        };
+        Ok(PlannedFunction {
+            module: written.module,
+            build_id: written.build_id,
+            offset: written.offset,
+            symbol: written.symbol,
+            to,
+            mode: written.mode,
+        })
+    }
+}
+
+impl From<PlannedFunction> for Written {
+    fn from(function: PlannedFunction) -> Written {
+        let (core, by) = match function.to {
+            Destination::Core(core) => (Some(core), None),
+            Destination::By(argument) => (None, Some(argument)),
+        };
+        Written {
+            module: function.module,
+            build_id: function.build_id,
+            offset: function.offset,
+            symbol: function.symbol,
+            core,
+            by,
+            mode: function.mode,
+        }
+    }
 }
 
 /// When a planned function moves the thread.

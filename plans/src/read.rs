@@ -4,8 +4,9 @@
 //! and compare build ids without looking again.
 
 use crate::contradiction::Contradiction;
+use crate::destination::Destination;
 use crate::error::Error;
-use crate::plan::{Mode, Plan, VERSION};
+use crate::plan::{Mode, Plan, VERSION, VERSION_BY_ARGUMENT};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -35,7 +36,10 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
         place: error.to_string(),
     };
     let version = version_of(text).map_err(syntax)?;
-    if version != u64::from(VERSION) {
+    if ![VERSION, VERSION_BY_ARGUMENT]
+        .map(u64::from)
+        .contains(&version)
+    {
         return Err(invalid(Contradiction::Version { version }));
     }
     let plan: Plan = toml::from_str(text).map_err(syntax)?;
@@ -70,9 +74,15 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Contradiction> {
         if function.mode == Mode::Count {
             return Err(Contradiction::OnlyCounted { name });
         }
-        if function.core >= plan.cores {
-            let (core, last) = (function.core, plan.cores - 1);
-            return Err(Contradiction::Core { name, core, last });
+        match function.to {
+            Destination::Core(core) if core >= plan.cores => {
+                let last = plan.cores - 1;
+                return Err(Contradiction::Core { name, core, last });
+            }
+            Destination::By(_) if plan.version < VERSION_BY_ARGUMENT => {
+                return Err(Contradiction::TooOld { name });
+            }
+            Destination::Core(_) | Destination::By(_) => {}
         }
         check_place(&name, &function.module, &function.build_id, function.offset)?;
         if !seen.insert((&function.build_id, function.offset)) {

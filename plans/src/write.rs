@@ -1,7 +1,8 @@
 //! Writes a plan the way a person would: a comment that says what it is, offsets in hexadecimal.
 
+use crate::destination::Destination;
 use crate::inert::inert_toml;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedFunction};
 use crate::read::check;
 use corehop_outputs::{Output, PUBLIC};
 use std::path::Path;
@@ -42,7 +43,12 @@ pub fn render(plan: &Plan) -> String {
         make_tables(expected);
     }
     make_inert(document.as_table_mut());
-    format!("{PREAMBLE}{document}")
+    let is_by_argument = |f: &PlannedFunction| matches!(f.to, Destination::By(_));
+    let more = match plan.functions.iter().any(is_by_argument) {
+        true => BY_ARGUMENT,
+        false => "",
+    };
+    format!("{PREAMBLE}{more}{document}")
 }
 
 const PREAMBLE: &str = "\
@@ -51,6 +57,12 @@ const PREAMBLE: &str = "\
 # returns. Entries of the function under [request], if there is one, are counted as requests; it
 # moves nobody by that. Cores are numbered from 0. Edit cores and modes or remove functions freely;
 # `corehop replay --plan` then says what the change does.
+
+";
+
+const BY_ARGUMENT: &str = "\
+# A function that has `by` instead of `core` moves the thread to the core of the object that this
+# argument points to. Objects get their cores while the program runs, which no replay can foretell.
 
 ";
 

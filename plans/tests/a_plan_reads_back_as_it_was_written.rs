@@ -1,6 +1,9 @@
 //! A plan survives writing and reading, and a broken one is refused with the rule it breaks.
 
-use corehop_plans::{Comparison, Expected, Mode, Plan, PlannedFunction, Request, parse, render};
+use corehop_plans::{
+    Argument, Comparison, Destination, Expected, Mode, Plan, PlannedFunction, Request, parse,
+    render,
+};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -42,9 +45,19 @@ fn function(offset: u64, core: u32) -> PlannedFunction {
         build_id: "0a1b".into(),
         offset,
         symbol: format!("f{offset:x}"),
-        core,
+        to: Destination::Core(core),
         mode: if core == 1 { Mode::Call } else { Mode::Enter },
     }
+}
+
+/// The example, its second function by the first argument.
+fn by_argument() -> Plan {
+    let mut plan = Plan {
+        version: 2,
+        ..example()
+    };
+    plan.functions[1].to = Destination::By(Argument::ALL[0]);
+    plan
 }
 
 fn refusal(text: &str) -> String {
@@ -112,8 +125,8 @@ fn a_request_is_where_a_file_may_have_a_function() {
 
 #[test]
 fn a_newer_version_is_named_as_such() {
-    let text = render(&example()).replace("version = 1", "version = 2\nnews = true");
-    let expected = "p.toml: plan version 2, but this corehop reads version 1: \
+    let text = render(&example()).replace("version = 1", "version = 3\nnews = true");
+    let expected = "p.toml: plan version 3, but this corehop reads versions 1 and 2: \
                     use the corehop that wrote it, or search again";
     assert_eq!(refusal(&text), expected);
 }
@@ -126,6 +139,56 @@ fn a_missing_key_is_named_with_its_place() {
     assert!(said.contains("line 8"), "{said}");
 }
 
+#[test]
+fn a_function_may_go_by_an_argument() {
+    let text = render(&by_argument());
+    assert!(
+        text.contains("by = \"argument 1\"\nmode = \"call\"\n"),
+        "{text}"
+    );
+    assert_eq!(parse(&text, Path::new("p.toml")).unwrap(), by_argument());
+}
+
+#[test]
+fn a_plan_that_an_older_corehop_would_read_has_no_function_by_argument() {
+    let text = render(&by_argument()).replace("version = 2", "version = 1");
+    let expected = "p.toml: function f600000 in /usr/sbin/mariadbd: `by` is of plan version 2: \
+                    begin the plan with `version = 2`, by which a corehop that does not know it \
+                    refuses the plan";
+    assert!(text.contains("version = 1\n"), "{text}");
+    assert_eq!(refusal(&text), expected);
+}
+
+#[test]
+fn a_function_goes_to_a_core_or_by_an_argument() {
+    let text = render(&by_argument());
+    let both = text.replace("by = ", "core = 1\nby = ");
+    let said = refusal(&both);
+    assert!(said.contains("line "), "{said}");
+    assert!(
+        said.contains("f600000 has `core` and `by`: keep one"),
+        "{said}"
+    );
+    let neither = text.replace("by = \"argument 1\"\n", "");
+    let said = refusal(&neither);
+    assert!(
+        said.contains("f600000 has neither `core` nor `by`: add one"),
+        "{said}"
+    );
+}
+
+#[test]
+fn only_arguments_in_registers_are_arguments() {
+    for wrong in ["argument 0", "argument 7", "argument 01", "argument", "rdi"] {
+        let said = refusal(&render(&by_argument()).replace("argument 1", wrong));
+        let expected = format!(
+            "'{wrong}' is no argument: write \"argument 1\" to \"argument 6\", those passed in \
+             registers"
+        );
+        assert!(said.contains(&expected), "{said}");
+    }
+}
+
 proptest! {
     #[test]
     fn every_plan_survives(
@@ -134,10 +197,16 @@ proptest! {
         seed in 0..=i64::MAX as u64,
         machine in "\\PC*",
         counts in any::<bool>(),
+        by_argument in 0usize..9,
     ) {
-        let functions = offsets.iter().map(|&o| function(o, o as u32 % cores)).collect();
+        let mut functions: Vec<_> =
+            offsets.iter().map(|&o| function(o, o as u32 % cores)).collect();
+        for (function, argument) in functions.iter_mut().skip(by_argument).zip(Argument::ALL) {
+            function.to = Destination::By(argument);
+        }
         let request = example().request.filter(|_| counts);
-        let plan = Plan { cores, seed, machine, request, functions, ..example() };
+        let plan =
+            Plan { version: 2, cores, seed, machine, request, functions, ..example() };
         prop_assert_eq!(parse(&render(&plan), Path::new("p.toml")).unwrap(), plan);
     }
 }

@@ -1,4 +1,4 @@
-//! The recorder: runs a server under QEMU with the plugin and writes what it touches as a trace.
+//! The recorder: runs a server under QEMU with the plugin and writes what it references as a trace.
 //!
 //! The plugin writes into memory that this process shares. This process, on another core, builds
 //! the trace's columns, compresses and writes. Reading order: `recording` has the steps, `session`

@@ -1,5 +1,7 @@
 //! Why a report could not be made.
 
+use corehop_traces::RequestId;
+
 /// What stands between a plan and its report.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -22,7 +24,7 @@ pub enum Error {
     #[error("there is no complete request {request}")]
     NoSuchRequest {
         /// The request asked for.
-        request: u32,
+        request: RequestId,
         /// How many complete requests the trace has.
         complete: usize,
     },

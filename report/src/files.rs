@@ -6,6 +6,8 @@
 use crate::contents::{Report, Sections};
 use crate::error::Error;
 use crate::page::html;
+use crate::pass::call_tree::CallTree;
+use crate::pass::{callgrind, folded};
 use crate::pictures::picture::Picture;
 use corehop_outputs::{Output, PUBLIC};
 use std::path::{Path, PathBuf};
@@ -23,6 +25,8 @@ pub struct Outputs {
     pub perfetto: Option<PathBuf>,
     /// L2 misses by call stack, folded as flame graphs read them.
     pub folded: Option<PathBuf>,
+    /// References and L2 misses by function and call, in callgrind's format.
+    pub callgrind: Option<PathBuf>,
     /// Whether the caller wants all numbers as JSON.
     pub json: bool,
     /// Whether files that are there may be replaced.
@@ -35,7 +39,7 @@ impl Outputs {
     /// # Errors
     /// [`Error::Output`] for a file that is there already, or a place where none can be.
     pub fn check(&self) -> Result<(), Error> {
-        for file in [&self.page, &self.perfetto, &self.folded]
+        for file in [&self.page, &self.perfetto, &self.folded, &self.callgrind]
             .into_iter()
             .flatten()
         {
@@ -52,7 +56,12 @@ impl Outputs {
 
     /// Whether something asks for call stacks.
     pub fn needs_calls(&self) -> bool {
-        self.perfetto.is_some() || self.folded.is_some()
+        self.perfetto.is_some() || self.needs_call_tree()
+    }
+
+    /// Whether something sums up by call stack.
+    pub fn needs_call_tree(&self) -> bool {
+        self.folded.is_some() || self.callgrind.is_some()
     }
 
     /// Whether something shows pictures or their numbers.
@@ -63,14 +72,17 @@ impl Outputs {
     /// Writes what call stacks tell.
     pub fn write_calls(
         &self,
-        folded: Option<String>,
+        tree: Option<&CallTree<'_>>,
         timeline: Option<String>,
     ) -> Result<(), Error> {
-        let files = [(&self.folded, folded), (&self.perfetto, timeline)];
-        for (path, text) in files {
-            if let (Some(path), Some(text)) = (path, text) {
-                write(path, self.force, &text)?;
-            }
+        if let (Some(path), Some(tree)) = (&self.folded, tree) {
+            write(path, self.force, &folded::text(tree))?;
+        }
+        if let (Some(path), Some(tree)) = (&self.callgrind, tree) {
+            write(path, self.force, &callgrind::text(tree))?;
+        }
+        if let (Some(path), Some(timeline)) = (&self.perfetto, timeline) {
+            write(path, self.force, &timeline)?;
         }
         Ok(())
     }

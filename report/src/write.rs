@@ -4,7 +4,7 @@ use crate::contents::Report;
 use crate::error::Error;
 use crate::files::Outputs;
 use crate::page::json;
-use crate::pass::folded::Folded;
+use crate::pass::call_tree::CallTree;
 use crate::pass::perfetto::Timeline;
 use crate::pass::pictured::{self, PicturedRequests};
 use crate::pass::replay_pass::{self, StepListener};
@@ -14,7 +14,7 @@ use corehop_explanations::{Explanation, Question};
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;
 use corehop_simulator::Machine;
-use corehop_traces::Trace;
+use corehop_traces::{RequestId, Trace};
 use serde_json::Value;
 use std::path::Path;
 
@@ -44,9 +44,9 @@ pub struct Options<'a> {
     /// How many requests warm the caches; half of them where `None`.
     pub warm_up: Option<usize>,
     /// The requests whose accesses are shown; twelve, evenly spread, where `None`.
-    pub requests: Option<Vec<u32>>,
-    /// Whether to leave out the space searched, which takes longer than all else.
-    pub quick: bool,
+    pub requests: Option<Vec<RequestId>>,
+    /// Whether to show the space searched, which takes longer than all else.
+    pub full: bool,
     /// The best splits for other machines and numbers of cores, to show beside the plan.
     pub sweep: Option<Sweep>,
     /// What to write.
@@ -68,7 +68,7 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
         plan: options.plan,
         plan_path: options.plan_path,
         warm_up: options.warm_up,
-        neighbours: !options.quick && outputs.needs_pictures(),
+        neighbours: options.full && outputs.needs_pictures(),
         think_time_cycles: 0,
     };
     let explained = question.answer(progress)?;
@@ -76,29 +76,24 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
     let mut pictures = PicturedRequests::new(&explained, &shown);
     let calls = replay_pass::calls(trace, &explained.split, outputs.needs_calls())?;
     let known = calls.as_ref();
-    let folded = outputs.folded.as_ref().and(known);
-    let mut folded = folded.map(|calls| Folded::new(trace, calls));
+    let tree = known.filter(|_| outputs.needs_call_tree());
+    let mut tree = tree.map(|calls| CallTree::new(trace, calls));
     let timeline = outputs.perfetto.as_ref().and(known);
     let mut timeline = timeline.map(|calls| Timeline::new(trace, calls, &shown));
     let mut listeners: Vec<&mut dyn StepListener> = vec![&mut pictures];
-    listeners.extend(
-        folded
-            .iter_mut()
-            .map(|folded| folded as &mut dyn StepListener),
-    );
+    listeners.extend(tree.iter_mut().map(|tree| tree as &mut dyn StepListener));
     let timelines = timeline.iter_mut();
     listeners.extend(timelines.map(|timeline| timeline as &mut dyn StepListener));
     replay_pass::run(&explained, known, &mut listeners, progress)?;
-    let folded = folded.map(|folded| folded.text());
-    outputs.write_calls(folded, timeline.map(Timeline::text))?;
+    outputs.write_calls(tree.as_ref(), timeline.map(Timeline::text))?;
     if !outputs.needs_pictures() {
         return Ok(None);
     }
     let most = (MOST_CELLS / shown.len().max(1)).min(MOST_CELLS_OF_ONE);
     let (pictured, attribution) = pictures.finish(trace, most);
-    let space = match options.quick {
-        true => None,
-        false => Some(SearchSpace::of(&explained, progress)?),
+    let space = match options.full {
+        true => Some(SearchSpace::of(&explained, progress)?),
+        false => None,
     };
     let report = Report {
         explained: &explained,
@@ -114,7 +109,10 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
 }
 
 /// The requests to show, of those that are replayed.
-fn shown(asked: Option<Vec<u32>>, explained: &Explanation<'_>) -> Result<Vec<u32>, Error> {
+fn shown(
+    asked: Option<Vec<RequestId>>,
+    explained: &Explanation<'_>,
+) -> Result<Vec<RequestId>, Error> {
     let Some(mut asked) = asked else {
         return Ok(pictured::spread(explained));
     };

@@ -7,6 +7,9 @@
  * this is not C: the short way needs three registers, and only the long way saves the others. The
  * backends share it: all of them leave a thread alone that is where it should be.
  *
+ * A function that goes by an argument has a core in its hook where no thread is, and so takes the
+ * long way, in which objects.c reads the argument from where its register was saved.
+ *
  * Where a plan has functions at the end of whose calls threads go back, enter_call() stands in for
  * enter(): it keeps the thread's open calls. leave_call() runs before each return that can end one.
  * At a return nothing below the stack pointer is needed any more.
@@ -15,9 +18,7 @@
  */
 #include "offsets.h"
 
-/* Where, once all is saved, the return address of the call is that begins, above the hook's number
- * and the red zone; and that of the call that ends. */
-#define ENTRY_AT 176
+/* Where, once all is saved, the return address of the call is that ends. */
 #define EXIT_AT 40
 
         .text

@@ -22,6 +22,15 @@
 #define HOOK_SHIFT 4
 #define HOOK_CORE 8
 #define HOOK_MODE_BIT 16 /* of the word at HOOK_CORE */
+/* Once a hook has saved all registers, this far below the return address of the call that begins:
+ * the hook's number, the red zone, what leads here, and then enter.S's own saves. */
+#define ENTRY_AT 176
+#define SAVED_RDX ENTRY_AT
+#define SAVED_RCX (ENTRY_AT - 24)
+#define SAVED_RSI (ENTRY_AT + 8)
+#define SAVED_RDI (ENTRY_AT + 16)
+#define SAVED_R8 (ENTRY_AT + 24)
+#define SAVED_R9 (ENTRY_AT + 32)
 #define CALL_AT 0
 #define CALL_RETURNS_TO 8
 #define CALL_HOOK 16

@@ -141,6 +141,7 @@ static bool learn(const struct note *note, uintptr_t bias)
     }
     program.cores = note->cores;
     program.goes_back = note->calls != 0;
+    program.by_argument = note->arguments != 0;
     program.request = note->request;
     program.hook_count = hooks;
     program.hooks = table;

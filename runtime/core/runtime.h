@@ -32,11 +32,13 @@ struct note {
     uint64_t names;   /* zero-terminated texts, one after the other */
     uint64_t modules; /* of struct planned: all the files that the plan names */
     uint32_t names_size;
-    uint32_t plan;    /* checksum of the plan: equal in all files patched by it */
-    uint32_t count;   /* entries of modules */
-    uint32_t own;     /* this file's among them */
-    uint32_t calls;   /* functions of the plan at the end of whose calls threads go back */
-    uint32_t request; /* the hook that counts requests, plus one; 0 if none does */
+    uint32_t plan;      /* checksum of the plan: equal in all files patched by it */
+    uint32_t count;     /* entries of modules */
+    uint32_t own;       /* this file's among them */
+    uint32_t calls;     /* functions of the plan at the end of whose calls threads go back */
+    uint32_t request;   /* the hook that counts requests, plus one; 0 if none does */
+    uint32_t arguments; /* functions of the plan that go by an argument */
+    uint32_t unused;
 };
 
 /* One of the files that a plan names. Hooks are numbered through all of them. */
@@ -48,10 +50,11 @@ struct planned {
 };
 
 struct hook {
-    uint64_t offset; /* of the function in the ELF file */
-    uint16_t core;   /* plan core; where no thread ever is if it is to be counted only */
-    uint16_t mode;   /* STAYS, GOES_BACK or IS_COUNTED */
-    uint32_t name;   /* distance of its symbol from note.names */
+    uint64_t offset;  /* of the function in the ELF file */
+    uint16_t core;    /* plan core; where no thread ever is if it has none */
+    uint8_t mode;     /* STAYS, GOES_BACK or IS_COUNTED */
+    uint8_t argument; /* from 1, whose object says the core; or 0 */
+    uint32_t name;    /* distance of its symbol from note.names */
 };
 
 #define STAYS 0
@@ -95,6 +98,7 @@ struct block {
     uint64_t declined_hops; /* the plan asked for them, and load.c was against it */
     uint64_t lengths[LENGTHS];
     struct ending *endings; /* one for each hook, behind the tallies; NULL if none goes back */
+    uint64_t *objects;      /* objects.c's, behind those; NULL if no function goes by an argument */
     struct tally tallies[];
 };
 
@@ -113,6 +117,8 @@ struct place {
     uint32_t hops;       /* tried, of which one in SAMPLING is timed */
     uint32_t team;       /* which hops among CPUs of its own (processors.c) */
     struct fiber *fiber; /* carrier.h */
+    uint64_t *objects;   /* of its block */
+    uint64_t named;      /* calls that named an object */
     bool stopped;        /* a hop failed: this thread stays where it is */
     bool followed;       /* its end will be seen, so it may leave its kernel thread */
     bool ending;         /* and has begun */
@@ -155,6 +161,7 @@ struct program {
     uintptr_t minus_count;         /* 0 - &count_backend, */
     uintptr_t minus_request;       /* and 0 - the hook that counts requests, for enter_resting() */
     bool goes_back;                /* at the end of some function's calls */
+    bool by_argument;              /* some function goes */
     uint32_t request;              /* as the note has it */
     uint32_t teams;                /* once CPUs are chosen */
 };

@@ -13,7 +13,7 @@
  * Siblings to read next: modules.c, affinity.c.
  */
 #define _GNU_SOURCE
-#include "runtime.h"
+#include "objects.h"
 #include "offsets.h"
 
 #include <dlfcn.h>
@@ -124,19 +124,20 @@ void enter_slowly(uint32_t hook, uintptr_t at)
     if (UNLIKELY(tallies == NULL))
         tallies = first_hook();
     bump(&tallies[hook].calls);
-    if (auto_is_on() && backend == &count_backend) {
+    if (backend == &count_backend && auto_is_on()) {
         look_for_watchdog();
         if (place.backend != backend)
             take_over(backend);
         return;
     }
-    int32_t core = program.hooks[hook].core;
-    if (UNLIKELY(program.hooks[hook].mode == IS_COUNTED))
+    const struct hook *entered = &program.hooks[hook];
+    if (UNLIKELY(entered->mode == IS_COUNTED))
         return;
-    if (program.goes_back) {
-        if (!begin_call(hook, at) || (place.core == core && place.backend == backend))
-            return;
-    }
+    if (program.goes_back && !begin_call(hook, at))
+        return;
+    int32_t core = entered->argument == 0 ? entered->core : core_by_argument(hook, at);
+    if (core < 0 || (place.core == core && place.backend == backend))
+        return;
     backend->hop(&tallies[hook].hops, core);
 }
 
@@ -186,6 +187,7 @@ static void forked(void)
             backends[i]->forked();
     modules_forked();
     forget_threads();
+    objects_forked();
     statistics_forked();
     pool_forked();
     watchdog_forked();

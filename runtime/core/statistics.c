@@ -14,7 +14,7 @@
  * without stdio.
  */
 #define _GNU_SOURCE
-#include "runtime.h"
+#include "objects.h"
 
 #include <asm/unistd.h>
 #include <limits.h>
@@ -113,6 +113,17 @@ static void write_ending(struct sheet *sheet, uint64_t calls, struct ending endi
         calls > others ? calls - others : 0, ending.hops);
 }
 
+/* Of a function that goes by an argument. */
+static void write_objects(struct sheet *sheet, uint32_t hook)
+{
+    uint64_t known = objects_known(hook), seen = objects_seen(hook);
+    PUT(sheet, ",\"by\":\"argument %u\",\"objects\":%lu,\"forgotten\":%lu,\"calls_by_core\":[",
+        program.hooks[hook].argument, seen, seen > known ? seen - known : 0);
+    for (uint32_t core = 0; core < program.cores; core++)
+        PUT(sheet, "%s%lu", core == 0 ? "" : ",", calls_by_core(hook, core));
+    PUT(sheet, "]");
+}
+
 /* Its functions; none of a file that was never loaded. */
 static void write_module(struct sheet *sheet, const struct module *module, bool *is_first)
 {
@@ -125,10 +136,13 @@ static void write_module(struct sheet *sheet, const struct module *module, bool 
         PUT(sheet, ",\"symbol\":");
         write_text(sheet, module->names + hook->name);
         PUT(sheet, ",\"offset\":%lu,\"core\":", hook->offset);
-        PUT(sheet, hook->mode == IS_COUNTED ? "null" : "%u", hook->core);
+        bool has_core = hook->mode != IS_COUNTED && hook->argument == 0;
+        PUT(sheet, has_core ? "%u" : "null", hook->core);
         PUT(sheet, ",\"calls\":%lu,\"hops\":%lu", total.calls, total.hops);
         if (hook->mode == GOES_BACK)
             write_ending(sheet, total.calls, ending_of(module->first + i));
+        if (hook->argument != 0)
+            write_objects(sheet, module->first + i);
         PUT(sheet, "}");
     }
 }

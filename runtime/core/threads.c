@@ -8,7 +8,7 @@
  * growing for ever, a thread first looks at a few blocks for one whose owner has ended (tgkill
  * with signal 0 says so) and goes on counting there. Rejected: folding counts at thread end.
  */
-#include "runtime.h"
+#include "objects.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
@@ -24,7 +24,8 @@ static struct block *shared;
 
 static size_t size_of_block(void)
 {
-    return sizeof(struct block) + program.hook_count * sizeof(struct tally) + size_of_calls();
+    return sizeof(struct block) + program.hook_count * sizeof(struct tally) + size_of_calls() +
+           size_of_objects();
 }
 
 static void publish(struct block *block)
@@ -88,6 +89,7 @@ struct tally *first_hook(void)
     place.tallies = block->tallies;
     place.team = next_team();
     set_calls(block);
+    set_objects(block, (char *)block + size_of_block() - size_of_objects());
     return block->tallies;
 }
 
@@ -118,6 +120,9 @@ void forget_threads(void)
             shared->tallies[i] = (struct tally){0};
     for (uint32_t i = 0; i < program.hook_count && shared->endings != NULL; i++)
         shared->endings[i] = (struct ending){0};
+    for (size_t i = 0; i < size_of_objects() / sizeof *shared->objects && shared->objects != NULL;
+         i++)
+        shared->objects[i] = 0;
     publish(shared);
 }
 

@@ -57,6 +57,7 @@ def measure(options: argparse.Namespace, layout: Layout, keeper: Keeper, tempora
     streams = [
         Stream(name, bench.figures(name, trace, options.repeats)) for name, trace in traces.items()
     ]
+    connections = bench.connections(options.repeats)
     text = bench.lackey(SAMPLE, temporary / "sample.lackey")
     pycachesim = others.Pycachesim(text)
     cachegrind = others.Cachegrind(text, keeper)
@@ -64,7 +65,8 @@ def measure(options: argparse.Namespace, layout: Layout, keeper: Keeper, tempora
         print("bench: pycachesim, then cachegrind", file=sys.stderr)
         pycachesim.run()
         cachegrind.run()
-    return Report(streams, pycachesim.result(), cachegrind.result(), options.repeats)
+    results = (pycachesim.result(), cachegrind.result())
+    return Report(streams, connections, *results, options.repeats)
 
 
 def read_command_line() -> argparse.Namespace:

@@ -15,6 +15,7 @@ from demo.layout import Layout, Settings, StepError
 from demo.processes import Command, Keeper, Streams
 from demo.stages import MACHINE, Stages
 
+BENCH = ("cargo", "bench", "--quiet", "--locked", "--bench", "replay", "--")
 CORES = 4
 LONGEST_SECONDS = 3600
 
@@ -50,8 +51,12 @@ class Bench:
         )
         self.run(command)
         print(f"bench: {name}: replays, {repeats} of each kind", file=sys.stderr)
-        bench = ("cargo", "bench", "--quiet", "--locked", "--bench", "replay", "--")
-        return read(self.run((*bench, trace, plan, str(repeats))))
+        return read(self.run((*BENCH, trace, plan, str(repeats))))
+
+    def connections(self, repeats: int) -> dict[str, Any]:
+        """Time connections of the bundled sample that has several."""
+        print(f"bench: connections: replays, {repeats} of each kind", file=sys.stderr)
+        return read(self.run((*BENCH, "--connections", str(repeats))))
 
     def lackey(self, trace: Path, text: Path) -> Path:
         """Write the accesses of some requests as text."""

@@ -34,7 +34,6 @@ CONNECTIONS = {
     "connections_maccess_per_s": "timed, 8 connections, 4 cores",
     "connections_interval_maccess_per_s": "the same, core model interval",
 }
-"""Of the bundled sample of four connections, whatever the stream."""
 CONNECTIONS_MEMORY = "bytes_per_access_connections"
 GROWTH = ("1x", "4x", "16x")
 
@@ -82,6 +81,8 @@ class Report:
     """Everything that was measured; the last stream is the larger one."""
 
     streams: list[Stream]
+    connections: dict[str, Any]
+    """Of the bundled sample of four connections."""
     pycachesim: Result
     cachegrind: Result
     repeats: int
@@ -97,7 +98,7 @@ class Report:
         ]
         page += [line for stream in self.streams for line in stream.rates()]
         page += [
-            *self.connections(),
+            *self.rates_of_connections(),
             row("pycachesim, 3 levels, one core", "sample", rate(self.pycachesim)),
             row("cachegrind, 2 levels, one core", "gzip", rate(self.cachegrind)),
             "",
@@ -108,20 +109,19 @@ class Report:
         page += [line for stream in self.streams for line in stream.rows(PASSES)]
         page += ["", row("memory", "stream", "bytes an access")]
         page += [line for stream in self.streams for line in stream.rows(MEMORY)]
-        bytes_per_access = self.streams[0].figures[CONNECTIONS_MEMORY]
+        bytes_per_access = self.connections[CONNECTIONS_MEMORY]
         page.append(row("timed, 8 connections, 4 cores", "tpcc-4", f"{bytes_per_access:.2f}"))
         return [*page, "", *self.reasons(), json.dumps(self.keys())]
 
-    def connections(self) -> list[str]:
+    def rates_of_connections(self) -> list[str]:
         """Give a row for each way to replay connections with time."""
-        figures = self.streams[0].figures
+        figures = self.connections
         return [row(title, "tpcc-4", f"{figures[key]:.1f}") for key, title in CONNECTIONS.items()]
 
     def keys(self) -> dict[str, Any]:
         """Give the object: of the larger stream, and of the sample below `sample`."""
         keys = self.streams[-1].keys()
-        figures = self.streams[0].figures
-        keys |= {key: figures[key] for key in (*CONNECTIONS, CONNECTIONS_MEMORY)}
+        keys |= {key: self.connections[key] for key in (*CONNECTIONS, CONNECTIONS_MEMORY)}
         keys["pycachesim_maccess_per_s"] = self.pycachesim.rate
         keys["cachegrind_mref_per_s"] = self.cachegrind.rate
         return keys | {"repeats": self.repeats, "sample": self.streams[0].keys()}

@@ -19,14 +19,14 @@ GROWTH = [{"accesses": 10**6 * times, "seconds": 0.25 * times} for times in (1, 
 def figures(accesses: int) -> dict[str, Any]:
     rates = {source: float(number) for number, (_, source) in enumerate(RATES.values(), 1)}
     memory = {"bytes_per_access_first": 0.5, "bytes_per_access_prepared": 2.25}
-    rates |= {**dict.fromkeys(CONNECTIONS, 45.0), CONNECTIONS_MEMORY: 6.5}
     rest = {"accesses": accesses, "growth": GROWTH, "host": "2 CPUs Some Processor"}
     return rates | memory | dict.fromkeys(PASSES, 3.0) | rest
 
 
 def report(*names: str, pycachesim: Result) -> Report:
     streams = [Stream(name, figures(1000 * number)) for number, name in enumerate(names, 1)]
-    return Report(streams, pycachesim, Result(9.5), repeats=3)
+    connections = {**dict.fromkeys(CONNECTIONS, 45.0), CONNECTIONS_MEMORY: 6.5}
+    return Report(streams, connections, pycachesim, Result(9.5), repeats=3)
 
 
 def test_every_row_names_its_stream_and_the_last_line_is_for_programs() -> None:

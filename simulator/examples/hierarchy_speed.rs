@@ -6,7 +6,7 @@
 //! ones as a replay does, and times one host core driving the hierarchies; the simulated core
 //! changes every so often, so that stores find copies elsewhere to remove.
 
-use corehop_simulator::{CacheLevel, Geometry, Hierarchy, Machine};
+use corehop_simulator::{CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine};
 use corehop_traces::{Kind, Trace};
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,16 +20,16 @@ const REFERENCES_BETWEEN_MOVES: u64 = 20_000;
 /// The references of one set partition.
 #[derive(Default)]
 struct SetPartition {
-    ids: HashMap<u64, u32>,
+    ids: HashMap<u64, LineId>,
     lines: Vec<u64>,
-    references: Vec<(u32, u8, Kind)>,
+    references: Vec<(LineId, CoreId, Kind)>,
 }
 
 impl SetPartition {
-    fn reference(&mut self, quotient: u64, core: u8, kind: Kind) {
+    fn reference(&mut self, quotient: u64, core: CoreId, kind: Kind) {
         let id = *self.ids.entry(quotient).or_insert_with(|| {
             self.lines.push(quotient);
-            self.lines.len() as u32 - 1
+            LineId(self.lines.len() as u32 - 1)
         });
         if self.references.last() != Some(&(id, core, kind)) {
             self.references.push((id, core, kind));
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         while let Some(execution) = executions.next()? {
             for access in execution.accesses {
                 for line in access.lines() {
-                    let core = (all / REFERENCES_BETWEEN_MOVES % cores) as u8;
+                    let core = CoreId((all / REFERENCES_BETWEEN_MOVES % cores) as u32);
                     let set_partition = &mut set_partitions[(line % set_partition_count) as usize];
                     set_partition.reference(line / set_partition_count, core, access.kind);
                     all += 1;
@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 hierarchy.line(line);
             });
             for &(line, core, kind) in &set_partition.references {
-                hierarchy.access(core.into(), kind, line, &mut ());
+                hierarchy.access(core, kind, line, &mut ());
             }
             for (tally, kind) in hierarchy
                 .tally()

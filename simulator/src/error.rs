@@ -1,6 +1,8 @@
 //! What can be wrong with a machine, or with what is replayed on it.
 
 use crate::machine::ImpossibleMachine;
+use corehop_plans::Argument;
+use corehop_traces::RequestId;
 use std::path::PathBuf;
 
 /// Why a simulation could not be set up or run.
@@ -63,7 +65,7 @@ pub enum Error {
     #[error("request {request} was chosen, but the trace's {requests} requests count from 0")]
     UnknownRequest {
         /// The highest request chosen.
-        request: u32,
+        request: RequestId,
         /// How many the trace has.
         requests: usize,
     },
@@ -87,6 +89,20 @@ pub enum Error {
         machine: String,
         /// Cores it has.
         machine_cores: u32,
+    },
+    /// A planned function goes to the core of an object, and a trace holds no arguments.
+    #[error(
+        "function {symbol} of {module} goes by {argument}, and a trace does not say what arguments \
+         were: try the plan on the program itself, with `corehop run` and COREHOP_BACKEND=count or \
+         with `corehop measure`"
+    )]
+    ByArgument {
+        /// The planned function.
+        symbol: String,
+        /// The file it is in.
+        module: String,
+        /// What it goes by.
+        argument: Argument,
     },
     /// A planned function belongs to a build that was not recorded.
     #[error(

@@ -5,11 +5,11 @@
 //! of the machine would miss, and why, by the rules of `docs/reference/model.md`. The tests hold it
 //! against a second and naive implementation of the same words.
 //!
-//! Each folder uses only folders that come before it: [`machine`] says what a machine is; `report`,
-//! what a replay tells; `hierarchy` holds the caches; `threads` says where threads run;
-//! `sequential` replays a trace access by access, and [`detail`] stands on it; `filters` leaves out
-//! what need not be simulated, `parallel` replays the rest on all host threads, and `bounds` tells
-//! what one core misses by itself, and what it misses at least.
+//! Each folder uses only folders that come before it, and all use `ids.rs`: [`machine`] says what a
+//! machine is; `report`, what a replay tells; `hierarchy` holds the caches; `threads` says where
+//! threads run; `sequential` replays a trace access by access, and [`detail`] stands on it;
+//! `filters` leaves out what need not be simulated, `parallel` replays the rest on all host
+//! threads, and `bounds` tells what one core misses by itself, and what it misses at least.
 //!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
 //! caches, [`Replayer`] an execution at a time, which an [`Observer`] can follow. Both stand on
@@ -22,7 +22,7 @@
 //!
 //! ```
 //! use corehop_simulator::{CoreId, Machine, Replayer, Split};
-//! use corehop_traces::{Access, Execution, FunctionId, Kind};
+//! use corehop_traces::{Access, Execution, FunctionId, Kind, ThreadId};
 //!
 //! let machine = Machine::from_toml(
 //!     r#"
@@ -45,15 +45,15 @@
 //! let misses = |split: Split| {
 //!     let mut replayer = Replayer::new(&machine, &split)?;
 //!     for call in 0..10 {
-//!         let function = call % 2;
+//!         let function = FunctionId(call % 2);
 //!         replayer.execute(&Execution {
-//!             thread: 0,
+//!             thread: ThreadId(0),
 //!             stamp: 0,
 //!             request: None,
 //!             number: call.into(),
-//!             code_block: function,
+//!             code_block: function.0,
 //!             entry: Some(function),
-//!             accesses: &referenced[function as usize],
+//!             accesses: &referenced[function.index()],
 //!         });
 //!     }
 //!     let replay = replayer.finish();
@@ -76,6 +76,7 @@ pub mod detail;
 mod error;
 mod filters;
 mod hierarchy;
+mod ids;
 pub mod machine;
 mod options;
 mod parallel;
@@ -89,9 +90,10 @@ pub use error::Error;
 pub use hierarchy::Hierarchy;
 pub use hierarchy::geometry::Geometry;
 pub use hierarchy::lines::Lines;
+pub use ids::{CoreId, LineId};
 pub use machine::calibrated;
 pub use machine::host;
-pub use machine::{Core, ImpossibleMachine, Inclusion, Level, Machine, Policy};
+pub use machine::{Core, Distance, ImpossibleMachine, Inclusion, Level, Machine, Policy, Topology};
 pub use options::ReplayOptions;
 pub use parallel::prepared::Prepared;
 pub use parallel::replay::{Setting, replay, replay_all};
@@ -101,4 +103,4 @@ pub use report::replay::Replay;
 pub use report::tally::Tally;
 pub use sequential::Replayer;
 pub use threads::placed_thread::PlacedThread;
-pub use threads::split::{CoreId, Split};
+pub use threads::split::Split;

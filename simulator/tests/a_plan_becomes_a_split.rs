@@ -1,6 +1,7 @@
 //! A plan applies to the trace of the same build, whole or not at all.
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction};
+use corehop_simulator::detail::Segments;
 use corehop_simulator::{CoreId, Split};
 use corehop_traces::{Function, FunctionId, Module};
 
@@ -31,7 +32,7 @@ fn plan(functions: &[(&str, u64, u32)]) -> Plan {
         build_id: build_id.into(),
         offset,
         symbol: format!("f{offset:x}"),
-        core,
+        to: Destination::Core(core),
         mode: Mode::Enter,
     };
     Plan {
@@ -60,8 +61,11 @@ fn split(functions: &[(&str, u64, u32)]) -> Result<Split, String> {
 fn functions_are_matched_by_build_and_offset() {
     let split = split(&[("0a1b", 0x40, 2), ("0a1b", 0x80, 0)]).unwrap();
     assert_eq!(split.cores(), 3);
-    let cores: Vec<_> = (0..4).map(|function| split.core_of(function)).collect();
-    assert_eq!(cores, [None, Some(2), Some(0), None]);
+    let cores = (0..4).map(|function| split.core_of(FunctionId(function)));
+    assert_eq!(
+        cores.collect::<Vec<_>>(),
+        [None, Some(CoreId(2)), Some(CoreId(0)), None]
+    );
 }
 
 #[test]
@@ -71,10 +75,16 @@ fn a_function_planned_for_its_call_is_delegated_and_no_other() {
     let mut plan = plan(&[("0a1b", 0x80, 2), ("0a1b", 0x40, 1)]);
     plan.functions[0].mode = Mode::Call;
     let split = Split::from_plan(&plan, &modules, &recorded).unwrap();
-    assert_eq!(split.delegated().collect::<Vec<_>>(), [1]);
-    assert_eq!((split.delegates(0), split.delegates(1)), (false, true));
+    assert_eq!(split.delegated().collect::<Vec<_>>(), [FunctionId(1)]);
+    assert_eq!(
+        [0, 1].map(|f| split.delegates(FunctionId(f))),
+        [false, true]
+    );
     let expected = [(FunctionId(0), CoreId(1)), (FunctionId(1), CoreId(2))];
-    assert_eq!(split, Split::new(expected).delegating([1, 1, 7]));
+    assert_eq!(
+        split,
+        Split::new(expected).delegating([1, 1, 7].map(FunctionId))
+    );
 }
 
 #[test]
@@ -84,6 +94,22 @@ fn a_plan_for_another_build_is_refused() {
         "function f80 is planned for build beef of /usr/bin/server, but the trace holds build \
          '0a1b' of it: replay the trace of that build, or search this one"
     );
+}
+
+#[test]
+fn a_plan_by_an_argument_is_refused_for_what_a_trace_does_not_hold() {
+    let modules = [module("/usr/bin/server", "0a1b")];
+    let mut plan = plan(&[("0a1b", 0x40, 0), ("0a1b", 0x80, 0)]);
+    plan.version = corehop_plans::VERSION_BY_ARGUMENT;
+    plan.functions[1].to = Destination::By(Argument::ALL[2]);
+    let recorded = [function(0, 0x40), function(0, 0x80)];
+    let expected = "function f80 of /usr/bin/server goes by argument 3, and a trace does not say \
+                    what arguments were: try the plan on the program itself, with `corehop run` \
+                    and COREHOP_BACKEND=count or with `corehop measure`";
+    let refused = Split::from_plan(&plan, &modules, &recorded).unwrap_err();
+    assert_eq!(refused.to_string(), expected);
+    let refused = Segments::from_plan(&plan, &modules, &recorded).unwrap_err();
+    assert_eq!(refused.to_string(), expected);
 }
 
 #[test]
@@ -98,5 +124,5 @@ fn a_planned_function_that_was_never_entered_is_refused() {
 #[test]
 fn a_split_without_functions_leaves_everything_on_one_core() {
     assert_eq!(Split::default().cores(), 1);
-    assert_eq!(Split::default().core_of(0), None);
+    assert_eq!(Split::default().core_of(FunctionId(0)), None);
 }

@@ -5,16 +5,17 @@
 #[path = "../../traces/tests/located/mod.rs"]
 mod located;
 mod naive;
+mod numbered;
 mod oracle;
 mod random;
 mod recording;
 mod steps;
 
 use corehop_simulator::{
-    CoreId, Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split,
-    replay, replay_all,
+    Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
+    replay_all,
 };
-use corehop_traces::{Calls, FunctionId, Mapping, Trace};
+use corehop_traces::{Calls, FunctionId, Mapping, RequestId, Trace};
 use naive::{Placed, naive};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -26,9 +27,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 use steps::Step;
 
-/// A function and its core.
-fn placed((function, core): (u32, u32)) -> (FunctionId, CoreId) {
-    (FunctionId(function), CoreId(core))
+fn ids(requests: Vec<u32>) -> Vec<RequestId> {
+    requests.into_iter().map(RequestId).collect()
 }
 
 fn machine() -> Machine {
@@ -137,8 +137,8 @@ impl Case {
     fn split(&self) -> Split {
         match self.start_cores() {
             Some(cores) => Split::thread_per_core(cores),
-            None => Split::new(self.functions().into_iter().map(placed))
-                .delegating(self.delegated.clone()),
+            None => numbered::split(self.functions())
+                .delegating(self.delegated.iter().copied().map(FunctionId)),
         }
     }
 }
@@ -176,7 +176,7 @@ fn counters_and_hops_are_equal() {
         let available = chosen.as_ref().map_or(requests as usize, Vec::len);
         let warm_up = case.warm_up.min(available.saturating_sub(1));
         let options = ReplayOptions {
-            requests: chosen.clone(),
+            requests: chosen.clone().map(ids),
             warm_up_requests: warm_up,
             ..ReplayOptions::default()
         };
@@ -207,7 +207,7 @@ fn counters_and_hops_are_equal() {
             equal(&pool.install(alone).unwrap(), &both[0])?;
             let together = || replay_all(&trace, &settings, &options);
             equal(&pool.install(together).unwrap()[..], &both[..])?;
-            let planned: Vec<u32> = (0..FUNCTIONS).collect();
+            let planned: Vec<FunctionId> = (0..FUNCTIONS).map(FunctionId).collect();
             let prepare = || match case.delegated.is_empty() {
                 true => Prepared::new(&trace, &machines, &planned, &options),
                 false => Prepared::with_calls(&trace, &machines, &planned, &options),
@@ -240,7 +240,7 @@ fn refusal(begins: [bool; 3], requests: Option<Vec<u32>>, warm_up: usize, split:
     let path = folder.path().join("short.trace");
     record(&begins.map(step), &[], 100, &path).unwrap();
     let options = ReplayOptions {
-        requests,
+        requests: requests.map(ids),
         warm_up_requests: warm_up,
         ..ReplayOptions::default()
     };
@@ -279,7 +279,7 @@ fn a_warm_up_that_leaves_nothing_to_count_is_refused() {
 #[test]
 fn a_split_over_more_cores_than_the_machine_has_is_refused() {
     assert_eq!(
-        refusal([true; 3], None, 0, Split::new([placed((0, 4))])),
+        refusal([true; 3], None, 0, numbered::split([(0, 4)])),
         "the split uses 5 cores, but machine tiny has 4: choose a larger machine, or search for \
          fewer cores"
     );

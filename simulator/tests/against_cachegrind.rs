@@ -11,7 +11,7 @@
 mod valgrind;
 
 use corehop_simulator::{
-    CacheLevel, Cause, Counters, KindCounters, Machine, Observer, Replayer, Split,
+    CacheLevel, Cause, CoreId, Counters, KindCounters, LineId, Machine, Observer, Replayer, Split,
 };
 use corehop_traces::{Kind, Trace};
 use std::path::Path;
@@ -56,13 +56,13 @@ struct SecondMisses {
     loads: u64,
     stores: u64,
     /// Kind and line of the last first-level miss of this execution.
-    last: Option<(Kind, u32)>,
+    last: Option<(Kind, LineId)>,
     /// Second misses of this execution, as pairs of lines still to be found adjacent.
-    pairs: Vec<(Kind, u32, u32)>,
+    pairs: Vec<(Kind, LineId, LineId)>,
 }
 
 impl Observer for SecondMisses {
-    fn missed(&mut self, level: CacheLevel, _: usize, kind: Kind, _: Cause, line: u32) {
+    fn missed(&mut self, level: CacheLevel, _: CoreId, kind: Kind, _: Cause, line: LineId) {
         if !matches!(level, CacheLevel::L1I | CacheLevel::L1D) {
             return;
         }

@@ -1,7 +1,7 @@
 //! The machines that come with corehop: every file is read, is what the tables below say, and is
 //! described in `docs/reference/machines.md` by those same rows.
 
-use corehop_simulator::{Core, Inclusion, Level, Machine};
+use corehop_simulator::{Core, Inclusion, Level, Machine, Topology};
 use std::path::{Path, PathBuf};
 
 /// Name, cores, L1I, L1D, L2, L3: what the files say, written down a second time.
@@ -150,6 +150,7 @@ fn the_xeon_e5_2620_v4_says_every_number_of_its_file() {
             reorder_window_instructions: 192,
             store_buffer_entries: 42,
         },
+        topology: Topology::default(),
     };
     assert_eq!(machine, expected);
     assert_eq!(machine.l3.unwrap().sets(), 16_384);

@@ -2,7 +2,7 @@
 
 mod textbook;
 
-use corehop_simulator::{Counters, MissCauses};
+use corehop_simulator::{CoreId, Counters, MissCauses};
 use corehop_traces::Kind::{Fetch, Load, Store};
 use textbook::{machine, run};
 
@@ -154,9 +154,9 @@ fn counting_afresh_keeps_the_caches_warm() {
     let geometry = corehop_simulator::Geometry::new(&machine(), 2, 1);
     let mut hierarchy = corehop_simulator::Hierarchy::new(&geometry);
     let line = hierarchy.line(7);
-    hierarchy.access(0, Load, line, &mut ());
+    hierarchy.access(CoreId(0), Load, line, &mut ());
     hierarchy.start_counting();
-    hierarchy.access(0, Load, line, &mut ());
+    hierarchy.access(CoreId(0), Load, line, &mut ());
     let counters = hierarchy.tally()[0].counters([0, 1, 0], 0, &machine());
     assert_eq!((counters.l1d.accesses(), counters.l1d.misses()), (1, 0));
     assert_eq!(counters.cycles, 2);

@@ -13,7 +13,7 @@ use corehop_simulator::{
     CacheLevel, Inclusion, LANES, LowerBound, Machine, Prepared, PrivateReplay, ReplayOptions,
     Tally,
 };
-use corehop_traces::{Kind, Trace};
+use corehop_traces::{FunctionId, Kind, Trace};
 use entered::{Step, record};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn compare(
     let path = folder.path().join("random.trace");
     record(steps, FUNCTIONS, THREADS, &path).unwrap();
     let trace = Trace::open(&path).unwrap();
-    let functions: Vec<u32> = (0..FUNCTIONS).collect();
+    let functions: Vec<FunctionId> = (0..FUNCTIONS).map(FunctionId).collect();
     let options = ReplayOptions::default();
     let prepared = Prepared::new(&trace, &[machine], &functions, &options).unwrap();
     let private_replay = PrivateReplay::new(&prepared, machine, 2).unwrap();

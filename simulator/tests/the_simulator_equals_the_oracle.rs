@@ -5,7 +5,8 @@ mod oracle;
 mod random;
 
 use corehop_simulator::{
-    CacheLevel, Cause, Counters, Geometry, Hierarchy, Level, Machine, Observer, Tally,
+    CacheLevel, Cause, CoreId, Counters, Geometry, Hierarchy, Level, LineId, Machine, Observer,
+    Tally,
 };
 use corehop_traces::Kind;
 use oracle::{Event, Oracle};
@@ -17,7 +18,7 @@ use std::collections::HashMap;
 struct Hierarchies {
     machine: Machine,
     hierarchies: Vec<Hierarchy>,
-    ids: HashMap<u64, u32>,
+    ids: HashMap<u64, LineId>,
     accesses: Vec<[u64; 3]>,
 }
 
@@ -34,7 +35,7 @@ impl Hierarchies {
         }
     }
 
-    fn find(&mut self, line: u64) -> (&mut Hierarchy, u32) {
+    fn find(&mut self, line: u64) -> (&mut Hierarchy, LineId) {
         let set_partition_count = self.hierarchies.len() as u64;
         let hierarchy = &mut self.hierarchies[(line % set_partition_count) as usize];
         let id = self
@@ -49,7 +50,11 @@ impl Hierarchies {
             Step::Access(core, kind, line) => {
                 self.accesses[core][kind as usize] += 1;
                 let (hierarchy, id) = self.find(line);
-                hierarchy.access(core, kind, id, observer);
+                hierarchy.access(CoreId::from_index(core), kind, id, observer);
+            }
+            Step::Prefetch(core, line) => {
+                let (hierarchy, id) = self.find(line);
+                hierarchy.prefetch(CoreId::from_index(core), id, observer);
             }
             Step::StoreElsewhere(line) => {
                 let (hierarchy, id) = self.find(line);
@@ -80,6 +85,9 @@ impl Hierarchies {
 fn naive_step(oracle: &mut Oracle, step: Step) {
     match step {
         Step::Access(core, kind, line) => oracle.access(core, kind, line),
+        Step::Prefetch(core, line) => {
+            oracle.prefetch(core, line);
+        }
         Step::StoreElsewhere(line) => oracle.store_elsewhere(line),
     }
 }
@@ -88,6 +96,7 @@ fn naive_step(oracle: &mut Oracle, step: Step) {
 fn on(cores: u32, step: Step) -> Step {
     match step {
         Step::Access(core, kind, line) => Step::Access(core % cores as usize, kind, line),
+        Step::Prefetch(core, line) => Step::Prefetch(core % cores as usize, line),
         Step::StoreElsewhere(_) => step,
     }
 }
@@ -139,24 +148,26 @@ struct Diary {
 }
 
 impl Observer for Diary {
-    fn missed(&mut self, level: CacheLevel, core: usize, kind: Kind, cause: Cause, line: u32) {
-        let line = self.numbers[line as usize];
-        self.events.push(Event::Missed(level, core, kind, line));
+    fn missed(&mut self, level: CacheLevel, core: CoreId, kind: Kind, cause: Cause, line: LineId) {
+        let line = self.numbers[line.index()];
+        self.events
+            .push(Event::Missed(level, core.index(), kind, line));
         *self
             .causes
-            .entry((core, level, kind as u8, cause))
+            .entry((core.index(), level, kind as u8, cause))
             .or_default() += 1;
     }
 
-    fn replaced(&mut self, level: CacheLevel, instance: usize, core: usize, line: u32) {
-        let line = self.numbers[line as usize];
+    fn replaced(&mut self, level: CacheLevel, instance: usize, core: CoreId, line: LineId) {
+        let line = self.numbers[line.index()];
         self.events
-            .push(Event::Replaced(level, instance, core, line));
+            .push(Event::Replaced(level, instance, core.index(), line));
     }
 
-    fn invalidated(&mut self, cluster: usize, core: usize, line: u32) {
-        let line = self.numbers[line as usize];
-        self.events.push(Event::Invalidated(cluster, core, line));
+    fn invalidated(&mut self, cluster: usize, core: CoreId, line: LineId) {
+        let line = self.numbers[line.index()];
+        self.events
+            .push(Event::Invalidated(cluster, core.index(), line));
     }
 }
 
@@ -175,7 +186,12 @@ fn a_watch_is_told_of_every_event_in_order_and_of_every_miss_that_is_counted() {
             }
             for step in program {
                 if let Step::Access(core, kind, line) = on(cores, step) {
-                    hierarchy.access(core, kind, line as u32, &mut diary);
+                    hierarchy.access(
+                        CoreId::from_index(core),
+                        kind,
+                        LineId(line as u32),
+                        &mut diary,
+                    );
                     naive.access(core, kind, line);
                 }
             }
@@ -251,7 +267,7 @@ fn while_the_l3_never_evicts_each_cluster_can_be_simulated_alone() {
 
 #[test]
 fn a_line_referenced_twice_in_a_row_is_referenced_once() {
-    holds("touches reduce", cases(), |(machine, cores, program)| {
+    holds("references reduce", cases(), |(machine, cores, program)| {
         let mut once = Hierarchies::new(&machine, cores, 1);
         let mut twice = Hierarchies::new(&machine, cores, 1);
         for step in program {

@@ -113,7 +113,7 @@ fn load(text: &mut Lines, explained: &Explanation<'_>) {
         let entered = explained
             .placed
             .iter()
-            .filter(|placed| placed.core as usize == core);
+            .filter(|placed| placed.core.index() == core);
         let name = |placed: &PlannedFunction| {
             let back = if placed.delegated { " and back" } else { "" };
             format!("{}{back}", shortened(explained.name(placed.function)))

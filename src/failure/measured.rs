@@ -32,9 +32,11 @@ impl From<Error> for Failure {
 fn exit(error: &Error) -> Exit {
     match error {
         Error::NoFolder(_) | Error::Folder { .. } | Error::Unwritable { .. } => Exit::Output,
-        Error::PortTaken { .. } | Error::NoThroughput { .. } | Error::NeverCalled { .. } => {
-            Exit::Input
-        }
+        Error::PortTaken { .. }
+        | Error::NoThroughput { .. }
+        | Error::NeverCalled { .. }
+        | Error::NoProcess { .. } => Exit::Input,
+        Error::NoPages(_) => Exit::Missing,
         _ => Exit::Server,
     }
 }
@@ -61,6 +63,9 @@ fn remedy(error: &Error) -> String {
         Error::NeverCalled { .. } => {
             "count a function that the load's requests enter, or use --throughput"
         }
+        Error::NoPages(_) => "look as the user whom the server runs as, or as root",
+        Error::NoProcess { .. } => "`pidof SERVER` tells the numbers of those that run",
+        Error::TooShort { .. } => "let the load take two seconds or more",
         Error::Interrupted | Error::NotInPath(_) | Error::Hooks(_) => "",
     };
     fixed.into()

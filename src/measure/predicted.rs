@@ -11,7 +11,6 @@ use corehop_partitioner::requests::complete;
 use corehop_plans::Plan;
 use corehop_simulator::{Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
-use procfs::{CpuInfo, Current};
 use serde::Serialize;
 
 /// What the trace and the plan let expect.
@@ -69,7 +68,7 @@ impl Prediction {
                 ..Predicted::default()
             });
         };
-        let measured = clock_ghz().map(|ghz| (hop_ns * ghz) as u32);
+        let measured = machines::clock_ghz().map(|ghz| (hop_ns * ghz) as u32);
         if let Some(cycles) = measured.filter(|cycles| *cycles > 0) {
             machine.hop_cost_cycles = cycles;
         }
@@ -111,11 +110,4 @@ impl Prediction {
             hop_cost_cycles: Some(machine.hop_cost_cycles),
         })
     }
-}
-
-/// Of the first processor, as the kernel last saw it.
-fn clock_ghz() -> Option<f64> {
-    let processors = CpuInfo::current().ok()?;
-    let megahertz: f64 = processors.get_info(0)?.get("cpu MHz")?.parse().ok()?;
-    Some(megahertz / 1000.0)
 }

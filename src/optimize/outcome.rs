@@ -163,7 +163,8 @@ impl Outcome<'_> {
             self.here.machine.name
         );
         for function in &best.plan.functions {
-            line!(text, "core {:<7}from {}", function.core, function.symbol);
+            let to = function.to.to_string();
+            line!(text, "{to:<12}from {}", function.symbol);
         }
         line!(text, "{:<12}{}", "plan", self.folder.plan().display());
         line!(text, "{:<12}{}", "report", self.folder.report().display());

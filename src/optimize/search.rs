@@ -10,15 +10,14 @@ use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use corehop_measurer::machine::cpus::{can_carry, physical_cores};
-use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Error, Settings, partition, plan};
-use corehop_plans::{Mode, Plan};
+use corehop_plans::{Destination, Mode, Plan};
 use corehop_simulator::Machine;
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
 
 /// More cores than this are not searched for: the searches take longer, and phases of a request
@@ -88,7 +87,7 @@ impl Found {
 
 /// The best plans for a recorded server, `most` of them.
 pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Found, Failure> {
-    let one_way: Vec<u32> = one_way::known(trace).into_iter().map(|of| of.0).collect();
+    let one_way: Vec<FunctionId> = one_way::known(trace).into_iter().map(|of| of.0).collect();
     let machines = [Weighted {
         machine: here.machine.clone(),
         weight: 1.0,
@@ -105,17 +104,10 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             cores,
             functions: cores,
             searched: Searched::Sample(searched.max(1)),
-            rule: CandidateRule::default(),
-            seed: 1,
             objective,
-            repeat_connections: false,
-            strategy: None,
             delegate,
             one_way: &one_way,
-            time_limit: None,
-            evaluate_held_out: true,
-            compare_fewer: false,
-            checkpoint: None,
+            ..Settings::default()
         };
         let outcome = match partition(trace, &machines, &settings, &bar) {
             Err(Error::TooFewCandidates { found: few, .. }) => {
@@ -164,9 +156,9 @@ fn asked(most_cores: u32) -> impl Iterator<Item = (u32, (Objective, Delegate))> 
 impl Found {
     /// Adds a plan, unless one that does the same is there.
     fn add(&mut self, new: Predicted) {
-        let hops = |of: &Predicted| -> Vec<(String, u64, u32, Mode)> {
+        let hops = |of: &Predicted| -> Vec<(String, u64, Destination, Mode)> {
             let functions = of.plan.functions.iter();
-            let placed = functions.map(|f| (f.module.clone(), f.offset, f.core, f.mode));
+            let placed = functions.map(|f| (f.module.clone(), f.offset, f.to, f.mode));
             placed.collect()
         };
         if !self.plans.iter().any(|known| hops(known) == hops(&new)) {

@@ -174,7 +174,7 @@ fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
             true => !other.contains(&(function, core)),
             false => !functions(other).contains(&function),
         };
-        let named = |&(FunctionId(function), CoreId(core)): &(FunctionId, CoreId)| match is_same {
+        let named = |&(function, CoreId(core)): &(FunctionId, CoreId)| match is_same {
             true => format!("{} on core {core}", search.name(function)),
             false => search.name(function),
         };

@@ -6,6 +6,7 @@ use corehop_partitioner::plan::{self, SearchResult};
 use corehop_partitioner::resamples::Resample;
 use corehop_plans::Plan;
 use corehop_simulator::Machine;
+use corehop_traces::FunctionId;
 use corehop_wording::name::shortened;
 
 /// A finished search.
@@ -13,7 +14,7 @@ pub struct FinishedSearch<'a> {
     /// What was found, and what was asked.
     pub result: SearchResult<'a>,
     /// Functions at the end of whose calls no thread can go back, with the reasons.
-    pub one_way: &'a [(u32, String)],
+    pub one_way: &'a [(FunctionId, String)],
     /// This search and those with other seeds.
     pub draws: Vec<Resample>,
     /// The backend named, whose hop cost the machines then have.
@@ -28,8 +29,8 @@ impl FinishedSearch<'_> {
     }
 
     /// The name of a function of the trace, cut to fit a table.
-    pub fn name(&self, function: u32) -> String {
-        shortened(&self.result.trace.functions()[function as usize].name)
+    pub fn name(&self, function: FunctionId) -> String {
+        shortened(&self.result.trace.functions()[function.index()].name)
     }
 
     /// What a hop may cost at most, on each machine.

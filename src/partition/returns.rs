@@ -33,9 +33,9 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// The functions of the split after which no thread can go back.
-fn one_way<'a>(search: &'a FinishedSearch<'_>) -> impl Iterator<Item = &'a (u32, String)> {
+fn one_way<'a>(search: &'a FinishedSearch<'_>) -> impl Iterator<Item = &'a (FunctionId, String)> {
     let split = &search.result.outcome.split;
-    let is_chosen = |function: u32| split.iter().any(|placed| placed.0 == FunctionId(function));
+    let is_chosen = |function: FunctionId| split.iter().any(|placed| placed.0 == function);
     search
         .one_way
         .iter()
@@ -96,10 +96,10 @@ fn best(search: &FinishedSearch<'_>, found: &Delegation) -> String {
     format!("{said}{}{taken}", judged.unwrap_or_default())
 }
 
-fn names(search: &FinishedSearch<'_>, functions: &[u32]) -> String {
+fn names(search: &FinishedSearch<'_>, functions: &[FunctionId]) -> String {
     let functions = functions
         .iter()
-        .map(|&f| &search.result.trace.functions()[f as usize]);
+        .map(|&f| &search.result.trace.functions()[f.index()]);
     let names: Vec<String> = functions
         .map(|function| shortened(&function.name))
         .collect();
@@ -113,15 +113,15 @@ pub fn value(search: &FinishedSearch<'_>) -> Value {
     };
     let variant = |variant: &Variant| {
         let functions = variant.delegated.iter();
-        let symbol = |&f: &u32| &*search.result.trace.functions()[f as usize].symbol;
+        let symbol = |&f: &FunctionId| &*search.result.trace.functions()[f.index()].symbol;
         json!({
             "functions": functions.map(symbol).collect::<Vec<&str>>(),
             "counters": variant.replay.counters,
             "hops": variant.replay.hops,
         })
     };
-    let one_way_value = |(function, reason): &(u32, String)| {
-        let symbol = &search.result.trace.functions()[*function as usize].symbol;
+    let one_way_value = |(function, reason): &(FunctionId, String)| {
+        let symbol = &search.result.trace.functions()[function.index()].symbol;
         json!({ "function": symbol, "reason": reason })
     };
     let split =

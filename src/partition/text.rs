@@ -8,7 +8,6 @@ use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
-use corehop_traces::FunctionId;
 use corehop_wording::number::{change, change_between, counted};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -255,16 +254,15 @@ fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32
 
 fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
     line!(text, "core  entering");
-    for ((FunctionId(function), _), planned) in
-        search.result.outcome.split.iter().zip(&plan.functions)
-    {
+    let split = search.result.outcome.split.iter();
+    for ((function, core), planned) in split.zip(&plan.functions) {
         let chosen = &search.result.outcome.candidates.chosen;
         let candidate = chosen
             .iter()
             .find(|c| c.function == *function)
             .expect("chosen from these");
         let group = chosen.iter().filter(|c| c.group == candidate.group).count();
-        let name = &search.result.trace.functions()[*function as usize].name;
+        let name = &search.result.trace.functions()[function.index()].name;
         let alike = match group {
             1 => String::new(),
             _ => format!(" (or one of {} called with it)", group - 1),
@@ -276,8 +274,7 @@ fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
         };
         line!(
             text,
-            "{:>4}  {name}, in {share:.0} % of requests{alike}{back}",
-            planned.core
+            "{core:>4}  {name}, in {share:.0} % of requests{alike}{back}"
         );
     }
     line!(text);

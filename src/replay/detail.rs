@@ -1,5 +1,5 @@
 //! `corehop replay --detail`: which functions and segments miss, what they take from each other,
-//! how far reuse lies apart, and what requests touch.
+//! how far reuse lies apart, and what requests reference.
 
 mod json;
 mod text;

@@ -16,10 +16,13 @@ use crate::machines;
 use crate::open::open;
 use crate::progress::Bar;
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use core_model::ModelName;
 use corehop_partitioner::progress::Progress;
 use corehop_simulator::{Machine, Split};
-use corehop_timed::{Choice, Error, Load, QUANTUM_CYCLES, Setting, Streams};
+use corehop_timed::{
+    Choice, Error, Load, PREFETCHERS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams,
+};
 use simulated::Report;
 use std::path::Path;
 
@@ -49,6 +52,15 @@ pub struct TimedArguments {
         requires = "timed"
     )]
     core_model: ModelName,
+    /// What is brought to a core's L2 before it is referenced
+    #[arg(
+        long,
+        value_name = "PREFETCHER",
+        value_parser = prefetchers(),
+        default_value = PrefetcherName::None.name(),
+        requires = "timed"
+    )]
+    prefetcher: PrefetcherName,
     /// Use so many of the machine's cores. Default: all
     #[arg(long, value_name = "CORES", requires = "timed")]
     cores: Option<u32>,
@@ -86,6 +98,15 @@ pub struct TimedArguments {
     quantum: u64,
 }
 
+/// Takes the name of a prefetcher.
+fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
+    let value = |one: &PrefetcherName| PossibleValue::new(one.name()).help(one.summary());
+    PossibleValuesParser::new(PREFETCHERS.iter().map(value)).map(|name| {
+        let named = PREFETCHERS.iter().find(|one| one.name() == name);
+        named.copied().unwrap_or_default()
+    })
+}
+
 /// What of the other options a timed replay goes by.
 pub struct Asked<'a> {
     pub trace: &'a Path,
@@ -112,7 +133,8 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
     bar.begin("reading connections", None);
     let splits: Vec<&Split> = split.iter().collect();
     let model = arguments.core_model;
-    let streams = model.streams(&trace, &splits).map_err(failed);
+    let streams = model.streams(&trace, &splits, arguments.prefetcher);
+    let streams = streams.map_err(failed);
     bar.end();
     let streams = streams?;
     let settings = arguments.settings(&machine, split.as_ref(), &streams, asked.warm_up);
@@ -157,6 +179,7 @@ impl TimedArguments {
             repeat_connections: self.repeat_connections,
             split,
             scheduler,
+            prefetcher: self.prefetcher,
             load,
             seed: self.seed,
             quantum_cycles: self.quantum,

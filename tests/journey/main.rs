@@ -14,8 +14,8 @@ mod trace_capnp;
 use corehop_elision::{AccessForm, Address, BlockAccesses, CompletedAccess, PlainAccess, complete};
 use corehop_ring::word::{self, data_template, size_and_kind};
 use corehop_ring::{Drain, Event, Memory, Message, Piece, Settings, Sink, Stream};
-use corehop_simulator::{CacheLevel, Cause, Geometry, Machine, Observer, Replayer, Split};
-use corehop_simulator::{ReplayOptions, replay};
+use corehop_simulator::{CacheLevel, Cause, CoreId, Geometry, LineId, Machine, Observer};
+use corehop_simulator::{ReplayOptions, Replayer, Split, replay};
 use corehop_traces::{
     CodeBlock, DataAccess, EndReason, Header, Kind, Trace, Writer, WriterOptions,
 };
@@ -179,19 +179,19 @@ fn write(path: &Path, accesses: &BlockAccesses, words: &[u64]) {
     writer.finish(EndReason::ServerExited).expect("a trace");
 }
 
-/// What became of the touches of one line.
+/// What became of the references of one line.
 #[derive(Default)]
 struct Followed {
-    lines: Vec<u32>,
-    misses: Vec<(u32, CacheLevel, Cause)>,
+    lines: Vec<LineId>,
+    misses: Vec<(LineId, CacheLevel, Cause)>,
 }
 
 impl Observer for Followed {
-    fn accessed(&mut self, _: usize, _: Kind, line: u32) {
+    fn accessed(&mut self, _: CoreId, _: Kind, line: LineId) {
         self.lines.push(line);
     }
 
-    fn missed(&mut self, level: CacheLevel, _: usize, _: Kind, cause: Cause, line: u32) {
+    fn missed(&mut self, level: CacheLevel, _: CoreId, _: Kind, cause: Cause, line: LineId) {
         self.misses.push((line, level, cause));
     }
 }
@@ -218,7 +218,7 @@ fn simulated(trace: &Trace) -> [String; 3] {
     while let Some(execution) = executions.next().expect("a readable trace") {
         let mut followed = Followed::default();
         replayer.execute_observed(&execution, &mut followed);
-        let is_ours = |&&id: &&u32| replayer.line_number(id) == line;
+        let is_ours = |&&id: &&LineId| replayer.line_number(id) == line;
         let Some(&id) = followed.lines.iter().find(is_ours) else {
             continue;
         };

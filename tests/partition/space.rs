@@ -15,7 +15,7 @@ fn cores_can_have_several_functions_and_the_plan_replays() {
     let cores: Vec<u32> = plan
         .functions
         .iter()
-        .map(|function| function.core)
+        .map(|function| function.to.core().unwrap())
         .collect();
     assert_eq!((plan.cores, cores.len(), cores[0]), (2, 3, 0));
     assert_eq!(cores.iter().max(), Some(&1));

@@ -62,7 +62,7 @@ fn stores(trace: &Trace) -> Vec<Vec<u64>> {
     while let Some(execution) = executions.next().unwrap() {
         let accesses = execution.accesses.iter();
         let own = accesses.filter(|access| (access.kind, access.size_bytes) == (Kind::Store, 1));
-        stores[execution.thread as usize].extend(own.map(|access| access.address));
+        stores[execution.thread.index()].extend(own.map(|access| access.address));
     }
     stores
 }
@@ -84,7 +84,7 @@ fn fetches(trace: &Trace) -> Vec<BTreeSet<u64>> {
     while let Some(execution) = executions.next().unwrap() {
         let accesses = execution.accesses.iter();
         let fetched = accesses.filter(|access| access.kind == Kind::Fetch);
-        lines[execution.thread as usize].extend(fetched.map(|access| access.address / 64));
+        lines[execution.thread.index()].extend(fetched.map(|access| access.address / 64));
     }
     lines
 }
@@ -220,7 +220,7 @@ fn a_page_that_nobody_has_written_since_the_fork_is_shared() {
         let accesses = execution.accesses.iter();
         let own = accesses.filter(|access| (access.kind, access.size_bytes) == (Kind::Load, 1));
         let own = own.map(|access| trace.owner(access.address).0);
-        owners[execution.thread as usize].extend(own);
+        owners[execution.thread.index()].extend(own);
     }
     assert_eq!(owners.len(), 2);
     for owners in &owners {

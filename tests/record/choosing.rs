@@ -84,7 +84,7 @@ fn stores_by_request(trace: &Trace, rows: u64) -> Vec<Vec<(u64, u64)>> {
             .iter()
             .filter(|access| access.kind == Kind::Store && (rows..end).contains(&access.address));
         let cell = |address: u64| (address - rows) / 8;
-        stores[request as usize]
+        stores[request.index()]
             .extend(within.map(|a| (cell(a.address) / CELLS, cell(a.address) % CELLS)));
     }
     stores

@@ -123,7 +123,7 @@ fn code_that_is_made_at_run_time_is_recorded_outside_all_modules() {
         if block.start == 0x1000_0000 {
             let sizes: Vec<u8> = block.instructions.iter().map(|i| i.size_bytes).collect();
             assert_eq!(sizes, [5, 1]);
-            requests.push(execution.request.unwrap());
+            requests.push(execution.request.unwrap().0);
         }
     }
     assert_eq!(requests, [0, 1, 2, 3, 4]);
@@ -153,7 +153,7 @@ fn threads_that_come_and_go_end_their_requests() {
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 40);
     assert!(trace.requests().iter().all(|request| request.complete));
-    let threads: BTreeSet<u32> = trace.requests().iter().map(|r| r.thread).collect();
+    let threads: BTreeSet<u32> = trace.requests().iter().map(|r| r.thread.0).collect();
     assert_eq!(threads.len(), 40);
 }
 

@@ -68,7 +68,7 @@ fn event_loops_on_several_threads_memcached() {
     send(recording.server(), libc::SIGTERM);
     let trace = recording.trace();
     assert_eq!(by_connection(&trace), [15; 4]);
-    let threads: BTreeSet<u32> = trace.requests().iter().map(|r| r.thread).collect();
+    let threads: BTreeSet<u32> = trace.requests().iter().map(|r| r.thread.0).collect();
     assert_eq!(threads.len(), 2, "memcached hands connections out in turn");
 }
 
@@ -172,7 +172,7 @@ fn every_way_to_read_and_write_is_followed() {
     let trace = recording.trace();
     assert_eq!(by_connection(&trace), [10, 11, 12, 13, 14, 15]);
     let process =
-        |request: &corehop_traces::Request| trace.threads()[request.thread as usize].process_id;
+        |request: &corehop_traces::Request| trace.threads()[request.thread.index()].process_id;
     let of_last = trace.requests().iter().filter(|r| r.connection == Some(6));
     let first = process(&trace.requests()[0]);
     assert!(of_last.map(process).all(|id| id != first));
@@ -235,7 +235,7 @@ fn a_master_with_two_workers_nginx() {
     assert_eq!(by_connection(&trace), [2; 40]);
     let serving = trace.requests().iter().map(|request| request.thread);
     let processes: BTreeSet<u32> = serving
-        .map(|thread| trace.threads()[thread as usize].process_id)
+        .map(|thread| trace.threads()[thread.index()].process_id)
         .collect();
     assert_eq!(processes.len(), 2);
     assert!(!processes.contains(&master));

@@ -4,7 +4,7 @@
 use crate::recording::Recording;
 use corehop_core_model::{AddressSources, CoreModel, Interval, Reference, ServedBy};
 use corehop_simulator::Machine;
-use corehop_traces::{Access, Execution, Trace};
+use corehop_traces::{Access, Execution, RequestId, Trace};
 use std::collections::{HashMap, HashSet};
 
 /// Nodes of a line each, in a ring of no order that a reader sees. A request goes from node to node
@@ -70,7 +70,7 @@ fn told_of(trace: &Trace, machine: &Machine, nodes: u64) -> Vec<(Vec<u8>, u64)> 
         let Some(request) = execution.request else {
             continue;
         };
-        if told.len() <= request as usize {
+        if told.len() <= request.index() {
             told.push((Vec::new(), 0));
             core = Interval::new(machine);
             seen.clear();
@@ -87,12 +87,13 @@ fn told_of(trace: &Trace, machine: &Machine, nodes: u64) -> Vec<(Vec<u8>, u64)> 
                     ServedBy::L1
                 },
                 address_from: *address_from,
+                at_least_cycles: 0,
             });
             if of_nodes {
-                told[request as usize].0.push(*address_from);
+                told[request.index()].0.push(*address_from);
             }
         }
-        told[request as usize].1 = core.load_stalls();
+        told[request.index()].1 = core.load_stalls();
     }
     told
 }
@@ -147,7 +148,7 @@ fn each_node_takes_the_instructions_that_are_written_there() {
     let mut most = [(0, 0); 3];
     for (request, most) in (0..).zip(&mut most) {
         let mut runs = HashMap::new();
-        let mut executions = trace.executions_of(&[request]);
+        let mut executions = trace.executions_of(&[RequestId(request)]);
         while let Some(execution) = executions.next().unwrap() {
             *runs.entry(execution.code_block).or_insert(0) += 1;
         }

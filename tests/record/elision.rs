@@ -2,7 +2,7 @@
 
 use crate::qemu10::{self, Qemu10};
 use crate::recording::{Recording, record};
-use corehop_traces::{Access, Kind};
+use corehop_traces::{Access, Kind, RequestId};
 use std::process::Command;
 
 /// Instructions of each plain kind, loading, storing or both, and what no rule is made for between
@@ -160,7 +160,7 @@ fn played(source: &str, record: Command, arguments: &[&str]) -> Vec<(Option<u32>
             let first = *first.get_or_insert(*address);
             *address = address.wrapping_sub(first);
         }
-        played.push((execution.request, accesses));
+        played.push((execution.request.map(|request| request.0), accesses));
     }
     played
 }
@@ -210,7 +210,8 @@ fn pages_written(arguments: &[&str]) -> Vec<u64> {
     let mut written = Vec::new();
     while let Some(execution) = executions.next().unwrap() {
         let its = execution.accesses.iter();
-        let its = its.filter(|access| access.kind == Kind::Store && execution.request == Some(2));
+        let its = its
+            .filter(|access| access.kind == Kind::Store && execution.request == Some(RequestId(2)));
         let its = its.filter_map(|access| access.address.checked_sub(pages));
         written.extend(
             its.filter(|&place| place < 3 * 4096)

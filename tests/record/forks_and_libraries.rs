@@ -32,12 +32,12 @@ fn each_process_writes_its_own_requests() {
     let mut recording = Recording::of(FORKS);
     let trace = recording.trace();
     let threads = trace.threads();
-    let mut counts: Vec<usize> = (0..threads.len() as u32)
+    let mut counts: Vec<usize> = (0..threads.len())
         .map(|thread| {
             trace
                 .requests()
                 .iter()
-                .filter(|r| r.thread == thread)
+                .filter(|r| r.thread.index() == thread)
                 .count()
         })
         .collect();

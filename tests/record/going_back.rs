@@ -4,7 +4,7 @@
 use crate::recording::Recording;
 use corehop_patcher::{Analysis, patch};
 use corehop_plans::Mode::{Call, Enter};
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
@@ -78,7 +78,7 @@ pub fn plan(binary: &Path, planned: &[Planned]) -> Plan {
             build_id: analysis.build_id().unwrap().into(),
             offset: function.unwrap().offset,
             symbol: symbol.into(),
-            core,
+            to: Destination::Core(core),
             mode,
         }
     };

@@ -1,6 +1,7 @@
 //! Signals that come at any time: what QEMU does to deliver them is no access of the server's.
 
 use crate::recording::Recording;
+use corehop_traces::FunctionId;
 
 /// Calls a function over and over, while a signal comes every millisecond.
 const INTERRUPTED: &str = r#"
@@ -33,7 +34,7 @@ fn an_interrupted_execution_has_its_own_accesses_alone() {
     let functions = trace.functions();
     let number = |name: &str| {
         let place = functions.iter().position(|f| f.symbol == name);
-        place.map(|place| place as u32)
+        place.map(FunctionId::from_index)
     };
     let (leaf, handle) = (number("leaf"), number("handle"));
     assert!(leaf.is_some(), "it was entered");

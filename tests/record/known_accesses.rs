@@ -1,7 +1,7 @@
 //! A server whose every access is known: what is in the trace is what it did, to the byte.
 
 use crate::recording::Recording;
-use corehop_traces::{Access, Kind, Trace};
+use corehop_traces::{Access, Kind, RequestId, ThreadId, Trace};
 
 const THREADS: usize = 3;
 const ROUNDS: usize = 40;
@@ -85,13 +85,13 @@ fn accesses_by_request(trace: &Trace, start: u64, size_bytes: u64) -> Vec<Vec<Ac
         let within = execution.accesses.iter().filter(|access| {
             access.kind != Kind::Fetch && (start..start + size_bytes).contains(&access.address)
         });
-        requests[request as usize].extend(within.copied());
+        requests[request.index()].extend(within.copied());
     }
     requests
 }
 
 /// Thread and kind of every access to the byte at `address`, in the order of a replay.
-fn accesses_to(trace: &Trace, address: u64) -> Vec<(u32, Kind)> {
+fn accesses_to(trace: &Trace, address: u64) -> Vec<(ThreadId, Kind)> {
     let mut found = Vec::new();
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
@@ -151,8 +151,8 @@ fn nothing_is_recorded_before_the_first_request() {
     assert_eq!(accesses_to(&trace, places.bytes + 10), []);
     let mut executions = trace.executions();
     let first = executions.next().unwrap().unwrap();
-    assert_eq!(first.request, Some(0));
-    let entered = &trace.functions()[first.entry.unwrap() as usize];
+    assert_eq!(first.request, Some(RequestId(0)));
+    let entered = &trace.functions()[first.entry.unwrap().index()];
     assert_eq!(entered.symbol, "serve");
 }
 
@@ -192,7 +192,7 @@ fn an_atomic_is_one_store_also_before_there_are_threads() {
     let (trace, places) = recorded_from(ALONE);
     assert_eq!(places.len(), 3);
     for place in places {
-        assert_eq!(accesses_to(&trace, place), [(0, Kind::Store); 2]);
+        assert_eq!(accesses_to(&trace, place), [(ThreadId(0), Kind::Store); 2]);
     }
 }
 
@@ -230,9 +230,10 @@ fn threads_that_hand_over_through_the_kernel_replay_in_their_order() {
     let (trace, places) = recorded_from(TURNS);
     let turns = accesses_to(&trace, places[0]);
     let first = turns[0].0;
+    let other = ThreadId(1 - first.0);
     let expected: Vec<_> = (0..800)
         .map(|place| {
-            let thread = if place / 2 % 2 == 0 { first } else { 1 - first };
+            let thread = if place / 2 % 2 == 0 { first } else { other };
             let kind = if place % 2 == 0 {
                 Kind::Load
             } else {

@@ -45,7 +45,7 @@ fn stores(trace: &Trace, cells: u64) -> Vec<usize> {
             access.kind == Kind::Store && (cells..cells + 400).contains(&access.address)
         });
         if let Some(request) = execution.request {
-            counts[request as usize] += stores.count();
+            counts[request.index()] += stores.count();
         }
     }
     counts

@@ -173,7 +173,7 @@ fn holds_all_requests(path: &Path) {
     // pgbench itself asks one or two things first, on connections of its own.
     let mut by_thread = vec![0; trace.threads().len()];
     for request in trace.requests() {
-        by_thread[request.thread as usize] += 1;
+        by_thread[request.thread.index()] += 1;
     }
     let clients = by_thread
         .iter()

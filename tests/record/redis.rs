@@ -1,7 +1,7 @@
 //! redis-server, as Debian builds it: its symbols are the dynamic ones only.
 
 use crate::recording::{Recording, connect, free_port, record};
-use corehop_traces::{EndReason, Ending, Trace};
+use corehop_traces::{EndReason, Ending, FunctionId, Trace};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::Command;
@@ -79,7 +79,7 @@ pub fn ask(stream: &TcpStream, commands: impl IntoIterator<Item = (String, Strin
 pub fn entries(trace: &Trace, symbol: &str) -> u64 {
     let functions = trace.functions();
     let function = functions.iter().position(|f| f.symbol == symbol);
-    let function = function.expect("the function was entered") as u32;
+    let function = FunctionId::from_index(function.expect("the function was entered"));
     let mut executions = trace.executions();
     let mut count = 0;
     while let Some(execution) = executions.next().unwrap() {
@@ -170,7 +170,7 @@ fn the_trace_names_the_binaries_that_ran_and_their_functions() {
     // Each block that enters a function starts at its entry.
     for (block, entry) in trace.code_blocks().iter().zip(trace.entered_functions()) {
         let Some(entry) = entry else { continue };
-        let function = &trace.functions()[*entry as usize];
+        let function = &trace.functions()[entry.index()];
         let bias = modules[function.module as usize].load_bias;
         assert_eq!(block.start, bias + function.offset);
     }

@@ -15,7 +15,15 @@ fn names(folder: &std::path::Path) -> Vec<String> {
 #[test]
 fn pictures_and_numbers_leave_as_files() {
     let folder = folder();
-    let asked = ["--svg", "svg", "--csv", "csv", "--requests", "4-5"];
+    let asked = [
+        "--full",
+        "--svg",
+        "svg",
+        "--csv",
+        "csv",
+        "--requests",
+        "4-5",
+    ];
     assert_eq!(said(&folder, &asked), "");
     let pictures = [
         "accesses-of-request-4",
@@ -114,6 +122,30 @@ fn misses_fold_into_call_stacks_that_add_up() {
 }
 
 #[test]
+fn callgrind_annotate_reads_functions_calls_and_totals() {
+    let folder = folder();
+    assert_eq!(said(&folder, &["--callgrind", "calls"]), "");
+    let text = std::fs::read_to_string(folder.path().join("calls")).unwrap();
+    // Nothing is seen to return, so in each of three requests one calls the other.
+    let costs =
+        |functions: u32, split: u32| format!("{} {} {split}\n", 4503 * functions, 27 * functions);
+    let (all, two, one) = (costs(3, 30), costs(2, 30), costs(1, 0));
+    let expected = format!(
+        "summary: {all}\n\
+         ob=(1) /usr/bin/server\nfl=(1) ???\nfn=(1) parse\n0 {one}\
+         cob=(1)\ncfn=(2) {HOSTILE}\ncalls=3 0\n0 {two}"
+    );
+    assert!(text.contains(&expected), "{text}");
+    let mut annotate = std::process::Command::new("callgrind_annotate");
+    let output = annotate.arg(folder.path().join("calls")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let told = String::from_utf8(output.stdout).unwrap();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let totals = "13,509 (100.0%) 81 (100.0%) 30 (100.0%) PROGRAM TOTALS";
+    assert!(told.contains(totals), "{told}");
+}
+
+#[test]
 fn the_timeline_of_named_requests_has_calls_and_cores() {
     let folder = folder();
     let asked = ["--perfetto", "timeline.json", "--requests", "1,4"];
@@ -152,7 +184,7 @@ fn the_timeline_of_named_requests_has_calls_and_cores() {
 #[test]
 fn of_the_space_it_tells_every_split_where_they_are_few() {
     let folder = folder();
-    assert_eq!(said(&folder, &["--csv", "csv"]), "");
+    assert_eq!(said(&folder, &["--csv", "csv", "--full"]), "");
     let read = |name: &str| {
         let text = std::fs::read_to_string(folder.path().join("csv").join(name)).unwrap();
         text.lines()
@@ -169,9 +201,13 @@ fn of_the_space_it_tells_every_split_where_they_are_few() {
     // The plan's own, and eleven that are bundled.
     assert_eq!((machines.len(), machines[1][0].as_str()), (13, "tiny"));
     assert_eq!(machines[1][1..3], ["27.00", "10.00"]);
-    assert_eq!(said(&folder, &["--csv", "quick", "--quick"]), "");
-    let quick = names(&folder.path().join("quick"));
-    assert!(quick.contains(&"hop-cost.csv".into()) && !quick.contains(&"splits.csv".into()));
+    // The second is what scripts may still say.
+    for (of, option) in [("short", None), ("quick", Some("--quick"))] {
+        let asked: Vec<&str> = ["--csv", of].into_iter().chain(option).collect();
+        assert_eq!(said(&folder, &asked), "");
+        let short = names(&folder.path().join(of));
+        assert!(short.contains(&"hop-cost.csv".into()) && !short.contains(&"splits.csv".into()));
+    }
 }
 
 #[test]
@@ -196,7 +232,7 @@ fn a_sweep_that_was_made_is_drawn_row_by_row() {
     assert!(sweep.status.success(), "{sweep:?}");
     let printed: Value = serde_json::from_slice(&sweep.stdout).unwrap();
     std::fs::write(folder.path().join("sweep.json"), &sweep.stdout).unwrap();
-    let asked = ["--quick", "--sweep", "sweep.json", "--csv", "csv", "--json"];
+    let asked = ["--sweep", "sweep.json", "--csv", "csv", "--json"];
     let told: Value = serde_json::from_str(&said(&folder, &asked)).unwrap();
     let csv = std::fs::read_to_string(folder.path().join("csv/sweep.csv")).unwrap();
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
@@ -219,7 +255,7 @@ fn a_device_is_written_through_and_stays() {
     let folder = folder();
     let null = folder.path().join("null");
     std::os::unix::fs::symlink("/dev/null", &null).unwrap();
-    let asked = ["-o", "--folded", "--perfetto"].map(|option| [option, "null"]);
+    let asked = ["-o", "--folded", "--callgrind", "--perfetto"].map(|option| [option, "null"]);
     let asked = [&["--force", "--requests", "4"][..], &asked.concat()].concat();
     assert_eq!(said(&folder, &asked), "");
     let link = std::fs::read_link(null).unwrap();

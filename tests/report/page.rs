@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 fn opened(width: u32, height: u32) -> (TempDir, Browser) {
     let folder = folder();
-    assert_eq!(said(&folder, &["-o", "report.html"]), "");
+    assert_eq!(said(&folder, &["-o", "report.html", "--full"]), "");
     let mut browser = Browser::open(&folder.path().join("report.html"), width, height);
     browser.wait_for("shown !== null");
     (folder, browser)

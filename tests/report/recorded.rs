@@ -4,7 +4,7 @@
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_traces::{EndReason, Error, Kind, Writer, WriterOptions};
+use corehop_traces::{EndReason, Error, Kind, ThreadId, Writer, WriterOptions};
 use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -18,7 +18,7 @@ const CODE: u64 = 0x40_0000;
 pub const REQUESTS: usize = 6;
 pub const ACCESSES: u64 = 3 * 1501;
 
-/// L2s of 16 lines; a function touches eight and its code.
+/// L2s of 16 lines; a function references eight and its code.
 const MACHINE: &str = include_str!("../machines/tiny.toml");
 
 /// A folder with a trace, a machine and a plan.
@@ -74,7 +74,7 @@ fn record(path: &Path, requests: usize, touches: u64) -> Result<(), Error> {
 }
 
 /// Eight lines of a function's own, in turn; the last function stores.
-fn touch(writer: &mut Writer, thread: u32, place: u64, touches: u64) -> Result<(), Error> {
+fn touch(writer: &mut Writer, thread: ThreadId, place: u64, touches: u64) -> Result<(), Error> {
     let kind = if place == 2 { Kind::Store } else { Kind::Load };
     for access in 0..touches {
         let address = 0x1000_0000 + place * 0x1000_0000 + access % 8 * 64;

@@ -32,7 +32,7 @@ impl Caches {
         }
     }
 
-    /// A core touches a line.
+    /// A core references a line.
     pub fn touch(&mut self, core: usize, line: u64, kind: Kind) {
         let cycles = match self.l1(core, kind).look_up(line) {
             Ok(()) => {

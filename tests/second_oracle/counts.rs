@@ -37,7 +37,7 @@ impl Counts {
         }
     }
 
-    /// Lines touched.
+    /// Lines referenced.
     pub fn accesses(&self) -> u64 {
         let levels = [&self.l1i, &self.l1d];
         levels.iter().map(|level| level.sum(Lookups::all)).sum()

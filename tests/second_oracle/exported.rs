@@ -18,7 +18,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 pub const LINE_BYTES: u64 = 64;
 
-/// How a line is touched.
+/// How a line is referenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Fetch,

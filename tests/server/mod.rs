@@ -3,7 +3,7 @@
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use corehop_traces::{EndReason, Error, Kind, Writer, WriterOptions};
+use corehop_traces::{EndReason, Error, Kind, ThreadId, Writer, WriterOptions};
 use std::path::Path;
 
 const CODE: u64 = 0x40_0000;
@@ -45,7 +45,12 @@ fn define(writer: &mut Writer, module: u32) -> Result<Vec<u32>, Error> {
         .collect()
 }
 
-fn serve(writer: &mut Writer, thread: u32, request: usize, blocks: &[u32]) -> Result<(), Error> {
+fn serve(
+    writer: &mut Writer,
+    thread: ThreadId,
+    request: usize,
+    blocks: &[u32],
+) -> Result<(), Error> {
     let [parse, execute, log, flush, inlined, commit] = blocks else {
         unreachable!("as many as there are functions");
     };
@@ -67,7 +72,7 @@ fn serve(writer: &mut Writer, thread: u32, request: usize, blocks: &[u32]) -> Re
 }
 
 /// Ten lines, each loaded from forty times.
-fn load(writer: &mut Writer, thread: u32, first: u64) -> Result<(), Error> {
+fn load(writer: &mut Writer, thread: ThreadId, first: u64) -> Result<(), Error> {
     for load in 0..400 {
         let address = first + load % 10 * 64;
         writer.data(thread, 0, Kind::Load, 8, address)?;

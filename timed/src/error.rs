@@ -71,6 +71,15 @@ pub enum Error {
         /// What was asked for.
         requests_per_million_cycles: f64,
     },
+    /// A prefetcher that goes by instructions, of which the streams do not say anything.
+    #[error(
+        "prefetcher {prefetcher} goes by instructions, and these connections were read without: \
+         read them for it"
+    )]
+    NoInstructions {
+        /// The prefetcher.
+        prefetcher: &'static str,
+    },
     /// Nothing to count.
     #[error("no requests to count: count at least one")]
     NothingToCount,

@@ -16,6 +16,7 @@ mod engine;
 mod error;
 mod load;
 mod outcome;
+mod prefetchers;
 mod schedulers;
 mod setting;
 mod simulate;
@@ -23,7 +24,8 @@ mod streams;
 
 pub use error::Error;
 pub use load::Load;
-pub use outcome::{CoreOutcome, Outcome};
+pub use outcome::{CoreOutcome, Outcome, PrefetchCounters};
+pub use prefetchers::registry::{PREFETCHERS, PrefetcherName};
 pub use schedulers::choice::{Choice, NotAScheduler};
 pub use schedulers::entry::{Entry, Standing};
 pub use schedulers::registry::SCHEDULERS;

@@ -1,6 +1,7 @@
 //! What a timed replay tells.
 
 use corehop_simulator::Counters;
+use std::ops::Add;
 
 /// What was counted, from the end of the warm-up on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +23,10 @@ pub struct Outcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreOutcome {
     /// Accesses and what became of them. Cycles are those of the latencies and hops added up, as in
-    /// a replay without clocks.
+    /// a replay without clocks, and what late prefetches added to these.
     pub counters: Counters,
+    /// Prefetches and what became of them.
+    pub prefetches: PrefetchCounters,
     /// Cycles that it ran threads, hops included.
     pub busy_cycles: u64,
     /// Cycles that it ran none.
@@ -36,6 +39,36 @@ pub struct CoreOutcome {
     pub migrations: u64,
     /// Times that a thread gave the core to another in the middle of a request.
     pub yields: u64,
+}
+
+/// Prefetches of an L2's lines, and what became of them. Those that wait to be used when counting
+/// begins or ends are counted on one side only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrefetchCounters {
+    /// Lines that the core's references made its prefetcher bring.
+    pub issued: u64,
+    /// Prefetched lines that a reference of the core was the first to use.
+    pub useful: u64,
+    /// Those of them that it had to wait for, longer than for an L2 hit.
+    pub late: u64,
+    /// How much longer, added up.
+    pub late_cycles: u64,
+    /// Lines brought for the core that the L2 lost before anybody used them.
+    pub unused: u64,
+}
+
+impl Add for PrefetchCounters {
+    type Output = PrefetchCounters;
+
+    fn add(self, other: PrefetchCounters) -> PrefetchCounters {
+        PrefetchCounters {
+            issued: self.issued + other.issued,
+            useful: self.useful + other.useful,
+            late: self.late + other.late,
+            late_cycles: self.late_cycles + other.late_cycles,
+            unused: self.unused + other.unused,
+        }
+    }
 }
 
 impl CoreOutcome {
@@ -67,6 +100,12 @@ impl Outcome {
     /// All cores together.
     pub fn counters(&self) -> Counters {
         self.per_core.iter().map(|core| core.counters).sum()
+    }
+
+    /// Prefetches of all cores.
+    pub fn prefetches(&self) -> PrefetchCounters {
+        let of_cores = self.per_core.iter().map(|core| core.prefetches);
+        of_cores.fold(PrefetchCounters::default(), Add::add)
     }
 
     /// Hops of all cores.

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::load::Load;
+use crate::prefetchers::registry::PrefetcherName;
 use crate::schedulers::choice::Choice;
 use corehop_simulator::{Machine, Split};
 
@@ -26,6 +27,8 @@ pub struct Setting<'a> {
     pub split: Option<&'a Split>,
     /// Where threads run.
     pub scheduler: Choice,
+    /// What the cores' L2s are brought before it is referenced.
+    pub prefetcher: PrefetcherName,
     /// When requests come.
     pub load: Load,
     /// Of all random numbers.

@@ -2,11 +2,17 @@
 
 use crate::engine::connection::Connection;
 use crate::engine::core::Core;
+use crate::engine::prefetching::Prefetching;
 use crate::engine::turn::{Ended, Engine};
 use crate::engine::watch::Watch;
 use crate::error::Error;
 use crate::load::Arrivals;
 use crate::outcome::Outcome;
+use crate::prefetchers::next_line::NextLine;
+use crate::prefetchers::none::NoPrefetcher;
+use crate::prefetchers::prefetcher::Prefetcher;
+use crate::prefetchers::registry::PrefetcherName;
+use crate::prefetchers::stride::Stride;
 use crate::schedulers::entry::Setup;
 use crate::schedulers::queues::Queues;
 use crate::setting::Setting;
@@ -25,6 +31,23 @@ pub fn simulate<M: CoreModel>(
     core: impl Fn(&Machine) -> M,
 ) -> Result<Outcome, Error> {
     setting.check(streams.connections())?;
+    if setting.prefetcher.needs_instructions() && !streams.have_instructions() {
+        return Err(Error::NoInstructions {
+            prefetcher: setting.prefetcher.name(),
+        });
+    }
+    Ok(match setting.prefetcher {
+        PrefetcherName::None => run::<M, NoPrefetcher>(streams, setting, core),
+        PrefetcherName::NextLine => run::<M, NextLine>(streams, setting, core),
+        PrefetcherName::Stride => run::<M, Stride>(streams, setting, core),
+    })
+}
+
+fn run<M: CoreModel, P: Prefetcher>(
+    streams: &Streams,
+    setting: &Setting<'_>,
+    core: impl Fn(&Machine) -> M,
+) -> Outcome {
     let Setting {
         machine,
         cores,
@@ -38,7 +61,7 @@ pub fn simulate<M: CoreModel>(
     let split = split.unwrap_or(&nothing);
     let scheduler = (setting.scheduler.entry.build)(&Setup {
         cores: cores as usize,
-        cores_per_l2: machine.l2.shared_by as usize,
+        machine,
         split,
         load: &|| streams.references_by_stage(split, connections),
         argument: setting.scheduler.argument,
@@ -51,7 +74,7 @@ pub fn simulate<M: CoreModel>(
     let lines = streams.lines();
     let mut hierarchy = Hierarchy::new(&Geometry::new(machine, cores, 1));
     hierarchy.register(lines);
-    let engine = Engine {
+    let engine = Engine::<M, P> {
         setting,
         split,
         connections: (0..connections).map(connection).collect(),
@@ -59,11 +82,12 @@ pub fn simulate<M: CoreModel>(
         queues: Queues::new(cores as usize),
         arrivals: Arrivals::new(setting.load, connections, setting.seed),
         watch: Watch::new(machine, cores, lines.len(), connections),
+        prefetching: Prefetching::new(machine, cores, lines),
         hierarchy,
         scheduler,
         ended: Ended::default(),
     };
-    Ok(engine.run())
+    engine.run()
 }
 
 /// Simulates several settings, as many at once as Rayon has threads.

@@ -15,7 +15,7 @@ mod steps;
 
 use corehop_core_model::InOrder;
 use corehop_simulator::{CoreId, Machine, Split};
-use corehop_timed::{Load, Outcome, Setting, Streams, simulate};
+use corehop_timed::{Load, Outcome, PrefetcherName, Setting, Streams, simulate};
 use corehop_traces::{FunctionId, Trace, WriterOptions};
 use corehop_utilisation::{Network, asymptotic, throughput};
 use rand::{RngExt, SeedableRng};
@@ -119,6 +119,7 @@ impl Subject {
             repeat_connections: false,
             split: Some(&self.split),
             scheduler: scheduler.parse().unwrap(),
+            prefetcher: PrefetcherName::None,
             load: self.load,
             seed: 1,
             quantum_cycles: 20,

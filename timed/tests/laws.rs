@@ -10,9 +10,10 @@ mod steps;
 use corehop_core_model::{CoreModel, InOrder, Reference, ServedBy};
 use corehop_simulator::{CoreId, Machine, ReplayOptions, Split, replay};
 use corehop_timed::{
-    Annotate, CoreOutcome, Load, Outcome, QUANTUM_CYCLES, SCHEDULERS, Setting, Streams, simulate,
+    Annotate, CoreOutcome, Load, Outcome, PrefetcherName, QUANTUM_CYCLES, SCHEDULERS, Setting,
+    Streams, simulate,
 };
-use corehop_traces::{Execution, FunctionId, Kind, Trace, WriterOptions};
+use corehop_traces::{Execution, FunctionId, Kind, RequestId, Trace, WriterOptions};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -70,6 +71,7 @@ fn setting<'a>(machine: &'a Machine, split: &'a Split, connections: usize) -> Se
         repeat_connections: false,
         split: Some(split),
         scheduler: "free".parse().unwrap(),
+        prefetcher: PrefetcherName::None,
         load: Load::Closed {
             think_cycles: 0,
             exponential: false,
@@ -94,7 +96,7 @@ fn one_connection_on_one_core_takes_the_cycles_of_a_replay() {
     let (machine, split, trace) = (machine(), split(), server(1, 12));
     let streams = Streams::new(&trace, &[&split]).unwrap();
     let options = ReplayOptions {
-        requests: Some((0..12).collect()),
+        requests: Some((0..12).map(RequestId).collect()),
         ..ReplayOptions::default()
     };
     let replayed = replay(&trace, &machine, &Split::default(), &options).unwrap();
@@ -254,7 +256,7 @@ impl Annotate for MadeUp {
 #[test]
 fn a_core_model_is_told_of_instructions_before_their_references_and_of_addresses() {
     let (machine, split, trace) = (machine(), split(), server(1, 1));
-    let streams = Streams::annotated(&trace, &[&split], &mut MadeUp).unwrap();
+    let streams = Streams::annotated(&trace, &[&split], &mut MadeUp, PrefetcherName::None).unwrap();
     let diary = Rc::new(RefCell::new(Vec::new()));
     let setting = Setting {
         requests: 1,

@@ -15,7 +15,9 @@
 //! it is written (`write`).
 //!
 //! ```
-//! use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
+//! use corehop_traces::{
+//!     CodeBlock, EndReason, Header, Kind, RequestId, Trace, Writer, WriterOptions,
+//! };
 //!
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("bank.trace");
@@ -36,7 +38,7 @@
 //! let trace = Trace::open(&path)?;
 //! let mut executions = trace.executions();
 //! let execution = executions.next()?.expect("there is one");
-//! assert_eq!(execution.request, Some(0));
+//! assert_eq!(execution.request, Some(RequestId(0)));
 //! let kinds: Vec<Kind> = execution.accesses.iter().map(|access| access.kind).collect();
 //! assert_eq!(kinds, [Kind::Fetch, Kind::Load]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -60,7 +62,8 @@ pub use model::dependence::{Dependence, Dependent, GENERAL_REGISTERS, Source};
 pub use model::error::Error;
 pub use model::execution::{self, Access, Execution, Kind};
 pub use model::function_name;
-pub use model::program::{self, CodeBlock, Function, FunctionId, Instruction, Module, Request};
+pub use model::ids::{FunctionId, RequestId, ThreadId};
+pub use model::program::{self, CodeBlock, Function, Instruction, Module, Request};
 pub use model::recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
 pub use model::reference::{LineReference, Listener, Played};
 pub use model::thread::Thread;

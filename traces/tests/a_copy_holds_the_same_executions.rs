@@ -2,7 +2,7 @@
 
 use corehop_traces::{
     CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Kind, Mapping, Request,
-    Source, Trace, Writer, WriterOptions, copy,
+    RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy,
 };
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn options() -> WriterOptions {
 }
 
 /// Asserts that two traces play the same, the requests of the copy being `requests` of the first.
-fn plays_the_same(original: &Trace, copied: &Trace, requests: Option<&[u32]>) {
+fn plays_the_same(original: &Trace, copied: &Trace, requests: Option<&[RequestId]>) {
     let mut first = match requests {
         Some(requests) => original.executions_of(requests),
         None => original.executions(),
@@ -28,7 +28,7 @@ fn plays_the_same(original: &Trace, copied: &Trace, requests: Option<&[u32]>) {
         // A copy has a stamp only where it needs one.
         seen.stamp = expected.stamp;
         if let Some(requests) = requests {
-            seen.request = seen.request.map(|request| requests[request as usize]);
+            seen.request = seen.request.map(|request| requests[request.index()]);
             // What comes between the requests is left out, so those after it have other numbers.
             seen.number = expected.number;
         }
@@ -59,7 +59,7 @@ fn what_an_old_trace_does_not_say_no_copy_says() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("copy.trace");
     let original = Trace::open(Path::new(SAMPLE)).unwrap();
-    copy(&original, Some(&[0]), &path, &options()).unwrap();
+    copy(&original, Some(&[RequestId(0)]), &path, &options()).unwrap();
     for trace in [original, Trace::open(&path).unwrap()] {
         assert!(!trace.has_dependences());
         let columns = trace.column_sizes();
@@ -83,8 +83,8 @@ fn a_copy_says_what_addresses_come_from() {
     };
     writer.code_block(&block, None).unwrap();
     writer.thread(1, 1).unwrap();
-    writer.stamp(0, 1).unwrap();
-    writer.execution(0, 0).unwrap();
+    writer.stamp(ThreadId(0), 1).unwrap();
+    writer.execution(ThreadId(0), 0).unwrap();
     writer.finish(EndReason::ServerExited).unwrap();
     copy(&Trace::open(&first).unwrap(), None, &second, &options()).unwrap();
     let copied = Trace::open(&second).unwrap();
@@ -146,13 +146,13 @@ fn a_copy_of_some_requests_holds_only_those() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("copy.trace");
     let original = Trace::open(Path::new(SAMPLE)).unwrap();
-    let requests = [3, 4, 17];
+    let requests = [3, 4, 17].map(RequestId);
     copy(&original, Some(&requests), &path, &options()).unwrap();
     let copied = Trace::open(&path).unwrap();
     plays_the_same(&original, &copied, Some(&requests));
     let expected: Vec<Request> = requests
         .iter()
-        .map(|&request| original.requests()[request as usize])
+        .map(|&request| original.requests()[request.index()])
         .collect();
     assert_eq!(copied.requests(), expected);
 }

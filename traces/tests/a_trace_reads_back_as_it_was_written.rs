@@ -1,10 +1,13 @@
 //! What a recorder writes is what a replay sees.
 
 use corehop_traces::{
-    Access, CodeBlock, EndReason, Ending, Function, Header, Kind, Module, Note, Request, Trace,
-    Writer, WriterOptions,
+    Access, CodeBlock, EndReason, Ending, Function, FunctionId, Header, Kind, Module, Note,
+    Request, RequestId, ThreadId, Trace, Writer, WriterOptions,
 };
 use std::path::Path;
+
+const FIRST: ThreadId = ThreadId(0);
+const SECOND: ThreadId = ThreadId(1);
 
 fn header() -> Header {
     Header {
@@ -36,10 +39,11 @@ fn write_two_threads(path: &Path) -> corehop_traces::Summary {
         name: "dispatch()".into(),
         unpatchable: None,
     };
-    assert_eq!(writer.function(&function).unwrap(), 0);
+    let entry = writer.function(&function).unwrap();
+    assert_eq!(entry, FunctionId(0));
     assert_eq!(
         writer
-            .code_block(&CodeBlock::new(0x4000_1038, [4, 8, 5]), Some(0))
+            .code_block(&CodeBlock::new(0x4000_1038, [4, 8, 5]), Some(entry))
             .unwrap(),
         0
     );
@@ -49,23 +53,27 @@ fn write_two_threads(path: &Path) -> corehop_traces::Summary {
             .unwrap(),
         1
     );
-    assert_eq!(writer.thread(7, 7).unwrap(), 0);
-    assert_eq!(writer.thread(7, 8).unwrap(), 1);
-    writer.stamp(1, 10).unwrap();
-    writer.execution(1, 1).unwrap();
-    writer.stamp(0, 11).unwrap();
-    writer.request(0).unwrap();
-    writer.execution(0, 0).unwrap();
-    writer.data(0, 0, Kind::Store, 8, 0x7fff_0000_1008).unwrap();
-    writer.data(0, 2, Kind::Load, 4, 0x7fff_0000_103e).unwrap();
-    writer.execution(0, 1).unwrap();
-    writer.stamp(1, 12).unwrap();
-    writer.request(1).unwrap();
-    writer.execution(1, 0).unwrap();
-    writer.stamp(0, 13).unwrap();
-    writer.request(0).unwrap();
-    writer.execution(0, 1).unwrap();
-    writer.request(0).unwrap();
+    assert_eq!(writer.thread(7, 7).unwrap(), FIRST);
+    assert_eq!(writer.thread(7, 8).unwrap(), SECOND);
+    writer.stamp(SECOND, 10).unwrap();
+    writer.execution(SECOND, 1).unwrap();
+    writer.stamp(FIRST, 11).unwrap();
+    writer.request(FIRST).unwrap();
+    writer.execution(FIRST, 0).unwrap();
+    writer
+        .data(FIRST, 0, Kind::Store, 8, 0x7fff_0000_1008)
+        .unwrap();
+    writer
+        .data(FIRST, 2, Kind::Load, 4, 0x7fff_0000_103e)
+        .unwrap();
+    writer.execution(FIRST, 1).unwrap();
+    writer.stamp(SECOND, 12).unwrap();
+    writer.request(SECOND).unwrap();
+    writer.execution(SECOND, 0).unwrap();
+    writer.stamp(FIRST, 13).unwrap();
+    writer.request(FIRST).unwrap();
+    writer.execution(FIRST, 1).unwrap();
+    writer.request(FIRST).unwrap();
     writer.finish(EndReason::RequestsReached).unwrap()
 }
 
@@ -114,15 +122,16 @@ fn executions_come_in_the_order_of_their_stamps_with_all_their_accesses() {
         size_bytes: 4,
         kind: Kind::Load,
     };
+    let request = |index| Some(RequestId(index));
     let with_data = vec![dispatch[0], store, dispatch[1], load];
     assert_eq!(
         seen,
         [
-            ((1, None, 1, None), tail.clone()),
-            ((0, Some(0), 0, Some(0)), with_data),
-            ((0, Some(0), 1, None), tail.clone()),
-            ((1, Some(1), 0, Some(0)), dispatch),
-            ((0, Some(2), 1, None), tail),
+            ((SECOND, None, 1, None), tail.clone()),
+            ((FIRST, request(0), 0, Some(FunctionId(0))), with_data),
+            ((FIRST, request(0), 1, None), tail.clone()),
+            ((SECOND, request(1), 0, Some(FunctionId(0))), dispatch),
+            ((FIRST, request(2), 1, None), tail),
         ]
     );
 }
@@ -149,19 +158,19 @@ fn the_program_the_threads_and_the_requests_read_back() {
         trace.requests(),
         [
             Request {
-                thread: 0,
+                thread: FIRST,
                 number: None,
                 connection: None,
                 complete: true
             },
             Request {
-                thread: 1,
+                thread: SECOND,
                 number: None,
                 connection: None,
                 complete: false
             },
             Request {
-                thread: 0,
+                thread: FIRST,
                 number: None,
                 connection: None,
                 complete: true
@@ -179,18 +188,18 @@ fn numbers_and_connections_of_requests_what_lies_between_them_and_notes_read_bac
         .code_block(&CodeBlock::new(0x1000, [1]), None)
         .unwrap();
     writer.thread(1, 1).unwrap();
-    writer.stamp(0, 1).unwrap();
-    writer.numbered_request(0, 7).unwrap();
-    writer.execution(0, 0).unwrap();
-    writer.end_request(0).unwrap();
+    writer.stamp(FIRST, 1).unwrap();
+    writer.numbered_request(FIRST, 7).unwrap();
+    writer.execution(FIRST, 0).unwrap();
+    writer.end_request(FIRST).unwrap();
     writer.flush().unwrap();
     writer.note(9, "the load doubles").unwrap();
-    writer.execution(0, 0).unwrap();
-    assert!(writer.connection(0, 3).is_err(), "no request has begun");
-    writer.numbered_request(0, 12).unwrap();
-    writer.connection(0, 3).unwrap();
-    writer.execution(0, 0).unwrap();
-    writer.end_request(0).unwrap();
+    writer.execution(FIRST, 0).unwrap();
+    assert!(writer.connection(FIRST, 3).is_err(), "no request has begun");
+    writer.numbered_request(FIRST, 12).unwrap();
+    writer.connection(FIRST, 3).unwrap();
+    writer.execution(FIRST, 0).unwrap();
+    writer.end_request(FIRST).unwrap();
     let partial = corehop_traces::partial_path(&path);
     let cut = Trace::open(&partial).unwrap();
     assert_eq!(cut.requests().len(), 1);
@@ -199,7 +208,7 @@ fn numbers_and_connections_of_requests_what_lies_between_them_and_notes_read_bac
     assert_eq!(corehop_traces::check(&path).unwrap().findings, []);
     let trace = Trace::open(&path).unwrap();
     let request = |number, connection| Request {
-        thread: 0,
+        thread: FIRST,
         number: Some(number),
         connection,
         complete: true,
@@ -210,7 +219,7 @@ fn numbers_and_connections_of_requests_what_lies_between_them_and_notes_read_bac
     while let Some(execution) = executions.next().unwrap() {
         seen.push(execution.request);
     }
-    assert_eq!(seen, [Some(0), None, Some(1)]);
+    assert_eq!(seen, [Some(RequestId(0)), None, Some(RequestId(1))]);
     let note = Note {
         requests: 9,
         text: "the load doubles".into(),
@@ -224,12 +233,15 @@ fn chosen_requests_come_alone() {
     let path = folder.path().join("two.trace");
     write_two_threads(&path);
     let trace = Trace::open(&path).unwrap();
-    let mut executions = trace.executions_of(&[2, 1]);
+    let mut executions = trace.executions_of(&[RequestId(2), RequestId(1)]);
     let mut seen = Vec::new();
     while let Some(execution) = executions.next().unwrap() {
         seen.push((execution.thread, execution.request));
     }
-    assert_eq!(seen, [(1, Some(1)), (0, Some(2))]);
+    assert_eq!(
+        seen,
+        [(SECOND, Some(RequestId(1))), (FIRST, Some(RequestId(2)))]
+    );
 }
 
 #[test]
@@ -241,9 +253,9 @@ fn the_trace_has_its_name_only_once_it_is_finished() {
         .code_block(&CodeBlock::new(0x1000, [1]), None)
         .unwrap();
     writer.thread(1, 1).unwrap();
-    writer.stamp(0, 1).unwrap();
-    writer.execution(0, 0).unwrap();
-    writer.execution(0, 0).unwrap();
+    writer.stamp(FIRST, 1).unwrap();
+    writer.execution(FIRST, 0).unwrap();
+    writer.execution(FIRST, 0).unwrap();
     writer.flush().unwrap();
     let partial = corehop_traces::partial_path(&path);
     let trace = Trace::open(&partial).unwrap();

@@ -2,11 +2,14 @@
 //! it cannot write.
 
 use corehop_traces::{
-    CodeBlock, DataAccess, Dependence, Dependent, EndReason, Error, Followed, Function, Header,
-    Instruction, Kind, Module, Source, Trace, Writer, WriterOptions, check, partial_path,
+    CodeBlock, DataAccess, Dependence, Dependent, EndReason, Error, Followed, Function, FunctionId,
+    Header, Instruction, Kind, Module, RequestId, Source, ThreadId, Trace, Writer, WriterOptions,
+    check, partial_path,
 };
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+const FIRST: ThreadId = ThreadId(0);
 
 fn writer(path: &Path) -> Writer {
     Writer::create(path, &Header::default(), &WriterOptions::default()).unwrap()
@@ -70,7 +73,7 @@ fn definitions_must_be_well_formed() {
         "beyond the last address",
     );
     refused(
-        writer.code_block(&block(0, &[(0, 4)]), Some(1)),
+        writer.code_block(&block(0, &[(0, 4)]), Some(FunctionId(1))),
         "no function 1",
     );
     let with = |dependences| CodeBlock {
@@ -95,7 +98,9 @@ fn definitions_must_be_well_formed() {
         writer.code_block(&block(0, &long), None),
         "513 instructions",
     );
-    writer.code_block(&block(0, &long[..512]), Some(0)).unwrap();
+    writer
+        .code_block(&block(0, &long[..512]), Some(FunctionId(0)))
+        .unwrap();
 }
 
 #[test]
@@ -120,9 +125,9 @@ fn more_definitions_than_fit_one_entry_read_back() {
         unpatchable: offset.is_multiple_of(2).then(|| "odd".into()),
     };
     for offset in 0..70_000 {
-        writer.function(&function(offset)).unwrap();
+        let entry = writer.function(&function(offset)).unwrap();
         writer
-            .code_block(&block(offset * 64, &[(0, 2)]), Some(offset as u32))
+            .code_block(&block(offset * 64, &[(0, 2)]), Some(entry))
             .unwrap();
     }
     let long = Function {
@@ -131,16 +136,16 @@ fn more_definitions_than_fit_one_entry_read_back() {
     };
     refused(writer.function(&long), "name of 4194314 bytes");
     writer.thread(1, 1).unwrap();
-    writer.stamp(0, 1).unwrap();
+    writer.stamp(FIRST, 1).unwrap();
     // Templates of all sizes, and as many as there are code blocks.
     for number in 0..70_000 {
-        writer.execution(0, number).unwrap();
+        writer.execution(FIRST, number).unwrap();
         for _ in 0..if number % 1000 == 0 {
             60_000
         } else {
             number % 3
         } {
-            writer.data(0, 0, Kind::Load, 1, 0).unwrap();
+            writer.data(FIRST, 0, Kind::Load, 1, 0).unwrap();
         }
     }
     writer.finish(EndReason::ServerExited).unwrap();
@@ -155,7 +160,7 @@ fn more_definitions_than_fit_one_entry_read_back() {
         let execution = executions.next().unwrap().unwrap();
         assert_eq!(
             (execution.code_block, execution.entry),
-            (number, Some(number))
+            (number, Some(FunctionId(number)))
         );
     }
 }
@@ -168,19 +173,22 @@ fn executions_must_have_a_place_in_the_order() {
     writer
         .code_block(&block(0x1000, &[(0, 4), (4, 4)]), None)
         .unwrap();
-    refused(writer.execution(0, 0), "no thread 0");
+    refused(writer.execution(FIRST, 0), "no thread 0");
     writer.thread(1, 1).unwrap();
-    refused(writer.execution(0, 0), "no stamp");
-    writer.stamp(0, 5).unwrap();
-    refused(writer.stamp(0, 5), "stamp 5 after 5");
-    refused(writer.data(0, 0, Kind::Load, 8, 0), "executed nothing");
-    refused(writer.execution(0, 1), "no code block 1");
-    writer.execution(0, 0).unwrap();
-    refused(writer.data(0, 2, Kind::Load, 8, 0), "no instruction 2");
-    refused(writer.data(0, 0, Kind::Load, 0, 0), "0 bytes");
-    refused(writer.data(0, 0, Kind::Fetch, 8, 0), "Fetch");
-    writer.data(0, 1, Kind::Load, 8, 0).unwrap();
-    refused(writer.data(0, 0, Kind::Load, 8, 0), "out of program order");
+    refused(writer.execution(FIRST, 0), "no stamp");
+    writer.stamp(FIRST, 5).unwrap();
+    refused(writer.stamp(FIRST, 5), "stamp 5 after 5");
+    refused(writer.data(FIRST, 0, Kind::Load, 8, 0), "executed nothing");
+    refused(writer.execution(FIRST, 1), "no code block 1");
+    writer.execution(FIRST, 0).unwrap();
+    refused(writer.data(FIRST, 2, Kind::Load, 8, 0), "no instruction 2");
+    refused(writer.data(FIRST, 0, Kind::Load, 0, 0), "0 bytes");
+    refused(writer.data(FIRST, 0, Kind::Fetch, 8, 0), "Fetch");
+    writer.data(FIRST, 1, Kind::Load, 8, 0).unwrap();
+    refused(
+        writer.data(FIRST, 0, Kind::Load, 8, 0),
+        "out of program order",
+    );
     let load = |instruction| DataAccess::new(instruction, Kind::Load, 8).unwrap();
     refused(writer.template(1, &[]), "no code block 1");
     refused(writer.template(0, &[load(2)]), "instruction 2");
@@ -189,18 +197,21 @@ fn executions_must_have_a_place_in_the_order() {
     let mut executed = |thread, template, addresses: &[u64]| {
         writer.executed(thread, template, &[1, 64, 1], 2, addresses.iter().copied())
     };
-    refused(executed(0, template, &[64, 64]), "2 addresses");
-    refused(executed(0, template, &[]), "0 addresses");
-    refused(executed(0, template + 1, &[64]), "no shape");
-    refused(executed(1, template, &[64]), "no thread 1");
-    executed(0, template, &[64]).unwrap();
-    let mut long = |count| writer.executed(0, template, &[1; 1 << 22], count, [64].into_iter());
+    refused(executed(FIRST, template, &[64, 64]), "2 addresses");
+    refused(executed(FIRST, template, &[]), "0 addresses");
+    refused(executed(FIRST, template + 1, &[64]), "no shape");
+    refused(executed(ThreadId(1), template, &[64]), "no thread 1");
+    executed(FIRST, template, &[64]).unwrap();
+    let mut long = |count| writer.executed(FIRST, template, &[1; 1 << 22], count, [64].into_iter());
     refused(long(0), "0 words");
     refused(long((1 << 22) + 1), "4194305 words");
     refused(long(1 << 22), "4194304 words");
     let none = Followed::default();
-    assert_eq!(writer.matched(0, &[1, 64], |word| word == 1), none);
-    assert_eq!(writer.matched(1, &[1, 64], |word| word == 1), none);
+    assert_eq!(writer.matched(FIRST, &[1, 64], |word| word == 1), none);
+    assert_eq!(
+        writer.matched(ThreadId(1), &[1, 64], |word| word == 1),
+        none
+    );
     // What was refused has left nothing behind.
     writer.finish(EndReason::ServerExited).unwrap();
     let trace = Trace::open(&path).unwrap();
@@ -214,15 +225,15 @@ fn more_data_accesses_than_an_execution_can_hold_are_refused() {
     let mut writer = writer(&path);
     writer.code_block(&block(0x1000, &[(0, 2)]), None).unwrap();
     writer.thread(1, 1).unwrap();
-    writer.stamp(0, 1).unwrap();
-    writer.execution(0, 0).unwrap();
+    writer.stamp(FIRST, 1).unwrap();
+    writer.execution(FIRST, 0).unwrap();
     // Each in a region of its own: the most that one execution can ask of one block.
     for access in 0..65_000 {
         writer
-            .data(0, 0, Kind::Store, 8, (access * access) << 16)
+            .data(FIRST, 0, Kind::Store, 8, (access * access) << 16)
             .unwrap();
     }
-    refused(writer.data(0, 0, Kind::Store, 8, 0), "65 000");
+    refused(writer.data(FIRST, 0, Kind::Store, 8, 0), "65 000");
     writer.finish(EndReason::ServerExited).unwrap();
     let trace = Trace::open(&path).unwrap();
     let mut executions = trace.executions();
@@ -241,13 +252,13 @@ fn a_chunk_of_too_many_references_for_one_block_becomes_several() {
     let address = |step: u64| (step * step) << 16;
     for step in 0..100_000 {
         if step % 1000 == 0 {
-            writer.stamp(0, step).unwrap();
+            writer.stamp(FIRST, step).unwrap();
         }
         if step % 30_000 == 0 {
-            writer.request(0).unwrap();
+            writer.request(FIRST).unwrap();
         }
-        writer.execution(0, 0).unwrap();
-        writer.data(0, 0, Kind::Load, 1, address(step)).unwrap();
+        writer.execution(FIRST, 0).unwrap();
+        writer.data(FIRST, 0, Kind::Load, 1, address(step)).unwrap();
     }
     writer.finish(EndReason::ServerExited).unwrap();
     let trace = Trace::open(&path).unwrap();
@@ -255,7 +266,7 @@ fn a_chunk_of_too_many_references_for_one_block_becomes_several() {
     for step in 0..100_000 {
         let execution = executions.next().unwrap().unwrap();
         assert_eq!(execution.accesses[1].address, address(step));
-        assert_eq!(execution.request, Some((step / 30_000) as u32));
+        assert_eq!(execution.request, Some(RequestId((step / 30_000) as u32)));
     }
     assert!(executions.next().unwrap().is_none());
 }

@@ -7,7 +7,7 @@ mod callers;
 mod definitions;
 
 use callers::{Action, FUNCTIONS, STACK, THREADS, record};
-use corehop_traces::{Call, Calls, Trace};
+use corehop_traces::{Call, Calls, ThreadId, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -43,14 +43,14 @@ proptest! {
         let made = record(&path, &actions).unwrap();
         let trace = Trace::open(&path).unwrap();
         let found = Calls::of(&trace, &asked).unwrap();
-        for (thread, mut calls) in (0..).zip(made) {
-            calls.retain(|call| asked[call.function as usize]);
+        for (thread, mut calls) in (0..).map(ThreadId).zip(made) {
+            calls.retain(|call| asked[call.function.index()]);
             prop_assert_eq!(found.of_thread(thread), &calls[..]);
             for call in calls {
                 prop_assert_eq!(found.begun_by(thread, call.begins), Some(&call));
             }
         }
-        prop_assert_eq!(found.of_thread(THREADS as u32), &[]);
+        prop_assert_eq!(found.of_thread(ThreadId::from_index(THREADS)), &[]);
     }
 }
 
@@ -61,9 +61,9 @@ fn found(actions: impl IntoIterator<Item = Action>) -> Vec<(u32, u64, Option<u64
     let actions: Vec<_> = actions.into_iter().map(|action| (0, action)).collect();
     record(&path, &actions).unwrap();
     let found = Calls::of(&Trace::open(&path).unwrap(), &[true; 4]).unwrap();
-    let found = found.of_thread(0).iter();
+    let found = found.of_thread(ThreadId(0)).iter();
     found
-        .map(|call| (call.function, call.begins, call.ends))
+        .map(|call| (call.function.0, call.begins, call.ends))
         .collect()
 }
 
@@ -158,10 +158,10 @@ fn of_the_bundled_samples_entries_all_but_those_at_its_edges_are_seen_to_return(
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/mariadb-tpcc.trace");
     let trace = Trace::open(path.as_ref()).unwrap();
     let calls = Calls::of(&trace, &vec![true; trace.functions().len()]).unwrap();
-    let threads = 0..trace.threads().len() as u32;
+    let threads = (0..trace.threads().len()).map(ThreadId::from_index);
     let calls: Vec<Call> = threads.flat_map(|t| calls.of_thread(t).to_vec()).collect();
     let open = calls.iter().filter(|call| call.ends.is_none());
-    let name = |call: &Call| &*trace.functions()[call.function as usize].name;
+    let name = |call: &Call| &*trace.functions()[call.function.index()].name;
     let open: Vec<&str> = open.map(name).collect();
     assert_eq!((calls.len(), open.len()), (780_723, 38));
     // Of the connection's thread the last; of the others what they wait in.

@@ -3,17 +3,19 @@
 
 mod streams;
 
-use corehop_traces::{Calls, Kind, LineReference, Listener, Played, Player, Trace};
+use corehop_traces::{
+    Calls, FunctionId, Kind, LineReference, Listener, Played, Player, RequestId, ThreadId, Trace,
+};
 use proptest::prelude::*;
 use streams::{THREADS, code_blocks, fit, mappings, steps, write_processes};
 
 /// What a listener is told in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Slice {
-    request: Option<u32>,
+    request: Option<RequestId>,
     number: u64,
     returned: bool,
-    entered: Option<u32>,
+    entered: Option<FunctionId>,
     executions: u32,
     references: Vec<LineReference>,
 }
@@ -61,10 +63,10 @@ impl Listener for Runs {
 /// Plays all blocks, the last one first, and puts their runs into order: thread and slices.
 fn replay(
     trace: &Trace,
-    requests: Option<&[u32]>,
+    requests: Option<&[RequestId]>,
     breaks: &[bool],
     calls: Option<&Calls>,
-) -> Vec<(u32, Vec<Slice>)> {
+) -> Vec<(ThreadId, Vec<Slice>)> {
     let player = Player::new(trace, requests, breaks).unwrap();
     let mut player = player.following(calls);
     let mut runs = Vec::new();
@@ -84,9 +86,14 @@ fn replay(
 }
 
 /// An execution: thread and number, request, function entered, and what it references.
-type Seen = ((u32, u64), Option<u32>, Option<u32>, Vec<LineReference>);
+type Seen = (
+    (ThreadId, u64),
+    Option<RequestId>,
+    Option<FunctionId>,
+    Vec<LineReference>,
+);
 
-fn executions(trace: &Trace, requests: Option<&[u32]>) -> Vec<Seen> {
+fn executions(trace: &Trace, requests: Option<&[RequestId]>) -> Vec<Seen> {
     let mut executions = match requests {
         Some(requests) => trace.executions_of(requests),
         None => trace.executions(),
@@ -113,13 +120,13 @@ fn executions(trace: &Trace, requests: Option<&[u32]>) -> Vec<Seen> {
 /// Checks that the slices are made of exactly these executions.
 fn compare(
     trace: &Trace,
-    requests: Option<&[u32]>,
+    requests: Option<&[RequestId]>,
     breaks: &[bool],
     follow: bool,
 ) -> Result<(), TestCaseError> {
     let expected = executions(trace, requests);
     let mut expected = expected.iter().peekable();
-    let breaks_at = |entry: &u32| breaks.get(*entry as usize) == Some(&true);
+    let breaks_at = |entry: &FunctionId| breaks.get(entry.index()) == Some(&true);
     let calls = Calls::of(trace, breaks).unwrap();
     let ended = |thread, number| {
         let mut of_thread = calls.of_thread(thread).iter();
@@ -163,7 +170,7 @@ proptest! {
         mut steps in steps(),
         mappings in mappings(),
         executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
-        wanted in prop::collection::vec(0u32..10, 0..3),
+        wanted in prop::collection::vec((0u32..10).prop_map(RequestId), 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
     ) {
         fit(&mut steps, &blocks);
@@ -179,7 +186,7 @@ proptest! {
         prop_assert_eq!(executions, trace.execution_count());
         let order: Vec<_> = trace.chunks(None);
         prop_assert!(order.is_sorted_by_key(|block| (block.first_stamp, block.thread)));
-        let used = order.iter().map(|chunk| chunk.thread as usize);
+        let used = order.iter().map(|chunk| chunk.thread.index());
         prop_assert!(used.max().is_none_or(|last| last < THREADS));
     }
 }
@@ -198,7 +205,7 @@ fn a_reference_is_a_line_and_a_kind() {
 fn the_bundled_sample_plays_the_references_of_its_executions() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/mariadb-tpcc.trace");
     let trace = Trace::open(path.as_ref()).unwrap();
-    let requests: Vec<u32> = (40..60).collect();
+    let requests: Vec<RequestId> = (40..60).map(RequestId).collect();
     let breaks: Vec<bool> = (0..trace.functions().len()).map(|f| f % 5 == 0).collect();
     compare(&trace, Some(&requests), &breaks, false).unwrap();
 }

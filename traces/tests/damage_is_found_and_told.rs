@@ -2,7 +2,8 @@
 //! cut one everything up to its last whole block is read.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Ending, Error, Header, Kind, Rule, Trace, Writer, WriterOptions, check,
+    CodeBlock, EndReason, Ending, Error, Header, Kind, Rule, ThreadId, Trace, Writer,
+    WriterOptions, check,
 };
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ fn small() -> (TempDir, PathBuf, Vec<u8>) {
         writer.thread(9, 9 + thread).unwrap();
     }
     for step in 0..14 {
-        let thread = step % 2;
+        let thread = ThreadId(step % 2);
         writer.stamp(thread, u64::from(step)).unwrap();
         if step % 4 < 2 {
             writer.request(thread).unwrap();

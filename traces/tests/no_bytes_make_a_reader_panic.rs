@@ -2,8 +2,9 @@
 //! entry ends in an error or in some executions, never in a panic or in endless memory.
 
 use corehop_traces::{
-    CodeBlock, Dependence, Dependent, EndReason, Error, Function, Header, Kind, Listener, Module,
-    Played, Player, Source, Trace, Writer, WriterOptions, check,
+    CodeBlock, Dependence, Dependent, EndReason, Error, Function, FunctionId, Header, Kind,
+    Listener, Module, Played, Player, RequestId, Source, ThreadId, Trace, Writer, WriterOptions,
+    check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -63,7 +64,7 @@ fn original(compression_level: i32) -> Vec<u8> {
             ..CodeBlock::new(start, [7; 6])
         };
         writer
-            .code_block(&block, (start == 0x1000).then_some(0))
+            .code_block(&block, (start == 0x1000).then_some(FunctionId(0)))
             .unwrap();
     }
     for thread in 0..3 {
@@ -72,7 +73,7 @@ fn original(compression_level: i32) -> Vec<u8> {
     let mut stamp = 0;
     // From some time on the threads do what they did before.
     for step in (0..90u64).chain(30..90).chain((60..66).cycle().take(60)) {
-        let thread = (step % 3) as u32;
+        let thread = ThreadId((step % 3) as u32);
         if step % 5 < 3 {
             stamp += 1;
             writer.stamp(thread, stamp).unwrap();
@@ -148,7 +149,7 @@ fn read_everything(path: &Path) {
             }
         };
         assert_eq!(problem_of_playing(&trace), problem);
-        let mut executions = trace.executions_of(&[0, 3]);
+        let mut executions = trace.executions_of(&[0, 3].map(RequestId));
         while let Ok(Some(_)) = executions.next() {}
     }
     if let Ok(report) = check(path) {

@@ -4,7 +4,7 @@
 mod located;
 mod streams;
 
-use corehop_traces::{Access, CodeBlock, Kind, Trace};
+use corehop_traces::{Access, CodeBlock, Kind, RequestId, ThreadId, Trace};
 use located::located;
 use proptest::prelude::*;
 use streams::{
@@ -13,7 +13,7 @@ use streams::{
 };
 
 /// An execution as it should be seen: stamp of its run, thread, request, code block, accesses.
-type Seen = (u64, u32, Option<u32>, u32, Vec<Access>);
+type Seen = (u64, ThreadId, Option<RequestId>, u32, Vec<Access>);
 
 /// The accesses of one execution, byte by byte of its code.
 fn expand(block: &CodeBlock, data: &[Data]) -> Vec<Access> {
@@ -84,8 +84,14 @@ fn expected(blocks: &[CodeBlock], steps: &[Step]) -> Vec<Seen> {
     seen.sort_by_key(|((stamp, thread, _), ..)| (*stamp, *thread));
     let in_replay = |((stamp, thread, marks), code_block, accesses)| {
         let same = |begun: &(u64, usize, usize)| (begun.1, Some(begun.2)) == (thread, marks);
-        let request = begun.iter().position(same).map(|place| place as u32);
-        (stamp, thread as u32, request, code_block as u32, accesses)
+        let request = begun.iter().position(same).map(RequestId::from_index);
+        (
+            stamp,
+            ThreadId::from_index(thread),
+            request,
+            code_block as u32,
+            accesses,
+        )
     };
     seen.into_iter().map(in_replay).collect()
 }
@@ -98,7 +104,7 @@ proptest! {
         mut steps in steps(),
         mappings in mappings(),
         executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
-        wanted in prop::collection::vec(0u32..10, 0..3),
+        wanted in prop::collection::vec((0u32..10).prop_map(RequestId), 0..3),
     ) {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
@@ -113,7 +119,7 @@ proptest! {
         }
         if trace.process_count() > 1 {
             for (stamp, thread, _, _, accesses) in &mut expected {
-                let process = process_of(*thread);
+                let process = process_of(thread.0);
                 for access in accesses {
                     access.address = located(&mappings, *stamp, process, access.address);
                 }

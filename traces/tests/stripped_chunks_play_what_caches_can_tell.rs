@@ -1,18 +1,20 @@
-//! A stripped player leaves out nothing but references that follow, within what no core can change
-//! in, one of the same line; and what it counts is not stripped.
+//! A stripped player drops a reference only if one before it is of the same line, in a piece in
+//! which no thread can change core; and it counts what it drops all the same.
 
 mod streams;
 
-use corehop_traces::{Calls, Kind, LineReference, Listener, Played, Player, Trace};
+use corehop_traces::{
+    Calls, FunctionId, Kind, LineReference, Listener, Played, Player, RequestId, Trace,
+};
 use proptest::prelude::*;
 use streams::{code_blocks, fit, mappings, steps, write_processes};
 
 /// What was played without interruption: from when on, what of it was told, and the references.
 #[derive(Debug, Default)]
 struct Piece {
-    request: Option<u32>,
+    request: Option<RequestId>,
     number: u64,
-    entered: Option<u32>,
+    entered: Option<FunctionId>,
     returned: bool,
     executions: u64,
     counts: [u64; 3],
@@ -20,7 +22,16 @@ struct Piece {
 }
 
 impl Piece {
-    fn told(&self) -> (Option<u32>, u64, Option<u32>, bool, u64, [u64; 3]) {
+    fn told(
+        &self,
+    ) -> (
+        Option<RequestId>,
+        u64,
+        Option<FunctionId>,
+        bool,
+        u64,
+        [u64; 3],
+    ) {
         let Piece {
             request,
             number,
@@ -84,7 +95,7 @@ fn tells(all: &[LineReference], stripped: &[LineReference], set_partitions: u64)
     rest.next().is_none()
 }
 
-fn play(mut player: Player<'_>, trace: &Trace, requests: Option<&[u32]>) -> Vec<Piece> {
+fn play(mut player: Player<'_>, trace: &Trace, requests: Option<&[RequestId]>) -> Vec<Piece> {
     let mut pieces = Pieces::default();
     for chunk in trace.chunks(requests) {
         pieces.interrupted = true;
@@ -96,7 +107,7 @@ fn play(mut player: Player<'_>, trace: &Trace, requests: Option<&[u32]>) -> Vec<
 /// How many references there are, and how many of them when stripped.
 fn compare(
     trace: &Trace,
-    requests: Option<&[u32]>,
+    requests: Option<&[RequestId]>,
     breaks: &[bool],
     calls: Option<&Calls>,
     set_partitions: u64,
@@ -130,7 +141,7 @@ proptest! {
         mut steps in steps(),
         mappings in mappings(),
         executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
-        wanted in prop::collection::vec(0u32..10, 0..3),
+        wanted in prop::collection::vec((0u32..10).prop_map(RequestId), 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
         set_partitions in (0u32..=6).prop_map(|shift| 1 << shift),
     ) {
@@ -151,7 +162,7 @@ proptest! {
 fn of_the_bundled_sample_less_than_half_is_told() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/mariadb-tpcc.trace");
     let trace = Trace::open(path.as_ref()).unwrap();
-    let requests: Vec<u32> = (40..60).collect();
+    let requests: Vec<RequestId> = (40..60).map(RequestId).collect();
     let breaks: Vec<bool> = (0..trace.functions().len()).map(|f| f % 500 == 0).collect();
     let (all, stripped) = compare(&trace, Some(&requests), &breaks, None, 64).unwrap();
     assert!(stripped * 2 < all, "{stripped} of {all} references");

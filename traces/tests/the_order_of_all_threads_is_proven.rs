@@ -2,7 +2,8 @@
 //! never turns round what a thread did before another one took its stamp.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Header, Kind, OrderSummary, Rule, Trace, Writer, WriterOptions, check,
+    CodeBlock, EndReason, Header, Kind, OrderSummary, Rule, ThreadId, Trace, Writer, WriterOptions,
+    check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -51,7 +52,7 @@ fn write(path: &Path, steps: &[Step], executions_per_chunk: usize) -> Vec<u64> {
     let mut stamps = [None; THREADS];
     let mut taken = Vec::new();
     for (place, step) in (0u64..).zip(steps) {
-        let thread = step.thread as u32;
+        let thread = ThreadId::from_index(step.thread);
         let stamp = &mut stamps[step.thread];
         if step.stamped || stamp.is_none() {
             *stamp = Some(place);
@@ -154,6 +155,7 @@ fn a_stamp_that_two_threads_have_is_refused_by_name() {
     let path = folder.path().join("order.trace");
     let mut writer = begin(&path, 2);
     for (thread, stamp) in [(2, 1), (1, 2), (2, 3), (0, 4), (2, 5), (1, 5), (2, 6)] {
+        let thread = ThreadId(thread);
         writer.stamp(thread, stamp).unwrap();
         writer.execution(thread, 0).unwrap();
     }
@@ -169,6 +171,7 @@ fn requests_are_numbered_upwards_in_a_thread_and_apart_from_other_threads() {
         let path = folder.path().join("order.trace");
         let mut writer = begin(&path, 2);
         for (stamp, &(thread, number)) in (1..).zip(marks) {
+            let thread = ThreadId(thread);
             writer.stamp(thread, stamp).unwrap();
             writer.numbered_request(thread, number).unwrap();
             writer.execution(thread, 0).unwrap();
@@ -221,6 +224,7 @@ fn blocks_that_are_exchanged_doubled_or_left_out_are_noticed_though_their_checks
     let changed = |order: &dyn Fn(&mut Vec<Vec<u8>>)| {
         let mut writer = begin(&path, 2);
         for (thread, stamp) in [(0, 1), (1, 2), (0, 3), (0, 4), (1, 5), (0, 6)] {
+            let thread = ThreadId(thread);
             writer.stamp(thread, stamp).unwrap();
             writer.execution(thread, 0).unwrap();
         }

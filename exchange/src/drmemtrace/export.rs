@@ -6,7 +6,7 @@
 //! Times are not kept either: a timestamp counts how often the thread has changed.
 
 use super::record::{Record, file_type, kind, marker};
-use corehop_traces::{Execution, Kind, Trace};
+use corehop_traces::{Execution, Kind, RequestId, ThreadId, Trace};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -20,17 +20,17 @@ struct Known {
     process: u64,
     thread: u64,
     /// The request that it serves.
-    request: Option<u32>,
+    request: Option<RequestId>,
 }
 
 /// Writes one trace, execution by execution.
 pub struct Exporter<'t, W: Write> {
     trace: &'t Trace,
     out: W,
-    known: HashMap<u32, Known>,
+    known: HashMap<ThreadId, Known>,
     /// Threads in the order of their first execution.
-    order: Vec<u32>,
-    current: Option<u32>,
+    order: Vec<ThreadId>,
+    current: Option<ThreadId>,
     switches: u64,
 }
 
@@ -94,7 +94,7 @@ impl<'t, W: Write> Exporter<'t, W> {
         for thread in std::mem::take(&mut self.order) {
             let known = self.known[&thread];
             let requests = self.trace.requests();
-            let request = known.request.map(|request| requests[request as usize]);
+            let request = known.request.map(|request| requests[request.index()]);
             if request.is_some_and(|request| request.complete) {
                 self.switch_to(thread)?;
                 self.put(kind::MARKER, marker::REQUEST_END, 0)?;
@@ -109,7 +109,7 @@ impl<'t, W: Write> Exporter<'t, W> {
         self.out.write_all(&Record { kind, size, value }.encode())
     }
 
-    fn switch_to(&mut self, thread: u32) -> io::Result<()> {
+    fn switch_to(&mut self, thread: ThreadId) -> io::Result<()> {
         if self.current.replace(thread) == Some(thread) {
             return Ok(());
         }
@@ -132,8 +132,8 @@ impl<'t, W: Write> Exporter<'t, W> {
 
     /// Numbers by which no reader takes two threads for one, nor any for none, which is 0: the
     /// operating system's where those will do, and with bits above them where not.
-    fn introduce(&mut self, thread: u32) -> Known {
-        let of_system = self.trace.threads()[thread as usize];
+    fn introduce(&mut self, thread: ThreadId) -> Known {
+        let of_system = self.trace.threads()[thread.index()];
         let number = |number: u32| u64::from(number) | u64::from(number == 0) << 32;
         let base = number(of_system.os_thread_id);
         let same = |known: &&Known| known.thread & ((1 << 33) - 1) == base;
@@ -158,7 +158,7 @@ impl<'t, W: Write> Exporter<'t, W> {
         }
         known.request = execution.request;
         match execution.request {
-            Some(request) => self.put(kind::MARKER, marker::REQUEST, request.into()),
+            Some(request) => self.put(kind::MARKER, marker::REQUEST, request.0.into()),
             None => self.put(kind::MARKER, marker::REQUEST_END, 0),
         }
     }

@@ -9,7 +9,7 @@ use super::record::{RECORD_BYTES, Record, file_type, kind, marker};
 use crate::assembler::Assembler;
 use crate::error::{Error, Fault, FilePosition, problem};
 use crate::{Imported, Options};
-use corehop_traces::{Kind, Writer};
+use corehop_traces::{Kind, ThreadId, Writer};
 use std::collections::HashMap;
 use std::io::{BufRead, ErrorKind};
 
@@ -95,7 +95,7 @@ struct Reading {
     /// Whether our own markers begin requests.
     own_marks: bool,
     /// The trace's number of each thread that has not exited, by process and thread.
-    threads: HashMap<(u64, u64), u32>,
+    threads: HashMap<(u64, u64), ThreadId>,
     /// The process of each thread.
     processes: HashMap<u64, u64>,
     /// Whose records follow; 0 for nobody.

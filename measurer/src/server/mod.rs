@@ -10,6 +10,7 @@ pub(crate) mod orders;
 pub mod printed;
 mod ready;
 mod role;
+pub(crate) mod started;
 
 pub use environment::{Backend, tunables_here};
 pub use load::{BadExpression, expression, run};

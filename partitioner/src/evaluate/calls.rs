@@ -3,6 +3,7 @@
 use super::keys::{Key, Prefixes, random};
 use super::placement::{IndexedPlacement, cores_of};
 use corehop_simulator::PrivateReplay;
+use corehop_traces::FunctionId;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -31,9 +32,9 @@ struct Thread {
 }
 
 impl CandidateCalls {
-    /// Of these functions, as the trace numbers them.
-    pub fn of(private_replay: &PrivateReplay, functions: &[u32]) -> CandidateCalls {
-        let index_of: HashMap<u32, u32> = functions.iter().copied().zip(0..).collect();
+    /// Of these functions.
+    pub fn of(private_replay: &PrivateReplay, functions: &[FunctionId]) -> CandidateCalls {
+        let index_of: HashMap<FunctionId, u32> = functions.iter().copied().zip(0..).collect();
         let mut threads: Vec<Thread> = Vec::new();
         let mut last = None;
         for (index, occurrence) in (0..).zip(private_replay.occurrences()) {

@@ -1,10 +1,10 @@
 //! Lower bounds on what sets of occurrences cost, known without simulating them.
 //!
-//! Some misses no cache of its size avoids ([`LowerBound`]). Counting them takes a hundredth of a
-//! simulation, so a search can ask for far more sets than it can simulate, and simulate only those
-//! worth it. A fetch that no private cache serves costs a miss of the L1 and one of the L2, and
-//! such a load or store. Of those missed for want of room nobody knows which they are: they cost
-//! what the cheapest kind does, of those that cost anything.
+//! Some misses are ones that no cache of that size avoids ([`LowerBound`]). Counting them takes a
+//! hundredth of a simulation, so a search can ask for far more sets than it can simulate, and
+//! simulates only those worth it. A fetch that no private cache serves costs a miss of the L1 and
+//! one of the L2, and so does such a load or store. Misses for want of room are counted without
+//! their kinds, so they cost what the cheapest kind does, of those that cost anything.
 
 use super::calls::Intervals;
 use super::core_set::{GROUPS, PlacedSet};

@@ -11,10 +11,10 @@ pub type IndexedPlacement = Vec<(u32, u32)>;
 pub type Placement = Vec<(FunctionId, CoreId)>;
 
 /// The same split by the numbers of `functions`, which are those searched.
-pub fn named(split: &IndexedPlacement, functions: &[u32]) -> Placement {
+pub fn named(split: &IndexedPlacement, functions: &[FunctionId]) -> Placement {
     let name = |&(index, core): &(u32, u32)| {
         let function = functions[index as usize];
-        (FunctionId(function), CoreId(core))
+        (function, CoreId(core))
     };
     split.iter().map(name).collect()
 }

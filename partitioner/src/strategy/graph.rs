@@ -1,10 +1,11 @@
 //! Partial splits as a graph, in which every path from the first to the last layer is a split.
 //!
-//! A layer has the partial splits with so many functions decided, those with the same future
-//! ([`super::partial`]) as one. A step decides one more function, in or out, and costs what the
-//! cores miss that this settles. So a split's misses are the length of its path, the best split is
-//! a shortest path, and with too small numbers for the costs it is a lower bound. The graph is
-//! built once; how often lengths are looked up then hardly matters.
+//! Layer n has the partial splits of which n functions are decided; those with the same future
+//! ([`super::partial`]) are merged. A step decides one more function, in or out. Its cost is the
+//! misses of the cores that it settles. So a split's misses are the length of its path, and the
+//! best split is a shortest path. Where smaller numbers stand for some costs, the length of the
+//! shortest path is a lower bound. The graph is built once, so it hardly matters how often lengths
+//! are looked up.
 
 use super::outlook::Outlook;
 use super::partial::{Child, State, expand, merge};

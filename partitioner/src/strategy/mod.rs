@@ -1,4 +1,4 @@
-//! Which splits to evaluate, so that the best is found, and what can be said of it then.
+//! Strategies: which splits to evaluate to find the best one, and how near the optimum it is.
 //!
 //! Every strategy offers splits to one list of the best and ends with a *lower bound*: a cost, as
 //! of L2 misses, that no split, looked at or not, goes below. When the lower bound is the best

@@ -1,12 +1,13 @@
-//! Partial splits: some functions decided, the others not yet, and those with the same future one.
+//! Partial splits: some functions are decided and the others are not. Partial splits with the same
+//! future are merged.
 //!
 //! Functions are decided one after the other, in or out, in the order of their positions. A core's
 //! misses are *settled* as soon as every list of its function ([`super::outlook`]) has its first
 //! chosen function before its first undecided one: no later decision changes what runs there. What
 //! is not settled depends on earlier decisions only through the first chosen functions of the lists
-//! still open. Partial splits that agree in those, and in their number of functions, have
-//! completions in common at the same further cost, so they are one state, and what lies ahead of it
-//! is looked at once (Bellman's principle).
+//! still open. Partial splits that agree in those, and in their number of functions, have the same
+//! completions at the same further cost. So they are one state, and what lies ahead of it is looked
+//! at once (Bellman's principle).
 
 use super::outlook::{ABSENT, Outlook};
 use crate::evaluate::IndexedPlacement;

@@ -1,7 +1,7 @@
-//! All splits of a search: so many functions on so many cores, at least one function on each.
+//! All splits of a search: k functions on n cores, with at least one function on each core.
 //!
-//! A split in its one form is a choice of functions and a set partition of them into exactly as
-//! many blocks as there are cores, written as a restricted growth string: the first function is on
+//! A split in its one form is a choice of functions and a partition of them into exactly as many
+//! blocks as there are cores. It is written as a restricted growth string: the first function is on
 //! core 0, and each other one on a core that an earlier one has, or on the next. With a core for
 //! each function there is one such string, 0 1 2 and so on.
 

@@ -101,7 +101,7 @@ pub fn with_evaluator(
     let path = folder.path().join("random.trace");
     record(steps, FUNCTIONS, THREADS, &path).unwrap();
     let trace = Trace::open(&path).unwrap();
-    let functions: Vec<u32> = (0..FUNCTIONS).collect();
+    let functions: Vec<FunctionId> = (0..FUNCTIONS).map(FunctionId).collect();
     let options = ReplayOptions::default();
     let simulated: Vec<&Machine> = machines.iter().collect();
     let prepared = Prepared::new(&trace, &simulated, &functions, &options).unwrap();

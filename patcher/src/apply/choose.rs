@@ -7,7 +7,7 @@ use crate::analyse::{Analysis, Refusal, sites};
 use crate::elf::{PlannedModule, Whole};
 use crate::emit::number;
 use crate::{Error, Hook, Unhookable};
-use corehop_plans::{Mode, Plan, PlannedFunction, Request};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction, Request};
 use std::path::{Path, PathBuf};
 
 /// More cores than any machine has, and few enough for the runtime's tables.
@@ -38,7 +38,8 @@ impl Chosen {
         let hooks = self.files.iter().flat_map(|file| &file.hooks);
         Whole {
             cores: self.cores,
-            calls: hooks.filter(|hook| hook.mode == Mode::Call).count() as u32,
+            calls: hooks.clone().filter(|hook| hook.mode == Mode::Call).count() as u32,
+            arguments: hooks.filter(|hook| by_argument(hook)).count() as u32,
             request: self.request,
             plan: self.checksum(),
             modules: self.files.iter().map(module).collect(),
@@ -54,12 +55,20 @@ impl Chosen {
             sum = crc32c::crc32c_append(sum, id.as_bytes());
             for hook in &file.hooks {
                 sum = crc32c::crc32c_append(sum, &hook.offset.to_le_bytes());
-                sum = crc32c::crc32c_append(sum, &hook.core.to_le_bytes());
-                sum = crc32c::crc32c_append(sum, &[number(hook.mode) as u8]);
+                let (core, argument) = match hook.to {
+                    Destination::Core(core) => (core, 0),
+                    Destination::By(argument) => (0, argument.number()),
+                };
+                sum = crc32c::crc32c_append(sum, &core.to_le_bytes());
+                sum = crc32c::crc32c_append(sum, &[number(hook.mode), argument]);
             }
         }
         crc32c::crc32c_append(sum, &self.request.to_le_bytes())
     }
+}
+
+fn by_argument(hook: &Hook) -> bool {
+    matches!(hook.to, Destination::By(_))
 }
 
 /// Finds the plan's files, among `binaries` or where the plan says, and has every function of it
@@ -115,7 +124,7 @@ fn counting(request: &Request, files: &mut [ChosenFile]) -> Option<u32> {
         with_it.push(Hook {
             offset: request.offset,
             symbol: request.symbol.clone(),
-            core: 0,
+            to: Destination::Core(0),
             mode: Mode::Count,
         });
         let is_safe = analysis.entry_reason(request.offset).is_none();
@@ -237,7 +246,7 @@ fn hook(function: &PlannedFunction) -> Hook {
     Hook {
         offset: function.offset,
         symbol: function.symbol.clone(),
-        core: function.core,
+        to: function.to,
         mode: function.mode,
     }
 }

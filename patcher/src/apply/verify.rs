@@ -222,10 +222,14 @@ fn check_note(image: &Image, manifest: &Manifest) -> Result<(), Finding> {
     if !found.starts_with(&table.bytes) {
         return Err(Finding::Tables);
     }
-    match hooks.iter().find(|hook| hook.core >= whole.cores) {
-        Some(hook) => Err(Finding::Core {
+    let beyond = hooks.iter().find_map(|hook| match hook.to.core() {
+        Some(core) if core >= whole.cores => Some((hook, core)),
+        _ => None,
+    });
+    match beyond {
+        Some((hook, core)) => Err(Finding::Core {
             symbol: hook.symbol.clone(),
-            core: hook.core,
+            core,
         }),
         None => Ok(()),
     }

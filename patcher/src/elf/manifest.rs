@@ -4,11 +4,11 @@
 //! undone, without the original at hand.
 
 use crate::Hook;
-use corehop_plans::Mode;
+use corehop_plans::{Destination, Mode};
 use serde::{Deserialize, Serialize};
 
 /// Version of the manifest.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// What a patched file says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,8 @@ pub(crate) struct Whole {
     pub cores: u32,
     /// Functions of it at the end of whose calls threads go back.
     pub calls: u32,
+    /// Functions of it that go by an argument.
+    pub arguments: u32,
     /// Number of the hook that counts requests, plus one; 0 where none does.
     pub request: u32,
     /// Checksum of its hooks: files of two plans are not mixed.
@@ -82,7 +84,8 @@ pub(crate) struct Original {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PatchedHook {
     pub offset: u64,
-    pub core: u32,
+    #[serde(flatten)]
+    pub to: Destination,
     pub mode: Mode,
     pub symbol: String,
     /// Where the jump stands: the entry, or behind its `endbr64`.
@@ -96,7 +99,7 @@ impl PatchedHook {
         Hook {
             offset: self.offset,
             symbol: self.symbol.clone(),
-            core: self.core,
+            to: self.to,
             mode: self.mode,
         }
     }

@@ -34,9 +34,10 @@ pub(crate) struct RuntimeNote {
     pub own: u32,
     pub calls: u32,
     pub request: u32,
+    pub arguments: u32,
 }
 
-const RUNTIME_NOTE_SIZE: u32 = 72;
+const RUNTIME_NOTE_SIZE: u32 = 80;
 
 impl RuntimeNote {
     pub fn bytes(&self) -> Vec<u8> {
@@ -49,6 +50,8 @@ impl RuntimeNote {
             self.own,
             self.calls,
             self.request,
+            self.arguments,
+            0,
         ];
         let words = words.into_iter().flat_map(u32::to_le_bytes);
         words
@@ -74,6 +77,7 @@ impl RuntimeNote {
             own: u32_at(bytes, 60)?,
             calls: u32_at(bytes, 64)?,
             request: u32_at(bytes, 68)?,
+            arguments: u32_at(bytes, 72)?,
         })
     }
 }

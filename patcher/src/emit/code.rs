@@ -63,7 +63,7 @@ impl Code {
         match site.hook.map(|index| &hooks[index]) {
             Some(hook) => self.hooks.push(PatchedHook {
                 offset: hook.offset,
-                core: hook.core,
+                to: hook.to,
                 mode: hook.mode,
                 symbol: hook.symbol.clone(),
                 site: at,

@@ -4,13 +4,13 @@
 
 use crate::Hook;
 use crate::elf::{RuntimeNote, Whole};
-use corehop_plans::Mode;
+use corehop_plans::{Destination, Mode};
 
 /// In the core's place: where no thread ever is.
 const NO_CORE: u16 = u16::MAX;
 
 /// As `runtime/core/runtime.h` numbers modes.
-pub(crate) fn number(mode: Mode) -> u16 {
+pub(crate) fn number(mode: Mode) -> u8 {
     match mode {
         Mode::Enter => 0,
         Mode::Call => 1,
@@ -40,12 +40,13 @@ impl Table {
         };
         for hook in hooks {
             bytes.extend(hook.offset.to_le_bytes());
-            let core = match hook.mode {
-                Mode::Count => NO_CORE,
-                Mode::Enter | Mode::Call => hook.core as u16,
+            let (core, argument) = match (hook.mode, hook.to) {
+                (Mode::Count, _) => (NO_CORE, 0),
+                (Mode::Enter | Mode::Call, Destination::Core(core)) => (core as u16, 0),
+                (Mode::Enter | Mode::Call, Destination::By(by)) => (NO_CORE, by.number()),
             };
             bytes.extend(core.to_le_bytes());
-            bytes.extend(number(hook.mode).to_le_bytes());
+            bytes.extend([number(hook.mode), argument]);
             bytes.extend(place_of(&hook.symbol).to_le_bytes());
         }
         let modules = address + bytes.len() as u64;
@@ -82,6 +83,7 @@ impl Table {
             own: whole.own,
             calls: whole.calls,
             request: whole.request,
+            arguments: whole.arguments,
         }
     }
 }

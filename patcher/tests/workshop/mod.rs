@@ -4,9 +4,10 @@
 #![allow(dead_code)] // each test file is a crate of its own and uses a part of this
 
 pub mod busy;
+pub mod objects;
 
 use corehop_patcher::{Analysis, Function, Patched, patch};
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -52,7 +53,7 @@ pub fn plan(
             build_id: analysis.build_id().unwrap().into(),
             offset: function.offset,
             symbol: function.symbol.clone().unwrap_or_else(made_up),
-            core,
+            to: Destination::Core(core),
             mode: Mode::Enter,
         })
     });

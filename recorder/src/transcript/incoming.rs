@@ -4,6 +4,7 @@
 //! piece. A stamp may stand within one: the run that it begins, begins with the next.
 
 use corehop_ring::{Words, word};
+use corehop_traces::ThreadId;
 
 /// More words than an execution can have.
 const TOO_MANY: usize = 1 << 17;
@@ -11,7 +12,7 @@ const TOO_MANY: usize = 1 << 17;
 /// Executions of one stream, the last of which may go on.
 pub struct Incoming {
     /// The writer's thread.
-    pub thread: u32,
+    pub thread: ThreadId,
     words: Vec<u64>,
     /// The last stamp that came after the beginning of the first execution.
     stamp: Option<u64>,
@@ -19,7 +20,7 @@ pub struct Incoming {
 
 impl Incoming {
     /// A stream of which nothing has come in.
-    pub fn new(thread: u32) -> Incoming {
+    pub fn new(thread: ThreadId) -> Incoming {
         Incoming {
             thread,
             words: Vec::new(),

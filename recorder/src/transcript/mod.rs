@@ -27,7 +27,7 @@ use crate::events::{self, Observer, Warning};
 use corehop_elision::{AccessForm, PlainAccess, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, DataAccess, Dependence, Error, Writer};
+use corehop_traces::{CodeBlock, DataAccess, Dependence, Error, ThreadId, Writer};
 use dependences::dependences_of;
 use forms::{access_of, form_of};
 use incoming::Incoming;
@@ -170,7 +170,7 @@ impl Transcript {
     }
 
     /// Takes in whole executions.
-    fn executions(&mut self, thread: u32, mut words: &[u64]) -> Result<(), Error> {
+    fn executions(&mut self, thread: ThreadId, mut words: &[u64]) -> Result<(), Error> {
         while !words.is_empty() {
             let same = self.writer.matched(thread, words, word::is_execution);
             self.progress.executions += same.executions as u64;
@@ -185,7 +185,7 @@ impl Transcript {
 
     /// Takes in the execution at the head of `words`; what follows it.
     #[inline]
-    fn execution<'w>(&mut self, thread: u32, words: &'w [u64]) -> Result<&'w [u64], Error> {
+    fn execution<'w>(&mut self, thread: ThreadId, words: &'w [u64]) -> Result<&'w [u64], Error> {
         let Some(code_block) = word::code_block(words[0]) else {
             let problem = format!("thread {thread} has executed nothing to own an access");
             return Err(Error::Unrecordable { problem });
@@ -204,7 +204,7 @@ impl Transcript {
     #[cold]
     fn new_execution<'w>(
         &mut self,
-        thread: u32,
+        thread: ThreadId,
         number: u32,
         words: &'w [u64],
     ) -> Result<&'w [u64], Error> {

@@ -8,7 +8,7 @@ use crate::binaries::{binary::Binary, linked};
 use crate::events::{Event, Observer, Warning};
 use corehop_patcher::Analysis;
 use corehop_symbols as symbols;
-use corehop_traces::{Error, Function, Module, Writer};
+use corehop_traces::{Error, Function, FunctionId, Module, Writer};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ enum Wanted {
 #[derive(Default)]
 struct Functions {
     /// Symbols by virtual address of the entry, and their number once it was executed.
-    by_offset: HashMap<u64, (symbols::Symbol, Option<u32>)>,
+    by_offset: HashMap<u64, (symbols::Symbol, Option<FunctionId>)>,
     patching: Patching,
 }
 
@@ -228,13 +228,13 @@ impl Modules {
             .and_then(|mapped| mapped.module)
     }
 
-    /// The number in the trace of the function that is entered at `address`, if one is.
+    /// The function that is entered at `address`, if one is.
     pub fn entry_at(
         &mut self,
         module: usize,
         address: u64,
         writer: &mut Writer,
-    ) -> Result<Option<u32>, Error> {
+    ) -> Result<Option<FunctionId>, Error> {
         let Loaded {
             load_bias, number, ..
         } = self.loaded[module];
@@ -280,7 +280,10 @@ fn load(program: PathBuf, loaded: &mut Vec<PathBuf>) {
 }
 
 /// Without its symbols a library is recorded all the same; the user is told.
-fn symbols_of(path: &Path, observer: &Observer) -> HashMap<u64, (symbols::Symbol, Option<u32>)> {
+fn symbols_of(
+    path: &Path,
+    observer: &Observer,
+) -> HashMap<u64, (symbols::Symbol, Option<FunctionId>)> {
     let symbols = symbols::of(path).unwrap_or_else(|error| {
         observer(Event::Warning(Warning::NoFunctions(error)));
         Vec::new()

@@ -5,7 +5,7 @@
 use super::*;
 use corehop_elision::Address;
 use corehop_ring::{Drain, Memory, Settings, Stream};
-use corehop_traces::{Access, EndReason, Header, Request, Trace, WriterOptions};
+use corehop_traces::{Access, EndReason, Header, Request, RequestId, Trace, WriterOptions};
 use proptest::prelude::*;
 
 const INSTRUCTIONS: usize = 4;
@@ -131,7 +131,7 @@ fn data_word(place: usize, size_shift: u32, store: bool, address: u64) -> u64 {
 /// What a replay of the trace meets, execution by execution, and the requests.
 #[derive(Debug, PartialEq)]
 struct Met {
-    executions: Vec<(Option<u32>, u32, Vec<Access>)>,
+    executions: Vec<(Option<RequestId>, u32, Vec<Access>)>,
     requests: Vec<Request>,
 }
 

@@ -66,7 +66,7 @@ pub fn summary(pictured: &PicturedRequest, trace: &Trace) -> Value {
     let stay = |stay: &Stay| {
         let entered = stay
             .entered
-            .map(|function| &trace.functions()[function as usize].name);
+            .map(|function| &trace.functions()[function.index()].name);
         json!([stay.begins, stay.core, entered, stay.missed])
     };
     json!({

@@ -134,7 +134,7 @@ fn space(report: &Report<'_>, sections: &Sections) -> String {
     let left_out = match report.space {
         Some(_) => "",
         None => {
-            "<p>Left out by <code>--quick</code>: other splits, numbers of cores, machines.</p>"
+            "<p>Other splits, numbers of cores and machines: <code>--full</code> shows them.</p>"
         }
     };
     format!("{left_out}{}{also}", figures(&sections.space))

@@ -5,15 +5,15 @@
 //! or in what was not recorded, ends with its request, so that no stack grows from request to
 //! request.
 
-use corehop_traces::{Calls, Execution};
+use corehop_traces::{Calls, Execution, FunctionId, RequestId, ThreadId};
 
 /// A call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenCall {
-    /// Index of the function.
-    pub function: u32,
+    /// The function.
+    pub function: FunctionId,
     ends: Option<u64>,
-    request: Option<u32>,
+    request: Option<RequestId>,
 }
 
 /// The open calls of all threads.
@@ -33,9 +33,9 @@ impl<'c> OpenCalls<'c> {
 
     /// An execution comes next: how many calls of its thread have ended before it, and the function
     /// whose call it begins. What a signal handler does is of the function that it interrupts.
-    pub fn come(&mut self, execution: &Execution<'_>) -> (usize, Option<u32>) {
+    pub fn come(&mut self, execution: &Execution<'_>) -> (usize, Option<FunctionId>) {
         let (thread, number) = (execution.thread, execution.number);
-        let open = &mut self.threads[thread as usize];
+        let open = &mut self.threads[thread.index()];
         let before = open.len();
         let request = execution.request;
         let has_ended = |open: &OpenCall| match open.ends {
@@ -57,7 +57,7 @@ impl<'c> OpenCalls<'c> {
     }
 
     /// The open calls of a thread, the innermost last.
-    pub fn of(&self, thread: u32) -> &[OpenCall] {
-        &self.threads[thread as usize]
+    pub fn of(&self, thread: ThreadId) -> &[OpenCall] {
+        &self.threads[thread.index()]
     }
 }

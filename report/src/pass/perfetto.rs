@@ -7,7 +7,8 @@
 use super::calls::OpenCalls;
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_plans::inert_json;
-use corehop_traces::{Calls, Trace};
+use corehop_simulator::CoreId;
+use corehop_traces::{Calls, FunctionId, RequestId, ThreadId, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -17,9 +18,9 @@ const CORES: u32 = 2;
 
 /// Time on one core.
 struct CoreSlice {
-    core: u32,
-    request: u32,
-    thread: u32,
+    core: CoreId,
+    request: RequestId,
+    thread: ThreadId,
     begins: u64,
     ends: u64,
     missed: [u64; 2],
@@ -29,7 +30,7 @@ struct CoreSlice {
 pub struct Timeline<'t> {
     trace: &'t Trace,
     open: OpenCalls<'t>,
-    requests: BTreeSet<u32>,
+    requests: BTreeSet<RequestId>,
     /// By thread: how many of its open calls have begun in the timeline.
     begun: Vec<usize>,
     now: u64,
@@ -39,7 +40,7 @@ pub struct Timeline<'t> {
 
 impl<'t> Timeline<'t> {
     /// `calls` has those of all functions.
-    pub fn new(trace: &'t Trace, calls: &'t Calls, requests: &[u32]) -> Timeline<'t> {
+    pub fn new(trace: &'t Trace, calls: &'t Calls, requests: &[RequestId]) -> Timeline<'t> {
         let threads = trace.threads().len();
         Timeline {
             trace,
@@ -52,8 +53,8 @@ impl<'t> Timeline<'t> {
         }
     }
 
-    fn end(&mut self, thread: u32, calls: usize) {
-        let begun = &mut self.begun[thread as usize];
+    fn end(&mut self, thread: ThreadId, calls: usize) {
+        let begun = &mut self.begun[thread.index()];
         let calls = calls.min(*begun);
         *begun -= calls;
         let now = self.now;
@@ -61,15 +62,15 @@ impl<'t> Timeline<'t> {
         self.events.extend(std::iter::repeat_with(end).take(calls));
     }
 
-    fn begin(&mut self, thread: u32, function: u32) {
-        let name = &self.trace.functions()[function as usize].name;
-        self.begun[thread as usize] += 1;
+    fn begin(&mut self, thread: ThreadId, function: FunctionId) {
+        let name = &self.trace.functions()[function.index()].name;
+        self.begun[thread.index()] += 1;
         self.events.push(json!({
             "ph": "B", "pid": THREADS, "tid": thread, "ts": self.now, "name": name,
         }));
     }
 
-    fn slice(&mut self, step: &ReplayStep<'_>, request: u32) {
+    fn slice(&mut self, step: &ReplayStep<'_>, request: RequestId) {
         let (core, thread) = (step.core, step.execution.thread);
         let same = |slice: &&mut CoreSlice| (slice.core, slice.request) == (core, request);
         if self.slices.last_mut().filter(same).is_none() {
@@ -97,8 +98,8 @@ impl<'t> Timeline<'t> {
 
     /// The file.
     pub fn text(mut self) -> String {
-        for thread in 0..self.begun.len() {
-            self.end(thread as u32, usize::MAX);
+        for thread in (0..self.begun.len()).map(ThreadId::from_index) {
+            self.end(thread, usize::MAX);
         }
         let name = |process: u32, name: &str| {
             json!({
@@ -139,9 +140,9 @@ impl StepListener for Timeline<'_> {
             self.end(thread, usize::MAX);
             return;
         };
-        if self.begun[thread as usize] == 0 {
+        if self.begun[thread.index()] == 0 {
             // Calls that were open before the timeline begin with it.
-            let outer: Vec<u32> = self
+            let outer: Vec<FunctionId> = self
                 .open
                 .of(thread)
                 .iter()
@@ -151,7 +152,7 @@ impl StepListener for Timeline<'_> {
                 .iter()
                 .for_each(|&function| self.begin(thread, function));
         } else {
-            debug_assert_eq!(self.begun[thread as usize], before);
+            debug_assert_eq!(self.begun[thread.index()], before);
             self.end(thread, ended);
             entered
                 .into_iter()

@@ -7,8 +7,8 @@ use super::grid::{Cells, Grid};
 use super::regions::{Region, Regions, Stacks};
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_explanations::Explanation;
-use corehop_simulator::{Split, detail::Attribution};
-use corehop_traces::Trace;
+use corehop_simulator::{CoreId, Split, detail::Attribution};
+use corehop_traces::{FunctionId, RequestId, ThreadId, Trace};
 use std::collections::BTreeMap;
 
 /// Requests shown where none are named.
@@ -17,20 +17,20 @@ const SHOWN: usize = 12;
 /// Time that a request spent on one core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
-    pub core: u32,
+    pub core: CoreId,
     /// How many line references of the request come before it.
     pub begins: u64,
     /// The planned function whose entry began it; `None` where the request began on that core, and
     /// for going back.
-    pub entered: Option<u32>,
+    pub entered: Option<FunctionId>,
     /// L2 misses with the plan.
     pub missed: u64,
 }
 
 /// One request.
 pub struct PicturedRequest {
-    pub request: u32,
-    pub thread: u32,
+    pub request: RequestId,
+    pub thread: ThreadId,
     /// Whether it came after those that warm the caches.
     pub counted: bool,
     pub cells: Cells,
@@ -42,7 +42,7 @@ pub struct PicturedRequest {
 
 #[derive(Default)]
 struct OpenRequest {
-    thread: u32,
+    thread: ThreadId,
     counted: bool,
     grid: Grid,
     references: u64,
@@ -55,11 +55,11 @@ pub struct PicturedRequests<'a> {
     split: &'a Split,
     attribution: Attribution,
     stacks: Stacks,
-    open: BTreeMap<u32, OpenRequest>,
+    open: BTreeMap<RequestId, OpenRequest>,
 }
 
 /// The counted requests to show: the first, the last, and others evenly between them.
-pub fn spread(explained: &Explanation<'_>) -> Vec<u32> {
+pub fn spread(explained: &Explanation<'_>) -> Vec<RequestId> {
     let counted = &explained.requests[explained.warm_up.min(explained.requests.len())..];
     let shown = counted.len().min(SHOWN);
     let place = |number: usize| number * (counted.len() - 1) / (shown - 1).max(1);
@@ -67,7 +67,7 @@ pub fn spread(explained: &Explanation<'_>) -> Vec<u32> {
 }
 
 impl<'a> PicturedRequests<'a> {
-    pub fn new(explained: &'a Explanation<'_>, requests: &[u32]) -> PicturedRequests<'a> {
+    pub fn new(explained: &'a Explanation<'_>, requests: &[RequestId]) -> PicturedRequests<'a> {
         let trace = explained.trace;
         let open = requests
             .iter()
@@ -110,7 +110,7 @@ impl StepListener for PicturedRequests<'_> {
             return;
         };
         if open.stays.last().is_none_or(|stay| stay.core != step.core) {
-            let planned = |function: &u32| self.split.core_of(*function).is_some();
+            let planned = |function: &FunctionId| self.split.core_of(*function).is_some();
             open.stays.push(Stay {
                 core: step.core,
                 begins: open.references,

@@ -8,7 +8,7 @@
 //! them.
 
 use super::replay_pass::{ReplayStep, StepListener};
-use corehop_traces::{Access, CodeBlock, Kind, Module, Owner, Trace};
+use corehop_traces::{Access, CodeBlock, Kind, Module, Owner, ThreadId, Trace};
 use std::collections::BTreeMap;
 
 /// Lines of 64 bytes in a page of 4 KiB.
@@ -20,7 +20,7 @@ const GAP_LINES: u64 = 1 << 14;
 /// Where threads keep their return addresses.
 pub struct Stacks {
     /// Pages with the thread that stored there last.
-    pages: BTreeMap<u64, u32>,
+    pages: BTreeMap<u64, ThreadId>,
     /// By code block: addresses of its first and last instructions, and of its end.
     blocks: Vec<[u64; 3]>,
     /// By thread: where its last execution stored what may be a return address, and its block.
@@ -47,7 +47,7 @@ impl StepListener for Stacks {
     fn step(&mut self, step: &ReplayStep<'_>) {
         let execution = step.execution;
         let [start, last, _] = self.blocks[execution.code_block as usize];
-        let stored = &mut self.stored[execution.thread as usize];
+        let stored = &mut self.stored[execution.thread.index()];
         // Not every store at the end of a block is a call: after one, a thread goes on elsewhere.
         if let Some((address, before)) = stored.take() {
             let [_, last, end] = self.blocks[before as usize];
@@ -69,10 +69,10 @@ pub struct Regions<'t> {
     trace: &'t Trace,
     modules: Vec<&'t Module>,
     /// Stacks as first and last page, with the thread.
-    stacks: Vec<(u64, u64, u32)>,
+    stacks: Vec<(u64, u64, ThreadId)>,
 }
 
-/// Lines of one name that follow each other among those touched.
+/// Lines of one name that follow each other among those referenced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Place of the first among the lines.
@@ -85,7 +85,7 @@ impl<'t> Regions<'t> {
     pub fn new(trace: &'t Trace, stacks: &Stacks) -> Regions<'t> {
         let mut modules: Vec<&Module> = trace.modules().iter().collect();
         modules.sort_by_key(|module| module.start);
-        let mut found: Vec<(u64, u64, u32)> = Vec::new();
+        let mut found: Vec<(u64, u64, ThreadId)> = Vec::new();
         for (&page, &thread) in &stacks.pages {
             match found.last_mut() {
                 Some((_, last, of)) if *of == thread && page - *last <= GAP_LINES / PAGE_LINES => {

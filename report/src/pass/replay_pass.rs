@@ -9,7 +9,7 @@
 use crate::error::Error;
 use corehop_explanations::Explanation;
 use corehop_partitioner::progress::Progress;
-use corehop_simulator::{CacheLevel, Cause, Observer, Replayer, Split};
+use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Observer, Replayer, Split};
 use corehop_traces::{Calls, Execution, Kind, Trace};
 
 /// One line referenced by one access.
@@ -26,7 +26,7 @@ pub struct LineReference {
 pub struct ReplayStep<'a> {
     pub execution: &'a Execution<'a>,
     /// Where it ran with the plan.
-    pub core: u32,
+    pub core: CoreId,
     /// Whether what warms the caches is over.
     pub counted: bool,
     pub references: &'a [LineReference],
@@ -43,11 +43,18 @@ pub trait StepListener {
 struct Missed(Vec<bool>);
 
 impl Observer for Missed {
-    fn accessed(&mut self, _core: usize, _kind: Kind, _line: u32) {
+    fn accessed(&mut self, _core: CoreId, _kind: Kind, _line: LineId) {
         self.0.push(false);
     }
 
-    fn missed(&mut self, level: CacheLevel, _core: usize, _kind: Kind, _cause: Cause, _line: u32) {
+    fn missed(
+        &mut self,
+        level: CacheLevel,
+        _core: CoreId,
+        _kind: Kind,
+        _cause: Cause,
+        _line: LineId,
+    ) {
         if level == CacheLevel::L2
             && let Some(last) = self.0.last_mut()
         {
@@ -60,7 +67,7 @@ impl Observer for Missed {
 pub fn calls(trace: &Trace, split: &Split, all: bool) -> Result<Option<Calls>, Error> {
     let mut wanted = vec![all; trace.functions().len()];
     for function in split.delegated() {
-        wanted[function as usize] = true;
+        wanted[function.index()] = true;
     }
     let any = wanted.contains(&true);
     Ok(any.then(|| Calls::of(trace, &wanted)).transpose()?)

@@ -33,7 +33,7 @@ pub fn request(explained: &Explanation<'_>, of: &PicturedRequest) -> Picture {
     let mut x = NAMES;
     for (stay, length) in lengths(of) {
         let width = length as f64 / references * (WIDTH - NAMES);
-        let class = format!("{} band", class_of(stay.core));
+        let class = format!("{} band", class_of(stay.core.0));
         let said = format!("core {}", stay.core);
         drawing.rectangle([x, top, width, HEIGHT], &class, &said);
         if width > 45.0 {

@@ -85,7 +85,7 @@ fn stays<'c>(
             None => "(back after a call)",
         };
         parts.push(BarPart {
-            class: &classes[core as usize],
+            class: &classes[core.index()],
             value: references as f64,
             label: format!(
                 "request {}, core {core}, {}: {} accesses, {} L2 misses",
@@ -127,7 +127,7 @@ fn median(of: &CoreUse, lines: fn(&WorkingSet) -> u64) -> u64 {
     Spread::of(of.working_sets.iter().map(lines)).median
 }
 
-/// What a request touches on each core, beside the size of its L2.
+/// What a request references on each core, beside the size of its L2.
 pub fn working_sets(explained: &Explanation<'_>) -> Picture {
     let l2_kib = explained.machine.l2.size_bytes as f64 / 1024.0;
     let ((_, before), (_, after)) = (&explained.before, &explained.after);
@@ -198,7 +198,7 @@ pub fn working_sets(explained: &Explanation<'_>) -> Picture {
     }
 }
 
-/// Lines that several cores touch, and those that move between them.
+/// Lines that several cores reference, and those that move between them.
 pub fn shared(explained: &Explanation<'_>) -> Picture {
     const PARTS: [(&str, &str); 3] = [
         ("own", "this core only"),

@@ -9,7 +9,6 @@
 use crate::error::Error;
 use corehop_explanations::{Explanation, others};
 use corehop_partitioner::candidates::{CandidateRule, Candidates};
-use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, rounds};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
@@ -18,6 +17,7 @@ use corehop_partitioner::strategy::{EXHAUSTIVE_SPLITS, Search, Strategy, combina
 use corehop_partitioner::weights::{Factors, Weighted};
 use corehop_partitioner::{Comparison, Settings, partition};
 use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Setting, Split, replay_all};
+use corehop_traces::{FunctionId, RequestId};
 use serde_json::{Value, json};
 
 /// Requests searched where the plan does not say.
@@ -101,7 +101,7 @@ fn drawn(
     progress: &dyn Progress,
 ) -> Result<Drawn, Error> {
     let (trace, machine) = (explained.trace, explained.machine);
-    let learning: Vec<u32> = parts.training().collect();
+    let learning: Vec<RequestId> = parts.training().collect();
     let candidates = Candidates::of(trace, &learning, &CandidateRule::default())?;
     let mut functions = others(&candidates, &explained.placed);
     functions.extend(explained.placed.iter().map(|placed| placed.function));
@@ -148,10 +148,10 @@ fn drawn(
 }
 
 /// The plan as a search has it: places among `functions`, cores numbered as they come first.
-fn choice(explained: &Explanation<'_>, functions: &[u32]) -> IndexedPlacement {
+fn choice(explained: &Explanation<'_>, functions: &[FunctionId]) -> IndexedPlacement {
     let place = |function| functions.binary_search(&function).expect("it was added") as u32;
     let placed = explained.placed.iter();
-    let mut choice: IndexedPlacement = placed.map(|of| (place(of.function), of.core)).collect();
+    let mut choice: IndexedPlacement = placed.map(|of| (place(of.function), of.core.0)).collect();
     choice.sort_unstable();
     let mut met = Vec::new();
     for (_, core) in &mut choice {
@@ -175,17 +175,10 @@ fn cores(
         cores,
         functions: (explained.placed.len() as u32).max(cores),
         searched: Searched::Sample(parts.searched.len()),
-        rule: CandidateRule::default(),
         seed: explained.plan.seed,
-        objective: Objective::L2,
-        repeat_connections: false,
         strategy: Some(Strategy::Local),
-        delegate: Delegate::Never,
-        one_way: &[],
-        time_limit: None,
-        evaluate_held_out: true,
         compare_fewer: true,
-        checkpoint: None,
+        ..Settings::default()
     };
     let machines = [Weighted::from(explained.machine.clone())];
     if cores < 2 || parts.held_out.is_empty() {

@@ -20,7 +20,8 @@
 //! largest count is taken, since each is a lower bound.
 
 use super::private_replay::PrivateReplay;
-use crate::filters::entry::kind;
+use crate::filters::entry::{kind, line};
+use crate::ids::LineId;
 use corehop_traces::Kind;
 use rayon::prelude::*;
 
@@ -44,7 +45,7 @@ struct PartitionMeetings {
 /// An occurrence's references of a line, with no other's between.
 #[derive(Clone, Copy)]
 struct Meeting {
-    line: u32,
+    line: LineId,
     occurrence: u32,
     /// Whether the first is a fetch.
     is_fetch: bool,
@@ -100,8 +101,8 @@ impl PartitionMeetings {
         let mut last: Vec<Option<usize>> = vec![None; l2_sets.len()];
         let mut meetings: Vec<Meeting> = Vec::new();
         private_replay.each_reference(index, |occurrence, entry| {
-            let (line, kind) = (entry >> 2, kind(entry));
-            let last = &mut last[line as usize];
+            let (line, kind) = (line(entry), kind(entry));
+            let last = &mut last[line.index()];
             match last.map(|index| &mut meetings[index]) {
                 Some(meeting) if meeting.occurrence == occurrence => {
                     meeting.stores |= kind == Kind::Store;
@@ -132,8 +133,8 @@ impl PartitionMeetings {
         let (mut window, mut met) = (vec![0u32; sets], vec![0; sets]);
         let mut last_window = vec![u32::MAX; self.l2_sets.len()];
         for meeting in &mut self.meetings {
-            let set = self.l2_sets[meeting.line as usize] as usize;
-            let last = &mut last_window[meeting.line as usize];
+            let set = self.l2_sets[meeting.line.index()] as usize;
+            let last = &mut last_window[meeting.line.index()];
             if *last == window[set] {
                 continue;
             }
@@ -197,7 +198,7 @@ impl<'a> Count<'a> {
 
     fn count(&mut self, runs: &[u64], counted: Counted) {
         for meeting in &self.set_partition.meetings {
-            let line = meeting.line as usize;
+            let line = meeting.line.index();
             let runs = runs[meeting.occurrence as usize];
             let has = &mut self.has[line];
             let set = self.set_partition.l2_sets[line] as usize;

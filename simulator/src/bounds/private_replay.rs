@@ -12,24 +12,25 @@
 //! Of an occurrence that runs on another core only the stores are seen, each line once. Replaying
 //! all cores to read off one was rejected: it costs as many times more as there are cores.
 
-use crate::filters::entry::{self, Entry, kind};
+use crate::filters::entry::{self, Entry, kind, line};
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::state::HierarchyState;
+use crate::ids::LineId;
 use crate::machine::{Inclusion, Level, Machine};
 use crate::parallel::prepared::Prepared;
 use crate::parallel::set_partition::SetPartition;
 use crate::report::tally::Tally;
-use corehop_traces::Kind;
+use corehop_traces::{FunctionId, Kind, ThreadId};
 use rayon::prelude::*;
 
 /// What a thread did between two functions at which it may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrence {
-    /// The thread, as the trace numbers it.
-    pub thread: u32,
+    /// The thread.
+    pub thread: ThreadId,
     /// The function whose entry began it; `None` for what a thread did before its first.
-    pub entered: Option<u32>,
+    pub entered: Option<FunctionId>,
 }
 
 /// A prepared trace, some rounds of it, as seen by one core of a machine.
@@ -48,7 +49,7 @@ struct PartitionReplay {
     l2_sets: Vec<u32>,
     entries: Vec<Entry>,
     /// Lines stored to, distinct within a chunk.
-    stores: Vec<u32>,
+    stores: Vec<LineId>,
     chunks: Vec<OccurrenceChunk>,
     /// By occurrence.
     referenced: Vec<bool>,
@@ -230,7 +231,7 @@ impl PartitionReplay {
             stored.extend(
                 entries
                     .filter(|&&entry| kind(entry) == Kind::Store)
-                    .map(|entry| entry >> 2),
+                    .map(|&entry| line(entry)),
             );
             stored.sort_unstable();
             stored.dedup();
@@ -256,7 +257,7 @@ impl PartitionReplay {
             if runs[chunk.occurrence as usize] {
                 let entries = chunk.entries.start as usize..chunk.entries.end as usize;
                 for &entry in &self.entries[entries] {
-                    core.access((geometry, view), kind(entry), entry >> 2, &mut ());
+                    core.access((geometry, view), kind(entry), line(entry), &mut ());
                 }
             } else {
                 for &line in &self.stores[stores..stores_end] {
@@ -281,10 +282,10 @@ fn held_lines(machine: &Machine, set_partition_count: u64) -> u32 {
 
 /// The occurrences, and round after round the occurrence of each piece.
 fn occurrences(prepared: &Prepared, rounds: usize) -> (Vec<Occurrence>, Vec<Vec<u32>>) {
-    let threads = prepared.pieces.iter().map(|piece| piece.thread + 1).max();
-    let mut of_threads: Vec<Vec<Occurrence>> = vec![Vec::new(); threads.unwrap_or(0) as usize];
+    let threads = prepared.pieces.iter().map(|piece| piece.thread.index() + 1);
+    let mut of_threads: Vec<Vec<Occurrence>> = vec![Vec::new(); threads.max().unwrap_or(0)];
     let mut place = |piece: &crate::filters::trace_reduction::Piece| {
-        let of_thread = &mut of_threads[piece.thread as usize];
+        let of_thread = &mut of_threads[piece.thread.index()];
         if piece.entered.is_some() || of_thread.is_empty() {
             of_thread.push(Occurrence {
                 thread: piece.thread,
@@ -304,7 +305,7 @@ fn occurrences(prepared: &Prepared, rounds: usize) -> (Vec<Occurrence>, Vec<Vec<
     }
     for of_pieces in &mut of_pieces {
         for (occurrence, piece) in of_pieces.iter_mut().zip(&prepared.pieces) {
-            *occurrence += firsts[piece.thread as usize];
+            *occurrence += firsts[piece.thread.index()];
         }
     }
     (of_threads.concat(), of_pieces)

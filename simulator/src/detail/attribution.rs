@@ -5,7 +5,7 @@
 //! code of no known function belongs to its module. Following calls and returns instead would
 //! count inlined and called code alike, and needs a stack that signals and `longjmp` break.
 
-use corehop_traces::{Function, Module, Trace};
+use corehop_traces::{Function, FunctionId, Module, Trace};
 
 /// What code can belong to: a trace's functions, then its modules, then all that lies elsewhere.
 pub struct Attribution {
@@ -18,8 +18,8 @@ pub struct Attribution {
 /// Whose code it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeOwner {
-    /// A function, by its index in the trace.
-    Function(u32),
+    /// A function.
+    Function(FunctionId),
     /// None of the trace's functions, but in this module, by its index.
     Module(u32),
     /// Outside all modules: code made while the server ran, or the kernel's vDSO.
@@ -30,7 +30,7 @@ impl CodeOwner {
     /// The function's name, or in brackets the module's path.
     pub fn name(self, trace: &Trace) -> String {
         match self {
-            CodeOwner::Function(function) => trace.functions()[function as usize].name.clone(),
+            CodeOwner::Function(function) => trace.functions()[function.index()].name.clone(),
             CodeOwner::Module(module) => format!("[{}]", trace.modules()[module as usize].path),
             CodeOwner::Elsewhere => "[outside all modules]".into(),
         }
@@ -70,7 +70,7 @@ impl Attribution {
 
     fn number(&self, owner: CodeOwner) -> u32 {
         match owner {
-            CodeOwner::Function(function) => function,
+            CodeOwner::Function(function) => function.0,
             CodeOwner::Module(module) => self.functions + module,
             CodeOwner::Elsewhere => self.functions + self.modules,
         }
@@ -80,7 +80,7 @@ impl Attribution {
     pub fn owner(&self, number: usize) -> CodeOwner {
         let number = number as u32;
         match number.checked_sub(self.functions) {
-            None => CodeOwner::Function(number),
+            None => CodeOwner::Function(FunctionId(number)),
             Some(module) if module < self.modules => CodeOwner::Module(module),
             Some(_) => CodeOwner::Elsewhere,
         }
@@ -91,7 +91,7 @@ impl Attribution {
 struct Span {
     start: u64,
     end: u64,
-    function: u32,
+    function: FunctionId,
     /// The innermost span around this one.
     around: Option<usize>,
 }
@@ -109,7 +109,7 @@ impl<'t> Spans<'t> {
             let bias = modules[function.module as usize].load_bias;
             bias.wrapping_add(function.offset)
         };
-        let numbered = functions.iter().zip(0..);
+        let numbered = functions.iter().zip((0..).map(FunctionId));
         let mut spans: Vec<Span> = numbered
             .map(|(function, number)| Span {
                 start: start(function),
@@ -124,7 +124,7 @@ impl<'t> Spans<'t> {
             let span = &spans[index];
             let start = span.start;
             if span.end == start {
-                let module = &modules[functions[span.function as usize].module as usize];
+                let module = &modules[functions[span.function.index()].module as usize];
                 let later = spans[index + 1..].iter().map(|span| span.start);
                 let next = later.take_while(|&next| next < module.end);
                 let next = next.into_iter().find(|&next| next > start);

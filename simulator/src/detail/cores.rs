@@ -7,7 +7,8 @@
 
 use super::attribution::{Attribution, CodeOwner};
 use super::working_set::{WorkingSet, WorkingSets};
-use corehop_traces::{Execution, Kind};
+use crate::ids::{CoreId, LineId};
+use corehop_traces::{Execution, Kind, RequestId, ThreadId};
 use std::cmp::Reverse;
 
 /// What one core did.
@@ -50,7 +51,7 @@ pub struct CoreUses {
     /// By line.
     referenced: Vec<CoresOfLine>,
     cores: Vec<Collected>,
-    serving: (u32, Option<u32>),
+    serving: (ThreadId, Option<RequestId>),
     owner: usize,
 }
 
@@ -72,7 +73,7 @@ impl CoreUses {
         CoreUses {
             referenced: Vec::new(),
             cores: (0..cores).map(|_| collected()).collect(),
-            serving: (0, None),
+            serving: (ThreadId(0), None),
             owner: 0,
         }
     }
@@ -85,26 +86,26 @@ impl CoreUses {
 
     /// `core` accesses `line`.
     #[inline]
-    pub fn reference(&mut self, core: usize, kind: Kind, line: u32) {
-        if line as usize >= self.referenced.len() {
+    pub fn reference(&mut self, core: CoreId, kind: Kind, line: LineId) {
+        if line.index() >= self.referenced.len() {
             self.referenced
-                .resize(line as usize + 1, CoresOfLine::default());
+                .resize(line.index() + 1, CoresOfLine::default());
         }
-        let referenced = &mut self.referenced[line as usize];
-        referenced.by |= 1 << core;
+        let referenced = &mut self.referenced[line.index()];
+        referenced.by |= 1 << core.0;
         if kind == Kind::Store {
-            referenced.stored_by |= 1 << core;
+            referenced.stored_by |= 1 << core.0;
         }
         let (thread, request) = self.serving;
-        let collected = &mut self.cores[core];
+        let collected = &mut self.cores[core.index()];
         collected.working_sets.serve(thread, request);
         collected.working_sets.reference(kind, line);
         collected.accesses[self.owner] += 1;
     }
 
     /// A store of `by` takes a line from `core`.
-    pub fn lose(&mut self, core: usize, by: usize) {
-        self.cores[core].lost_lines_to[by] += 1;
+    pub fn lose(&mut self, core: CoreId, by: CoreId) {
+        self.cores[core.index()].lost_lines_to[by.index()] += 1;
     }
 
     /// Forgets what was counted.

@@ -6,6 +6,7 @@
 //! counted beside the matrix, because no split gives such a line to all of them. Counting
 //! replacements instead would charge lines that nobody ever wants again.
 
+use crate::ids::LineId;
 use serde::Serialize;
 
 /// L2 misses for one cause, by the segment that missed and the segment that had removed the line.
@@ -95,12 +96,12 @@ impl Interfering {
     }
 
     /// `segment` accesses `line` from a core behind this L2, whether or not it is held there.
-    pub fn reference(&mut self, instance: usize, line: u32, segment: u32) {
+    pub fn reference(&mut self, instance: usize, line: LineId, segment: u32) {
         self.history(instance, line).last_referenced_by = segment;
     }
 
     /// An access of `segment` makes this L2 replace `line`.
-    pub fn replace(&mut self, instance: usize, line: u32, segment: u32) {
+    pub fn replace(&mut self, instance: usize, line: LineId, segment: u32) {
         let history = self.history(instance, line);
         history.replaced = Loss {
             loser: history.last_referenced_by,
@@ -109,7 +110,7 @@ impl Interfering {
     }
 
     /// A store of `segment`, from a core behind another L2, removes `line` from this one.
-    pub fn invalidate(&mut self, instance: usize, line: u32, segment: u32) {
+    pub fn invalidate(&mut self, instance: usize, line: LineId, segment: u32) {
         let history = self.history(instance, line);
         history.invalidated = Loss {
             loser: history.last_referenced_by,
@@ -118,20 +119,20 @@ impl Interfering {
     }
 
     /// `segment` misses `line` in this L2, which had replaced it.
-    pub fn miss_for_capacity(&mut self, instance: usize, line: u32, segment: u32) {
+    pub fn miss_for_capacity(&mut self, instance: usize, line: LineId, segment: u32) {
         let loss = self.history(instance, line).replaced;
         self.counted.capacity.count(segment, loss);
     }
 
     /// `segment` misses `line` in this L2, from which a store elsewhere had removed it.
-    pub fn miss_for_coherence(&mut self, instance: usize, line: u32, segment: u32) {
+    pub fn miss_for_coherence(&mut self, instance: usize, line: LineId, segment: u32) {
         let loss = self.history(instance, line).invalidated;
         self.counted.coherence.count(segment, loss);
     }
 
     #[inline]
-    fn history(&mut self, instance: usize, line: u32) -> &mut History {
-        let index = line as usize * self.instances + instance;
+    fn history(&mut self, instance: usize, line: LineId) -> &mut History {
+        let index = line.index() * self.instances + instance;
         if index >= self.histories.len() {
             self.histories.resize(index + 1, History::default());
         }

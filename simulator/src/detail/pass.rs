@@ -11,6 +11,7 @@ use super::reuse_distance::{LruStack, ReuseDistances};
 use super::segments::Segments;
 use super::working_set::{WorkingSet, WorkingSets};
 use crate::error::Error;
+use crate::ids::{CoreId, LineId};
 use crate::machine::Machine;
 use crate::options::{EXECUTIONS_PER_REPORT, ReplayOptions, chosen_requests};
 use crate::report::counters::Counters;
@@ -115,7 +116,7 @@ pub fn replay_in_detail(
     let of_cores = detail.cores.iter_mut().map(|core| &mut core.working_sets);
     for sets in of_cores.chain([&mut detail.working_sets]) {
         sets.retain(|set| {
-            Some(set.request) >= first_counted && trace.requests()[set.request as usize].complete
+            Some(set.request) >= first_counted && trace.requests()[set.request.index()].complete
         });
     }
     Ok((replay, detail))
@@ -199,7 +200,7 @@ impl<'a> Collector<'a> {
             entry,
             ..
         } = *execution;
-        (_, self.segment) = self.segments_of_threads.come(thread, number, entry);
+        (_, CoreId(self.segment)) = self.segments_of_threads.come(thread, number, entry);
         self.working_sets.serve(execution.thread, execution.request);
         self.cores.begin(execution, self.owner);
     }
@@ -250,18 +251,18 @@ impl<'a> Collector<'a> {
 
 impl Observer for Collector<'_> {
     #[inline]
-    fn accessed(&mut self, core: usize, kind: Kind, line: u32) {
+    fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
         self.sums(|sums| sums.accesses[kind as usize] += 1);
         self.distances.count(kind, self.stack.reference(line));
         self.working_sets.reference(kind, line);
         self.cores.reference(core, kind, line);
-        let l2 = core / self.cores_per_l2;
+        let l2 = core.index() / self.cores_per_l2;
         self.interfering.reference(l2, line, self.segment);
     }
 
-    fn missed(&mut self, level: CacheLevel, core: usize, kind: Kind, cause: Cause, line: u32) {
+    fn missed(&mut self, level: CacheLevel, core: CoreId, kind: Kind, cause: Cause, line: LineId) {
         self.sums(|sums| sums.tally.count(level, kind, cause));
-        let l2 = core / self.cores_per_l2;
+        let l2 = core.index() / self.cores_per_l2;
         match (level, cause) {
             (CacheLevel::L2, Cause::Capacity) => {
                 self.interfering.miss_for_capacity(l2, line, self.segment);
@@ -273,19 +274,20 @@ impl Observer for Collector<'_> {
         }
     }
 
-    fn transferred(&mut self, _core: usize, kind: Kind, _line: u32) {
+    fn transferred(&mut self, _core: CoreId, kind: Kind, _line: LineId) {
         self.sums(|sums| sums.tally.transfers[kind as usize] += 1);
     }
 
-    fn replaced(&mut self, level: CacheLevel, instance: usize, _core: usize, line: u32) {
+    fn replaced(&mut self, level: CacheLevel, instance: usize, _core: CoreId, line: LineId) {
         if level == CacheLevel::L2 {
             self.interfering.replace(instance, line, self.segment);
         }
     }
 
-    fn invalidated(&mut self, cluster: usize, core: usize, line: u32) {
+    fn invalidated(&mut self, cluster: usize, core: CoreId, line: LineId) {
         self.sums(|sums| sums.tally.invalidated_lines += 1);
         self.interfering.invalidate(cluster, line, self.segment);
-        self.cores.lose(cluster * self.cores_per_l2, core);
+        let first = CoreId::from_index(cluster * self.cores_per_l2);
+        self.cores.lose(first, core);
     }
 }

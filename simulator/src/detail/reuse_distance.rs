@@ -8,6 +8,7 @@
 //! counted by a Fenwick tree in O(log n). A balanced tree (Olken, 1981) counts the same, at a
 //! pointer or two for each line; here 64 marks are one word, and the tree stands on words.
 
+use crate::ids::LineId;
 use corehop_traces::Kind;
 use serde::Serialize;
 
@@ -48,8 +49,8 @@ impl Default for LruStack {
 impl LruStack {
     /// Accesses `line`; returns how many other lines were accessed since its last access, or `None`
     /// on its first.
-    pub fn reference(&mut self, line: u32) -> Option<u32> {
-        let line = line as usize;
+    pub fn reference(&mut self, line: LineId) -> Option<u32> {
+        let line = line.index();
         if line >= self.last.len() {
             self.last.resize(line + 1, NEVER);
         }

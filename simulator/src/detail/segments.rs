@@ -6,8 +6,8 @@
 
 use crate::error::Error;
 use crate::threads::split::Split;
-use corehop_plans::Plan;
-use corehop_traces::{Function, Module};
+use corehop_plans::{Destination, Plan};
+use corehop_traces::{Function, FunctionId, Module};
 
 /// What a thread does before it enters the first planned function.
 pub const START: &str = "start";
@@ -42,21 +42,24 @@ impl Segments {
         let mut numbered = plan.clone();
         numbered.cores = plan.functions.len() as u32 + 1;
         for (planned, number) in numbered.functions.iter_mut().zip(1..) {
-            planned.core = number;
+            // Others are refused.
+            if let Destination::Core(core) = &mut planned.to {
+                *core = number;
+            }
         }
         let numbers = Split::from_plan(&numbered, modules, functions)?;
         let mut names = vec![START.to_owned(); numbers.cores() as usize];
-        for (index, function) in functions.iter().enumerate() {
-            if let Some(number) = numbers.core_of(index as u32) {
-                names[number as usize].clone_from(&function.name);
+        for (index, function) in (0..).map(FunctionId).zip(functions) {
+            if let Some(number) = numbers.core_of(index) {
+                names[number.index()].clone_from(&function.name);
             }
         }
         Ok(Segments { numbers, names })
     }
 
     /// The segment that entering `function` begins.
-    pub fn begun_by(&self, function: u32) -> Option<u32> {
-        self.numbers.core_of(function)
+    pub fn begun_by(&self, function: FunctionId) -> Option<u32> {
+        self.numbers.core_of(function).map(|core| core.0)
     }
 
     /// The segments as a split, with each on a core of its own.

@@ -6,7 +6,8 @@
 //! ended, so that for each line the number of the last request to reference it is all there is to
 //! remember. Sets of lines for the last requests would say the same in much more memory.
 
-use corehop_traces::{Kind, execution::LINE_SHIFT};
+use crate::ids::LineId;
+use corehop_traces::{Kind, RequestId, ThreadId, execution::LINE_SHIFT};
 use serde::Serialize;
 
 /// How many requests are the last ones that [`WorkingSet::shared_with_recent_lines`] speaks of.
@@ -15,8 +16,8 @@ pub const RECENT_REQUESTS: u32 = 10;
 /// The lines that one request referenced, each counted once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkingSet {
-    /// Index into the trace's requests.
-    pub request: u32,
+    /// The request.
+    pub request: RequestId,
     /// Lines fetched from.
     pub code_lines: u64,
     /// Lines loaded from or stored to.
@@ -42,11 +43,11 @@ const DATA: u8 = 2;
 /// The request that a thread is serving.
 #[derive(Default)]
 struct Open {
-    request: Option<u32>,
+    request: Option<RequestId>,
     /// By line: how this request referenced it.
     referenced: Vec<u8>,
     /// The lines that it referenced.
-    lines: Vec<u32>,
+    lines: Vec<LineId>,
 }
 
 /// Collects working sets, access by access. Lines are numbered by the caller, densely from 0.
@@ -64,8 +65,8 @@ pub struct WorkingSets {
 impl WorkingSets {
     /// What is referenced from now on is referenced by `thread`, which is serving `request`. A
     /// request ends when its thread serves another, or none.
-    pub fn serve(&mut self, thread: u32, request: Option<u32>) {
-        self.current = thread as usize;
+    pub fn serve(&mut self, thread: ThreadId, request: Option<RequestId>) {
+        self.current = thread.index();
         if self.open.len() <= self.current {
             self.open.resize_with(self.current + 1, Open::default);
         }
@@ -76,17 +77,17 @@ impl WorkingSets {
     }
 
     /// References `line`; outside requests this counts nowhere.
-    pub fn reference(&mut self, kind: Kind, line: u32) {
+    pub fn reference(&mut self, kind: Kind, line: LineId) {
         let Some(open) = self.open.get_mut(self.current) else {
             return;
         };
         if open.request.is_none() {
             return;
         }
-        if line as usize >= open.referenced.len() {
-            open.referenced.resize(line as usize + 1, 0);
+        if line.index() >= open.referenced.len() {
+            open.referenced.resize(line.index() + 1, 0);
         }
-        let referenced = &mut open.referenced[line as usize];
+        let referenced = &mut open.referenced[line.index()];
         if *referenced == 0 {
             open.lines.push(line);
         }
@@ -105,7 +106,7 @@ impl WorkingSets {
         let mut counted = [0; 4];
         let (mut previous, mut recent) = (0, 0);
         for line in open.lines.drain(..) {
-            let line = line as usize;
+            let line = line.index();
             counted[usize::from(std::mem::take(&mut open.referenced[line]))] += 1;
             if line >= self.ended_last.len() {
                 self.ended_last.resize(line + 1, 0);

@@ -1,5 +1,6 @@
 //! The entries of a stream of references: a reference of a line, or the mark of a piece.
 
+use crate::ids::LineId;
 use corehop_traces::Kind;
 
 /// Marks, among the entries of a stream, that those after it are of another piece.
@@ -17,6 +18,12 @@ pub(crate) const PIECE: u32 = NEW_PIECE as u32;
 pub(crate) fn kind(entry: Entry) -> Kind {
     const KINDS: [Kind; 4] = [Kind::Fetch, Kind::Load, Kind::Store, Kind::Store];
     KINDS[(entry & 3) as usize]
+}
+
+/// The line of an entry that is a reference.
+#[inline(always)]
+pub(crate) fn line(entry: Entry) -> LineId {
+    LineId(entry >> 2)
 }
 
 /// Each piece of a stream: its mark, and its references.

@@ -2,18 +2,20 @@
 //!
 //! Puzak (1985) and Wang and Baer (1991) have such filters. In a piece only one thread references
 //! any cache. So a line in an LRU cache of W ways stays there while fewer than W other lines of its
-//! set are referenced: of three references of it, the first and the last that close together, the
-//! one between hits, and leaving it out changes neither what makes room nor the LRU order after.
-//! A larger cache that includes the L1s may take the line from them, and one that hands its victims
-//! to an exclusive L3 lets others find it there, but only when filled, which guaranteed hits never
-//! do. So between first and last, all references in the line's set of such a cache must be
-//! guaranteed hits. A line's first store in a piece stays, for it may take the line from other
-//! cores; so does the first after it may have made room, for it takes it from where it went.
+//! set are referenced. If three references of the line are that close together, the middle one
+//! hits, and dropping it changes neither which line makes room next nor the LRU order afterwards.
+//! An outer cache that includes the L1s may take the line from them, and one that hands its victims
+//! to an exclusive L3 lets others find it there. Both happen only when that cache is filled, which
+//! a guaranteed hit never does. So between the first and the last of the three, all references in
+//! the line's set of such a cache must be guaranteed hits. A line's first store in a piece stays,
+//! since it may take the line from other cores. So does the first store after the line may have
+//! made room, since it takes the line from where it went.
 //!
 //! This drops over a third of what trace reduction keeps, mostly of loops. To simulate the L1s once
 //! for all plans was rejected: what a piece finds there depends on what ran before on its core.
 
-use super::entry::{Entry, kind};
+use super::entry::{Entry, kind, line};
+use crate::ids::LineId;
 use crate::machine::{Inclusion, Level, Machine, Policy};
 use corehop_traces::Kind;
 
@@ -52,7 +54,7 @@ struct Larger {
 /// A line referenced in the piece at hand. References are counted from 1.
 #[derive(Clone, Copy)]
 struct Recent {
-    line: u32,
+    line: LineId,
     /// Its last reference.
     last: u32,
     /// Its last reference that is kept in any case.
@@ -83,7 +85,7 @@ impl GuaranteedHits {
             caches.begin_piece();
             for (reference, &entry) in (1..).zip(piece) {
                 if let Some(hit) =
-                    caches.reference(reference, entry, quotients[(entry >> 2) as usize])
+                    caches.reference(reference, entry, quotients[line(entry).index()])
                 {
                     self.guaranteed[hit as usize - 1] += 1;
                 }
@@ -127,7 +129,7 @@ impl Caches {
 
     /// Takes in a reference; an earlier one that is now known to go, if there is one.
     fn reference(&mut self, reference: u32, entry: Entry, quotient: u64) -> Option<u32> {
-        let (line, kind) = (entry >> 2, kind(entry));
+        let (line, kind) = (line(entry), kind(entry));
         let l1 = &mut self.l1s[usize::from(kind != Kind::Fetch)];
         let recent = &mut l1.recent[(quotient & l1.last_set) as usize];
         let filled = self.larger.iter().map(|larger| larger.filled(quotient));
@@ -220,9 +222,7 @@ impl FirstLevel {
 mod tests {
     use super::random::{cases, machines};
     use super::*;
-    use crate::hierarchy::Hierarchy;
-    use crate::hierarchy::geometry::Geometry;
-    use crate::report::tally::Tally;
+    use crate::{CoreId, Geometry, Hierarchy, Tally};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -253,8 +253,8 @@ mod tests {
         let mut hierarchy = Hierarchy::new(&Geometry::new(machine, machine.cores.min(2), 1));
         hierarchy.register(&(0..LINES.into()).collect::<Vec<u64>>());
         for &(entry, other) in references {
-            let core = usize::from(other && machine.cores > 1);
-            hierarchy.access(core, kind(entry), entry >> 2, &mut ());
+            let core = CoreId(u32::from(other && machine.cores > 1));
+            hierarchy.access(core, kind(entry), line(entry), &mut ());
         }
         hierarchy.tally().to_vec()
     }

@@ -1,7 +1,7 @@
 //! One set partition's entries of a chunk, in pages of memory that are used again for other
 //! chunks.
 //!
-//! How long a stream gets is not known before, and those of one chunk are very unlike. One buffer a
+//! The length of a stream is not known before, and those of one chunk differ much. One buffer a
 //! stream, kept from chunk to chunk, grows to what the longest of all chunks took, and is copied
 //! every time: that was a twelfth of a replay, most of it spent in page faults.
 

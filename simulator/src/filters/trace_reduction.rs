@@ -10,19 +10,21 @@
 
 use super::entry::NEW_PIECE;
 use super::stream::EntryStream;
-use corehop_traces::{Kind, LineReference, Listener, Played, TraceFilter};
+use corehop_traces::{
+    FunctionId, Kind, LineReference, Listener, Played, RequestId, ThreadId, TraceFilter,
+};
 
 /// What one thread did without interruption, between two places at which it may be moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Index of the thread.
-    pub thread: u32,
+    /// The thread.
+    pub thread: ThreadId,
     /// The function it entered first, if that is one at which threads may be moved.
-    pub entered: Option<u32>,
+    pub entered: Option<FunctionId>,
     /// Executions of the thread before it.
     pub number: u64,
     /// The request it belongs to.
-    pub request: Option<u32>,
+    pub request: Option<RequestId>,
     /// Lines referenced, dropped ones included, by [`corehop_traces::Kind`].
     pub references: [u64; 3],
 }
@@ -42,7 +44,7 @@ pub(crate) struct ReducedChunk {
 /// Reduces the chunk it listens to.
 pub(crate) struct Reducer {
     reduced: ReducedChunk,
-    thread: u32,
+    thread: ThreadId,
     stamp: u64,
     /// Whether the references to come may belong to the last piece.
     open: bool,
@@ -101,7 +103,7 @@ impl Reducer {
         };
         Reducer {
             reduced: ReducedChunk::default(),
-            thread: 0,
+            thread: ThreadId(0),
             stamp: 0,
             open: false,
             mask: set_partition_count - 1,
@@ -115,7 +117,7 @@ impl Reducer {
     }
 
     /// Begins to listen to a chunk of `thread`. Of `reduced`, only the room is used.
-    pub fn begin(&mut self, thread: u32, mut reduced: ReducedChunk) {
+    pub fn begin(&mut self, thread: ThreadId, mut reduced: ReducedChunk) {
         reduced.pieces.clear();
         reduced.executions = 0;
         let streams = &mut reduced.streams;
@@ -266,7 +268,7 @@ mod tests {
         // Twice, since rooms are used again.
         let mut reduced = ReducedChunk::default();
         for _ in 0..2 {
-            reducer.begin(0, std::mem::take(&mut reduced));
+            reducer.begin(ThreadId(0), std::mem::take(&mut reduced));
             reducer.run(0);
             expected.iter_mut().for_each(Vec::clear);
             for (index, references) in pieces().iter().enumerate() {
@@ -274,7 +276,7 @@ mod tests {
                     request: None,
                     number: index as u64,
                     returned: false,
-                    entered: Some(0),
+                    entered: Some(FunctionId(0)),
                     executions: 1,
                     references,
                     counts: [0; 3],

@@ -6,6 +6,7 @@
 //! one row for all caches, where a hit finds them without asking whose they are.
 
 use super::policy::{EMPTY, PolicyState, Set};
+use crate::ids::LineId;
 use crate::machine::{Level, Policy};
 use crate::report::observer::CacheLevel;
 
@@ -63,7 +64,7 @@ impl Cache {
 #[derive(Clone)]
 pub(crate) struct Ways {
     /// The line in each, or [`EMPTY`].
-    tags: Vec<u32>,
+    tags: Vec<LineId>,
     state: PolicyState,
 }
 
@@ -91,7 +92,7 @@ impl Ways {
     /// Puts `line`, which is not there, into `set` of `cache`; gives its way, and the line it
     /// replaced or [`EMPTY`].
     #[inline(always)]
-    pub fn fill(&mut self, cache: &Cache, set: usize, line: u32) -> (usize, u32) {
+    pub fn fill(&mut self, cache: &Cache, set: usize, line: LineId) -> (usize, LineId) {
         let set = cache.set(set);
         let way = self.state.place(cache.policy, set, &self.tags);
         let tag = &mut self.tags[set.first + way];

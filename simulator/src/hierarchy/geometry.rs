@@ -5,6 +5,7 @@
 //! level and nowhere else, so set partitions are simulated apart, each in a hierarchy of its own.
 
 use super::cache::Cache;
+use crate::ids::{CoreId, LineId};
 use crate::machine::{Inclusion, Level, Machine};
 use crate::report::observer::CacheLevel;
 use corehop_traces::Kind;
@@ -31,7 +32,7 @@ pub struct Geometry {
 /// What one core sees: its caches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoreView {
-    pub(crate) core: usize,
+    pub(crate) core: CoreId,
     /// The L1I, then the L1D.
     pub(crate) l1: [Cache; 2],
     pub(crate) l2: Cache,
@@ -49,7 +50,7 @@ impl CoreView {
 /// The cores that share an L2, with everything above it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
-    pub(crate) first_core: usize,
+    pub(crate) first_core: CoreId,
     pub(crate) l2: Cache,
     pub(crate) l1s: Vec<Cache>,
 }
@@ -97,7 +98,7 @@ impl Geometry {
         let view = |core: u32| {
             let of_core = |level: &Level| (core / level.shared_by) as usize;
             CoreView {
-                core: core as usize,
+                core: CoreId(core),
                 l1: [
                     caches[first_l1i + of_core(l1i)],
                     caches[first_l1d + of_core(l1d)],
@@ -128,14 +129,14 @@ impl Geometry {
 
     /// Where among the rows of all lines that of `line` says what it is to `cache`.
     #[inline(always)]
-    pub(crate) fn place(&self, line: u32, cache: &Cache) -> usize {
-        line as usize * self.row_bytes + cache.index as usize
+    pub(crate) fn place(&self, line: LineId, cache: &Cache) -> usize {
+        line.index() * self.row_bytes + cache.index as usize
     }
 
     /// Where among the rows of all lines the owner of `line` stands.
     #[inline(always)]
-    pub(crate) fn owner(&self, line: u32) -> usize {
-        line as usize * self.row_bytes + self.row_bytes - 1
+    pub(crate) fn owner(&self, line: LineId) -> usize {
+        line.index() * self.row_bytes + self.row_bytes - 1
     }
 }
 
@@ -147,10 +148,10 @@ pub(crate) fn levels(machine: &Machine) -> Vec<Level> {
 
 fn clusters(core_views: &[CoreView]) -> Vec<Cluster> {
     let mut clusters: Vec<Cluster> = Vec::new();
-    for (core, view) in core_views.iter().enumerate() {
+    for view in core_views {
         if view.cluster == clusters.len() {
             clusters.push(Cluster {
-                first_core: core,
+                first_core: view.core,
                 l2: view.l2,
                 l1s: Vec::new(),
             });

@@ -3,13 +3,14 @@
 //! Programs reference few lines again and again, so a small table in front of the hash map, indexed
 //! by the line number's low bits, answers nearly always.
 
+use crate::ids::LineId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// The lines numbered so far.
 pub struct Lines {
-    ids: HashMap<u64, u32, BuildHasherDefault<LineHasher>>,
-    recent: Box<[(u64, u32)]>,
+    ids: HashMap<u64, LineId, BuildHasherDefault<LineHasher>>,
+    recent: Box<[(u64, LineId)]>,
     numbers: Vec<u64>,
 }
 
@@ -25,7 +26,7 @@ impl Lines {
         assert!(recent.is_power_of_two(), "{recent} recent lines");
         Lines {
             ids: HashMap::default(),
-            recent: vec![(NONE, 0); recent].into(),
+            recent: vec![(NONE, LineId(0)); recent].into(),
             numbers: Vec::new(),
         }
     }
@@ -35,7 +36,7 @@ impl Lines {
     /// # Panics
     /// On the 2^30th line, with whose like a program fills 64 GiB.
     #[inline]
-    pub fn id(&mut self, line: u64, register: impl FnOnce(u64)) -> u32 {
+    pub fn id(&mut self, line: u64, register: impl FnOnce(u64)) -> LineId {
         let place = line as usize & (self.recent.len() - 1);
         let recent = &mut self.recent[place];
         if recent.0 != line {
@@ -44,7 +45,7 @@ impl Lines {
                 assert!(numbers.len() < 1 << 30, "2^30 lines of one set partition");
                 numbers.push(line);
                 register(line);
-                numbers.len() as u32 - 1
+                LineId(numbers.len() as u32 - 1)
             });
             *recent = (line, id);
         }
@@ -58,8 +59,8 @@ impl Lines {
 
     /// Bytes of memory they take, as far as the map says.
     pub(crate) fn size_bytes(&self) -> usize {
-        let entries = self.ids.capacity() * size_of::<(u64, u32)>();
-        let recent = self.recent.len() * size_of::<(u64, u32)>();
+        let entries = self.ids.capacity() * size_of::<(u64, LineId)>();
+        let recent = self.recent.len() * size_of::<(u64, LineId)>();
         entries + recent + self.numbers.capacity() * size_of::<u64>()
     }
 }

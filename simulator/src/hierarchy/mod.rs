@@ -1,15 +1,17 @@
 //! The cache hierarchy: all caches of a machine, for the lines of one set partition.
 //!
-//! Who simulates a stream of references numbers its lines densely, registers them here and then
-//! says which core references which; what happens is in [`HierarchyState`]. What the caches are
-//! never changes and is shared by copies, so that a copy costs what the caches hold.
+//! The caller numbers the lines of a stream densely, registers them here, and then says which core
+//! references which line; [`HierarchyState`] has what happens. The description of the caches never
+//! changes and is shared by copies, so that a copy costs what the caches hold.
 
 pub(crate) mod cache;
 pub(crate) mod geometry;
+mod line;
 pub(crate) mod lines;
 pub(crate) mod policy;
 pub(crate) mod state;
 
+use crate::ids::{CoreId, LineId};
 use crate::report::observer::Observer;
 use crate::report::tally::Tally;
 use corehop_traces::Kind;
@@ -41,8 +43,8 @@ impl Hierarchy {
     ///
     /// # Panics
     /// On the 2^32nd line.
-    pub fn line(&mut self, quotient: u64) -> u32 {
-        let id = self.state.lines() as u32;
+    pub fn line(&mut self, quotient: u64) -> LineId {
+        let id = LineId(self.state.lines() as u32);
         assert!(id < EMPTY, "a hierarchy numbers its lines in 32 bits");
         self.state.add_line(&self.geometry, quotient);
         id
@@ -65,17 +67,36 @@ impl Hierarchy {
     /// # Panics
     /// When `core` is not one of the cores used, or `line` was not registered.
     #[inline(always)]
-    pub fn access<O: Observer>(&mut self, core: usize, kind: Kind, line: u32, observer: &mut O) {
-        let view = &self.geometry.core_views[core];
+    pub fn access<O: Observer>(
+        &mut self,
+        core: CoreId,
+        kind: Kind,
+        line: LineId,
+        observer: &mut O,
+    ) {
+        let view = &self.geometry.core_views[core.index()];
         let at = (&*self.geometry, view);
         self.state.access(at, kind, line, observer);
+    }
+
+    /// Brings `line` to the L2 of `core`, unless that L2 or an L1 above it holds the line; gives
+    /// whether it does. It comes as for a load that misses its L1, but fills no L1, and nothing of
+    /// it is counted. `observer` is told of misses beyond the L1, of a transfer, and of what is
+    /// replaced.
+    ///
+    /// # Panics
+    /// As [`Hierarchy::access`].
+    pub fn prefetch<O: Observer>(&mut self, core: CoreId, line: LineId, observer: &mut O) -> bool {
+        let view = &self.geometry.core_views[core.index()];
+        let at = (&*self.geometry, view);
+        self.state.prefetch(at, line, observer)
     }
 
     /// A core that is not simulated stores to `line`: every cluster, and an exclusive L3, loses it.
     ///
     /// # Panics
     /// When `line` was not registered.
-    pub fn store_elsewhere(&mut self, line: u32) {
+    pub fn store_elsewhere(&mut self, line: LineId) {
         self.state.store_elsewhere(&self.geometry, line);
     }
 

@@ -9,10 +9,18 @@
 //! A line also has an *owner*, the core that stored last, while no other cache but an inclusive or
 //! non-inclusive L3 holds it: MESI's modified state. Most stores are by owners and ask no further;
 //! the owner's L1D knows it by a bit of that byte, so that such a store costs no more than a load.
+//!
+//! [`losses`] is how caches lose lines other than by replacement, [`prefetch`] how an L2 gets one
+//! that nobody asked for.
+
+mod losses;
+mod prefetch;
 
 use super::cache::{Cache, Ways};
 use super::geometry::{CoreView, Geometry};
+use super::line::{Line, ones};
 use super::policy::EMPTY;
+use crate::ids::LineId;
 use crate::machine::Inclusion;
 use crate::report::observer::{Cause, Observer};
 use crate::report::tally::Tally;
@@ -29,22 +37,15 @@ pub(crate) struct HierarchyState {
     tallies: Vec<Tally>,
 }
 
-#[derive(Clone, Copy)]
-struct Line {
-    /// Low bits of line number / number of set partitions, enough for the sets of L1s and L2s.
-    quotient: u32,
-    l3_set: u32,
-    /// One bit for each cluster that holds the line in its L2 or an L1; exact.
-    holders: u64,
-}
-
 /// A core references a line.
 #[derive(Clone, Copy)]
 struct Access<'g> {
     geometry: &'g Geometry,
     view: &'g CoreView,
     kind: Kind,
-    line: u32,
+    line: LineId,
+    /// Whether its misses count, which a prefetch's do not.
+    counts: bool,
 }
 
 /// First of the bytes that say a line is held.
@@ -87,7 +88,7 @@ impl HierarchyState {
         });
         let row = self.rows.len();
         self.rows.resize(row + geometry.row_bytes, 0);
-        self.rows[row + geometry.owner(0)] = NOBODY;
+        self.rows[row + geometry.owner(LineId(0))] = NOBODY;
     }
 
     /// As [`crate::Hierarchy::access`], by the core of `view`.
@@ -96,7 +97,7 @@ impl HierarchyState {
         &mut self,
         (geometry, view): (&Geometry, &CoreView),
         kind: Kind,
-        line: u32,
+        line: LineId,
         observer: &mut O,
     ) {
         observer.accessed(view.core, kind, line);
@@ -124,7 +125,7 @@ impl HierarchyState {
         &mut self,
         (geometry, view): (&Geometry, &CoreView),
         kind: Kind,
-        line: u32,
+        line: LineId,
         observer: &mut O,
     ) {
         let access = Access {
@@ -132,6 +133,7 @@ impl HierarchyState {
             view,
             kind,
             line,
+            counts: true,
         };
         let l1 = view.l1(kind);
         match self.way(geometry, line, l1) {
@@ -139,7 +141,7 @@ impl HierarchyState {
             None => self.miss(access, observer),
         }
         if kind == Kind::Store {
-            if self.rows[geometry.owner(line)] != view.core as u8 {
+            if self.rows[geometry.owner(line)] != view.core.0 as u8 {
                 self.take(access, observer);
             }
             if geometry.owners_know {
@@ -149,11 +151,11 @@ impl HierarchyState {
     }
 
     /// As [`crate::Hierarchy::store_elsewhere`].
-    pub fn store_elsewhere(&mut self, geometry: &Geometry, line: u32) {
-        let holders = self.lines[line as usize].holders;
+    pub fn store_elsewhere(&mut self, geometry: &Geometry, line: LineId) {
+        let holders = self.lines[line.index()].holders;
         for cluster in ones(holders) {
             self.take_from_cluster(geometry, cluster, line, Cause::Coherence);
-            self.tallies[geometry.clusters[cluster].first_core].invalidated_lines += 1;
+            self.tallies[geometry.clusters[cluster].first_core.index()].invalidated_lines += 1;
         }
         self.take_from_exclusive_l3(geometry, line);
     }
@@ -170,7 +172,7 @@ impl HierarchyState {
 
     /// The way of `cache` that `line` lies in, if it is there.
     #[inline(always)]
-    fn way(&self, geometry: &Geometry, line: u32, cache: &Cache) -> Option<usize> {
+    fn way(&self, geometry: &Geometry, line: LineId, cache: &Cache) -> Option<usize> {
         (self.rows[geometry.place(line, cache)] & !OWNED)
             .checked_sub(HELD)
             .map(usize::from)
@@ -178,18 +180,18 @@ impl HierarchyState {
 
     /// The set of `cache`, no L3, that `line` belongs to.
     #[inline(always)]
-    fn set(&self, line: u32, cache: &Cache) -> usize {
-        (self.lines[line as usize].quotient & cache.last_set) as usize
+    fn set(&self, line: LineId, cache: &Cache) -> usize {
+        (self.lines[line.index()].quotient & cache.last_set) as usize
     }
 
     #[inline(always)]
-    fn l3_set(&self, line: u32) -> usize {
-        self.lines[line as usize].l3_set as usize
+    fn l3_set(&self, line: LineId) -> usize {
+        self.lines[line.index()].l3_set as usize
     }
 
     /// Whoever owns `line` must ask again before it stores.
     #[inline(always)]
-    fn disown(&mut self, geometry: &Geometry, line: u32) {
+    fn disown(&mut self, geometry: &Geometry, line: LineId) {
         let owner = std::mem::replace(&mut self.rows[geometry.owner(line)], NOBODY);
         if owner != NOBODY {
             let [_, l1d] = &geometry.core_views[usize::from(owner)].l1;
@@ -205,10 +207,11 @@ impl HierarchyState {
             view,
             kind,
             line,
+            ..
         } = access;
         let l1 = view.l1(kind);
         self.count_miss(access, l1, observer);
-        if self.rows[geometry.owner(line)] != view.core as u8 {
+        if self.rows[geometry.owner(line)] != view.core.0 as u8 {
             self.disown(geometry, line);
         }
         match self.way(geometry, line, &view.l2) {
@@ -219,7 +222,7 @@ impl HierarchyState {
         if victim != EMPTY && geometry.l2_inclusion != Inclusion::Inclusive {
             self.forget_holder(geometry, view.cluster, victim);
         }
-        self.lines[line as usize].holders |= 1 << view.cluster;
+        self.lines[line.index()].holders |= 1 << view.cluster;
     }
 
     /// The L2 does not hold the line either: brings it there.
@@ -230,15 +233,16 @@ impl HierarchyState {
             view,
             kind,
             line,
+            counts,
         } = access;
         let CoreView {
             core, l2, cluster, ..
         } = view;
         self.count_miss(access, l2, observer);
         if !self.look_up_l3(access, observer) {
-            let others = self.lines[line as usize].holders & !(1 << cluster);
+            let others = self.lines[line.index()].holders & !(1 << cluster);
             if others != 0 {
-                self.tallies[*core].transfers[kind as usize] += 1;
+                self.tallies[core.index()].transfers[kind as usize] += u64::from(counts);
                 observer.transferred(*core, kind, line);
             }
         }
@@ -247,7 +251,7 @@ impl HierarchyState {
             return;
         }
         if geometry.l2_inclusion == Inclusion::Inclusive {
-            self.lines[victim as usize].holders &= !(1 << cluster);
+            self.lines[victim.index()].holders &= !(1 << cluster);
             self.take_from_l1s(geometry, *cluster, victim, Cause::Inclusion);
         } else {
             self.forget_holder(geometry, *cluster, victim);
@@ -284,75 +288,12 @@ impl HierarchyState {
         if !exclusive {
             let victim = self.fill(access, l3, set, line, observer);
             if victim != EMPTY && geometry.l3_inclusion == Inclusion::Inclusive {
-                for cluster in ones(self.lines[victim as usize].holders) {
+                for cluster in ones(self.lines[victim.index()].holders) {
                     self.take_from_cluster(geometry, cluster, victim, Cause::Inclusion);
                 }
             }
         }
         false
-    }
-
-    /// The core stored to the line, which is in its L1D, and makes it its own.
-    #[inline(never)]
-    fn take<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
-        let Access {
-            geometry,
-            view,
-            line,
-            ..
-        } = access;
-        for cluster in ones(self.lines[line as usize].holders & !(1 << view.cluster)) {
-            self.take_from_cluster(geometry, cluster, line, Cause::Coherence);
-            self.tallies[geometry.clusters[cluster].first_core].invalidated_lines += 1;
-            observer.invalidated(cluster, view.core, line);
-        }
-        for l1 in &geometry.clusters[view.cluster].l1s {
-            if view.l1.iter().all(|own| own.index != l1.index) {
-                self.remove(geometry, l1, self.set(line, l1), line, Cause::Coherence);
-            }
-        }
-        self.take_from_exclusive_l3(geometry, line);
-        self.rows[geometry.owner(line)] = view.core as u8;
-    }
-
-    fn take_from_exclusive_l3(&mut self, geometry: &Geometry, line: u32) {
-        if let (Some(l3), Inclusion::Exclusive) = (&geometry.l3, geometry.l3_inclusion) {
-            self.remove(geometry, l3, self.l3_set(line), line, Cause::Coherence);
-        }
-    }
-
-    /// L2 and L1s of `cluster` lose `line`, those of them that hold it.
-    fn take_from_cluster(&mut self, geometry: &Geometry, cluster: usize, line: u32, cause: Cause) {
-        self.lines[line as usize].holders &= !(1 << cluster);
-        let l2 = &geometry.clusters[cluster].l2;
-        self.remove(geometry, l2, self.set(line, l2), line, cause);
-        self.take_from_l1s(geometry, cluster, line, cause);
-    }
-
-    /// L1s of `cluster` lose `line`, those of them that hold it.
-    #[inline(always)]
-    fn take_from_l1s(&mut self, geometry: &Geometry, cluster: usize, line: u32, cause: Cause) {
-        for l1 in &geometry.clusters[cluster].l1s {
-            self.remove(geometry, l1, self.set(line, l1), line, cause);
-        }
-    }
-
-    /// `line` left a cache of `cluster`: was it the last that held it there?
-    fn forget_holder(&mut self, geometry: &Geometry, cluster: usize, line: u32) {
-        let of_cluster = &geometry.clusters[cluster];
-        let mut caches = of_cluster.l1s.iter().chain([&of_cluster.l2]);
-        if caches.all(|cache| self.way(geometry, line, cache).is_none()) {
-            self.lines[line as usize].holders &= !(1 << cluster);
-        }
-    }
-
-    /// Takes `line` from its `set` of `cache`, if it is there.
-    #[inline(always)]
-    fn remove(&mut self, geometry: &Geometry, cache: &Cache, set: usize, line: u32, cause: Cause) {
-        if let Some(way) = self.way(geometry, line, cache) {
-            self.ways.remove(cache, set, way);
-            self.rows[geometry.place(line, cache)] = cause as u8;
-        }
     }
 
     /// Puts `line` into its `set` of `cache` because of an access; gives the line replaced, or
@@ -363,9 +304,9 @@ impl HierarchyState {
         access: Access<'_>,
         cache: &Cache,
         set: usize,
-        line: u32,
+        line: LineId,
         observer: &mut O,
-    ) -> u32 {
+    ) -> LineId {
         let Access { geometry, view, .. } = access;
         let (way, victim) = self.ways.fill(cache, set, line);
         self.rows[geometry.place(line, cache)] = HELD + way as u8;
@@ -383,18 +324,12 @@ impl HierarchyState {
             view,
             kind,
             line,
+            counts,
         } = access;
         let cause = Cause::of(self.rows[geometry.place(line, cache)]);
-        self.tallies[view.core].count(cache.level, kind, cause);
+        if counts {
+            self.tallies[view.core.index()].count(cache.level, kind, cause);
+        }
         observer.missed(cache.level, view.core, kind, cause, line);
     }
-}
-
-/// The places of the ones in `bits`.
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = bits.trailing_zeros() as usize;
-        bits &= bits.checked_sub(1)?;
-        Some(place)
-    })
 }

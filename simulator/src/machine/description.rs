@@ -1,6 +1,7 @@
 //! A machine: how many cores it has, how large their caches are, how slow each level is.
 
 use super::processor::Core;
+use super::topology::{Distance, Topology};
 use serde::Deserialize;
 
 /// Bytes in a line. corehop counts in lines of 64 bytes everywhere.
@@ -39,6 +40,8 @@ pub struct Machine {
     pub hop_cost_cycles: u32,
     /// What each core is beside its caches. The counters of a replay do not depend on it.
     pub core: Core,
+    /// Which cores are near each other. The counters of a replay do not depend on it.
+    pub topology: Topology,
 }
 
 /// One level of cache.
@@ -65,6 +68,12 @@ impl Machine {
     /// `sched_setaffinity`.
     pub fn carried_hop_cycles(&self) -> u32 {
         self.hop_cost_cycles.min(CARRIED_HOP_CYCLES)
+    }
+
+    /// How far `core` is from `other`. Where no groups are said, L2s are in pairs, these in pairs,
+    /// and so on, as neighbours are numbered on most machines.
+    pub fn distance(&self, core: u32, other: u32) -> Distance {
+        self.topology.distance(self.l2.shared_by, core, other)
     }
 }
 

@@ -6,6 +6,7 @@
 use super::description::{Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
 use super::impossible::ImpossibleMachine;
 use super::processor::Core;
+use super::topology::Topology;
 use crate::error::Error;
 use serde::Deserialize;
 use std::path::Path;
@@ -22,6 +23,8 @@ struct MachineFile {
     hop_cost_cycles: u32,
     #[serde(default)]
     core: CoreFile,
+    #[serde(default)]
+    topology: Topology,
     l1i: FirstLevelFile,
     l1d: FirstLevelFile,
     l2: SecondLevelFile,
@@ -168,6 +171,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<(Machine, Option<Calibrat
         transfer_latency_cycles: file.transfer_latency_cycles.unwrap_or(transfer_default),
         hop_cost_cycles: file.hop_cost_cycles,
         core: file.core.into(),
+        topology: file.topology,
     };
     let checked = if line_size_bytes == LINE_SIZE_BYTES {
         machine.check()

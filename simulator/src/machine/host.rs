@@ -6,6 +6,7 @@
 
 use super::description::{CORES_MAXIMUM, LINE_SIZE_BYTES, Level, Machine};
 use super::processor::Core;
+use super::topology::Topology;
 use crate::error::Error;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,7 @@ pub fn read(root: &Path) -> Result<Machine, Error> {
         transfer_latency_cycles: 45,
         hop_cost_cycles: 24_150,
         core: Core::default(),
+        topology: Topology::default(),
     };
     machine
         .check()

@@ -1,5 +1,4 @@
-//! What makes a description one of no machine that can be simulated: the limits, and which of them
-//! or of the other rules is broken.
+//! Why no machine can be simulated that a description fits: which limit or other rule it breaks.
 
 use super::description::{CORES_MAXIMUM, LINE_SIZE_BYTES};
 
@@ -131,4 +130,28 @@ pub enum ImpossibleMachine {
         outer: &'static str,
         cores: u32,
     },
+    /// Groups of cores that L2s do not make up, or that do not make up the machine.
+    #[error(
+        "topology: {key} = {size}: it must divide the machine's cores, and l2's shared_by must \
+         divide it"
+    )]
+    Group { key: &'static str, size: u32 },
+    /// Groups that lie across each other.
+    #[error(
+        "topology: cores_per_l3 = {l3} and cores_per_node = {node}: one of them must divide the \
+         other"
+    )]
+    Groups { l3: u32, node: u32 },
+    /// One L3 for cores that have several.
+    #[error(
+        "topology: cores_per_l3 says that there are several L3s, and l3 is simulated as one that \
+         all cores share: leave l3 out, or give the machine the cores of one L3"
+    )]
+    SeveralL3s,
+    /// Distances that are not of each node from each.
+    #[error(
+        "topology: node_distances: give {nodes} rows of {nodes} numbers, as cores_per_node makes \
+         so many nodes: 10 from a node to itself, 10 to 254 to others"
+    )]
+    NodeDistances { nodes: usize },
 }

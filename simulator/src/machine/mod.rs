@@ -3,7 +3,8 @@
 //! `description` and `processor` hold the types, `file` reads them from TOML, `named` knows the
 //! machines that come with corehop, [`host`] describes the one this runs on, and [`calibrated`]
 //! finds what was measured of it. `rules` checks every rule that the simulator relies on when a
-//! machine is read, so that a cache never has to; `impossible` says which is broken.
+//! machine is read, so that a cache never has to; `impossible` says which is broken. `topology` is
+//! which cores are near each other.
 
 pub mod calibrated;
 mod description;
@@ -13,9 +14,11 @@ mod impossible;
 mod named;
 mod processor;
 mod rules;
+mod topology;
 
 pub use description::{
     CARRIED_HOP_CYCLES, CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy,
 };
 pub use impossible::ImpossibleMachine;
 pub use processor::Core;
+pub use topology::{Distance, Topology};

@@ -1,7 +1,7 @@
-//! What a core is beside its caches, as far as core models ask: how many instructions it takes a
-//! cycle, how far it looks ahead, and how many stores it can leave behind.
+//! A core apart from its caches, as core models need it: how many instructions it executes a cycle,
+//! how far it looks ahead, and how many stores it can leave behind.
 //!
-//! Of the machine that this runs on the kernel says none of these, so they are found by the
+//! The kernel tells none of these of the machine that this runs on, so they are looked up by the
 //! processor's family and model.
 
 /// A core, as the interval model of `corehop-core-model` sees it. [`Machine::cores`] of them are

@@ -1,7 +1,7 @@
-//! What a machine must keep to beyond its types, so that the caches never have to check.
+//! The rules that a machine keeps beyond its types, so that the caches never have to check them.
 //!
-//! Each rule names the level and says what to change. Sizes that real machines have are all
-//! accepted: the third level may have any number of sets, a level any number of ways.
+//! Each rule names the level and says what to change. All sizes that real machines have are
+//! accepted: the third level may have any number of sets, and a level any number of ways.
 
 use super::description::{CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
 use super::impossible::{
@@ -9,6 +9,13 @@ use super::impossible::{
     WINDOW_MAXIMUM,
 };
 use super::processor::Core;
+use super::topology::Topology;
+
+/// What a node is from itself.
+const LOCAL: u32 = 10;
+
+/// One more than the largest distance: the table's 255 is for nodes that cannot be reached.
+const UNREACHABLE: u32 = 255;
 
 impl Machine {
     /// The rules a machine keeps beyond its types. L1s and L2s have a power of two of sets, as
@@ -44,6 +51,8 @@ fn check(machine: &Machine) -> Result<(), ImpossibleMachine> {
     }
     check_inclusion(machine)?;
     check_sharing(machine)?;
+    check_groups(machine)?;
+    check_distances(machine)?;
     check_core(&machine.core)
 }
 
@@ -149,6 +158,56 @@ fn check_sharing(machine: &Machine) -> Result<(), ImpossibleMachine> {
                 cores,
             });
         }
+    }
+    Ok(())
+}
+
+/// Groups are of whole L2s, lie in each other, and make up the machine.
+fn check_groups(machine: &Machine) -> Result<(), ImpossibleMachine> {
+    let topology = &machine.topology;
+    let groups = [
+        ("cores_per_l3", topology.cores_per_l3),
+        ("cores_per_node", topology.cores_per_node),
+    ];
+    for (key, size) in groups {
+        let Some(size) = size else {
+            continue;
+        };
+        let whole = |inner: u32, outer: u32| inner > 0 && outer.is_multiple_of(inner);
+        if size == 0 || !whole(size, machine.cores) || !whole(machine.l2.shared_by, size) {
+            return Err(ImpossibleMachine::Group { key, size });
+        }
+    }
+    if let (Some(l3), Some(node)) = (topology.cores_per_l3, topology.cores_per_node)
+        && !l3.is_multiple_of(node)
+        && !node.is_multiple_of(l3)
+    {
+        return Err(ImpossibleMachine::Groups { l3, node });
+    }
+    if machine.l3.is_some() && topology.cores_per_l3.is_some_and(|l3| l3 < machine.cores) {
+        return Err(ImpossibleMachine::SeveralL3s);
+    }
+    Ok(())
+}
+
+/// Distances are of each node from each.
+fn check_distances(machine: &Machine) -> Result<(), ImpossibleMachine> {
+    let Topology {
+        cores_per_node,
+        node_distances,
+        ..
+    } = &machine.topology;
+    if node_distances.is_empty() {
+        return Ok(());
+    }
+    let nodes = cores_per_node.map_or(0, |size| (machine.cores / size) as usize);
+    let is_sound = |(node, row): (usize, &Vec<u32>)| {
+        let range = LOCAL..UNREACHABLE;
+        row.len() == nodes && row[node] == LOCAL && row.iter().all(|d| range.contains(d))
+    };
+    let rows = node_distances.iter().enumerate();
+    if node_distances.len() != nodes || !rows.into_iter().all(is_sound) {
+        return Err(ImpossibleMachine::NodeDistances { nodes });
     }
     Ok(())
 }

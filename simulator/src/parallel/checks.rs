@@ -6,9 +6,13 @@ use crate::hierarchy::geometry::Geometry;
 use crate::machine::Machine;
 use crate::options::ReplayOptions;
 use crate::threads::split::Split;
+use corehop_traces::{FunctionId, RequestId};
 
 /// The request with which counting begins; `None` when it begins at once.
-pub(crate) fn first_counted(options: &ReplayOptions<'_>, chosen: &[u32]) -> Option<u32> {
+pub(crate) fn first_counted(
+    options: &ReplayOptions<'_>,
+    chosen: &[RequestId],
+) -> Option<RequestId> {
     let first = chosen.get(options.warm_up_requests);
     first.copied().filter(|_| options.warm_up_requests > 0)
 }
@@ -25,11 +29,11 @@ pub(crate) fn check_cores(machine: &Machine, split: &Split) -> Result<(), Error>
     Ok(())
 }
 
-/// By function index, which of a trace's `functions` are among these.
-pub(crate) fn breaks(functions: usize, chosen: impl IntoIterator<Item = u32>) -> Vec<bool> {
+/// By function, which of a trace's `functions` are among these.
+pub(crate) fn breaks(functions: usize, chosen: impl IntoIterator<Item = FunctionId>) -> Vec<bool> {
     let mut breaks = vec![false; functions];
     for function in chosen {
-        if let Some(breaks) = breaks.get_mut(function as usize) {
+        if let Some(breaks) = breaks.get_mut(function.index()) {
             *breaks = true;
         }
     }

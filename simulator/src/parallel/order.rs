@@ -5,7 +5,7 @@
 //! at most about a chunk a thread waits, however long the trace is.
 
 use crate::filters::trace_reduction::{Piece, ReducedChunk};
-use corehop_traces::ChunkRef;
+use corehop_traces::{ChunkRef, ThreadId};
 
 /// A piece that has its place: which of the waiting chunks holds it, and where in that chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct ReplayOrder {
 }
 
 struct Waiting {
-    thread: u32,
+    thread: ThreadId,
     reduced: ReducedChunk,
     /// Pieces that have their place.
     placed: usize,

@@ -10,14 +10,14 @@ use super::order::{PlacedPiece, ReplayOrder};
 use super::set_partition::SetPartition;
 use crate::error::Error;
 use crate::filters::trace_reduction::{ReducedChunk, Reducer};
-use corehop_traces::{Calls, ChunkRef, Player, Trace};
+use corehop_traces::{Calls, ChunkRef, Player, RequestId, Trace};
 use std::sync::Mutex;
 
 /// What to read of a trace, and how.
 pub(crate) struct PassInput<'a> {
     pub trace: &'a Trace,
     /// Requests wanted; `None` for everything.
-    pub requests: Option<&'a [u32]>,
+    pub requests: Option<&'a [RequestId]>,
     /// By function: whether threads may be moved at its entries.
     pub breaks: Vec<bool>,
     /// At whose ends threads may be moved as well.

@@ -4,15 +4,16 @@
 //! the caches are told no more than the core of each piece.
 
 use crate::filters::trace_reduction::Piece;
+use crate::ids::CoreId;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
-use corehop_traces::Calls;
+use corehop_traces::{Calls, RequestId};
 
 /// The threads' places under one split, piece after piece.
 pub(crate) struct PiecePlacement<'a> {
     thread_placement: ThreadPlacement<'a>,
     /// The first request that counts; `None` once counting has begun.
-    waits_for: Option<u32>,
+    waits_for: Option<RequestId>,
     /// Hops that ended on each core.
     pub hops: Vec<u64>,
     /// Lines referenced on each core, by kind.
@@ -23,7 +24,7 @@ pub(crate) struct PiecePlacement<'a> {
 #[derive(Debug)]
 pub(crate) struct Cores {
     /// By piece.
-    pub cores: Vec<u32>,
+    pub cores: Vec<CoreId>,
     /// The piece with which counting begins, if it is one of them.
     pub first_counted: Option<usize>,
 }
@@ -34,7 +35,7 @@ impl<'a> PiecePlacement<'a> {
     pub fn new(
         split: &'a Split,
         calls: Option<&'a Calls>,
-        first_counted: Option<u32>,
+        first_counted: Option<RequestId>,
     ) -> PiecePlacement<'a> {
         let cores = split.cores() as usize;
         PiecePlacement {
@@ -59,8 +60,8 @@ impl<'a> PiecePlacement<'a> {
             let (left, core) =
                 self.thread_placement
                     .come(piece.thread, piece.number, piece.entered);
-            self.hops[core as usize] += u64::from(left != core);
-            for (sum, references) in self.references[core as usize]
+            self.hops[core.index()] += u64::from(left != core);
+            for (sum, references) in self.references[core.index()]
                 .iter_mut()
                 .zip(piece.references)
             {

@@ -2,9 +2,9 @@
 //! memory.
 //!
 //! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
-//! plans or machines reads it once. Of what reducing leaves, nothing depends on the references that
-//! are guaranteed to hit in these machines' L1s ([`GuaranteedHits`]), and they are left out too. A
-//! sixth of the accesses of a recorded mariadbd are left, at four bytes each.
+//! plans or machines reads it once. References that are guaranteed to hit in these machines' L1s
+//! ([`GuaranteedHits`]) are dropped too, since nothing depends on them. A sixth of the accesses of
+//! a recorded mariadbd are left, at four bytes each.
 
 use super::checks;
 use super::pass::{self, PassInput, PieceBatch};
@@ -23,7 +23,7 @@ use crate::options::{ReplayOptions, chosen_requests};
 use crate::report::replay::Replay;
 use crate::report::tally::Tally;
 use crate::threads::split::Split;
-use corehop_traces::{Calls, Trace};
+use corehop_traces::{Calls, FunctionId, RequestId, Trace};
 use rayon::prelude::*;
 
 /// A trace, or some requests of it, in memory and ready to be replayed.
@@ -32,12 +32,12 @@ use rayon::prelude::*;
 /// # use corehop_simulator::{CoreId, Machine, Prepared, ReplayOptions, Split};
 /// # use corehop_traces::FunctionId;
 /// # let trace = corehop_traces::Trace::open("bank.trace".as_ref())?;
-/// # let (first, second) = (3, 17);
+/// # let (first, second) = (FunctionId(3), FunctionId(17));
 /// let machine = Machine::named_or_path("xeon-e5-2620-v4")?;
 /// let functions = [first, second];
 /// let prepared = Prepared::new(&trace, &[&machine], &functions, &ReplayOptions::default())?;
 /// for function in functions {
-///     let replay = prepared.replay(&machine, &Split::new([(FunctionId(function), CoreId(1))]))?;
+///     let replay = prepared.replay(&machine, &Split::new([(function, CoreId(1))]))?;
 ///     println!("{} L2 misses", replay.counters.l2.misses());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -52,7 +52,7 @@ pub struct Prepared {
     calls: Option<Calls>,
     pub(crate) pieces: Vec<Piece>,
     pub(crate) set_partitions: Vec<(SetPartition, Vec<Entry>)>,
-    first_counted: Option<u32>,
+    first_counted: Option<RequestId>,
     requests: u64,
 }
 
@@ -65,7 +65,7 @@ impl Prepared {
     pub fn new(
         trace: &Trace,
         machines: &[&Machine],
-        functions: &[u32],
+        functions: &[FunctionId],
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
         let breaks = checks::breaks(trace.functions().len(), functions.iter().copied());
@@ -80,7 +80,7 @@ impl Prepared {
     pub fn with_calls(
         trace: &Trace,
         machines: &[&Machine],
-        functions: &[u32],
+        functions: &[FunctionId],
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
         let breaks = checks::breaks(trace.functions().len(), functions.iter().copied());
@@ -176,7 +176,7 @@ impl Prepared {
         checks::check_cores(machine, split)?;
         self.check_machine(machine);
         let planned = split.functions();
-        let is_break = |function: u32| self.breaks.get(function as usize) == Some(&true);
+        let is_break = |function: FunctionId| self.breaks.get(function.index()) == Some(&true);
         assert!(
             planned.into_iter().all(is_break),
             "prepared for splits at other functions"

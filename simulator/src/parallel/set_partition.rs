@@ -53,7 +53,7 @@ impl SetPartition {
                 let references = &rest[..end.unwrap_or(rest.len())];
                 entries.extend(references.iter().map(|&reference| {
                     let line = self.lines.id(reference >> self.shift, |_| ());
-                    line << 2 | (reference & 3) as u32
+                    line.0 << 2 | (reference & 3) as u32
                 }));
                 *read += references.len();
                 if end.is_some() || rest.is_empty() {

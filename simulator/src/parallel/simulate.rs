@@ -1,18 +1,19 @@
 //! The loop in which a replay spends its time: one hierarchy's references through its caches.
 
 use super::piece_placement::Cores;
-use crate::filters::entry::{Entry, PIECE, kind};
+use crate::filters::entry::{Entry, PIECE, kind, line};
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::lines::Lines;
 use crate::hierarchy::state::HierarchyState;
+use crate::ids::CoreId;
 use crate::report::tally::Tally;
 
 /// A hierarchy, and where in its stream it is.
 pub(crate) struct Simulation {
     hierarchy: Hierarchy,
     lines: usize,
-    core: usize,
+    core: CoreId,
 }
 
 impl Simulation {
@@ -20,7 +21,7 @@ impl Simulation {
         Simulation {
             hierarchy,
             lines: 0,
-            core: 0,
+            core: CoreId(0),
         }
     }
 
@@ -50,9 +51,9 @@ impl Simulation {
         self.hierarchy.tally()
     }
 
-    fn run_some(&mut self, entries: &[Entry], first_piece: usize, cores: &[u32]) {
+    fn run_some(&mut self, entries: &[Entry], first_piece: usize, cores: &[CoreId]) {
         let (geometry, state) = self.hierarchy.parts();
-        let core = |entry: Entry| cores[(entry >> 2) as usize - first_piece] as usize;
+        let core = |entry: Entry| cores[(entry >> 2) as usize - first_piece];
         self.core = run(geometry, state, self.core, entries, core);
     }
 }
@@ -65,18 +66,18 @@ impl Simulation {
 fn run(
     geometry: &Geometry,
     state: &mut HierarchyState,
-    mut core: usize,
+    mut core: CoreId,
     entries: &[Entry],
-    core_of: impl Fn(Entry) -> usize,
-) -> usize {
-    let mut view = &geometry.core_views[core];
+    core_of: impl Fn(Entry) -> CoreId,
+) -> CoreId {
+    let mut view = &geometry.core_views[core.index()];
     for &entry in entries {
         if entry & 3 == PIECE {
             core = core_of(entry);
-            view = &geometry.core_views[core];
+            view = &geometry.core_views[core.index()];
             continue;
         }
-        state.access((geometry, view), kind(entry), entry >> 2, &mut ());
+        state.access((geometry, view), kind(entry), line(entry), &mut ());
     }
     core
 }

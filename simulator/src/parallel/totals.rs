@@ -1,4 +1,4 @@
-//! From tallies of misses to what a replay says.
+//! Turns tallies of misses into the totals of a replay.
 
 use super::piece_placement::PiecePlacement;
 use crate::machine::Machine;

@@ -4,6 +4,7 @@
 //! type parameter of [`crate::Hierarchy::access`], so that a replay that observes nothing pays
 //! nothing.
 
+use crate::ids::{CoreId, LineId};
 use corehop_traces::Kind;
 
 /// A level of caches.
@@ -49,28 +50,28 @@ impl Cause {
 /// Lines are the ids that the hierarchy gave them.
 pub trait Observer {
     /// `core` is about to reference `line`: comes before whatever this access makes happen.
-    fn accessed(&mut self, core: usize, kind: Kind, line: u32) {
+    fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
         let _ = (core, kind, line);
     }
 
     /// `core` did not find `line` at `level`, because of `cause`.
-    fn missed(&mut self, level: CacheLevel, core: usize, kind: Kind, cause: Cause, line: u32) {
+    fn missed(&mut self, level: CacheLevel, core: CoreId, kind: Kind, cause: Cause, line: LineId) {
         let _ = (level, core, kind, cause, line);
     }
 
     /// What `core` missed everywhere was served by caches above another L2.
-    fn transferred(&mut self, core: usize, kind: Kind, line: u32) {
+    fn transferred(&mut self, core: CoreId, kind: Kind, line: LineId) {
         let _ = (core, kind, line);
     }
 
     /// An access of `core` made instance `instance` of `level` give up `line` for want of room.
-    fn replaced(&mut self, level: CacheLevel, instance: usize, core: usize, line: u32) {
+    fn replaced(&mut self, level: CacheLevel, instance: usize, core: CoreId, line: LineId) {
         let _ = (level, instance, core, line);
     }
 
     /// A store of `core` took `line` from another cluster: the L2 instance `cluster` and the L1s
     /// above it, of which at least one held it.
-    fn invalidated(&mut self, cluster: usize, core: usize, line: u32) {
+    fn invalidated(&mut self, cluster: usize, core: CoreId, line: LineId) {
         let _ = (cluster, core, line);
     }
 }

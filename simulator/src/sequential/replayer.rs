@@ -9,13 +9,14 @@ use crate::error::Error;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::lines::Lines;
+use crate::ids::{CoreId, LineId};
 use crate::machine::Machine;
 use crate::report::counters::Counters;
 use crate::report::observer::Observer;
 use crate::report::replay::Replay;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
-use corehop_traces::{Calls, Execution};
+use corehop_traces::{Calls, Execution, ThreadId};
 
 /// Lines whose ids are found without hashing.
 const RECENT_LINES: usize = 1 << 12;
@@ -74,13 +75,17 @@ impl<'a> Replayer<'a> {
     }
 
     /// Replays one execution; returns the core it ran on.
-    pub fn execute(&mut self, execution: &Execution) -> u32 {
+    pub fn execute(&mut self, execution: &Execution) -> CoreId {
         self.execute_observed(execution, &mut ())
     }
 
     /// Replays one execution and tells `observer` what happens in the caches; returns the core it
     /// ran on.
-    pub fn execute_observed(&mut self, execution: &Execution, observer: &mut impl Observer) -> u32 {
+    pub fn execute_observed(
+        &mut self,
+        execution: &Execution,
+        observer: &mut impl Observer,
+    ) -> CoreId {
         let Execution {
             thread,
             number,
@@ -88,23 +93,23 @@ impl<'a> Replayer<'a> {
             ..
         } = *execution;
         let (left, core) = self.thread_placement.come(thread, number, entry);
-        self.moves[core as usize].hops += u64::from(left != core);
+        self.moves[core.index()].hops += u64::from(left != core);
         let (hierarchy, lines) = (&mut self.hierarchy, &mut self.lines);
-        let accesses = &mut self.moves[core as usize].accesses;
+        let accesses = &mut self.moves[core.index()].accesses;
         for access in execution.accesses {
             for line in access.lines() {
                 let id = lines.id(line, |line| {
                     hierarchy.line(line);
                 });
                 accesses[access.kind as usize] += 1;
-                hierarchy.access(core as usize, access.kind, id, observer);
+                hierarchy.access(core, access.kind, id, observer);
             }
         }
         core
     }
 
     /// The core that `thread` is on.
-    pub fn core_of(&self, thread: u32) -> u32 {
+    pub fn core_of(&self, thread: ThreadId) -> CoreId {
         self.thread_placement.core_of(thread)
     }
 
@@ -112,8 +117,8 @@ impl<'a> Replayer<'a> {
     ///
     /// # Panics
     /// When no line has that id.
-    pub fn line_number(&self, id: u32) -> u64 {
-        self.lines.numbers()[id as usize]
+    pub fn line_number(&self, id: LineId) -> u64 {
+        self.lines.numbers()[id.index()]
     }
 
     /// Starts counting afresh; caches and threads stay as they are.

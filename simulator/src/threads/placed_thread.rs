@@ -12,11 +12,13 @@
 //! as it does in a patched server; one that is not delegated moves it.
 
 use super::split::Split;
+use crate::ids::CoreId;
+use corehop_traces::FunctionId;
 
 /// A thread's core, and the delegated calls that take it back to others.
 #[derive(Clone, Debug, Default)]
 pub struct PlacedThread {
-    core: u32,
+    core: CoreId,
     /// The innermost call last.
     open: Vec<Open>,
 }
@@ -25,12 +27,12 @@ pub struct PlacedThread {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     ends: Option<u64>,
-    came_from: u32,
+    came_from: CoreId,
 }
 
 impl PlacedThread {
     /// A thread that starts on this core.
-    pub fn on(core: u32) -> PlacedThread {
+    pub fn on(core: CoreId) -> PlacedThread {
         PlacedThread {
             core,
             open: Vec::new(),
@@ -39,7 +41,7 @@ impl PlacedThread {
 
     /// The core that it is on.
     #[inline]
-    pub fn core(&self) -> u32 {
+    pub fn core(&self) -> CoreId {
         self.core
     }
 
@@ -51,7 +53,7 @@ impl PlacedThread {
         &mut self,
         split: &Split,
         number: u64,
-        entered: Option<u32>,
+        entered: Option<FunctionId>,
         call: impl FnOnce() -> Option<Option<u64>>,
     ) -> bool {
         let mut says = false;

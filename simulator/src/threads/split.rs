@@ -4,23 +4,20 @@
 //! a replay, and fails rather than leave out a function: counts for half a plan would mislead.
 
 use crate::error::Error;
-use corehop_plans::{Mode, Plan, PlannedFunction};
-use corehop_traces::{Function, FunctionId, Module};
-
-/// A core of a split or a plan, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CoreId(pub u32);
+use crate::ids::CoreId;
+use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction};
+use corehop_traces::{Function, FunctionId, Module, ThreadId};
 
 /// A split of a traced program over cores; the default one leaves everything on core 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// By function index of the trace; functions beyond its end move nothing.
-    cores_of_functions: Vec<Option<u32>>,
+    /// By function of the trace; functions beyond its end move nothing.
+    cores_of_functions: Vec<Option<CoreId>>,
     /// Functions at the end of whose calls a thread goes back; ascending, each once.
-    delegated: Vec<u32>,
+    delegated: Vec<FunctionId>,
     cores: u32,
     /// Cores that these threads start on, by thread.
-    starts: Vec<u32>,
+    starts: Vec<CoreId>,
     /// The others start on these many cores in turn, on core 0 if it is 1.
     start_cores: u32,
 }
@@ -42,15 +39,15 @@ impl Split {
             starts: Vec::new(),
             start_cores: 1,
         };
-        for (FunctionId(function), CoreId(core)) in functions {
-            split.cores = split.cores.max(core + 1);
-            split.place(function as usize, core);
+        for (function, core) in functions {
+            split.cores = split.cores.max(core.0 + 1);
+            split.place(function, core);
         }
         split
     }
 
-    /// Threads on `cores` cores in turn, as a server's scheduler would place them: thread `t`, as
-    /// the trace numbers it, stays on core `t` modulo `cores`. Zero cores count as one.
+    /// Threads on `cores` cores in turn, as a server's scheduler would place them: the thread with
+    /// index `t` stays on core `t` modulo `cores`. Zero cores count as one.
     pub fn thread_per_core(cores: u32) -> Self {
         let cores = cores.max(1);
         Split {
@@ -64,15 +61,12 @@ impl Split {
 
     /// These threads on `cores` cores in turn, in the order in which they are named; all others on
     /// core 0. Nobody moves. Zero cores count as one.
-    pub fn threads_in_turn(threads: &[u32], cores: u32) -> Self {
+    pub fn threads_in_turn(threads: &[ThreadId], cores: u32) -> Self {
         let cores = cores.max(1);
-        let last = threads
-            .iter()
-            .max()
-            .map_or(0, |&thread| thread as usize + 1);
-        let mut starts = vec![0; last];
-        for (&thread, core) in threads.iter().zip((0..cores).cycle()) {
-            starts[thread as usize] = core;
+        let last = threads.iter().max().map_or(0, |thread| thread.index() + 1);
+        let mut starts = vec![CoreId(0); last];
+        for (&thread, core) in threads.iter().zip((0..cores).map(CoreId).cycle()) {
+            starts[thread.index()] = core;
         }
         Split {
             cores_of_functions: Vec::new(),
@@ -86,7 +80,7 @@ impl Split {
     /// The same split, whose threads go back to where they came from when a call of these of its
     /// functions ends; when calls of others end they stay.
     #[must_use]
-    pub fn delegating(mut self, functions: impl IntoIterator<Item = u32>) -> Self {
+    pub fn delegating(mut self, functions: impl IntoIterator<Item = FunctionId>) -> Self {
         let functions = functions.into_iter();
         self.delegated = functions.filter(|&f| self.core_of(f).is_some()).collect();
         self.delegated.sort_unstable();
@@ -94,18 +88,20 @@ impl Split {
         self
     }
 
-    fn place(&mut self, function: usize, core: u32) {
-        if self.cores_of_functions.len() <= function {
-            self.cores_of_functions.resize(function + 1, None);
+    fn place(&mut self, function: FunctionId, core: CoreId) {
+        let index = function.index();
+        if self.cores_of_functions.len() <= index {
+            self.cores_of_functions.resize(index + 1, None);
         }
-        self.cores_of_functions[function] = Some(core);
+        self.cores_of_functions[index] = Some(core);
     }
 
     /// The split that `plan` makes of a trace with these modules and functions. It uses all the
     /// plan's cores.
     ///
     /// # Errors
-    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for a function the trace does not know.
+    /// [`Error::ByArgument`] for a function that goes by an argument, [`Error::OtherBuild`] or
+    /// [`Error::NotInTrace`] for one that the trace does not know.
     pub fn from_plan(
         plan: &Plan,
         modules: &[Module],
@@ -120,13 +116,17 @@ impl Split {
         };
         let mut delegated = Vec::new();
         for planned in &plan.functions {
+            let core = match planned.to {
+                Destination::Core(core) => core,
+                Destination::By(argument) => return Err(by_argument(planned, argument)),
+            };
             let mut found = false;
-            for (index, function) in functions.iter().enumerate() {
+            for (index, function) in (0..).map(FunctionId).zip(functions) {
                 let module = &modules[function.module as usize];
                 if function.offset == planned.offset && is_of_build(module, planned) {
-                    split.place(index, planned.core);
+                    split.place(index, CoreId(core));
                     if planned.mode == Mode::Call {
-                        delegated.push(index as u32);
+                        delegated.push(index);
                     }
                     found = true;
                 }
@@ -139,32 +139,32 @@ impl Split {
     }
 
     /// The functions whose entries move threads, by ascending index.
-    pub fn functions(&self) -> impl Iterator<Item = u32> + '_ {
-        let indexed = (0..).zip(&self.cores_of_functions);
+    pub fn functions(&self) -> impl Iterator<Item = FunctionId> + '_ {
+        let indexed = (0..).map(FunctionId).zip(&self.cores_of_functions);
         indexed.filter_map(|(function, core)| core.map(|_| function))
     }
 
     /// The core that entering `function` moves a thread to.
     #[inline]
-    pub fn core_of(&self, function: u32) -> Option<u32> {
-        *self.cores_of_functions.get(function as usize)?
+    pub fn core_of(&self, function: FunctionId) -> Option<CoreId> {
+        *self.cores_of_functions.get(function.index())?
     }
 
     /// The functions at the end of whose calls threads go back, by ascending index.
-    pub fn delegated(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn delegated(&self) -> impl Iterator<Item = FunctionId> + '_ {
         self.delegated.iter().copied()
     }
 
     /// Whether a thread goes back to where it came from when a call of `function` ends.
     #[inline]
-    pub fn delegates(&self, function: u32) -> bool {
+    pub fn delegates(&self, function: FunctionId) -> bool {
         self.delegated.binary_search(&function).is_ok()
     }
 
     /// The core that `thread` starts on.
-    pub fn start_core(&self, thread: u32) -> u32 {
-        let named = self.starts.get(thread as usize).copied();
-        named.unwrap_or(thread % self.start_cores)
+    pub fn start_core(&self, thread: ThreadId) -> CoreId {
+        let named = self.starts.get(thread.index()).copied();
+        named.unwrap_or(CoreId(thread.0 % self.start_cores))
     }
 
     /// Number of cores used, at least 1.
@@ -175,6 +175,14 @@ impl Split {
 
 fn is_of_build(module: &Module, planned: &PlannedFunction) -> bool {
     module.build_id.eq_ignore_ascii_case(&planned.build_id)
+}
+
+fn by_argument(planned: &PlannedFunction, argument: Argument) -> Error {
+    Error::ByArgument {
+        symbol: planned.symbol.clone(),
+        module: planned.module.clone(),
+        argument,
+    }
 }
 
 fn unknown(planned: &PlannedFunction, modules: &[Module]) -> Error {
@@ -204,9 +212,13 @@ mod tests {
 
     #[test]
     fn named_threads_take_cores_in_turn_and_others_stay_on_the_first() {
-        let split = Split::threads_in_turn(&[7, 2, 4], 2);
-        let cores = [7, 2, 4, 0, 3, 9].map(|thread| split.start_core(thread));
-        assert_eq!((cores, split.cores()), ([0, 1, 0, 0, 0, 0], 2));
-        assert_eq!(Split::threads_in_turn(&[], 0).start_core(5), 0);
+        let split = Split::threads_in_turn(&[7, 2, 4].map(ThreadId), 2);
+        let cores = [7, 2, 4, 0, 3, 9].map(|thread| split.start_core(ThreadId(thread)));
+        assert_eq!(cores, [0, 1, 0, 0, 0, 0].map(CoreId));
+        assert_eq!(split.cores(), 2);
+        assert_eq!(
+            Split::threads_in_turn(&[], 0).start_core(ThreadId(5)),
+            CoreId(0)
+        );
     }
 }

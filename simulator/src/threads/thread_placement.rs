@@ -11,7 +11,8 @@
 use super::placed_thread::PlacedThread;
 use super::split::Split;
 use crate::error::Error;
-use corehop_traces::{Calls, Trace};
+use crate::ids::CoreId;
+use corehop_traces::{Calls, FunctionId, ThreadId, Trace};
 
 /// Calls that these splits delegate, found in `trace`; `None` when they delegate none.
 ///
@@ -23,7 +24,7 @@ pub(crate) fn delegated_calls<'s>(
 ) -> Result<Option<Calls>, Error> {
     let mut delegated = vec![false; trace.functions().len()];
     for function in splits.into_iter().flat_map(Split::delegated) {
-        if let Some(delegated) = delegated.get_mut(function as usize) {
+        if let Some(delegated) = delegated.get_mut(function.index()) {
             *delegated = true;
         }
     }
@@ -50,19 +51,26 @@ impl<'a> ThreadPlacement<'a> {
     }
 
     /// The core that `thread` is on.
-    pub fn core_of(&self, thread: u32) -> u32 {
-        let known = self.threads.get(thread as usize);
+    pub fn core_of(&self, thread: ThreadId) -> CoreId {
+        let known = self.threads.get(thread.index());
         known.map_or_else(|| self.split.start_core(thread), PlacedThread::core)
     }
 
     /// A thread comes to its execution `number`, and enters a function with it or does not. The
     /// core it leaves and the one it runs on now, which may be the same.
     #[inline]
-    pub fn come(&mut self, thread: u32, number: u64, entered: Option<u32>) -> (u32, u32) {
-        let known = self.threads.len() as u32;
-        let starts = (known..=thread).map(|thread| PlacedThread::on(self.split.start_core(thread)));
-        self.threads.extend(starts);
-        let at = &mut self.threads[thread as usize];
+    pub fn come(
+        &mut self,
+        thread: ThreadId,
+        number: u64,
+        entered: Option<FunctionId>,
+    ) -> (CoreId, CoreId) {
+        while self.threads.len() <= thread.index() {
+            let next = ThreadId::from_index(self.threads.len());
+            let start = PlacedThread::on(self.split.start_core(next));
+            self.threads.push(start);
+        }
+        let at = &mut self.threads[thread.index()];
         let left = at.core();
         at.come(self.split, number, entered, || {
             let call = self.calls?.begun_by(thread, number);

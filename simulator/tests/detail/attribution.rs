@@ -1,7 +1,7 @@
 //! Addresses of code and the functions that hold them.
 
 use corehop_simulator::detail::{CodeOwner, Spans};
-use corehop_traces::{Function, Module};
+use corehop_traces::{Function, FunctionId, Module};
 
 fn module(start: u64, load_bias: u64) -> Module {
     Module {
@@ -42,10 +42,10 @@ fn a_function_holds_its_bytes_and_its_module_the_rest() {
         ],
         &[
             CodeOwner::Module(0),
-            CodeOwner::Function(1),
-            CodeOwner::Function(1),
+            CodeOwner::Function(FunctionId(1)),
+            CodeOwner::Function(FunctionId(1)),
             CodeOwner::Module(0),
-            CodeOwner::Function(0),
+            CodeOwner::Function(FunctionId(0)),
             CodeOwner::Module(1),
             CodeOwner::Elsewhere,
         ],
@@ -62,10 +62,10 @@ fn a_function_of_unknown_size_reaches_to_the_next_or_to_its_modules_end() {
         ],
         &[
             CodeOwner::Module(0),
-            CodeOwner::Function(0),
-            CodeOwner::Function(0),
-            CodeOwner::Function(1),
-            CodeOwner::Function(1),
+            CodeOwner::Function(FunctionId(0)),
+            CodeOwner::Function(FunctionId(0)),
+            CodeOwner::Function(FunctionId(1)),
+            CodeOwner::Function(FunctionId(1)),
             CodeOwner::Elsewhere,
         ],
     );
@@ -84,11 +84,11 @@ fn code_inside_two_functions_is_the_inner_ones() {
             0x10_1100, 0x10_1120, 0x10_1140, 0x10_1150, 0x10_1170, 0x10_1200,
         ],
         &[
-            CodeOwner::Function(0),
-            CodeOwner::Function(1),
-            CodeOwner::Function(0),
-            CodeOwner::Function(2),
-            CodeOwner::Function(0),
+            CodeOwner::Function(FunctionId(0)),
+            CodeOwner::Function(FunctionId(1)),
+            CodeOwner::Function(FunctionId(0)),
+            CodeOwner::Function(FunctionId(2)),
+            CodeOwner::Function(FunctionId(0)),
             CodeOwner::Module(0),
         ],
     );

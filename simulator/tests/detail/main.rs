@@ -2,6 +2,8 @@
 
 mod attribution;
 mod interference;
+#[path = "../numbered/mod.rs"]
+mod numbered;
 mod recorded;
 mod reuse_distance;
 mod segments;

@@ -1,9 +1,11 @@
 //! Small traces of a made-up server, written and opened.
 
 use crate::steps::{Step, perform};
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::Segments;
-use corehop_traces::{CodeBlock, Function, Header, Module, Trace, Writer, WriterOptions};
+use corehop_traces::{
+    CodeBlock, Function, FunctionId, Header, Module, Trace, Writer, WriterOptions,
+};
 use std::path::Path;
 
 pub const FUNCTIONS: u32 = 4;
@@ -32,7 +34,7 @@ fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
             unpatchable: None,
         })?;
     }
-    let entries = (0..FUNCTIONS).map(|f| (u64::from(f) * 128, Some(f)));
+    let entries = (0..FUNCTIONS).map(|f| (u64::from(f) * 128, Some(FunctionId(f))));
     let inner = (0..FUNCTIONS).map(|f| (u64::from(f) * 128 + 64, None));
     for (offset, entered) in entries.chain(inner).chain([(2048, None), (8192, None)]) {
         writer.code_block(&CodeBlock::new(CODE + offset, [4]), entered)?;
@@ -55,7 +57,7 @@ pub fn segments(trace: &Trace, functions: &[u32], mode: Mode) -> Segments {
         build_id: BUILD.into(),
         offset: u64::from(function) * 128,
         symbol: format!("f{function}"),
-        core: 0,
+        to: Destination::Core(0),
         mode,
     });
     let plan = Plan {

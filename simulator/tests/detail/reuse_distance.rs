@@ -1,7 +1,7 @@
 //! Stack distances against a list that is searched from its front.
 
 use corehop_simulator::detail::{LruStack, ReuseDistances};
-use corehop_simulator::{CacheLevel, Geometry, Hierarchy, Machine};
+use corehop_simulator::{CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine};
 use corehop_traces::Kind;
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ impl List {
 #[test]
 fn the_distance_is_the_number_of_other_lines_since() {
     let mut stack = LruStack::default();
-    let distances = [0, 1, 2, 1, 1, 0, 5, 2].map(|line| stack.reference(line));
+    let distances = [0, 1, 2, 1, 1, 0, 5, 2].map(|line| stack.reference(LineId(line)));
     let expected = [None, None, None, Some(1), Some(0), Some(2), None, Some(3)];
     assert_eq!(distances, expected);
 }
@@ -70,7 +70,7 @@ proptest! {
     fn the_marks_equal_the_list(accesses in accesses()) {
         let (mut stack, mut list) = (LruStack::default(), List::default());
         for line in accesses {
-            prop_assert_eq!(stack.reference(line), list.reference(line));
+            prop_assert_eq!(stack.reference(LineId(line)), list.reference(line));
         }
     }
 
@@ -80,7 +80,7 @@ proptest! {
         let mut distances = ReuseDistances::default();
         for &line in &accesses {
             let kind = if line % 3 == 0 { Kind::Fetch } else { Kind::Load };
-            distances.count(kind, stack.reference(line));
+            distances.count(kind, stack.reference(LineId(line)));
         }
         for log2_lines in 0..10 {
             let mut misses = 0;
@@ -112,8 +112,8 @@ proptest! {
             hierarchy.line(quotient);
         }
         for &line in &accesses {
-            distances.count(Kind::Load, stack.reference(line));
-            hierarchy.access(0, Kind::Load, line, &mut ());
+            distances.count(Kind::Load, stack.reference(LineId(line)));
+            hierarchy.access(CoreId(0), Kind::Load, LineId(line), &mut ());
         }
         let misses = hierarchy.tally()[0].misses(CacheLevel::L1D, Kind::Load);
         prop_assert_eq!(misses.total(), distances.data.misses(3));

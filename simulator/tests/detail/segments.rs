@@ -1,8 +1,8 @@
 //! A plan's functions as names for what a thread does.
 
-use corehop_plans::{Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::{START, Segments};
-use corehop_traces::{Function, Module};
+use corehop_traces::{Function, FunctionId, Module};
 
 fn function(module: u32, offset: u64, symbol: &str, name: &str) -> Function {
     Function {
@@ -23,7 +23,7 @@ fn plan(functions: &[(u64, &str, u32)]) -> Plan {
             build_id: "0a1b".into(),
             offset,
             symbol: symbol.into(),
-            core,
+            to: Destination::Core(core),
             mode: Mode::Enter,
         });
     Plan {
@@ -59,15 +59,15 @@ fn segments(functions: &[(u64, &str, u32)]) -> Result<Segments, String> {
 fn each_planned_function_begins_a_segment_of_its_own_also_on_a_shared_core() {
     let segments = segments(&[(0xc0, "_Z6commitv", 1), (0x40, "_Z5parsev", 1)]).unwrap();
     assert_eq!(segments.names(), [START, "commit()", "parse()"]);
-    let begun: Vec<_> = (0..4).map(|function| segments.begun_by(function)).collect();
-    assert_eq!(begun, [Some(2), None, Some(1), None]);
+    let begun = (0..4).map(|function| segments.begun_by(FunctionId(function)));
+    assert_eq!(begun.collect::<Vec<_>>(), [Some(2), None, Some(1), None]);
 }
 
 #[test]
 fn without_a_plan_all_is_one_segment() {
     let segments = Segments::default();
     assert_eq!(segments.names(), [START]);
-    assert_eq!(segments.begun_by(0), None);
+    assert_eq!(segments.begun_by(FunctionId(0)), None);
 }
 
 #[test]

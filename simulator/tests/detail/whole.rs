@@ -1,18 +1,14 @@
 //! Traces replayed in detail: the parts add up to the totals, which are the replay's own.
 
+use crate::numbered::split as split_of;
 use crate::recorded::{BLOCKS, FUNCTIONS, record, segments};
 use crate::steps::Step;
 use corehop_plans::Mode;
 use corehop_simulator::detail::{CodeOwner, Cost, Detail, Losses, Segments, replay_in_detail};
-use corehop_simulator::{CoreId, Counters, Machine, Replay, ReplayOptions, Split, replay};
-use corehop_traces::FunctionId;
+use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Split, replay};
+use corehop_traces::{FunctionId, RequestId};
 use proptest::collection::vec;
 use proptest::prelude::*;
-
-/// A function and its core.
-fn placed((function, core): (u32, u32)) -> (FunctionId, CoreId) {
-    (FunctionId(function), CoreId(core))
-}
 
 /// Four cores; `levels` are the caches.
 fn machine(levels: &str) -> Machine {
@@ -103,7 +99,7 @@ fn two_phases_that_fit_alone_lose_every_line_to_each_other() {
     assert_eq!(*touched_by_others, [0, 0, 0]);
     assert_eq!(replay.counters.cycles, 60 * 200);
 
-    let own_cores = Split::new([(1, 0), (2, 1)].map(placed));
+    let own_cores = split_of([(1, 0), (2, 1)]);
     let (_, _, told) = detail(&steps, &three_lines(), &own_cores, &[1, 2], 1);
     assert_eq!(l2_misses(&told), [0, 0, 0]);
     // Of the two hops a request, each is told where it led: 1000 cycles, and accesses that hit
@@ -123,7 +119,7 @@ fn lines_that_two_cores_store_to_are_lost_to_the_other_ones_stores() {
         data: vec![(0x9000, true)],
     };
     let steps: Vec<Step> = (0..5).flat_map(|_| [step(1), step(2)]).collect();
-    let own_cores = Split::new([(1, 0), (2, 1)].map(placed));
+    let own_cores = split_of([(1, 0), (2, 1)]);
     let (_, _, told) = detail(&steps, &three_lines(), &own_cores, &[1, 2], 1);
     assert_eq!(
         told.interference.coherence.lost,
@@ -144,9 +140,12 @@ fn lines_that_two_cores_store_to_are_lost_to_the_other_ones_stores() {
         };
         assert_eq!(
             (code.owner, code.accesses),
-            (CodeOwner::Function(core as u32 + 1), 8)
+            (CodeOwner::Function(FunctionId(core as u32 + 1)), 8)
         );
-        let sets = used.working_sets.iter().map(|set| (set.request, set.lines));
+        let sets = used
+            .working_sets
+            .iter()
+            .map(|set| (set.request.0, set.lines));
         assert_eq!(sets.collect::<Vec<_>>(), [(1, 2), (2, 2), (3, 2)]);
     }
     let lost = told.cores.iter().map(|used| &used.lost_lines_to[..]);
@@ -180,8 +179,8 @@ fn code_is_told_by_function_and_what_is_none_by_module() {
     told.sort_by_key(|told| format!("{:?}", told.0));
     let expected = [
         (CodeOwner::Elsewhere, 0, 1, 1),
-        (CodeOwner::Function(0), 1, 3, 2),
-        (CodeOwner::Function(3), 1, 2, 2),
+        (CodeOwner::Function(FunctionId(0)), 1, 3, 2),
+        (CodeOwner::Function(FunctionId(3)), 1, 2, 2),
         (CodeOwner::Module(0), 0, 1, 1),
     ];
     assert_eq!(told, expected);
@@ -194,7 +193,7 @@ fn working_sets_are_of_whole_requests_that_are_counted() {
     // The last request is cut short, the first one warms up.
     assert_eq!(
         sets.iter().map(|set| set.request).collect::<Vec<_>>(),
-        [1, 2]
+        [RequestId(1), RequestId(2)]
     );
     assert_eq!(
         (sets[0].code_lines, sets[0].data_lines, sets[0].lines),
@@ -220,7 +219,7 @@ fn a_delegated_call_is_a_segment_after_which_the_interrupted_one_goes_on() {
     let steps = [request.clone(), request].concat();
     let folder = tempfile::tempdir().unwrap();
     let trace = record(&folder.path().join("server.trace"), 1, &steps).unwrap();
-    let split = Split::new([placed((2, 1))]).delegating([2]);
+    let split = split_of([(2, 1)]).delegating([FunctionId(2)]);
     let options = ReplayOptions::default();
     let told = |mode| {
         let segments = segments(&trace, &[2], mode);
@@ -265,7 +264,7 @@ proptest! {
     ) {
         let requests = steps.iter().filter(|step| step.begins_request).count();
         let warm_up = if requests > warm_up { warm_up } else { 0 };
-        let split = Split::new(split.into_iter().map(placed)).delegating(delegated);
+        let split = split_of(split).delegating(delegated.into_iter().map(FunctionId));
         let (whole, replay, told) = detail(&steps, &machine, &split, &named, warm_up);
         prop_assert_eq!(&replay, &whole);
 

@@ -1,7 +1,8 @@
 //! Working sets of requests, exact on a few, and against sets of lines on many.
 
+use corehop_simulator::LineId;
 use corehop_simulator::detail::{Spread, WorkingSet, WorkingSets};
-use corehop_traces::Kind;
+use corehop_traces::{Kind, RequestId, ThreadId};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -13,10 +14,10 @@ fn shared(set: &WorkingSet) -> (Option<u64>, Option<u64>) {
 fn loading(requests: &[&[u32]]) -> Vec<WorkingSet> {
     let mut sets = WorkingSets::default();
     for (lines, request) in requests.iter().zip(0..) {
-        sets.serve(0, Some(request));
+        sets.serve(ThreadId(0), Some(RequestId(request)));
         lines
             .iter()
-            .for_each(|&line| sets.reference(Kind::Load, line));
+            .for_each(|&line| sets.reference(Kind::Load, LineId(line)));
     }
     sets.finish()
 }
@@ -24,17 +25,17 @@ fn loading(requests: &[&[u32]]) -> Vec<WorkingSet> {
 #[test]
 fn a_line_counts_once_however_often_and_by_whatever_kind_it_is_referenced() {
     let mut sets = WorkingSets::default();
-    sets.serve(0, Some(4));
-    sets.reference(Kind::Fetch, 0);
-    sets.reference(Kind::Fetch, 1);
-    sets.reference(Kind::Load, 1);
-    sets.reference(Kind::Store, 1);
-    sets.reference(Kind::Store, 9);
+    sets.serve(ThreadId(0), Some(RequestId(4)));
+    sets.reference(Kind::Fetch, LineId(0));
+    sets.reference(Kind::Fetch, LineId(1));
+    sets.reference(Kind::Load, LineId(1));
+    sets.reference(Kind::Store, LineId(1));
+    sets.reference(Kind::Store, LineId(9));
     let all = sets.finish();
     assert_eq!(
         all,
         [WorkingSet {
-            request: 4,
+            request: RequestId(4),
             code_lines: 2,
             data_lines: 2,
             lines: 3,
@@ -61,13 +62,13 @@ fn lines_are_shared_with_the_last_request_and_with_any_of_ten() {
 #[test]
 fn what_belongs_to_no_request_is_left_out() {
     let mut sets = WorkingSets::default();
-    sets.reference(Kind::Load, 0);
-    sets.serve(0, None);
-    sets.reference(Kind::Load, 1);
-    sets.serve(0, Some(0));
-    sets.reference(Kind::Load, 2);
-    sets.serve(0, None);
-    sets.reference(Kind::Load, 3);
+    sets.reference(Kind::Load, LineId(0));
+    sets.serve(ThreadId(0), None);
+    sets.reference(Kind::Load, LineId(1));
+    sets.serve(ThreadId(0), Some(RequestId(0)));
+    sets.reference(Kind::Load, LineId(2));
+    sets.serve(ThreadId(0), None);
+    sets.reference(Kind::Load, LineId(3));
     let all = sets.finish();
     assert_eq!((all.len(), all[0].lines), (1, 1));
 }
@@ -75,14 +76,14 @@ fn what_belongs_to_no_request_is_left_out() {
 #[test]
 fn the_previous_request_is_the_last_to_end_on_any_thread() {
     let mut sets = WorkingSets::default();
-    sets.serve(0, Some(0));
-    sets.reference(Kind::Load, 5);
-    sets.serve(1, Some(1));
-    sets.reference(Kind::Load, 5);
-    sets.reference(Kind::Load, 6);
-    sets.serve(1, None);
-    sets.serve(0, Some(0));
-    sets.reference(Kind::Load, 6);
+    sets.serve(ThreadId(0), Some(RequestId(0)));
+    sets.reference(Kind::Load, LineId(5));
+    sets.serve(ThreadId(1), Some(RequestId(1)));
+    sets.reference(Kind::Load, LineId(5));
+    sets.reference(Kind::Load, LineId(6));
+    sets.serve(ThreadId(1), None);
+    sets.serve(ThreadId(0), Some(RequestId(0)));
+    sets.reference(Kind::Load, LineId(6));
     let all = sets.finish();
     assert_eq!(shared(&all[1]), (None, None), "the first to end");
     assert_eq!(shared(&all[0]), (Some(2), Some(2)));

@@ -1,7 +1,7 @@
 //! Made-up programs each of whose executions enters a function, written as traces.
 
 use crate::definitions;
-use corehop_traces::{EndReason, Error, Kind, WriterOptions};
+use corehop_traces::{EndReason, Error, Kind, ThreadId, WriterOptions};
 use std::path::Path;
 
 /// Where the program is loaded.
@@ -18,11 +18,12 @@ pub fn record(steps: &[Step], functions: u32, threads: u32, path: &Path) -> Resu
         writer.thread(1, thread)?;
     }
     for (stamp, (thread, function, data)) in (1..).zip(steps) {
-        writer.stamp(*thread, stamp)?;
-        writer.execution(*thread, *function)?;
+        let thread = ThreadId(*thread);
+        writer.stamp(thread, stamp)?;
+        writer.execution(thread, *function)?;
         for &(line, store) in data {
             let kind = if store { Kind::Store } else { Kind::Load };
-            writer.data(*thread, 0, kind, 8, line * 64)?;
+            writer.data(thread, 0, kind, 8, line * 64)?;
         }
     }
     writer.finish(EndReason::Interrupted)?;

@@ -234,6 +234,23 @@ impl Oracle {
         self.exclusive_l3_loses_to_store(line);
     }
 
+    /// Brings the line to the core's L2 as for a load that misses its L1, if none of its cluster
+    /// holds it: the latency of what serves it. Nothing of it counts.
+    pub fn prefetch(&mut self, core: usize, line: u64) -> Option<u32> {
+        if self.held(self.view(core).l2, line) {
+            return None;
+        }
+        let before = self.counters.clone();
+        let latency_cycles = self.serve_beyond_l1(core, Kind::Load, line);
+        self.counters = before;
+        Some(latency_cycles)
+    }
+
+    /// Whether an L2 holds the line.
+    pub fn l2_holds(&mut self, l2: usize, line: u64) -> bool {
+        self.l2[l2].holds(line)
+    }
+
     /// A core outside this machine stores to the line.
     pub fn store_elsewhere(&mut self, line: u64) {
         for cluster in 0..self.l2.len() {

@@ -3,7 +3,7 @@
 
 #![allow(dead_code)] // Each test uses its part.
 
-use corehop_simulator::{Core, Inclusion, Level, Machine, Policy};
+use corehop_simulator::{Core, Inclusion, Level, Machine, Policy, Topology};
 use corehop_traces::Kind;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -104,6 +104,7 @@ pub fn machines() -> impl Strategy<Value = Machine> {
             transfer_latency_cycles: 83,
             hop_cost_cycles: 1009,
             core: Core::default(),
+            topology: Topology::default(),
         };
         let largest_l1 = l1i.size_bytes.max(l1d.size_bytes);
         if !inclusive || l2.size_bytes < largest_l1 {
@@ -124,6 +125,8 @@ pub fn machines() -> impl Strategy<Value = Machine> {
 pub enum Step {
     /// A core (modulo those used) references a line.
     Access(usize, Kind, u64),
+    /// The L2 of a core (modulo those used) is to be brought a line.
+    Prefetch(usize, u64),
     /// A core that is not simulated stores to a line.
     StoreElsewhere(u64),
 }
@@ -141,6 +144,7 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
         let access = (0usize..12, kinds(), 0..lines);
         let step = prop_oneof![
             30 => access.prop_map(|(core, kind, line)| Step::Access(core, kind, line)),
+            3 => (0usize..12, 0..lines).prop_map(|(core, line)| Step::Prefetch(core, line)),
             1 => (0..lines).prop_map(Step::StoreElsewhere),
         ];
         vec(step, 0..500)

@@ -1,6 +1,6 @@
 //! What made-up programs do, step by step, for tests that write traces of them.
 
-use corehop_traces::{EndReason, Error, Kind, Writer};
+use corehop_traces::{EndReason, Error, Kind, ThreadId, Writer};
 
 /// One execution of the recorded program.
 #[derive(Clone, Debug)]
@@ -26,14 +26,15 @@ pub fn perform(
         writer.thread(process, thread)?;
     }
     for (stamp, step) in (1..).zip(steps) {
-        writer.stamp(step.thread, stamp)?;
+        let thread = ThreadId(step.thread);
+        writer.stamp(thread, stamp)?;
         if step.begins_request {
-            writer.numbered_request(step.thread, numbers.next().unwrap_or(0))?;
+            writer.numbered_request(thread, numbers.next().unwrap_or(0))?;
         }
-        writer.execution(step.thread, step.block)?;
+        writer.execution(thread, step.block)?;
         for &(address, store) in &step.data {
             let kind = if store { Kind::Store } else { Kind::Load };
-            writer.data(step.thread, 0, kind, 8, address)?;
+            writer.data(thread, 0, kind, 8, address)?;
         }
     }
     writer.finish(EndReason::Interrupted)?;

@@ -1,6 +1,6 @@
 //! A machine small enough to follow by hand, and runs of single accesses on it.
 
-use corehop_simulator::{Counters, Geometry, Hierarchy, Machine};
+use corehop_simulator::{CoreId, Counters, Geometry, Hierarchy, Machine};
 use corehop_traces::Kind;
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn run(machine: &Machine, cores: u32, accesses: &[(usize, Kind, u64)]) -> Ve
     let mut made = vec![[0; 3]; cores as usize];
     for &(core, kind, line) in accesses {
         let id = *ids.entry(line).or_insert_with(|| hierarchy.line(line));
-        hierarchy.access(core, kind, id, &mut ());
+        hierarchy.access(CoreId::from_index(core), kind, id, &mut ());
         made[core][kind as usize] += 1;
     }
     let of_core = hierarchy.tally().iter().zip(made);

@@ -36,7 +36,7 @@ fn code(trace: &Trace, owner: CodeOwner) -> Value {
     let module = |module: u32| &trace.modules()[module as usize].path;
     match owner {
         CodeOwner::Function(function) => {
-            let function = &trace.functions()[function as usize];
+            let function = &trace.functions()[function.index()];
             json!({
                 "name": function.name,
                 "symbol": function.symbol,

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use corehop_core_model::{AddressSources, InOrder, Interval};
 use corehop_simulator::Split;
-use corehop_timed::{Error, Outcome, Setting, Streams, simulate_all};
+use corehop_timed::{Error, Outcome, PrefetcherName, Setting, Streams, Unknown, simulate_all};
 use corehop_traces::Trace;
 
 /// What references and instructions cost.
@@ -25,12 +25,18 @@ impl ModelName {
         }
     }
 
-    /// What the connections of a trace do, with what this model asks of it.
-    pub fn streams(self, trace: &Trace, splits: &[&Split]) -> Result<Streams, Error> {
+    /// What the connections of a trace do, with what this model and this prefetcher ask of it.
+    pub fn streams(
+        self,
+        trace: &Trace,
+        splits: &[&Split],
+        prefetcher: PrefetcherName,
+    ) -> Result<Streams, Error> {
         match self {
-            ModelName::InOrder => Streams::new(trace, splits),
+            ModelName::InOrder => Streams::annotated(trace, splits, &mut Unknown, prefetcher),
             ModelName::Interval => {
-                Streams::annotated(trace, splits, &mut AddressSources::new(trace))
+                let sources = &mut AddressSources::new(trace);
+                Streams::annotated(trace, splits, sources, prefetcher)
             }
         }
     }

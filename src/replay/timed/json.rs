@@ -1,7 +1,7 @@
 //! What a timed replay tells programs, as `docs/reference/timed.md` lists it.
 
 use super::simulated::Report;
-use corehop_timed::{CoreOutcome, Load, Outcome, Setting};
+use corehop_timed::{CoreOutcome, Load, Outcome, PrefetchCounters, Setting};
 use serde_json::{Value, json};
 
 /// One object, with one more for each setting.
@@ -21,6 +21,7 @@ pub fn render(report: &Report<'_>) -> Value {
             "reorder_window_instructions": core.reorder_window_instructions,
             "store_buffer_entries": core.store_buffer_entries,
         },
+        "prefetcher": first.prefetcher.name(),
         "load": load(first.load),
         "seed": first.seed,
         "quantum_cycles": first.quantum_cycles,
@@ -66,6 +67,7 @@ fn setting(setting: &Setting<'_>, outcome: &Outcome) -> Value {
         "migrations": outcome.migrations(),
         "yields": outcome.yields(),
         "l2_misses": outcome.counters().l2.misses(),
+        "prefetches": prefetches(outcome.prefetches()),
         "counters": outcome.counters(),
         "per_core": outcome.per_core.iter().map(core).collect::<Vec<_>>(),
         "evictions": outcome.evictions,
@@ -81,6 +83,17 @@ fn core(core: &CoreOutcome) -> Value {
         "hops": core.hops,
         "migrations": core.migrations,
         "yields": core.yields,
+        "prefetches": prefetches(core.prefetches),
         "counters": core.counters,
+    })
+}
+
+fn prefetches(of: PrefetchCounters) -> Value {
+    json!({
+        "issued": of.issued,
+        "useful": of.useful,
+        "late": of.late,
+        "late_cycles": of.late_cycles,
+        "unused": of.unused,
     })
 }

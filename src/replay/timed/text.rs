@@ -3,7 +3,7 @@
 use super::core_model::ModelName;
 use super::simulated::Report;
 use crate::line::{Lines, line};
-use corehop_timed::{Load, Outcome, Setting};
+use corehop_timed::{Load, Outcome, PrefetcherName, Setting};
 use corehop_wording::number::{counted, grouped as count};
 
 /// Most connections of which it is shown what each evicts of each.
@@ -14,6 +14,7 @@ pub fn render(report: &Report<'_>) -> Lines {
     let mut text = Lines::new();
     heading(&mut text, report);
     settings(&mut text, report);
+    prefetches(&mut text, report);
     if let [(_, outcome)] = &report.simulated[..] {
         cores(&mut text, outcome);
         causes(&mut text, outcome);
@@ -120,6 +121,43 @@ fn setting_row(text: &mut Lines, setting: &Setting<'_>, outcome: &Outcome) {
     let busy = format!("{:.1} %", outcome.utilisation() * 100.0);
     let columns = columns.each_ref().map(String::as_str);
     row(text, names.each_ref().map(String::as_str), columns, &busy);
+}
+
+/// What became of prefetches, if there are any.
+fn prefetches(text: &mut Lines, report: &Report<'_>) {
+    let (first, _) = &report.simulated[0];
+    if first.prefetcher == PrefetcherName::None {
+        return;
+    }
+    let columns = [
+        "prefetches",
+        "useful",
+        "late",
+        "late cycles",
+        "evicted unused",
+    ];
+    let columns = columns.map(|column| format!("{column:>16}")).concat();
+    line!(text);
+    line!(text, "prefetcher {}, per request", first.prefetcher);
+    line!(text, "{:<18}{:>12}{columns}", "scheduler", "connections");
+    for (setting, outcome) in &report.simulated {
+        let prefetches = outcome.prefetches();
+        let columns = [
+            prefetches.issued,
+            prefetches.useful,
+            prefetches.late,
+            prefetches.late_cycles,
+            prefetches.unused,
+        ];
+        let per_request = |number: u64| number as f64 / outcome.requests as f64;
+        let columns = columns.map(|number| format!("{:>16.1}", per_request(number)));
+        let (scheduler, columns) = (setting.scheduler.to_string(), columns.concat());
+        line!(
+            text,
+            "{scheduler:<18}{:>12}{columns}",
+            count(setting.connections as u64)
+        );
+    }
 }
 
 fn row(text: &mut Lines, names: [&str; 4], columns: [&str; 7], busy: &str) {

@@ -1,6 +1,6 @@
 //! One core: its clock, and what it sums up since counting began.
 
-use crate::outcome::CoreOutcome;
+use crate::outcome::{CoreOutcome, PrefetchCounters};
 use corehop_core_model::CoreModel;
 use corehop_simulator::{Machine, Tally};
 
@@ -60,10 +60,17 @@ impl<M: CoreModel> Core<M> {
         (self.busy_cycles, self.idle_cycles, self.queued_cycles) = (0, 0, 0);
     }
 
-    /// What was counted, `tally` being of its caches.
-    pub fn outcome(&self, tally: &Tally, machine: &Machine) -> CoreOutcome {
+    /// What was counted, `tally` being of its caches, and `prefetches` what became of those.
+    pub fn outcome(
+        &self,
+        (tally, prefetches): (&Tally, &PrefetchCounters),
+        machine: &Machine,
+    ) -> CoreOutcome {
+        let mut counters = tally.counters(self.references, self.hops, machine);
+        counters.cycles += prefetches.late_cycles;
         CoreOutcome {
-            counters: tally.counters(self.references, self.hops, machine),
+            counters,
+            prefetches: *prefetches,
             busy_cycles: self.busy_cycles,
             idle_cycles: self.idle_cycles,
             queued_cycles: self.queued_cycles,

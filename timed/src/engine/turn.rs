@@ -9,18 +9,20 @@
 
 use super::connection::Connection;
 use super::core::Core;
+use super::prefetching::{Missed, Prefetching};
 use super::watch::Watch;
 use crate::load::Arrivals;
 use crate::outcome::Outcome;
+use crate::prefetchers::prefetcher::Prefetcher;
 use crate::schedulers::queues::{Queues, Waiting};
 use crate::schedulers::scheduler::{Move, Scheduler, Thread};
 use crate::setting::Setting;
 use crate::streams::stream::kind_of;
 use corehop_core_model::{CoreModel, Reference, ServedBy};
-use corehop_simulator::{Hierarchy, Split};
+use corehop_simulator::{CoreId, Hierarchy, LineId, Split};
 
 /// A simulation under way.
-pub(crate) struct Engine<'a, M> {
+pub(crate) struct Engine<'a, M, P> {
     pub setting: &'a Setting<'a>,
     /// What moves threads; nothing does if it is empty.
     pub split: &'a Split,
@@ -30,7 +32,8 @@ pub(crate) struct Engine<'a, M> {
     pub connections: Vec<Connection<'a>>,
     pub arrivals: Arrivals,
     pub hierarchy: Hierarchy,
-    pub watch: Watch,
+    pub watch: Watch<P>,
+    pub prefetching: Prefetching<P>,
     pub ended: Ended,
 }
 
@@ -47,7 +50,7 @@ pub(crate) struct Ended {
     latencies: Vec<u64>,
 }
 
-impl<M: CoreModel> Engine<'_, M> {
+impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
     /// Simulates until enough requests are counted.
     pub fn run(mut self) -> Outcome {
         while (self.ended.latencies.len() as u64) < self.setting.requests {
@@ -106,7 +109,7 @@ impl<M: CoreModel> Engine<'_, M> {
 
     /// A connection's thread waits for a core.
     fn wait(&mut self, connection: usize, ready: u64, hopped: bool, core: usize) {
-        let stage = self.connections[connection].placed.core();
+        let stage = self.connections[connection].placed.core().0;
         let waiting = Waiting {
             ready,
             connection,
@@ -129,7 +132,7 @@ impl<M: CoreModel> Engine<'_, M> {
             }
             if let Some(mark) = self.connections[connection].take_mark() {
                 let placed = &mut self.connections[connection].placed;
-                let from = placed.core();
+                let from = placed.core().0;
                 if let Some(to) = mark.pass(placed, self.split)
                     && self.leaves(connection, Thread { core, from, to })
                 {
@@ -205,6 +208,7 @@ impl<M: CoreModel> Engine<'_, M> {
     fn execute(&mut self, core: usize, connection: usize, limit: u64) {
         self.watch.connection = connection as u16;
         let connection = &mut self.connections[connection];
+        let id = CoreId::from_index(core);
         let Core {
             model, references, ..
         } = &mut self.cores[core];
@@ -220,12 +224,25 @@ impl<M: CoreModel> Engine<'_, M> {
             };
             references[kind as usize] += 1;
             self.watch.served_by = ServedBy::L1;
-            let line = entry >> 2;
-            self.hierarchy.access(core, kind, line, &mut self.watch);
+            let line = LineId(entry >> 2);
+            self.hierarchy.access(id, kind, line, &mut self.watch);
+            let mut at_least_cycles = 0;
+            if P::ASKS && self.watch.served_by != ServedBy::L1 {
+                let missed = Missed {
+                    core: id,
+                    kind,
+                    line,
+                    instruction: connection.stream.instruction(connection.at + executed - 1),
+                    cycle: model.cycle(),
+                };
+                let (hierarchy, watch) = (&mut self.hierarchy, &mut self.watch);
+                at_least_cycles = self.prefetching.missed_l1(missed, hierarchy, watch);
+            }
             model.reference(Reference {
                 kind,
                 served_by: self.watch.served_by,
                 address_from,
+                at_least_cycles,
             });
             if model.cycle() >= limit {
                 break;
@@ -273,8 +290,10 @@ impl<M: CoreModel> Engine<'_, M> {
                 core.idle_until(latest, counting_since);
             }
         }
-        let cores = self.cores.iter().zip(self.hierarchy.tally());
-        let per_core = cores.map(|(core, tally)| core.outcome(tally, self.setting.machine));
+        let prefetches = self.watch.unused.counters();
+        let counted = self.hierarchy.tally().iter().zip(prefetches);
+        let cores = self.cores.iter().zip(counted);
+        let per_core = cores.map(|(core, counted)| core.outcome(counted, self.setting.machine));
         let mut latencies = self.ended.latencies;
         latencies.sort_unstable();
         Outcome {

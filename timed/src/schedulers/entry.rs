@@ -1,7 +1,7 @@
 //! How a scheduler presents itself: its name, what it needs, and who can do it.
 
 use super::scheduler::Scheduler;
-use corehop_simulator::Split;
+use corehop_simulator::{Machine, Split};
 
 /// A scheduler, for whoever lists or chooses one.
 pub struct Entry {
@@ -54,7 +54,7 @@ pub struct Argument {
 /// What a scheduler is made from.
 pub(crate) struct Setup<'a> {
     pub cores: usize,
-    pub cores_per_l2: usize,
+    pub machine: &'a Machine,
     pub split: &'a Split,
     /// References by stage of the split.
     pub load: &'a dyn Fn() -> Vec<u64>,

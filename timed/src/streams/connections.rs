@@ -9,8 +9,9 @@
 use super::annotate::{Annotate, Unknown};
 use super::stream::{Mark, Stream, kind_of};
 use crate::error::Error;
+use crate::prefetchers::registry::PrefetcherName;
 use corehop_simulator::{Lines, PlacedThread, Split};
-use corehop_traces::{Calls, Execution, Executions, Trace};
+use corehop_traces::{Calls, Execution, Executions, FunctionId, RequestId, ThreadId, Trace};
 
 /// What the connections of a trace do.
 pub struct Streams {
@@ -30,7 +31,7 @@ impl Streams {
     /// [`Error::NoConnections`] when no thread served a whole request, [`Error::Trace`] for a trace
     /// that cannot be read.
     pub fn new(trace: &Trace, splits: &[&Split]) -> Result<Streams, Error> {
-        Streams::annotated(trace, splits, &mut Unknown)
+        Streams::annotated(trace, splits, &mut Unknown, PrefetcherName::None)
     }
 
     /// The same of these requests alone.
@@ -39,13 +40,15 @@ impl Streams {
     /// As [`Streams::new`].
     pub fn of_requests(
         trace: &Trace,
-        requests: &[u32],
+        requests: &[RequestId],
         splits: &[&Split],
     ) -> Result<Streams, Error> {
-        Streams::read(trace, trace.executions_of(requests), splits, &mut Unknown)
+        let threads = Threads::of(trace, splits)?;
+        threads.read(trace, trace.executions_of(requests), &mut Unknown)
     }
 
-    /// The same as [`Streams::new`], with what core models want to know besides.
+    /// The same as [`Streams::new`], with what core models and this prefetcher want to know
+    /// besides.
     ///
     /// # Errors
     /// As [`Streams::new`].
@@ -53,42 +56,19 @@ impl Streams {
         trace: &Trace,
         splits: &[&Split],
         annotate: &mut A,
+        prefetcher: PrefetcherName,
     ) -> Result<Streams, Error> {
-        Streams::read(trace, trace.executions(), splits, annotate)
+        let mut threads = Threads::of(trace, splits)?;
+        if prefetcher.needs_instructions() {
+            threads.keep_instructions();
+        }
+        threads.read(trace, trace.executions(), annotate)
     }
 
-    fn read<A: Annotate>(
-        trace: &Trace,
-        mut executions: Executions<'_>,
-        splits: &[&Split],
-        annotate: &mut A,
-    ) -> Result<Streams, Error> {
-        let mut lines = Lines::new(RECENT_LINES);
-        let mut threads = Threads::of(trace, splits)?;
-        let mut address_from = Vec::new();
-        while let Some(execution) = executions.next()? {
-            address_from.clear();
-            let instructions = annotate.execution(&execution, &mut address_from);
-            let Some(stream) = threads.begin(trace, &execution) else {
-                continue;
-            };
-            stream.push_instructions(instructions);
-            let mut from = address_from.iter().copied();
-            for access in execution.accesses {
-                for line in access.lines() {
-                    let id = lines.id(line, |_| {});
-                    stream.push_reference(id, access.kind, from.next().unwrap_or(0));
-                }
-            }
-        }
-        let streams = threads.finish();
-        match streams.is_empty() {
-            true => Err(Error::NoConnections),
-            false => Ok(Streams {
-                streams,
-                lines: lines.numbers().to_vec(),
-            }),
-        }
+    /// Whether they say which instruction makes a reference.
+    pub(crate) fn have_instructions(&self) -> bool {
+        let mut streams = self.streams.iter();
+        streams.all(|stream| stream.instructions.is_some())
     }
 
     /// How many connections there are.
@@ -113,6 +93,7 @@ impl Streams {
         let of_stream = |stream: &Stream| {
             stream.entries.capacity() * size_of::<u32>()
                 + stream.address_from.capacity()
+                + stream.instructions.as_ref().map_or(0, Vec::capacity) * size_of::<u32>()
                 + stream.requests.capacity() * size_of::<usize>()
                 + stream.marks.capacity() * size_of::<Mark>()
         };
@@ -132,7 +113,7 @@ impl Streams {
                 mark.pass(&mut thread, split);
                 let entries = stream.entries[mark.at..end].iter();
                 let references = entries.filter(|&&entry| kind_of(entry).is_some()).count();
-                by_stage[thread.core() as usize] += references as u64;
+                by_stage[thread.core().index()] += references as u64;
             }
         }
         by_stage
@@ -171,7 +152,7 @@ struct Threads {
 #[derive(Default)]
 struct Thread {
     stream: Stream,
-    request: Option<u32>,
+    request: Option<RequestId>,
     /// Before which of its executions a delegated call has ended; ascending.
     ends: Vec<u64>,
     ends_passed: usize,
@@ -182,14 +163,14 @@ impl Threads {
         let functions = trace.functions().len();
         let (mut hooked, mut delegated) = (vec![false; functions], vec![false; functions]);
         for split in splits {
-            for function in split.functions().filter(|&f| (f as usize) < functions) {
-                hooked[function as usize] = true;
-                delegated[function as usize] |= split.delegates(function);
+            for function in split.functions().filter(|f| f.index() < functions) {
+                hooked[function.index()] = true;
+                delegated[function.index()] |= split.delegates(function);
             }
         }
         let any = delegated.contains(&true);
         let calls = any.then(|| Calls::of(trace, &delegated)).transpose()?;
-        let of_thread = |thread: u32| {
+        let of_thread = |thread| {
             let calls = calls.iter().flat_map(|calls| calls.of_thread(thread));
             let mut ends: Vec<u64> = calls.filter_map(|call| call.ends).collect();
             ends.sort_unstable();
@@ -198,16 +179,56 @@ impl Threads {
                 ..Thread::default()
             }
         };
+        let threads = (0..trace.threads().len()).map(ThreadId::from_index);
         Ok(Threads {
-            threads: (0..trace.threads().len() as u32).map(of_thread).collect(),
+            threads: threads.map(of_thread).collect(),
             hooked,
             calls,
         })
     }
 
+    fn keep_instructions(&mut self) {
+        let streams = self.threads.iter_mut().map(|thread| &mut thread.stream);
+        streams.for_each(|stream| stream.instructions = Some(Vec::new()));
+    }
+
+    /// The streams of these executions.
+    fn read<A: Annotate>(
+        mut self,
+        trace: &Trace,
+        mut executions: Executions<'_>,
+        annotate: &mut A,
+    ) -> Result<Streams, Error> {
+        let mut lines = Lines::new(RECENT_LINES);
+        let mut address_from = Vec::new();
+        while let Some(execution) = executions.next()? {
+            address_from.clear();
+            let instructions = annotate.execution(&execution, &mut address_from);
+            let Some(stream) = self.begin(trace, &execution) else {
+                continue;
+            };
+            stream.push_instructions(instructions);
+            let mut from = address_from.iter().copied();
+            for access in execution.accesses {
+                for line in access.lines() {
+                    let reference = (lines.id(line, |_| {}), access.kind);
+                    stream.push_reference(reference, from.next().unwrap_or(0), access.pc);
+                }
+            }
+        }
+        let streams = self.finish();
+        match streams.is_empty() {
+            true => Err(Error::NoConnections),
+            false => Ok(Streams {
+                streams,
+                lines: lines.numbers().to_vec(),
+            }),
+        }
+    }
+
     /// An execution begins: the stream that it belongs to, if it belongs to a complete request.
     fn begin(&mut self, trace: &Trace, execution: &Execution<'_>) -> Option<&mut Stream> {
-        let thread = &mut self.threads[execution.thread as usize];
+        let thread = &mut self.threads[execution.thread.index()];
         let number = execution.number;
         let mut returned = false;
         while thread
@@ -219,7 +240,7 @@ impl Threads {
             returned = true;
         }
         let request = execution.request?;
-        if !trace.requests()[request as usize].complete {
+        if !trace.requests()[request.index()].complete {
             return None;
         }
         let stream = &mut thread.stream;
@@ -227,7 +248,7 @@ impl Threads {
             thread.request = Some(request);
             stream.begin_request();
         }
-        let is_hooked = |f: &u32| self.hooked.get(*f as usize) == Some(&true);
+        let is_hooked = |f: &FunctionId| self.hooked.get(f.index()) == Some(&true);
         let entered = execution.entry.filter(is_hooked);
         if entered.is_some() || returned || stream.marks.is_empty() {
             let calls = self.calls.as_ref().filter(|_| entered.is_some());

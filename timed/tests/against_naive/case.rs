@@ -3,8 +3,8 @@
 use crate::program::{self, FUNCTIONS, Planned};
 use crate::random::machines;
 use crate::steps::Step;
-use corehop_simulator::{Core, Machine};
-use corehop_timed::{Load, SCHEDULERS};
+use corehop_simulator::{Core, Machine, Topology};
+use corehop_timed::{Load, PREFETCHERS, PrefetcherName, SCHEDULERS};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -20,6 +20,7 @@ pub struct Case {
     /// By place among the schedulers.
     pub scheduler: usize,
     pub argument: u32,
+    pub prefetcher: PrefetcherName,
     pub load: Load,
     /// Connections beyond those of the trace, or left out of it.
     pub more: i8,
@@ -50,15 +51,57 @@ fn core_models() -> impl Strategy<Value = Core> {
     })
 }
 
+/// The machine with so many times the cores, and what may be said of its neighbourhoods, by
+/// these numbers.
+fn widened(machine: Machine, (width, groups, distances): (u32, (u32, u32), Vec<u32>)) -> Machine {
+    let cores = machine.cores * width;
+    let l2 = machine.l2.shared_by;
+    // A group of so many L2s, if these divide the machine, or none.
+    let group = |l2s: u32| (l2s > 0 && (cores / l2).is_multiple_of(l2s)).then_some(l2 * l2s);
+    let (l3, node) = (group(groups.0), group(groups.1));
+    let across =
+        |l3: u32| node.is_some_and(|node| !l3.is_multiple_of(node) && !node.is_multiple_of(l3));
+    let l3 = l3.filter(|&l3| !across(l3) && (machine.l3.is_none() || l3 == cores));
+    let nodes = node.map_or(0, |node| (cores / node) as usize);
+    let distance = |row: usize, column: usize| match row == column {
+        true => 10,
+        false => distances[(row * nodes + column) % distances.len()],
+    };
+    let row = |row| (0..nodes).map(|column| distance(row, column)).collect();
+    let node_distances = match distances[0] % 3 {
+        0 => Vec::new(),
+        _ => (0..nodes).map(row).collect(),
+    };
+    let topology = Topology {
+        cores_per_l3: l3,
+        cores_per_node: node,
+        node_distances,
+    };
+    Machine {
+        cores,
+        topology,
+        ..machine
+    }
+}
+
 pub fn cases() -> impl Strategy<Value = Case> {
-    let programs = (program::programs(), machines(), 0u32..12);
+    let groups = (0u32..5, 0u32..5);
+    let topologies = (
+        prop::sample::select(&[1u32, 1, 2, 4][..]),
+        groups,
+        vec(10u32..13, 7),
+    );
+    let machines = (machines(), topologies).prop_map(|(machine, width)| widened(machine, width));
+    let programs = (program::programs(), machines, 0u32..48);
     let core_models = (core_models(), any::<bool>());
     let functions = vec((0..FUNCTIONS, 0u32..12, any::<bool>()), 0..6);
     let scheduled = (functions, 0..SCHEDULERS.len(), 1u32..4, loads());
+    let prefetchers = prop::sample::select(PREFETCHERS);
     let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
-    (programs, core_models, scheduled, lengths).prop_map(|(program, model, scheduled, lengths)| {
+    let cores = (core_models, prefetchers);
+    (programs, cores, scheduled, lengths).prop_map(|(program, cores, scheduled, lengths)| {
+        let ((core, interval), prefetcher) = cores;
         let (steps, machine, cores) = program;
-        let (core, interval) = model;
         let machine = Machine { core, ..machine };
         let (functions, scheduler, argument, load) = scheduled;
         let (more, seed, quantum_cycles, warm_up, requests) = lengths;
@@ -71,6 +114,7 @@ pub fn cases() -> impl Strategy<Value = Case> {
             cores,
             scheduler,
             argument,
+            prefetcher,
             load,
             more,
             seed,

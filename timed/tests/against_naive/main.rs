@@ -1,5 +1,5 @@
 //! Random small traces, machines and settings: the engine and a naive event simulation agree on
-//! every counter, for every scheduler, both loads and both core models.
+//! every counter, for every scheduler, both loads, both core models and every prefetcher.
 
 mod case;
 mod core;
@@ -9,6 +9,7 @@ mod naive;
 #[path = "../../../simulator/tests/oracle/mod.rs"]
 mod oracle;
 mod policy;
+mod prefetches;
 mod program;
 #[path = "../../../simulator/tests/random/mod.rs"]
 mod random;
@@ -18,21 +19,24 @@ mod steps;
 use case::{Case, cases};
 use corehop_core_model::{CoreModel, InOrder, Interval};
 use corehop_simulator::Machine;
-use corehop_timed::{Setting, Streams, simulate, simulate_all};
+use corehop_timed::{Setting, Streams, Unknown, simulate, simulate_all};
 use naive::naive;
 use program::{MadeUp, Script, scripts};
 use proptest::test_runner::TestCaseResult;
 use random::{equal, holds};
 
 #[test]
-fn every_counter_is_equal_for_every_scheduler_load_and_core_model() {
+fn every_counter_is_equal_for_every_scheduler_load_core_model_and_prefetcher() {
     holds("timed replays equal the naive one", cases(), |case| {
         let trace = program::record(&case.steps);
         let split = case.planned.split();
         let scripts: Vec<Script> = scripts(&case.steps);
         let streams = match case.interval {
-            true => Streams::annotated(&trace, &[&split], &mut MadeUp::default()),
-            false => Streams::new(&trace, &[&split]),
+            true => {
+                let annotate = &mut MadeUp::default();
+                Streams::annotated(&trace, &[&split], annotate, case.prefetcher)
+            }
+            false => Streams::annotated(&trace, &[&split], &mut Unknown, case.prefetcher),
         };
         let streams = match streams {
             Ok(streams) => streams,
@@ -50,6 +54,7 @@ fn every_counter_is_equal_for_every_scheduler_load_and_core_model() {
             repeat_connections: true,
             split: Some(&split),
             scheduler: case.choice(),
+            prefetcher: case.prefetcher,
             load: case.load,
             seed: case.seed,
             quantum_cycles: case.quantum_cycles,

@@ -1,14 +1,16 @@
 //! The timed replay once more, as slow and obvious as it can be said, by docs/reference/timed.md.
 //!
 //! Nothing is kept that can be looked up: who comes next is found by asking everybody before each
-//! turn. The caches are those of the simulator's oracle.
+//! turn. The caches are those of the simulator's oracle; [`reference`] makes one reference.
+
+mod reference;
 
 use crate::case::Case;
 use crate::core::Core;
-use crate::oracle::{Event, Oracle};
+use crate::oracle::Oracle;
 use crate::policy::Policy;
+use crate::prefetches::Prefetches;
 use crate::program::{Action, Script};
-use corehop_simulator::CacheLevel;
 use corehop_timed::{CoreOutcome, Load, Outcome};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -37,6 +39,7 @@ pub struct Naive<'a> {
     pub cores: Vec<Core>,
     clients: Vec<Client<'a>>,
     caches: Oracle,
+    prefetches: Prefetches,
     /// Cycle and connection.
     coming: Vec<(u64, usize)>,
     open_loop: ChaCha8Rng,
@@ -82,6 +85,7 @@ pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
         cores: vec![Core::of(case); case.cores as usize],
         clients: (0..connections).map(client).collect(),
         caches: Oracle::new(&case.machine, case.cores),
+        prefetches: Prefetches::new(case.cores as usize),
         coming: Vec::new(),
         open_loop: generator(0),
         owners: HashMap::new(),
@@ -286,41 +290,6 @@ impl Naive<'_> {
         says.then(|| policy.enter(self, core, stages)).flatten()
     }
 
-    fn reference(&mut self, core: usize, connection: usize) {
-        let client = &mut self.clients[connection];
-        let (request, action, reference) = client.at;
-        let Action {
-            references,
-            instructions,
-            ..
-        } = &client.script[request][action];
-        let (kind, line, back) = references[reference];
-        let instructions = instructions * u32::from(reference == 0);
-        match reference + 1 == references.len() {
-            true => (client.at, client.entered) = ((request, action + 1, 0), false),
-            false => client.at = (request, action, reference + 1),
-        }
-        let cycles = |caches: &Oracle| caches.counters()[core].cycles;
-        let before = cycles(&self.caches);
-        self.caches.access(core, kind, line);
-        let latency = cycles(&self.caches) - before;
-        let clock = &mut self.cores[core].clock;
-        clock.instructions(instructions);
-        clock.reference(&self.case.machine, kind, latency, back);
-        for event in std::mem::take(&mut self.caches.events) {
-            match event {
-                Event::Missed(CacheLevel::L1I | CacheLevel::L1D, core, _, line) => {
-                    let l2 = core / self.case.machine.l2.shared_by as usize;
-                    self.owners.insert((l2, line), connection);
-                }
-                Event::Replaced(CacheLevel::L2, l2, _, line) => {
-                    self.evictions[self.owners[&(l2, line)]][connection] += 1;
-                }
-                _ => {}
-            }
-        }
-    }
-
     fn end(&mut self, core: usize, connection: usize, clock: u64) {
         let client = &mut self.clients[connection];
         client.at = (client.at.0 + 1, 0, 0);
@@ -343,6 +312,7 @@ impl Naive<'_> {
         let since = self.ended.iter().map(|ended| ended.1).max().unwrap();
         self.since = Some(since);
         self.caches.start_counting();
+        self.prefetches.start_counting();
         self.evictions
             .iter_mut()
             .flatten()
@@ -377,9 +347,11 @@ impl Naive<'_> {
                 .map(|&(from, to)| to.max(since) - from.max(since));
             counted.sum()
         };
-        let counters = self.caches.counters();
-        let of_core = |(core, counters): (&Core, _)| CoreOutcome {
+        let counters = self.caches.counters().into_iter();
+        let counters = counters.zip(self.prefetches.counted);
+        let of_core = |(core, (counters, prefetches)): (&Core, _)| CoreOutcome {
             counters,
+            prefetches,
             busy_cycles: core.busy,
             idle_cycles: idle(core),
             ..core.counted.clone()

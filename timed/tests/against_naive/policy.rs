@@ -84,9 +84,9 @@ impl Policy {
             "steal" => {
                 let nearest = candidates
                     .iter()
-                    .map(|&from| level(at.case, core, from))
+                    .map(|&from| distance(at.case, core, from))
                     .min();
-                let near = |from: &usize| Some(level(at.case, core, *from)) == nearest;
+                let near = |from: &usize| Some(distance(at.case, core, *from)) == nearest;
                 let near: Vec<usize> = candidates.iter().copied().filter(near).collect();
                 draw(&near)
             }
@@ -117,14 +117,30 @@ impl Policy {
     }
 }
 
-/// How many times pairs of L2s must be joined until both cores are in one group.
-fn level(case: &Case, one: usize, other: usize) -> u32 {
-    let l2 = |core: usize| core / case.machine.l2.shared_by as usize;
-    let (mut one, mut other, mut joined) = (l2(one), l2(other), 0);
-    while one != other {
-        (one, other, joined) = (one / 2, other / 2, joined + 1);
+/// How many of the first core's groups the other is not in, and how far their nodes are.
+fn distance(case: &Case, one: usize, other: usize) -> (usize, u32) {
+    let topology = &case.machine.topology;
+    let together = |size: u32| one / size as usize == other / size as usize;
+    let l2 = case.machine.l2.shared_by;
+    let said: Vec<u32> = topology
+        .cores_per_l3
+        .into_iter()
+        .chain(topology.cores_per_node)
+        .collect();
+    if said.is_empty() {
+        // Pairs of L2s, pairs of pairs, up to more cores than there are.
+        let doubled = (0..8).map(|times| l2 << times);
+        return (doubled.filter(|&size| !together(size)).count(), 0);
     }
-    joined
+    let apart = said.iter().chain([&l2]).filter(|&&size| !together(size));
+    let node_of = |core: usize| Some(core / topology.cores_per_node? as usize);
+    let of_nodes = match (node_of(one), node_of(other)) {
+        (Some(one), Some(other)) if !topology.node_distances.is_empty() => {
+            topology.node_distances[one][other]
+        }
+        _ => 0,
+    };
+    (apart.count(), of_nodes)
 }
 
 /// Adds what a connection references in each stage.

@@ -29,7 +29,32 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
         block,
         data,
     });
-    vec(step, 1..80)
+    let steps = vec((step, prop::bool::weighted(0.3)), 1..80);
+    let strides = prop::sample::select(&[-128i64, -64, 24, 64, 96, 128, 192][..]);
+    (steps, vec(strides, FUNCTIONS as usize)).prop_map(|(steps, strides)| walk(steps, &strides))
+}
+
+/// Makes the data of some steps a load, each of a code block so far from its last.
+fn walk(steps: Vec<(Step, bool)>, strides: &[i64]) -> Vec<Step> {
+    let mut walked = vec![0; strides.len()];
+    let step = |(step, walks): (Step, bool)| {
+        let block = step.block as usize;
+        if !walks {
+            return step;
+        }
+        walked[block] += strides[block];
+        let address = 4096 + i64::rem_euclid(walked[block] + 1024 * i64::from(step.block), 4096);
+        Step {
+            data: vec![(address as u64, false)],
+            ..step
+        }
+    };
+    steps.into_iter().map(step).collect()
+}
+
+/// The address of the one instruction of a function.
+pub fn instruction_of(function: u32) -> u64 {
+    CODE + u64::from(function) * 64
 }
 
 /// Writes the steps as a trace.
@@ -75,8 +100,8 @@ impl Planned {
             .functions
             .iter()
             .map(|&(f, core, _)| (FunctionId(f), CoreId(core)));
-        let last = |function: u32| self.of(function).is_some_and(|(_, call)| call);
-        Split::new(functions).delegating((0..FUNCTIONS).filter(|&f| last(f)))
+        let last = |&f: &u32| self.of(f).is_some_and(|(_, call)| call);
+        Split::new(functions).delegating((0..FUNCTIONS).filter(last).map(FunctionId))
     }
 
     /// The core of a function, and whether it is for a call only.
@@ -180,7 +205,7 @@ pub fn scripts(steps: &[Step]) -> Vec<Script> {
 }
 
 fn references(place: usize, step: &Step) -> Vec<(Kind, u64, u8)> {
-    let mut lines = vec![(Kind::Fetch, (CODE + u64::from(step.block) * 64) / 64)];
+    let mut lines = vec![(Kind::Fetch, instruction_of(step.block) / 64)];
     for &(address, store) in &step.data {
         let kind = if store { Kind::Store } else { Kind::Load };
         lines.extend((address / 64..=(address + 7) / 64).map(|line| (kind, line)));

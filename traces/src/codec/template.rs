@@ -7,6 +7,7 @@
 
 use crate::model::dependence::check_dependences;
 use crate::model::execution::{Access, Kind, LINE_SHIFT};
+use crate::model::ids::FunctionId;
 use crate::model::malformed::Malformed;
 use crate::model::program::CodeBlock;
 use std::collections::HashMap;
@@ -233,7 +234,7 @@ impl Templates {
     pub fn push(
         &mut self,
         (code_block, block): (u32, &CodeBlock),
-        entry: Option<u32>,
+        entry: Option<FunctionId>,
         data: &[DataAccess],
     ) -> Result<(), Malformed> {
         check_template(block.instructions.len(), data)?;
@@ -247,7 +248,7 @@ impl Templates {
             access_count: 0,
             data_count: data.len() as u32,
             code_block,
-            entry: entry.map_or(0, |entry| entry + 1),
+            entry: entry.map_or(0, |entry| entry.0 + 1),
         };
         let mut fetched = 0;
         for access in data {

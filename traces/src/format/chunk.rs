@@ -11,6 +11,7 @@ use crate::codec::template::Size;
 use crate::format::column::unpack;
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::block;
+use crate::model::ids::ThreadId;
 use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_REFERENCES, MAX_TEMPLATES};
 use crate::model::run::Run;
 use zstd::bulk::Decompressor;
@@ -18,8 +19,8 @@ use zstd::bulk::Decompressor;
 /// A chunk's order: what is needed of it to index a trace.
 #[derive(Default)]
 pub struct ChunkOrder {
-    /// Index of the thread.
-    pub thread: u32,
+    /// The thread.
+    pub thread: ThreadId,
     /// Runs, by ascending stamp.
     pub runs: Vec<Run>,
     /// Request marks, ascending.
@@ -130,7 +131,7 @@ impl Decoder {
             runs,
             &mut self.lengths,
         )?;
-        order.thread = chunk.get_thread();
+        order.thread = ThreadId(chunk.get_thread());
         order.runs.clear();
         let mut stamp = 0u64;
         let mut total = 0;

@@ -6,6 +6,7 @@ use crate::format::entry::{Message, message};
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::{code_blocks, entry, functions, shapes};
 use crate::model::dependence::Dependence;
+use crate::model::ids::FunctionId;
 use crate::model::program::{CodeBlock, Function};
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -16,7 +17,7 @@ pub const MAX_DEFINITIONS: usize = 1 << 16;
 pub const MAX_DETAILS: usize = 1 << 22;
 
 /// A code block and the function that it enters.
-pub type EnteredBlock = (CodeBlock, Option<u32>);
+pub type EnteredBlock = (CodeBlock, Option<FunctionId>);
 
 /// A template as a writer holds it: code block number and data accesses.
 pub type WrittenTemplate = (u32, Vec<DataAccess>);
@@ -66,7 +67,7 @@ pub fn write_code_blocks(
     let starts: Vec<u64> = all.iter().map(|(block, _)| block.start).collect();
     let entries: Vec<u32> = all
         .iter()
-        .map(|(_, entry)| entry.map_or(0, |f| f + 1))
+        .map(|(_, entry)| entry.map_or(0, |f| f.0 + 1))
         .collect();
     let counts = all.iter().map(|(block, _)| block.instructions.len() as u16);
     let counts: Vec<u16> = counts.collect();
@@ -244,7 +245,7 @@ pub fn read_code_blocks(
             ..CodeBlock::new(starts[index], own)
         };
         check_code_block(&block).map_err(|detail| Rule::Program.broken(detail))?;
-        all.push((block, entries[index].checked_sub(1)));
+        all.push((block, entries[index].checked_sub(1).map(FunctionId)));
     }
     Ok(all)
 }

@@ -2,14 +2,15 @@
 
 use crate::codec::match_finder::MatchFinder;
 use crate::codec::matches::{Expanded, Parsed};
+use crate::model::ids::ThreadId;
 use crate::model::run::Run;
 use std::ops::Range;
 
 /// Executions of one thread, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RawChunk {
-    /// Index of the thread.
-    pub thread: u32,
+    /// The thread.
+    pub thread: ThreadId,
     /// Number of executions.
     pub executions: u32,
     /// Number of their data accesses.
@@ -109,7 +110,7 @@ mod tests {
     fn halves_hold_what_the_whole_held() {
         let run = |stamp, executions| Run { stamp, executions };
         let whole = RawChunk {
-            thread: 3,
+            thread: ThreadId(3),
             runs: vec![run(5, 1), run(7, 4)],
             requests: vec![1, 2, 5],
             numbers: vec![7, 9, 0],
@@ -117,7 +118,7 @@ mod tests {
             ..chunk(&[0, 1, 0, 1, 1], &[10, 11, 12])
         };
         let earlier = RawChunk {
-            thread: 3,
+            thread: ThreadId(3),
             runs: vec![run(5, 1), run(7, 1)],
             requests: vec![1],
             numbers: vec![7],
@@ -125,7 +126,7 @@ mod tests {
             ..chunk(&[0, 1], &[10])
         };
         let later = RawChunk {
-            thread: 3,
+            thread: ThreadId(3),
             runs: vec![run(7, 3)],
             requests: vec![0, 3],
             numbers: vec![9, 0],

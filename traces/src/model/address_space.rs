@@ -13,6 +13,7 @@
 //! pages as they come, as physical memory does; then equal recordings would meet in different sets.
 
 use crate::model::execution::LINE_SHIFT;
+use crate::model::ids::ThreadId;
 use crate::model::malformed::Malformed;
 use crate::model::reference::LineReference;
 use crate::model::thread::Thread;
@@ -177,8 +178,8 @@ impl AddressSpaces {
     }
 
     /// Stamps from which on a thread's process has something else at some address.
-    pub fn changes_of(&self, thread: usize) -> impl Iterator<Item = u64> {
-        let place = self.process_of.get(thread);
+    pub fn changes_of(&self, thread: ThreadId) -> impl Iterator<Item = u64> {
+        let place = self.process_of.get(thread.index());
         let changes = place.map(|&place| &self.processes[place as usize].changes);
         let stamps = changes.into_iter().flatten().map(|change| change.since);
         stamps.filter(|&since| since > 0)
@@ -276,8 +277,8 @@ impl Space {
 
 impl Locator<'_> {
     /// From now on addresses are of a thread's run with this stamp.
-    pub fn begin_run(&mut self, thread: u32, stamp: u64) {
-        self.current = self.all.process_of[thread as usize] as usize;
+    pub fn begin_run(&mut self, thread: ThreadId, stamp: u64) {
+        self.current = self.all.process_of[thread.index()] as usize;
         let changes = &self.all.processes[self.current].changes;
         let space = self.spaces[self.current].get_or_insert_with(Space::new);
         let later = |space: &Space| changes[space.changes..].iter().map(|change| change.since);

@@ -1,5 +1,7 @@
 //! What a replay sees: executions of code blocks, and the accesses each of them made.
 
+use crate::model::ids::{FunctionId, RequestId, ThreadId};
+
 /// Whether an access fetches, loads or stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -44,18 +46,18 @@ pub const LINE_SHIFT: u32 = 6;
 /// One run of one code block by one thread, in replay order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution<'a> {
-    /// Index of the thread, dense from 0 in order of first appearance in the trace.
-    pub thread: u32,
+    /// The thread.
+    pub thread: ThreadId,
     /// Stamp of the run that it belongs to.
     pub stamp: u64,
-    /// Index into the trace's requests: the request this thread is serving, if any.
-    pub request: Option<u32>,
+    /// The request that this thread is serving, if any.
+    pub request: Option<RequestId>,
     /// How many executions the thread made before this one, chosen for replay or not.
     pub number: u64,
     /// Index into the trace's code blocks.
     pub code_block: u32,
-    /// Index into the trace's functions, when this block starts at that function's entry.
-    pub entry: Option<u32>,
+    /// The function at whose entry this block starts, if it does at one's.
+    pub entry: Option<FunctionId>,
     /// Fetches, loads and stores in program order, the fetch of a line before the data accesses of
     /// the instructions that begin on it.
     pub accesses: &'a [Access],

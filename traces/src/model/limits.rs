@@ -1,4 +1,4 @@
-//! The most that one chunk of a trace holds, so that whoever reads it knows how much room it takes.
+//! The limits of one chunk of a trace, which bound the memory that reading it takes.
 
 /// The most executions in one chunk.
 pub const MAX_EXECUTIONS: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! What no definition in a trace may be, whether it is being written or read.
+//! The rules of the format that a definition can break, whether it is being written or read.
 
 /// The rule that a definition breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

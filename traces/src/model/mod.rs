@@ -1,13 +1,14 @@
 //! What a trace says: which program ran, on which threads, and what each execution referenced.
 //!
-//! Nothing here knows how any of it is written down. Every other room speaks of these things, and
-//! this one of none of them.
+//! Nothing here knows how any of it is stored. Every other folder uses these types, and this one
+//! uses no other folder.
 
 pub(crate) mod address_space;
 pub(crate) mod dependence;
 pub(crate) mod error;
 pub mod execution;
 pub mod function_name;
+pub(crate) mod ids;
 pub(crate) mod limits;
 pub(crate) mod malformed;
 pub mod program;

@@ -1,6 +1,7 @@
 //! What the recorded program consists of: modules, functions, code blocks, and its requests.
 
 use crate::model::dependence::Dependence;
+use crate::model::ids::ThreadId;
 
 /// A file mapped with executable pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +34,6 @@ pub struct Function {
     /// Why the entry cannot be patched; `None` when it can, or when nobody has looked.
     pub unpatchable: Option<String>,
 }
-
-/// Index into the trace's functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FunctionId(pub u32);
 
 /// One instruction of a code block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +76,8 @@ impl CodeBlock {
 /// A request: from one request marker to the next on the same thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Index of the thread that served it.
-    pub thread: u32,
+    /// The thread that served it.
+    pub thread: ThreadId,
     /// Its number among all requests that the server served while it was being recorded, from 1:
     /// where only some were recorded, there are gaps. `None` in a trace that does not say.
     pub number: Option<u64>,

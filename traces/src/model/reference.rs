@@ -4,6 +4,7 @@
 //! 24.
 
 use crate::model::execution::Kind;
+use crate::model::ids::{FunctionId, RequestId};
 
 /// One line referenced by a fetch, a load or a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Zeroable)]
@@ -44,14 +45,14 @@ impl LineReference {
 #[derive(Clone, Copy, Debug)]
 pub struct Played<'a> {
     /// The request.
-    pub request: Option<u32>,
+    pub request: Option<RequestId>,
     /// How many executions the thread made before these, wanted or not.
     pub number: u64,
     /// Whether a call that the player was asked to follow has ended just before these.
     pub returned: bool,
     /// The function that the first of the executions enters, if it is one of those that the player
     /// was asked to break at; no other of them enters such a function.
-    pub entered: Option<u32>,
+    pub entered: Option<FunctionId>,
     /// How many; 0 when these are further references of the last execution before.
     pub executions: u32,
     /// The lines that they reference, one after the other: an access that spans lines references

@@ -1,5 +1,6 @@
 //! The requests of a trace, found from the marks in the threads' chunks.
 
+use crate::model::ids::{RequestId, ThreadId};
 use crate::model::program::Request;
 
 /// A request mark of a thread.
@@ -19,7 +20,7 @@ pub struct Requests {
     /// In the order in which a replay comes to their marks.
     pub all: Vec<Request>,
     /// By thread and mark; `None` for a mark that begins none.
-    begun: Vec<Vec<Option<u32>>>,
+    begun: Vec<Vec<Option<RequestId>>>,
 }
 
 impl Requests {
@@ -39,9 +40,9 @@ impl Requests {
         let mut begun: Vec<_> = marks.iter().map(|own| vec![None; own.len()]).collect();
         let mut all = Vec::with_capacity(order.len());
         for (_, thread, place) in order {
-            begun[thread][place] = Some(all.len() as u32);
+            begun[thread][place] = Some(RequestId::from_index(all.len()));
             all.push(Request {
-                thread: thread as u32,
+                thread: ThreadId::from_index(thread),
                 number: marks[thread][place].number,
                 connection: marks[thread][place].connection,
                 complete: place + 1 < marks[thread].len(),
@@ -51,8 +52,8 @@ impl Requests {
     }
 
     /// The request that a thread serves after `marks_passed` of its marks.
-    pub fn after(&self, thread: u32, marks_passed: u32) -> Option<u32> {
+    pub fn after(&self, thread: ThreadId, marks_passed: u32) -> Option<RequestId> {
         let place = marks_passed.checked_sub(1)?;
-        *self.begun[thread as usize].get(place as usize)?
+        *self.begun[thread.index()].get(place as usize)?
     }
 }

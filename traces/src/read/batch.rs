@@ -13,6 +13,7 @@ use crate::codec::sources::Sources;
 use crate::codec::template::Templates;
 use crate::codec::trace_filter::TraceFilter;
 use crate::format::chunk::Chunk;
+use crate::model::ids::FunctionId;
 use crate::model::reference::LineReference;
 use literals::{Literals, Span};
 use source_memory::{Remembered, SourceMemory};
@@ -27,7 +28,7 @@ pub struct Batch {
     /// How many of its matches are used up.
     matches: usize,
     executions: u32,
-    entered: Option<u32>,
+    entered: Option<FunctionId>,
     /// What of the memory they are; `None` for literals that no match copies.
     remembered: Option<Remembered>,
     spread: Vec<LineReference>,

@@ -34,6 +34,7 @@ mod signals;
 
 use crate::model::error::Error;
 use crate::model::execution::{Access, Execution, Kind};
+use crate::model::ids::{FunctionId, RequestId, ThreadId};
 use crate::model::program::CodeBlock;
 use crate::read::trace::Trace;
 use gaps::after_gaps;
@@ -43,8 +44,8 @@ use std::ops::Range;
 /// A call of a function: what its thread did from the function's entry on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Index of the function.
-    pub function: u32,
+    /// The function.
+    pub function: FunctionId,
     /// Number of the thread's execution that entered it.
     pub begins: u64,
     /// Number of the thread's first execution after it; `None` when the trace ends before.
@@ -76,14 +77,14 @@ impl Calls {
         // A stack grows through virtual addresses.
         let mut executions = trace.executions().with_virtual_addresses();
         while let Some(execution) = executions.next()? {
-            let thread = &mut threads[execution.thread as usize];
+            let thread = &mut threads[execution.thread.index()];
             let called = thread.depart(&execution, &blocks);
             if !called && blocks[execution.code_block as usize].is_handler {
                 thread.interrupt();
             }
             if thread.request != execution.request {
                 thread.request = execution.request;
-                if execution.request.is_some_and(|r| after_gaps[r as usize]) {
+                if execution.request.is_some_and(|r| after_gaps[r.index()]) {
                     thread.before_gap = thread.open.len();
                 }
             }
@@ -103,24 +104,21 @@ impl Calls {
     }
 
     /// The calls of one thread, in the order of their beginnings.
-    pub fn of_thread(&self, thread: u32) -> &[Call] {
-        self.calls.get(thread as usize).map_or(&[], Vec::as_slice)
+    pub fn of_thread(&self, thread: ThreadId) -> &[Call] {
+        self.calls.get(thread.index()).map_or(&[], Vec::as_slice)
     }
 
     /// The call that begins with an execution of a thread. An entry of a function in a signal
     /// handler begins none.
-    pub fn begun_by(&self, thread: u32, begins: u64) -> Option<&Call> {
+    pub fn begun_by(&self, thread: ThreadId, begins: u64) -> Option<&Call> {
         let calls = self.of_thread(thread);
         let place = calls.binary_search_by_key(&begins, |call| call.begins);
         Some(&calls[place.ok()?])
     }
 
     /// Those of a thread's executions, by number, before which a call has ended.
-    pub(super) fn ends_in(&self, thread: u32, executions: Range<u64>) -> &[u64] {
-        let ends = self
-            .ends
-            .get(thread as usize)
-            .map_or(&[][..], Vec::as_slice);
+    pub(super) fn ends_in(&self, thread: ThreadId, executions: Range<u64>) -> &[u64] {
+        let ends = self.ends.get(thread.index()).map_or(&[][..], Vec::as_slice);
         let before = |number| ends.partition_point(|&end| end < number);
         &ends[before(executions.start)..before(executions.end)]
     }
@@ -164,7 +162,7 @@ enum Way {
 /// One thread on its way.
 #[derive(Default)]
 struct Thread {
-    request: Option<u32>,
+    request: Option<RequestId>,
     /// What may have been a call or a return: the last access of the execution before, its code
     /// block, and what it was.
     before: Option<(u64, u32, Way)>,
@@ -230,7 +228,7 @@ impl Thread {
         let block = &blocks[execution.code_block as usize];
         if let Some(function) = execution.entry
             && self.interrupted.is_empty()
-            && functions.get(function as usize) == Some(&true)
+            && functions.get(function.index()) == Some(&true)
         {
             let place = self.calls.len();
             match self.open[self.before_gap..].last() {

@@ -12,6 +12,7 @@ use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::entry as schema;
 use crate::format::trace_capnp::{block, code_blocks, end, functions, header, module, shapes};
 use crate::model::address_space::Mapping;
+use crate::model::ids::FunctionId;
 use crate::model::program::{CodeBlock, Function, Module};
 use crate::model::recording::{EndReason, Header, Note};
 use crate::model::requests::Mark;
@@ -89,7 +90,7 @@ pub struct Contents {
     /// Code blocks by number.
     pub code_blocks: Vec<CodeBlock>,
     /// For each code block, the function that it enters.
-    pub entered: Vec<Option<u32>>,
+    pub entered: Vec<Option<FunctionId>>,
     /// Templates by number.
     pub templates: Templates,
     /// Threads by number.
@@ -274,7 +275,7 @@ impl Contents {
     fn take_code_blocks(&mut self, entry: code_blocks::Reader<'_>) -> Result<(), Violation> {
         let blocks = read_code_blocks(self.decoder.decompressor(), entry)?;
         for (block, entered) in blocks {
-            if let Some(function) = entered.filter(|&f| f as usize >= self.functions.len()) {
+            if let Some(function) = entered.filter(|&f| f.index() >= self.functions.len()) {
                 let start = block.start;
                 let detail = format!("the code block at {start:#x} enters function {function}");
                 return Err(Rule::References.broken(detail));
@@ -307,7 +308,7 @@ impl Contents {
     ) -> Result<(), Violation> {
         let order = &mut self.order;
         self.decoder.read_order(block, order)?;
-        let stream = self.streams.get_mut(order.thread as usize).ok_or_else(|| {
+        let stream = self.streams.get_mut(order.thread.index()).ok_or_else(|| {
             Rule::References.broken(format!("a block is of thread {}", order.thread))
         })?;
         let place = ChunkLocation {

@@ -10,6 +10,7 @@ use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
 use crate::model::address_space::Locator;
 use crate::model::error::Error;
 use crate::model::execution::Execution;
+use crate::model::ids::{FunctionId, RequestId, ThreadId};
 use crate::read::trace::Trace;
 use crate::read::wanted::Wanted;
 use cursor::{Cursor, PlayedBuffer};
@@ -24,7 +25,7 @@ impl Trace {
 
     /// The executions of these requests only, in the order of a replay. Chunks that hold none of
     /// them are not read.
-    pub fn executions_of(&self, requests: &[u32]) -> Executions<'_> {
+    pub fn executions_of(&self, requests: &[RequestId]) -> Executions<'_> {
         let wanted = Wanted::new(Some(requests), self.requests().len());
         Executions::new(self, wanted)
     }
@@ -41,8 +42,8 @@ pub struct Executions<'t> {
     chunk: Chunk,
     cursors: Vec<Cursor>,
     /// Threads that have a run to play, by its stamp and then by number.
-    waiting: BinaryHeap<Reverse<(u64, u32)>>,
-    current: usize,
+    waiting: BinaryHeap<Reverse<(u64, ThreadId)>>,
+    current: ThreadId,
     /// That of the current run.
     stamp: u64,
     left_in_run: u32,
@@ -63,7 +64,7 @@ impl<'t> Executions<'t> {
             chunk: Chunk::default(),
             cursors: Vec::new(),
             waiting: BinaryHeap::new(),
-            current: 0,
+            current: ThreadId(0),
             stamp: 0,
             left_in_run: 0,
             played: PlayedBuffer::new(&trace.contents.templates),
@@ -71,7 +72,7 @@ impl<'t> Executions<'t> {
             next_number: 0,
             next_access: 0,
         };
-        for thread in 0..trace.threads().len() {
+        for thread in (0..trace.threads().len()).map(ThreadId::from_index) {
             executions.cursors.push(Cursor::default());
             executions.queue_chunk(thread);
         }
@@ -105,12 +106,12 @@ impl<'t> Executions<'t> {
         self.next_number += 1;
         self.next_access = accesses.end;
         Ok(Some(Execution {
-            thread: self.current as u32,
+            thread: self.current,
             stamp: self.stamp,
-            request: self.cursors[self.current].request,
+            request: self.cursors[self.current.index()].request,
             number,
             code_block: played.code_block,
-            entry: played.entry.checked_sub(1),
+            entry: played.entry.checked_sub(1).map(FunctionId),
             accesses: &self.played.accesses[accesses],
         }))
     }
@@ -122,10 +123,10 @@ impl<'t> Executions<'t> {
                 return Ok(false);
             }
         }
-        let cursor = &mut self.cursors[self.current];
+        let cursor = &mut self.cursors[self.current.index()];
         if cursor.passes_mark() {
-            let thread = self.current as u32;
-            cursor.request = self.trace.requests.after(thread, cursor.marks_passed);
+            let requests = &self.trace.requests;
+            cursor.request = requests.after(self.current, cursor.marks_passed);
         }
         self.next_number = cursor.executions();
         self.left_in_run -= cursor.play(
@@ -150,12 +151,12 @@ impl<'t> Executions<'t> {
     /// Goes to the run with the smallest stamp; false when there is none left.
     fn next_run(&mut self) -> Result<bool, Error> {
         // The thread whose run has just ended waits with its next one like all others.
-        if let Some(cursor) = self.cursors.get_mut(self.current)
+        if let Some(cursor) = self.cursors.get_mut(self.current.index())
             && cursor.run < cursor.order.runs.len()
         {
             cursor.run += 1;
             match cursor.order.runs.get(cursor.run) {
-                Some(run) => self.waiting.push(Reverse((run.stamp, self.current as u32))),
+                Some(run) => self.waiting.push(Reverse((run.stamp, self.current))),
                 None => {
                     cursor.order = ChunkOrder::default();
                     self.queue_chunk(self.current);
@@ -164,14 +165,14 @@ impl<'t> Executions<'t> {
         }
         let Some(Reverse((_, thread))) = self.waiting.pop() else {
             // Nothing is current any more, however often the caller asks.
-            self.current = self.cursors.len();
+            self.current = ThreadId::from_index(self.cursors.len());
             return Ok(false);
         };
-        self.current = thread as usize;
-        if self.cursors[self.current].order.runs.is_empty() {
+        self.current = thread;
+        if self.cursors[self.current.index()].order.runs.is_empty() {
             self.load(self.current)?;
         }
-        let cursor = &self.cursors[self.current];
+        let cursor = &self.cursors[self.current.index()];
         let run = cursor.order.runs[cursor.run];
         (self.stamp, self.left_in_run) = (run.stamp, run.executions);
         if let Some(locator) = &mut self.locator {
@@ -181,14 +182,14 @@ impl<'t> Executions<'t> {
     }
 
     /// Lets a thread wait with the first run of its next chunk that is wanted.
-    fn queue_chunk(&mut self, thread: usize) {
-        let chunks = &self.trace.contents.streams[thread].chunks;
-        let cursor = &mut self.cursors[thread];
+    fn queue_chunk(&mut self, thread: ThreadId) {
+        let chunks = &self.trace.contents.streams[thread.index()].chunks;
+        let cursor = &mut self.cursors[thread.index()];
         while let Some(place) = chunks.get(cursor.next_chunk) {
             let requests = &self.trace.requests;
-            if self.wanted.has_some_in(requests, thread as u32, place) {
+            if self.wanted.has_some_in(requests, thread, place) {
                 let stamp = place.first_stamp;
-                self.waiting.push(Reverse((stamp, thread as u32)));
+                self.waiting.push(Reverse((stamp, thread)));
                 return;
             }
             cursor.next_chunk += 1;
@@ -196,10 +197,10 @@ impl<'t> Executions<'t> {
     }
 
     /// Decodes a thread's next chunk.
-    fn load(&mut self, thread: usize) -> Result<(), Error> {
+    fn load(&mut self, thread: ThreadId) -> Result<(), Error> {
         let trace = self.trace;
-        let cursor = &mut self.cursors[thread];
-        let place = trace.contents.streams[thread].chunks[cursor.next_chunk];
+        let cursor = &mut self.cursors[thread.index()];
+        let place = trace.contents.streams[thread.index()].chunks[cursor.next_chunk];
         let decoder = match &mut self.decoder {
             Some(decoder) => decoder,
             none => none.insert(trace.decoder()?),
@@ -211,7 +212,7 @@ impl<'t> Executions<'t> {
         cursor.begin_chunk(&trace.contents.templates, &mut self.chunk);
         cursor.executions_before = place.executions_before;
         cursor.marks_passed = place.marks_before;
-        cursor.request = trace.requests.after(thread as u32, place.marks_before);
+        cursor.request = trace.requests.after(thread, place.marks_before);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The one order in which a replay plays the runs of all threads, and how much of the truth it is.
+//! The one order in which a replay plays the runs of all threads, and how exact that order is.
 //!
 //! Opening a trace sees each thread's runs by themselves. Here they are merged, a chunk of each
 //! thread at a time, so that memory is bounded by the number of threads: where every step of the
@@ -8,6 +8,7 @@
 use crate::codec::template::Templates;
 use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
 use crate::format::rule::{Rule, Violation};
+use crate::model::ids::ThreadId;
 use crate::read::contents::{ChunkLocation, Contents};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -126,7 +127,7 @@ pub struct RunLengths {
     /// By number of accesses, how many runs have it: few numbers differ.
     runs: BTreeMap<u64, u64>,
     /// The last run, which may go on in its thread's next chunk: thread, stamp and accesses.
-    open: Option<(u32, u64, u64)>,
+    open: Option<(ThreadId, u64, u64)>,
 }
 
 impl RunLengths {

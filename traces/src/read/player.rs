@@ -7,6 +7,7 @@ use crate::codec::trace_filter::TraceFilter;
 use crate::format::chunk::{Chunk, Decoder};
 use crate::model::address_space::Locator;
 use crate::model::error::Error;
+use crate::model::ids::{RequestId, ThreadId};
 use crate::model::reference::Listener;
 use crate::read::batch::Batch;
 use crate::read::batch::hand_out::Whence;
@@ -20,13 +21,13 @@ use crate::read::wanted::Wanted;
 /// that continues in the thread's next chunk has the same stamp there, and the chunks' order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkRef {
-    /// Index of the thread.
-    pub thread: u32,
+    /// The thread.
+    pub thread: ThreadId,
     /// Stamp of the first run.
     pub first_stamp: u64,
     /// Number of executions, wanted or not.
     pub executions: u32,
-    /// ChunkLocation among the chunks of the thread.
+    /// Index into the chunks of the thread.
     pub place: u32,
 }
 
@@ -34,11 +35,11 @@ impl Trace {
     /// The chunks that hold executions of these requests, `None` for all chunks, sorted by their
     /// first stamp, then by thread, then by place in the thread. A [`Player`] plays them, in
     /// any order.
-    pub fn chunks(&self, requests: Option<&[u32]>) -> Vec<ChunkRef> {
+    pub fn chunks(&self, requests: Option<&[RequestId]>) -> Vec<ChunkRef> {
         let wanted = Wanted::new(requests, self.requests().len());
         let mut chunks = Vec::new();
         for (thread, stream) in self.contents.streams.iter().enumerate() {
-            let thread = thread as u32;
+            let thread = ThreadId::from_index(thread);
             for (place, chunk) in stream.chunks.iter().enumerate() {
                 if wanted.has_some_in(&self.requests, thread, chunk) {
                     chunks.push(ChunkRef {
@@ -78,7 +79,7 @@ impl<'t> Player<'t> {
     /// [`Error::Read`] when there is no memory to decompress with.
     pub fn new(
         trace: &'t Trace,
-        requests: Option<&[u32]>,
+        requests: Option<&[RequestId]>,
         breaks: &[bool],
     ) -> Result<Player<'t>, Error> {
         Ok(Player {
@@ -122,7 +123,7 @@ impl<'t> Player<'t> {
     /// # Panics
     /// When the chunk is of another trace, and this one has none in its place.
     pub fn play(&mut self, chunk: ChunkRef, listener: &mut impl Listener) -> Result<(), Error> {
-        let stream = &self.trace.contents.streams[chunk.thread as usize];
+        let stream = &self.trace.contents.streams[chunk.thread.index()];
         let place = stream.chunks[chunk.place as usize];
         let before = place.executions_before;
         let own = before..before + u64::from(place.executions);

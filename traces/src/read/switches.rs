@@ -1,9 +1,10 @@
 //! Where a replay passes from one thread to another.
 //!
 //! A recorder stamps a thread's runs whether or not another ran between them, and mostly none did.
-//! Whoever plays chunks apart from each other would have to stop at every stamp, and so it is found
-//! out once, when a trace is opened, which stamps matter. Only those are kept.
+//! A player of single chunks would have to stop at every stamp. So opening a trace finds out once
+//! which stamps matter, and only those are kept.
 
+use crate::model::ids::ThreadId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -19,11 +20,12 @@ impl Switches {
     /// apart from what the thread did before.
     pub fn new<C: Iterator<Item = u64>>(
         stamps: Vec<Vec<u64>>,
-        changes: impl Fn(usize) -> C,
+        changes: impl Fn(ThreadId) -> C,
     ) -> Switches {
         let mut by_thread = vec![Vec::new(); stamps.len()];
         for (thread, own) in by_thread.iter_mut().enumerate() {
             let stamps = &stamps[thread];
+            let thread = ThreadId::from_index(thread);
             let next = |change| stamps.get(stamps.partition_point(|&stamp| stamp < change));
             own.extend(changes(thread).filter_map(next));
         }
@@ -45,8 +47,8 @@ impl Switches {
     }
 
     /// Whether the run of `thread` with this stamp comes after one of another thread.
-    pub fn has(&self, thread: u32, stamp: u64) -> bool {
-        let stamps = self.by_thread.get(thread as usize);
+    pub fn has(&self, thread: ThreadId, stamp: u64) -> bool {
+        let stamps = self.by_thread.get(thread.index());
         stamps.is_some_and(|stamps| stamps.binary_search(&stamp).is_ok())
     }
 }
@@ -61,7 +63,7 @@ mod tests {
         let switches = Switches::new(stamps, |_| std::iter::empty());
         let of = |thread| {
             (0..12)
-                .filter(|&at| switches.has(thread, at))
+                .filter(|&at| switches.has(ThreadId(thread), at))
                 .collect::<Vec<u64>>()
         };
         assert_eq!([of(0), of(1), of(2)], [vec![1, 5], vec![3, 9], vec![]]);
@@ -69,9 +71,13 @@ mod tests {
 
     #[test]
     fn the_first_run_after_a_change_of_memory_is_a_switch() {
-        let changes = |thread: usize| [4, 6, 10].into_iter().filter(move |_| thread == 0);
+        let changes = |thread| {
+            [4, 6, 10]
+                .into_iter()
+                .filter(move |_| thread == ThreadId(0))
+        };
         let switches = Switches::new(vec![vec![1, 2, 5, 7, 9], vec![20]], changes);
-        let all = (0..12).filter(|&at| switches.has(0, at));
+        let all = (0..12).filter(|&at| switches.has(ThreadId(0), at));
         assert_eq!(all.collect::<Vec<u64>>(), [1, 5, 7]);
     }
 }

@@ -6,6 +6,7 @@
 use crate::format::chunk::{Chunk, Decoder};
 use crate::model::address_space::{AddressSpaces, Mapping, Owner};
 use crate::model::error::Error;
+use crate::model::ids::FunctionId;
 use crate::model::program::{CodeBlock, Function, Module, Request};
 use crate::model::recording::{EndReason, Header, Note};
 use crate::model::requests::Requests;
@@ -127,8 +128,8 @@ impl Trace {
         blocks.any(|block| !block.dependences.is_empty())
     }
 
-    /// For each code block, the index of the function whose entry it starts at, if any.
-    pub fn entered_functions(&self) -> &[Option<u32>] {
+    /// For each code block, the function whose entry it starts at, if any.
+    pub fn entered_functions(&self) -> &[Option<FunctionId>] {
         &self.contents.entered
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Both ways to play a trace leave out the same executions because both ask here.
 
+use crate::model::ids::{RequestId, ThreadId};
 use crate::model::requests::Requests;
 use crate::read::contents::ChunkLocation;
 
@@ -14,11 +15,11 @@ pub struct Wanted {
 impl Wanted {
     /// Wants these of `count` requests, `None` for everything. Those that there are not are
     /// nowhere to be found.
-    pub fn new(requests: Option<&[u32]>, count: usize) -> Wanted {
+    pub fn new(requests: Option<&[RequestId]>, count: usize) -> Wanted {
         let by_request = requests.map(|requests| {
             let mut wanted = vec![false; count];
             for &request in requests {
-                if let Some(wanted) = wanted.get_mut(request as usize) {
+                if let Some(wanted) = wanted.get_mut(request.index()) {
                     *wanted = true;
                 }
             }
@@ -28,15 +29,20 @@ impl Wanted {
     }
 
     /// Whether executions of this request are wanted.
-    pub fn has(&self, request: Option<u32>) -> bool {
+    pub fn has(&self, request: Option<RequestId>) -> bool {
         let Some(wanted) = &self.by_request else {
             return true;
         };
-        request.is_some_and(|request| wanted[request as usize])
+        request.is_some_and(|request| wanted[request.index()])
     }
 
     /// Whether a thread's chunk may hold executions that are wanted.
-    pub fn has_some_in(&self, requests: &Requests, thread: u32, place: &ChunkLocation) -> bool {
+    pub fn has_some_in(
+        &self,
+        requests: &Requests,
+        thread: ThreadId,
+        place: &ChunkLocation,
+    ) -> bool {
         let mut passed = place.marks_before..=place.marks_before + place.marks;
         self.by_request.is_none() || passed.any(|marks| self.has(requests.after(thread, marks)))
     }

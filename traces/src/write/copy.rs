@@ -4,6 +4,7 @@
 use crate::model::address_space::Mapping;
 use crate::model::error::Error;
 use crate::model::execution::Kind;
+use crate::model::ids::{RequestId, ThreadId};
 use crate::model::program::{CodeBlock, Instruction};
 use crate::model::recording::{EndReason, Summary, WriterOptions};
 use crate::read::trace::{Ending, Trace};
@@ -17,7 +18,7 @@ use std::path::Path;
 /// Those of reading `trace` and of writing a trace; `path` is left alone if there are any.
 pub fn copy(
     trace: &Trace,
-    requests: Option<&[u32]>,
+    requests: Option<&[RequestId]>,
     path: &Path,
     options: &WriterOptions,
 ) -> Result<Summary, Error> {
@@ -34,7 +35,7 @@ pub fn copy(
     let mut mappings = mappings.into_iter().peekable();
     let mut stamp = 0;
     let mut latest_thread = None;
-    let mut serving: Vec<Option<u32>> = vec![None; trace.threads().len()];
+    let mut serving: Vec<Option<RequestId>> = vec![None; trace.threads().len()];
     while let Some(execution) = executions.next()? {
         let thread = execution.thread;
         let begun = |mapping: &Mapping| mapping.since <= execution.stamp;
@@ -47,13 +48,13 @@ pub fn copy(
             }
             writer.stamp(thread, stamp)?;
         }
-        let before = std::mem::replace(&mut serving[thread as usize], execution.request);
+        let before = std::mem::replace(&mut serving[thread.index()], execution.request);
         match execution.request {
             now if now == before => {}
             Some(request) => {
-                let number = trace.requests()[request as usize].number;
+                let number = trace.requests()[request.index()].number;
                 writer.numbered_request(thread, number.unwrap_or(0))?;
-                if let Some(connection) = trace.requests()[request as usize].connection {
+                if let Some(connection) = trace.requests()[request.index()].connection {
                     writer.connection(thread, connection)?;
                 }
             }
@@ -77,8 +78,8 @@ pub fn copy(
         }
     }
     for (thread, request) in serving.into_iter().enumerate() {
-        if request.is_some_and(|request| trace.requests()[request as usize].complete) {
-            writer.request(thread as u32)?;
+        if request.is_some_and(|request| trace.requests()[request.index()].complete) {
+            writer.request(ThreadId::from_index(thread))?;
         }
     }
     writer.finish(match trace.ending() {

@@ -3,6 +3,7 @@
 use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
 use crate::codec::template::DataAccess;
 use crate::format::raw_chunk::RawChunk;
+use crate::model::ids::ThreadId;
 use crate::model::run::Run;
 
 /// What begins with an execution.
@@ -54,7 +55,7 @@ pub struct ThreadStream {
 
 impl ThreadStream {
     /// A thread that has done nothing.
-    pub fn new(thread: u32) -> ThreadStream {
+    pub fn new(thread: ThreadId) -> ThreadStream {
         ThreadStream {
             chunk: RawChunk {
                 thread,

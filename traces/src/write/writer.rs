@@ -15,6 +15,7 @@ use crate::codec::template::{Interner, Size};
 use crate::format::definition::{EnteredBlock, WrittenTemplate};
 use crate::model::address_space::Mapping;
 use crate::model::error::Error;
+use crate::model::ids::ThreadId;
 use crate::model::limits::MAX_EXECUTIONS;
 use crate::model::program::Function;
 use crate::model::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
@@ -114,16 +115,16 @@ impl Writer {
         })
     }
 
-    /// Adds a thread; its index.
+    /// Adds a thread.
     ///
     /// # Errors
     /// [`Error::Write`].
-    pub fn thread(&mut self, process_id: u32, os_thread_id: u32) -> Result<u32, Error> {
+    pub fn thread(&mut self, process_id: u32, os_thread_id: u32) -> Result<ThreadId, Error> {
         self.sink.write(NewEntry::Thread {
             process_id,
             os_thread_id,
         })?;
-        let thread = self.streams.len() as u32;
+        let thread = ThreadId::from_index(self.streams.len());
         self.streams.push(ThreadStream::new(thread));
         Ok(thread)
     }
@@ -133,7 +134,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when the stamp is not larger than the thread's last one.
-    pub fn stamp(&mut self, thread: u32, stamp: u64) -> Result<(), Error> {
+    pub fn stamp(&mut self, thread: ThreadId, stamp: u64) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         if let Some(last) = stream.last_stamp.filter(|&last| last >= stamp) {
             return unrecordable(format!("thread {thread} has stamp {stamp} after {last}"));
@@ -154,7 +155,7 @@ impl Writer {
     #[inline]
     pub fn executed(
         &mut self,
-        thread: u32,
+        thread: ThreadId,
         template: u32,
         words: &[u64],
         count: usize,
@@ -181,7 +182,7 @@ impl Writer {
             addresses,
             size,
         };
-        self.streams[thread as usize].append(&mut self.hash_table, arrival);
+        self.streams[thread.index()].append(&mut self.hash_table, arrival);
         Ok(())
     }
 
@@ -191,11 +192,11 @@ impl Writer {
     #[inline]
     pub fn matched(
         &mut self,
-        thread: u32,
+        thread: ThreadId,
         words: &[u64],
         begins: impl Fn(u64) -> bool,
     ) -> Followed {
-        let stream = self.streams.get_mut(thread as usize);
+        let stream = self.streams.get_mut(thread.index());
         let Some(stream) = stream.filter(|stream| stream.goes_on) else {
             return Followed::default();
         };
@@ -222,10 +223,10 @@ impl Writer {
     /// # Errors
     /// [`Error::Write`], maybe one of an earlier call.
     pub fn flush_soon(&mut self) -> Result<(), Error> {
-        for thread in 0..self.streams.len() {
-            if self.streams[thread].request_ended {
-                self.close_execution(thread as u32)?;
-                self.streams[thread].close_request();
+        for thread in self.threads() {
+            if self.streams[thread.index()].request_ended {
+                self.close_execution(thread)?;
+                self.streams[thread.index()].close_request();
             }
             self.write_chunk(thread)?;
         }
@@ -238,9 +239,9 @@ impl Writer {
     /// # Errors
     /// [`Error::Write`]; what was written stays in `<path>.partial`.
     pub fn finish(mut self, reason: EndReason) -> Result<Summary, Error> {
-        for thread in 0..self.streams.len() {
-            self.close_execution(thread as u32)?;
-            self.streams[thread].close_last_request();
+        for thread in self.threads() {
+            self.close_execution(thread)?;
+            self.streams[thread.index()].close_last_request();
             self.write_chunk(thread)?;
         }
         self.write_definitions()?;
@@ -264,8 +265,8 @@ impl Writer {
 
     /// Whether the thread's next execution, of this size, has only to be appended.
     #[inline]
-    fn goes_on(&self, thread: u32, words: usize, size: Size) -> bool {
-        let stream = self.streams.get(thread as usize);
+    fn goes_on(&self, thread: ThreadId, words: usize, size: Size) -> bool {
+        let stream = self.streams.get(thread.index());
         stream.is_some_and(|stream| stream.goes_on && self.has_room(&stream.finder, words, size))
     }
 
@@ -276,46 +277,47 @@ impl Writer {
 
     /// Makes ready for the thread's next execution, which has this size.
     #[cold]
-    fn begin(&mut self, thread: u32, words: usize, size: Size) -> Result<(), Error> {
+    fn begin(&mut self, thread: ThreadId, words: usize, size: Size) -> Result<(), Error> {
         self.close_execution(thread)?;
         self.write_ended_request(thread)?;
-        let Some(beginning) = self.streams[thread as usize].take_beginning() else {
+        let Some(beginning) = self.streams[thread.index()].take_beginning() else {
             return unrecordable(format!("thread {thread} has no stamp yet"));
         };
         self.make_room(thread, words, size)?;
         self.requests += u64::from(beginning.begins_request());
-        let stream = &mut self.streams[thread as usize];
+        let stream = &mut self.streams[thread.index()];
         stream.begin(&beginning);
         stream.goes_on = true;
         Ok(())
     }
 
     /// What follows a request that has ended, and is none of another, is in a chunk of its own.
-    fn write_ended_request(&mut self, thread: u32) -> Result<(), Error> {
+    fn write_ended_request(&mut self, thread: ThreadId) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         if stream.request_ended {
             stream.close_request();
-            self.write_chunk(thread as usize)?;
+            self.write_chunk(thread)?;
         }
         Ok(())
     }
 
     /// Makes room for an execution of the thread that has this size.
-    fn make_room(&mut self, thread: u32, words: usize, size: Size) -> Result<(), Error> {
-        let thread = thread as usize;
-        if !self.has_room(&self.streams[thread].finder, words, size) {
+    fn make_room(&mut self, thread: ThreadId, words: usize, size: Size) -> Result<(), Error> {
+        if !self.has_room(&self.streams[thread.index()].finder, words, size) {
             self.write_chunk(thread)?;
-            if !self.has_room(&self.streams[thread].finder, words, size) {
+            if !self.has_room(&self.streams[thread.index()].finder, words, size) {
                 return unrecordable(format!("an execution of {words} words"));
             }
         }
         if self.waiting > MAX_WAITING {
             let size =
                 |stream: &ThreadStream| stream.finder.executions() + stream.finder.data_accesses();
-            let largest = (0..self.streams.len()).max_by_key(|&thread| size(&self.streams[thread]));
+            let largest = self
+                .threads()
+                .max_by_key(|&thread| size(&self.streams[thread.index()]));
             largest.map_or(Ok(()), |largest| self.write_chunk(largest))?;
         }
-        let stream = &mut self.streams[thread];
+        let stream = &mut self.streams[thread.index()];
         if stream.finder.is_new() {
             stream.finder = self.finders.pop().unwrap_or_default();
             let mut room = self.sink.room();
@@ -326,8 +328,12 @@ impl Writer {
         Ok(())
     }
 
-    fn write_chunk(&mut self, thread: usize) -> Result<(), Error> {
-        let stream = &mut self.streams[thread];
+    fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
+        (0..self.streams.len()).map(ThreadId::from_index)
+    }
+
+    fn write_chunk(&mut self, thread: ThreadId) -> Result<(), Error> {
+        let stream = &mut self.streams[thread.index()];
         if stream.finder.executions() == 0 && stream.chunk.requests.is_empty() {
             return Ok(());
         }
@@ -344,9 +350,9 @@ impl Writer {
     }
 }
 
-fn stream(streams: &mut [ThreadStream], thread: u32) -> Result<&mut ThreadStream, Error> {
+fn stream(streams: &mut [ThreadStream], thread: ThreadId) -> Result<&mut ThreadStream, Error> {
     streams
-        .get_mut(thread as usize)
+        .get_mut(thread.index())
         .ok_or_else(|| Error::Unrecordable {
             problem: format!("there is no thread {thread}"),
         })

@@ -2,7 +2,9 @@
 //! each of their calls ends.
 
 use crate::definitions;
-use corehop_traces::{Call, CodeBlock, EndReason, Error, Kind, Writer, WriterOptions};
+use corehop_traces::{
+    Call, CodeBlock, EndReason, Error, FunctionId, Kind, ThreadId, Writer, WriterOptions,
+};
 use std::path::Path;
 
 const CODE: u64 = 0x40_0000;
@@ -209,7 +211,7 @@ struct Program {
 
 impl Program {
     fn run(&mut self, thread: usize, code: Code, data: Option<(Kind, u64)>) {
-        let number = thread as u32;
+        let number = ThreadId::from_index(thread);
         self.writer.execution(number, code.number()).unwrap();
         if let Some((kind, address)) = data {
             let last = code.instruction_sizes().len() as u16 - 1;
@@ -243,7 +245,7 @@ impl Program {
             });
         }
         own.calls.push(Call {
-            function,
+            function: FunctionId(function),
             begins: own.executions,
             ends: None,
         });
@@ -308,7 +310,9 @@ impl Program {
             Action::Gap(returns, function) => {
                 own.pass_gap(returns);
                 self.requests += 2;
-                let marked = self.writer.numbered_request(thread as u32, self.requests);
+                let marked = self
+                    .writer
+                    .numbered_request(ThreadId::from_index(thread), self.requests);
                 marked.unwrap();
                 self.enter(thread, function);
             }
@@ -339,7 +343,7 @@ pub fn record(path: &Path, actions: &[(usize, Action)]) -> Result<Vec<Vec<Call>>
         program.threads.push(Thread::new());
     }
     for (stamp, (thread, action)) in (1..).zip(actions) {
-        program.writer.stamp(*thread as u32, stamp)?;
+        program.writer.stamp(ThreadId::from_index(*thread), stamp)?;
         program.act(*thread, action);
     }
     program.writer.finish(EndReason::Interrupted)?;

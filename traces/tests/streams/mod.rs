@@ -3,8 +3,8 @@
 //! Tests of different ways to read a trace share them, so that each way meets the same oddities.
 
 use corehop_traces::{
-    CodeBlock, Dependence, Dependent, EndReason, Function, GENERAL_REGISTERS, Header, Kind,
-    Mapping, Module, Source, Writer, WriterOptions,
+    CodeBlock, Dependence, Dependent, EndReason, Function, FunctionId, GENERAL_REGISTERS, Header,
+    Kind, Mapping, Module, Source, ThreadId, Writer, WriterOptions,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -178,8 +178,9 @@ pub fn fit(steps: &mut [Step], blocks: &[CodeBlock]) {
 }
 
 /// The function that a code block enters: every second one does.
-pub fn entered(code_block: u32) -> Option<u32> {
-    code_block.is_multiple_of(2).then_some(code_block / 2)
+pub fn entered(code_block: u32) -> Option<FunctionId> {
+    let enters = code_block.is_multiple_of(2);
+    enters.then_some(FunctionId(code_block / 2))
 }
 
 /// Writes the code blocks and the functions that they enter; the numbers of the blocks.
@@ -206,7 +207,7 @@ fn define(writer: &mut Writer, blocks: &[CodeBlock]) -> Vec<u32> {
         .map(|(place, block)| {
             let entered = entered(place as u32);
             if let Some(number) = entered {
-                let offset = u64::from(number);
+                let offset = u64::from(number.0);
                 assert_eq!(writer.function(&function(offset)).unwrap(), number);
             }
             writer.code_block(block, entered).unwrap()
@@ -251,10 +252,11 @@ pub fn write_processes(
             [] => 1,
             _ => process_of(thread),
         };
-        assert_eq!(writer.thread(process, thread + 1).unwrap(), thread);
+        let written = writer.thread(process, thread + 1).unwrap();
+        assert_eq!(written, ThreadId(thread));
     }
     for (stamp, step) in steps.iter().enumerate() {
-        let thread = step.thread as u32;
+        let thread = ThreadId::from_index(step.thread);
         let first = !std::mem::replace(&mut begun[step.thread], true);
         if step.stamped || first {
             writer.stamp(thread, stamp as u64).unwrap();

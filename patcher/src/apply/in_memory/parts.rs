@@ -193,7 +193,7 @@ mod tests {
     use super::{PAGE, STEP, differences};
     use crate::emit::Code;
     use crate::{Analysis, Hook};
-    use corehop_plans::Mode;
+    use corehop_plans::{Destination, Mode};
     use proptest::prelude::*;
     use std::path::Path;
     use std::sync::LazyLock;
@@ -207,7 +207,7 @@ mod tests {
             let hooks = safe.map(|offset| Hook {
                 offset,
                 symbol: String::new(),
-                core: 0,
+                to: Destination::Core(0),
                 mode: match analysis.return_reason(offset) {
                     None => Mode::Call,
                     Some(_) => Mode::Enter,

@@ -12,6 +12,7 @@ mod lru;
 mod plru;
 mod policy_state;
 
+use crate::ids::LineId;
 use crate::machine::Policy;
 
 pub(crate) use policy_state::{EMPTY, PolicyState, Set};
@@ -37,7 +38,7 @@ impl PolicyState {
     /// The way of `set` for a new line, an empty one if there is any. `tags` are the lines of all
     /// ways, with [`EMPTY`] for none.
     #[inline(always)]
-    pub fn place(&mut self, policy: Policy, set: Set, tags: &[u32]) -> usize {
+    pub fn place(&mut self, policy: Policy, set: Set, tags: &[LineId]) -> usize {
         match policy {
             Policy::Lru => lru::place(self, set),
             _ => self.place_unusually(policy, set, tags),
@@ -68,7 +69,7 @@ impl PolicyState {
 
     #[cold]
     #[inline(never)]
-    fn place_unusually(&mut self, policy: Policy, set: Set, tags: &[u32]) -> usize {
+    fn place_unusually(&mut self, policy: Policy, set: Set, tags: &[LineId]) -> usize {
         match policy {
             Policy::Lru => lru::place(self, set),
             Policy::Fifo => fifo::place(self, set),

@@ -6,6 +6,7 @@
 //! either.
 
 use super::policy_state::{EMPTY, PolicyState, Set};
+use crate::ids::LineId;
 
 // Few machines have it, and it would take the registers of the loop that those with LRU run in.
 #[inline(never)]
@@ -19,7 +20,7 @@ pub(super) fn hit(state: &mut PolicyState, set: Set, way: usize) {
 }
 
 #[inline(never)]
-pub(super) fn place(state: &mut PolicyState, set: Set, tags: &[u32]) -> usize {
+pub(super) fn place(state: &mut PolicyState, set: Set, tags: &[LineId]) -> usize {
     let tags = &tags[set.first..][..set.ways];
     let empty = tags.iter().position(|&tag| tag == EMPTY);
     let way = empty.unwrap_or_else(|| pointed_to(state.words[set.first], set.ways));

@@ -1,7 +1,9 @@
 //! What policies remember: one word for each way of every cache.
 
+use crate::ids::LineId;
+
 /// No line in this way.
-pub(crate) const EMPTY: u32 = u32::MAX;
+pub(crate) const EMPTY: LineId = LineId(u32::MAX);
 
 /// A set: where its ways are among those of all caches.
 #[derive(Clone, Copy)]

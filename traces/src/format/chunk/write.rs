@@ -98,7 +98,7 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     let bytes: usize = columns.iter().map(|column| column.size_bytes() + 64).sum();
     let mut message = message(bytes + chunk.requests.len() * 20);
     let mut block = message.init_root::<entry::Builder<'_>>().init_block();
-    block.set_thread(chunk.thread);
+    block.set_thread(chunk.thread.0);
     block.set_executions(chunk.executions);
     block.set_accesses(chunk.data_accesses);
     block.set_run_count(chunk.runs.len() as u32);

@@ -26,9 +26,9 @@ fn mapping(process_id: u32, since: u64, pages: std::ops::Range<u64>) -> Mapping 
 fn memory_of_two_processes_at_one_address_is_two() {
     let spaces = AddressSpaces::new(&[thread(7), thread(9)], &[]);
     let mut locator = spaces.locator().unwrap();
-    locator.begin_run(0, 1);
+    locator.begin_run(ThreadId(0), 1);
     let first = locator.locate(0x1234);
-    locator.begin_run(1, 2);
+    locator.begin_run(ThreadId(1), 2);
     let second = locator.locate(0x1234);
     assert_eq!(first, 0x1234);
     assert_eq!(spaces.owner(first), (Owner::Process(7), 0x1234));
@@ -50,9 +50,9 @@ fn a_shared_object_is_one_wherever_it_is_mapped() {
     };
     let spaces = AddressSpaces::new(&[thread(7), thread(9)], &[here, there]);
     let mut locator = spaces.locator().unwrap();
-    locator.begin_run(1, 2);
+    locator.begin_run(ThreadId(1), 2);
     let [inside, outside] = [51 * PAGE + 5, 52 * PAGE].map(|address| locator.locate(address));
-    locator.begin_run(0, 3);
+    locator.begin_run(ThreadId(0), 3);
     assert_eq!(inside, locator.locate(18 * PAGE + 5));
     assert_eq!(spaces.owner(inside), (Owner::Object(0), 18 * PAGE + 5));
     assert_eq!(spaces.owner(outside), (Owner::Process(9), 52 * PAGE));
@@ -68,7 +68,7 @@ fn a_mapping_holds_from_its_stamp_on_and_hides_the_part_that_it_covers() {
     let spaces = AddressSpaces::new(&[thread(7), thread(9)], &mappings);
     let mut locator = spaces.locator().unwrap();
     let mut shared = |stamp| {
-        locator.begin_run(0, stamp);
+        locator.begin_run(ThreadId(0), stamp);
         let shared = |page| spaces.owner(locator.locate(page * PAGE)).0 == Owner::Object(0);
         (0..6).map(shared).collect::<Vec<bool>>()
     };
@@ -90,7 +90,7 @@ fn one_process_needs_no_locating() {
 fn what_the_kernel_has_is_one_for_all() {
     let spaces = AddressSpaces::new(&[thread(7), thread(9)], &[]);
     let mut locator = spaces.locator().unwrap();
-    locator.begin_run(1, 1);
+    locator.begin_run(ThreadId(1), 1);
     let address = 0xffff_ffff_ff60_0000;
     assert_eq!(locator.locate(address), address);
     assert_eq!(spaces.owner(address).0, Owner::Anyone);

@@ -1,18 +1,19 @@
-//! Tells a listener of a batch.
+//! Hands a batch to a listener.
 //!
-//! An access that spans lines is one reference of a batch until here: few do, so a batch without
-//! any is told as it is, and another is copied with the further lines put in. So is one of a
-//! process among several, whose lines are located on the way.
+//! In a batch, an access that spans lines is one reference. Few accesses do, so a batch without any
+//! is handed out as it is; another is copied, and the further lines are put in. In a trace of
+//! several processes every batch is copied, and its lines are located on the way.
 
 use super::Batch;
 use super::literals::ENOUGH;
 use crate::model::address_space::Locator;
+use crate::model::ids::RequestId;
 use crate::model::reference::{LineReference, Listener, Played};
 
 /// Where in its thread a batch begins.
 pub struct Whence {
     /// The request it belongs to.
-    pub request: Option<u32>,
+    pub request: Option<RequestId>,
     /// Executions of the thread before it.
     pub number: u64,
     /// Whether a call has ended just before.

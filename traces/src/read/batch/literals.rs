@@ -9,6 +9,7 @@ use crate::codec::address::{AddressHistory, BASES, BY_STRIDE, Base, FROM_BASE};
 use crate::codec::template::Templates;
 use crate::format::chunk::Chunk;
 use crate::model::execution::{Kind, LINE_SHIFT};
+use crate::model::ids::FunctionId;
 use crate::model::reference::LineReference;
 
 /// A batch ends with the execution that reaches so many references: all of its room together stays
@@ -76,7 +77,7 @@ pub struct Literals {
     /// Number of executions.
     pub executions: u32,
     /// The function that the first one enters, if batches break at it.
-    pub entered: Option<u32>,
+    pub entered: Option<FunctionId>,
     /// Their references, and then unused room.
     references: Vec<LineReference>,
     reference_count: usize,
@@ -170,7 +171,7 @@ impl Literals {
     /// there is.
     fn lay_out(&mut self, places: &[u16], mut bounds: impl Iterator<Item = u32>) {
         let first = self.templates[usize::from(places[0])];
-        self.entered = first.entered.checked_sub(1);
+        self.entered = first.entered.checked_sub(1).map(FunctionId);
         let (mut references, mut data, mut executions) = (0, 0, 0);
         self.cuts.clear();
         let mut bound = bounds.next();

@@ -1,13 +1,14 @@
 //! The references of sources: of executions that a later match copies.
 //!
-//! They stand one after the other, those left out that no cache can tell from nothing, so a match
-//! is copied from where its source's first bound is to where its last is. A reference is left out
-//! for one before it, so none is left out across a place from which something may be copied.
+//! They stand one after the other, without those that cannot change any cache. So a match is copied
+//! from its source's first bound to the last. A reference is dropped because of one before it, so
+//! none is dropped because of one beyond a place at which a copy may begin.
 
 use super::literals::{Literals, Span};
 use crate::codec::bounds::Bounds;
 use crate::codec::trace_filter::TraceFilter;
 use crate::model::execution::Kind;
+use crate::model::ids::FunctionId;
 use crate::model::reference::LineReference;
 use std::ops::Range;
 
@@ -54,7 +55,7 @@ pub struct CopiedMatch {
     /// How many.
     pub executions: u32,
     /// The function that the first one enters, if batches break at it.
-    pub entered: Option<u32>,
+    pub entered: Option<FunctionId>,
 }
 
 /// The references of a chunk's sources so far.
@@ -68,7 +69,7 @@ pub struct SourceMemory {
     /// How many bounds have come.
     passed: usize,
     /// The executions so far that enter a function to break at, and which.
-    entries: Vec<(u32, u32, Position)>,
+    entries: Vec<(u32, FunctionId, Position)>,
     filter: Option<TraceFilter>,
     /// Whether the last reference is of the execution before the next.
     goes_on: bool,
@@ -130,7 +131,7 @@ impl SourceMemory {
     }
 
     /// Notes that an execution enters a function to break at.
-    pub fn enter(&mut self, place: u32, function: u32, began: Position) {
+    pub fn enter(&mut self, place: u32, function: FunctionId, began: Position) {
         self.entries.push((place, function, began));
     }
 
@@ -275,7 +276,7 @@ impl SourceMemory {
         }
     }
 
-    fn entries_from(&self, place: u32) -> &[(u32, u32, Position)] {
+    fn entries_from(&self, place: u32) -> &[(u32, FunctionId, Position)] {
         let before = self.entries.partition_point(|entry| entry.0 < place);
         &self.entries[before..]
     }

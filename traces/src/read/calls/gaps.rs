@@ -1,10 +1,11 @@
-//! Before which requests a thread did what is not in the trace.
+//! Gaps: before which requests a thread did something that is not in the trace.
 //!
 //! A thread that serves requests is recorded during those that were chosen. What it did between two
 //! of them may be missing, and no mark says so; the requests' numbers do. A thread that went from
 //! one request straight to the next served none between, so whatever numbers lie between theirs
 //! are in the trace, on other threads. Where one is missing, it may be this thread that served it.
 
+use crate::model::ids::ThreadId;
 use crate::model::program::Request;
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ pub fn after_gaps(requests: &[Request]) -> Vec<bool> {
     numbers.sort_unstable();
     numbers.dedup();
     let known_below = |number: u64| numbers.partition_point(|&known| known < number) as u64;
-    let mut last_of_threads: HashMap<u32, u64> = HashMap::new();
+    let mut last_of_threads: HashMap<ThreadId, u64> = HashMap::new();
     let after_gap = |request: &Request| {
         let Some(number) = request.number else {
             return false;
@@ -34,7 +35,7 @@ mod tests {
 
     fn gaps(threads_and_numbers: &[(u32, Option<u64>)]) -> Vec<bool> {
         let request = |&(thread, number)| Request {
-            thread,
+            thread: ThreadId(thread),
             number,
             connection: None,
             complete: true,

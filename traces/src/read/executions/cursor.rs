@@ -7,6 +7,7 @@ use super::decompressed::Decompressed;
 use crate::codec::template::{Template, Templates};
 use crate::format::chunk::{self, Chunk};
 use crate::model::execution::{Access, Kind};
+use crate::model::ids::RequestId;
 
 /// Executions that were played and not yet handed out.
 pub struct PlayedBuffer {
@@ -59,7 +60,7 @@ pub struct Cursor {
     /// Request marks of the thread so far.
     pub marks_passed: u32,
     /// The request that the thread is serving.
-    pub request: Option<u32>,
+    pub request: Option<RequestId>,
     /// Executions of the thread before the chunk.
     pub executions_before: u64,
     /// The chunk's templates.

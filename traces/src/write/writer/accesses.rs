@@ -1,13 +1,14 @@
-//! Executions whose accesses come one by one, as whoever translates another format has them.
+//! Executions whose accesses come one by one, as importers of other formats have them.
 //!
 //! An execution is open until the thread's next one begins: only then is its template known. Stamps
-//! and marks that come meanwhile are of that next one.
+//! and marks that come meanwhile belong to the next one.
 
 use super::{Writer, stream, unrecordable};
 use crate::codec::match_finder::Arrival;
 use crate::codec::template::{DataAccess, MAX_DATA_ACCESSES};
 use crate::model::error::Error;
 use crate::model::execution::Kind;
+use crate::model::ids::ThreadId;
 use crate::write::stream::Open;
 
 impl Writer {
@@ -17,7 +18,7 @@ impl Writer {
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread or code block, or the thread has no
     /// stamp yet; [`Error::Write`].
-    pub fn execution(&mut self, thread: u32, code_block: u32) -> Result<(), Error> {
+    pub fn execution(&mut self, thread: ThreadId, code_block: u32) -> Result<(), Error> {
         self.close_execution(thread)?;
         if code_block as usize >= self.instructions.len() {
             return unrecordable(format!("there is no code block {code_block}"));
@@ -45,7 +46,7 @@ impl Writer {
     /// many (65 000 an execution).
     pub fn data(
         &mut self,
-        thread: u32,
+        thread: ThreadId,
         instruction: u16,
         kind: Kind,
         size_bytes: u16,
@@ -80,7 +81,7 @@ impl Writer {
     }
 
     /// Moves the thread's last execution, whose accesses are now complete, into its chunk.
-    pub(super) fn close_execution(&mut self, thread: u32) -> Result<(), Error> {
+    pub(super) fn close_execution(&mut self, thread: ThreadId) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         let Some(open) = stream.open.take() else {
             return Ok(());
@@ -93,7 +94,7 @@ impl Writer {
         self.make_room(thread, words.len(), size)?;
         self.requests += u64::from(open.beginning.begins_request());
         self.waiting += words.len();
-        let stream = &mut self.streams[thread as usize];
+        let stream = &mut self.streams[thread.index()];
         stream.begin(&open.beginning);
         let arrival = Arrival {
             words: &words,

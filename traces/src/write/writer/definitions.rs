@@ -8,6 +8,7 @@ use super::{Writer, unrecordable};
 use crate::codec::template::{DataAccess, Size, check_code_block, check_template, fetches_of};
 use crate::format::definition::{MAX_DEFINITIONS, MAX_DETAILS};
 use crate::model::error::Error;
+use crate::model::ids::FunctionId;
 use crate::model::program::{CodeBlock, Function, Module};
 use crate::write::sink::NewEntry;
 
@@ -25,12 +26,12 @@ impl Writer {
         Ok(self.modules - 1)
     }
 
-    /// Adds a function; its index.
+    /// Adds a function.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when its module does not exist or a text has a zero byte;
     /// [`Error::Write`].
-    pub fn function(&mut self, function: &Function) -> Result<u32, Error> {
+    pub fn function(&mut self, function: &Function) -> Result<FunctionId, Error> {
         if function.module >= self.modules {
             return unrecordable(format!("{} is in no known module", function.symbol));
         }
@@ -49,7 +50,7 @@ impl Writer {
         self.new_functions.push(function.clone());
         self.functions += 1;
         self.write_many_definitions()?;
-        Ok(self.functions - 1)
+        Ok(FunctionId(self.functions - 1))
     }
 
     /// Adds a code block, and the function that it enters if it starts at one's entry; its index.
@@ -58,9 +59,13 @@ impl Writer {
     /// [`Error::Unrecordable`] when the block's instructions are none, more than 512, or not
     /// adjacent, its dependences are of what it has not, or the function does not exist;
     /// [`Error::Write`].
-    pub fn code_block(&mut self, block: &CodeBlock, entry: Option<u32>) -> Result<u32, Error> {
+    pub fn code_block(
+        &mut self,
+        block: &CodeBlock,
+        entry: Option<FunctionId>,
+    ) -> Result<u32, Error> {
         check_code_block(block)?;
-        if let Some(entry) = entry.filter(|&entry| entry >= self.functions) {
+        if let Some(entry) = entry.filter(|&entry| entry.0 >= self.functions) {
             return unrecordable(format!("there is no function {entry} to enter"));
         }
         self.new_details += block.dependences.len();

@@ -5,6 +5,7 @@
 
 use super::{Writer, stream, unrecordable};
 use crate::model::error::Error;
+use crate::model::ids::ThreadId;
 use crate::model::recording::Note;
 use crate::write::sink::NewEntry;
 
@@ -19,7 +20,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread.
-    pub fn request(&mut self, thread: u32) -> Result<(), Error> {
+    pub fn request(&mut self, thread: ThreadId) -> Result<(), Error> {
         self.numbered_request(thread, 0)
     }
 
@@ -28,7 +29,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread.
-    pub fn numbered_request(&mut self, thread: u32, number: u64) -> Result<(), Error> {
+    pub fn numbered_request(&mut self, thread: ThreadId, number: u64) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         stream.next_request = Some(number);
         stream.next_connection = 0;
@@ -42,7 +43,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread or no such request.
-    pub fn connection(&mut self, thread: u32, connection: u64) -> Result<(), Error> {
+    pub fn connection(&mut self, thread: ThreadId, connection: u64) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         if stream.next_request.is_none() {
             return unrecordable(format!("thread {thread} begins no request to be connected"));
@@ -56,7 +57,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread.
-    pub fn end_request(&mut self, thread: u32) -> Result<(), Error> {
+    pub fn end_request(&mut self, thread: ThreadId) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         stream.request_ended = stream.next_request.take().is_none();
         stream.goes_on = false;

@@ -1,0 +1,142 @@
+//! The table of objects alone: against a naive one, and with threads that race for its places.
+
+mod workshop;
+
+use proptest::prelude::*;
+use std::io::{Seek, Write};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::LazyLock;
+use workshop::objects::Objects;
+use workshop::{build, run, start_reading};
+
+const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
+
+static ALONE: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let [core, carrier, asm] = ["core", "carrier", "asm"].map(|room| format!("-I{RUNTIME}/{room}"));
+    let flags = [
+        "-xc",
+        "-std=gnu11",
+        "-DCOREHOP_ABI=0",
+        &core,
+        &carrier,
+        &asm,
+    ];
+    let program = build(folder.path(), "alone", &flags, &["objects_alone.c"]);
+    (folder, program)
+});
+
+/// A hook, an address, and how often it is named on end.
+type Named = (usize, u64, u64);
+
+/// What the runtime's table prints of these calls.
+fn followed(cores: usize, calls: &[Named]) -> String {
+    let mut input = tempfile::tempfile().unwrap();
+    for (hook, address, times) in calls {
+        writeln!(input, "{hook} {address:x} {times}").unwrap();
+    }
+    input.rewind().unwrap();
+    let mut command = Command::new(&ALONE.1);
+    command.args(["follow", &cores.to_string()]);
+    let ran = start_reading(&mut command, input.into()).finish();
+    assert!(ran.status.success(), "{}", ran.errors);
+    ran.output
+}
+
+/// The same of the naive one.
+fn expected(cores: usize, calls: &[Named]) -> String {
+    let mut objects = Objects::new(cores);
+    let mut text = String::new();
+    for &(hook, address, times) in calls {
+        let last = (0..times).map(|_| objects.call(hook, address)).last();
+        let core = last.unwrap().map_or(-1, |core| core as i32);
+        text += &format!("{core}\n");
+    }
+    for hook in 0..2 {
+        let seen = objects.seen.get(&hook).copied().unwrap_or(0);
+        text += &format!("{seen} {}", objects.known(hook));
+        let none = vec![0; cores];
+        for calls in objects.by_core.get(&hook).unwrap_or(&none) {
+            text += &format!(" {calls}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn named() -> impl Strategy<Value = Named> {
+    let few = (0..5u64).prop_map(|object| 0x5555_0000_0000 + object * 64);
+    let many = (0..9000u64).prop_map(|object| 0x7f00_0000_0000 + object * 16);
+    // Within one bucket: objects whose hashes differ by the bits that do not tell the bucket.
+    let inverse = 0xf1de_83e1_9937_733du64;
+    let crowd = (1..12u64).prop_map(move |high| (high << 20).wrapping_mul(inverse));
+    let crowd = crowd.prop_map(|object| object % (1 << 52) * 16);
+    let address = prop_oneof![3 => few, 3 => many, 2 => crowd, 1 => any::<u64>(), 1 => 0..99u64];
+    let times = prop_oneof![8 => 1..3u64, 1 => 4000..4200u64, 1 => 60_000..70_000u64];
+    (0..2usize, address, times)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn the_table_does_what_its_rules_say(
+        cores in 1..6usize,
+        calls in proptest::collection::vec(named(), 1..120),
+    ) {
+        prop_assert_eq!(followed(cores, &calls), expected(cores, &calls));
+    }
+}
+
+#[test]
+fn more_objects_than_places_follow_the_rules_too() {
+    let address = |object: u64| 0x5555_5555_0000 + object * 4096;
+    let twice = (0..2).flat_map(|_| 0..3000);
+    let calls: Vec<Named> = twice.map(|object| (0, address(object), 1)).collect();
+    let said = followed(4, &calls);
+    assert_eq!(said, expected(4, &calls));
+    let objects = said.lines().nth(6000).unwrap();
+    let numbers: Vec<u64> = objects.split(' ').map(|n| n.parse().unwrap()).collect();
+    assert!(numbers[0] > 3000, "objects came back: {objects}");
+    assert!(numbers[1] <= 1024, "{objects}");
+}
+
+#[test]
+fn what_no_call_has_named_for_long_makes_room_for_others() {
+    let [a, b, c, d] = [1u64, 2, 3, 4].map(|object| 0x10_0000 * object);
+    // Both on core 0 and 1; then b is not named for sixteen epochs, and its core has room.
+    let calls = [
+        (0, a, 1),
+        (0, b, 1),
+        (0, a, 16 * 4096),
+        (0, c, 1),
+        (0, d, 1),
+    ];
+    let said = followed(2, &calls);
+    assert_eq!(
+        said.lines().take(5).collect::<Vec<_>>(),
+        ["0", "1", "0", "1", "0"]
+    );
+    let calls = [
+        (0, a, 1),
+        (0, b, 1),
+        (0, a, 15 * 4096),
+        (0, c, 1),
+        (0, d, 1),
+    ];
+    let said = followed(2, &calls);
+    assert_eq!(
+        said.lines().take(5).collect::<Vec<_>>(),
+        ["0", "1", "0", "0", "1"]
+    );
+}
+
+#[test]
+fn threads_that_race_leave_it_sound() {
+    for (cores, threads, objects) in [(2, 4, 4), (3, 8, 40), (2, 4, 900), (5, 16, 60_000)] {
+        let words = ["race".into()].into_iter();
+        let words = words.chain([cores, threads, objects, 100_000].map(|n: u32| n.to_string()));
+        let ran = run(Command::new(&ALONE.1).args(words));
+        assert!(ran.status.success(), "{threads} {objects}: {}", ran.errors);
+    }
+}

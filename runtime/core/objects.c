@@ -1,0 +1,224 @@
+/*
+ * Functions that go by an argument: which object has which core.
+ *
+ * Such a function works on one of many objects, and a thread is to run it where that object is
+ * warm. So each object has a core of its own, from when it first comes until it is forgotten. All
+ * is in one table of fixed size, without a lock, in which an object is the 16 bytes that the
+ * argument points into:
+ *
+ * - The table has BUCKETS buckets of WAYS places; an object's bucket follows from its address.
+ * - One that is not there gets the core with the fewest objects, the lowest of equals. Where all
+ *   places of its bucket are taken, the object named longest ago is forgotten first, the one in the
+ *   lowest place of equals.
+ * - Time is counted in calls: each EPOCH calls of a thread that name an object begin a new epoch.
+ *   What no call has named in LONG epochs is then forgotten.
+ * - What cannot be an object (below 64 KiB, where nothing is mapped, or not an address of user
+ *   code) has no core, and the thread stays where it is.
+ *
+ * Nothing here looks at what is pointed to. An address that was freed and is used again is at best
+ * where it should be, at worst on the wrong core until it is forgotten. With one thread all of this
+ * follows from the sequence of arguments. Where threads race for a place, one of them tries again;
+ * two may make an object known twice, in which case the first in its bucket counts.
+ *
+ * An object and its core are one word, changed by compare-and-swap. A call that finds its object
+ * writes nothing but, once an epoch, when that was, so that cores do not take the table's lines
+ * from each other. Rejected: to tell time by the clock, which a replay does not know, and to hash
+ * objects to cores, which puts half of few objects on one core too often.
+ */
+#include "objects.h"
+#include "offsets.h"
+
+#define BUCKETS_LOG 8
+#define BUCKETS (1u << BUCKETS_LOG)
+#define WAYS 4
+#define EPOCH 4096
+#define LONG 16
+#define GRANULE_LOG 4
+#define LOWEST 0x10000ul
+#define HIGHEST ((1ul << 56) - 1)
+#define CORE_BITS 10
+#define MOST_CORES (1u << CORE_BITS)
+
+struct object {
+    uint64_t word;  /* its address / 16 and its core, or 0 in a place that is free */
+    uint32_t named; /* the epoch */
+    uint32_t hook;  /* at which it came */
+};
+
+static struct object objects[BUCKETS][WAYS] __attribute__((aligned(64)));
+static uint32_t counts[MOST_CORES] __attribute__((aligned(64)));
+static struct {
+    uint32_t number;
+} __attribute__((aligned(64))) epoch; /* on a line of its own, which is seldom written */
+
+/* Of a function, on one thread: the objects that came by it, and its calls by core. */
+#define COUNTERS (1 + program.cores)
+static inline uint64_t *counters_of(uint32_t hook)
+{
+    return place.objects + hook * COUNTERS;
+}
+
+/* Whether this thread has changed what the place holds. */
+static bool replace(struct object *object, uint64_t from, uint64_t to)
+{
+    if (!__atomic_compare_exchange_n(&object->word, &from, to, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
+    if (from != 0)
+        __atomic_sub_fetch(&counts[from % MOST_CORES], 1, __ATOMIC_RELAXED);
+    if (to != 0)
+        __atomic_add_fetch(&counts[to % MOST_CORES], 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static uint32_t age_of(const struct object *object, uint32_t now)
+{
+    int32_t age = (int32_t)(now - __atomic_load_n(&object->named, __ATOMIC_RELAXED));
+    /* Another thread may be an epoch further. */
+    return age > 0 ? (uint32_t)age : 0;
+}
+
+static void begin_epoch(void)
+{
+    uint32_t now = __atomic_add_fetch(&epoch.number, 1, __ATOMIC_RELAXED);
+    for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++) {
+        uint64_t word = __atomic_load_n(&object->word, __ATOMIC_RELAXED);
+        if (word != 0 && age_of(object, now) >= LONG)
+            replace(object, word, 0);
+    }
+}
+
+static uint32_t emptiest_core(void)
+{
+    uint32_t emptiest = 0, least = UINT32_MAX;
+    for (uint32_t core = 0; core < program.cores; core++) {
+        uint32_t count = __atomic_load_n(&counts[core], __ATOMIC_RELAXED);
+        if (count < least) {
+            emptiest = core;
+            least = count;
+        }
+    }
+    return emptiest;
+}
+
+/* The first of them in the bucket that is named longest ago. */
+static struct object *oldest_in(struct object *bucket, uint32_t now)
+{
+    struct object *oldest = bucket;
+    for (int way = 1; way < WAYS; way++)
+        if (age_of(&bucket[way], now) > age_of(oldest, now))
+            oldest = &bucket[way];
+    return oldest;
+}
+
+/* An object that was not in its bucket comes; gives its core. */
+static __attribute__((noinline)) uint32_t arrive(struct object *bucket, uint64_t granule,
+                                                 uint32_t now, uint32_t hook)
+{
+    for (;;) {
+        struct object *place_free = NULL, *oldest = oldest_in(bucket, now);
+        uint64_t longest_ago = __atomic_load_n(&oldest->word, __ATOMIC_RELAXED);
+        for (int way = 0; way < WAYS; way++) {
+            uint64_t word = __atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED);
+            if (word >> CORE_BITS == granule)
+                return word % MOST_CORES;
+            if (word == 0 && place_free == NULL)
+                place_free = &bucket[way];
+        }
+        if (place_free == NULL) {
+            replace(oldest, longest_ago, 0);
+            continue;
+        }
+        uint32_t core = emptiest_core();
+        if (!replace(place_free, 0, granule << CORE_BITS | core))
+            continue;
+        __atomic_store_n(&place_free->named, now, __ATOMIC_RELAXED);
+        __atomic_store_n(&place_free->hook, hook, __ATOMIC_RELAXED);
+        bump(&counters_of(hook)[0]);
+        return core;
+    }
+}
+
+static uint32_t core_of(uint32_t hook, uintptr_t address)
+{
+    uint64_t granule = address >> GRANULE_LOG;
+    struct object *bucket = objects[granule * 0x9e3779b97f4a7c15ul >> (64 - BUCKETS_LOG)];
+    bump(&place.named);
+    if (UNLIKELY(place.named % EPOCH == 0))
+        begin_epoch();
+    uint32_t now = __atomic_load_n(&epoch.number, __ATOMIC_RELAXED);
+    for (int way = 0; way < WAYS; way++) {
+        uint64_t word = __atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED);
+        if (word >> CORE_BITS != granule)
+            continue;
+        if (UNLIKELY(__atomic_load_n(&bucket[way].named, __ATOMIC_RELAXED) != now))
+            __atomic_store_n(&bucket[way].named, now, __ATOMIC_RELAXED);
+        return word % MOST_CORES;
+    }
+    return arrive(bucket, granule, now, hook);
+}
+
+/* Where enter.S has saved the register of each argument. */
+static const uint16_t saved[] = {SAVED_RDI, SAVED_RSI, SAVED_RDX, SAVED_RCX, SAVED_R8, SAVED_R9};
+
+int32_t core_by_argument(uint32_t hook, uintptr_t at)
+{
+    uint32_t number = program.hooks[hook].argument;
+    uintptr_t address = *(const uintptr_t *)(at - saved[number - 1]);
+    if (UNLIKELY(address < LOWEST || address > HIGHEST))
+        return -1;
+    uint32_t core = core_of(hook, address);
+    bump(&counters_of(hook)[1 + core]);
+    return (int32_t)core;
+}
+
+size_t size_of_objects(void)
+{
+    return program.by_argument ? program.hook_count * COUNTERS * sizeof(uint64_t) : 0;
+}
+
+void set_objects(struct block *block, void *counters)
+{
+    if (program.by_argument)
+        place.objects = block->objects = counters;
+}
+
+/* A forked child begins with none, as it begins with no counts. */
+void objects_forked(void)
+{
+    for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++)
+        if (object->word != 0)
+            object->word = 0;
+    for (uint32_t core = 0; core < program.cores && program.by_argument; core++)
+        counts[core] = 0;
+    epoch.number = 0;
+    place.named = 0;
+}
+
+static uint64_t sum_of(uint32_t hook, uint32_t counter)
+{
+    uint64_t sum = 0;
+    for (const struct block *block = all_blocks(); block != NULL; block = block->next)
+        if (block->objects != NULL)
+            sum += __atomic_load_n(&block->objects[hook * COUNTERS + counter], __ATOMIC_RELAXED);
+    return sum;
+}
+
+uint64_t objects_seen(uint32_t hook)
+{
+    return sum_of(hook, 0);
+}
+
+uint64_t calls_by_core(uint32_t hook, uint32_t core)
+{
+    return sum_of(hook, 1 + core);
+}
+
+uint64_t objects_known(uint32_t hook)
+{
+    uint64_t known = 0;
+    for (const struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++)
+        known += __atomic_load_n(&object->word, __ATOMIC_RELAXED) != 0 &&
+                 __atomic_load_n(&object->hook, __ATOMIC_RELAXED) == hook;
+    return known;
+}

@@ -1,0 +1,38 @@
+//! Prefetches: an L2 gets a line that no access of its cores has asked for yet.
+//!
+//! The line takes the way that a load takes which misses its L1, but for the L1s, which stay as
+//! they are, and for the tallies: a prefetch is neither an access nor a miss of any level.
+
+use super::super::geometry::{CoreView, Geometry};
+use super::{Access, HierarchyState};
+use crate::ids::LineId;
+use crate::report::observer::Observer;
+use corehop_traces::Kind;
+
+impl HierarchyState {
+    /// As [`crate::Hierarchy::prefetch`], by the core of `view`.
+    pub fn prefetch<O: Observer>(
+        &mut self,
+        (geometry, view): (&Geometry, &CoreView),
+        line: LineId,
+        observer: &mut O,
+    ) -> bool {
+        let holds = 1 << view.cluster;
+        if self.lines[line.index()].holders & holds != 0 {
+            return false;
+        }
+        if self.rows[geometry.owner(line)] != view.core.0 as u8 {
+            self.disown(geometry, line);
+        }
+        let access = Access {
+            geometry,
+            view,
+            kind: Kind::Load,
+            line,
+            counts: false,
+        };
+        self.miss_l2(access, observer);
+        self.lines[line.index()].holders |= holds;
+        true
+    }
+}

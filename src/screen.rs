@@ -1,0 +1,232 @@
+//! `corehop screen`: whether a server is worth recording, told in seconds and without an emulator.
+//!
+//! The crate `corehop-measurer` looks (its `screening`); here are the options, the table and the
+//! answer. A recording takes minutes and a search more: whoever has many servers begins here.
+
+use crate::console;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::line::{Lines, line};
+use crate::load_options::LoadOptions;
+use crate::machines;
+use crate::measuring::Shown;
+use clap::Args;
+use corehop_measurer::machine::counters;
+use corehop_measurer::screening::{self, Bounds, Found, Screened, Setup, Subject, Verdict};
+use corehop_simulator::Machine;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+
+/// Say within seconds whether a server is worth recording, by what it touches under load
+///
+/// COMMAND is started and --load drives it twice, or the process --pid is looked at as it runs.
+/// Where the processor's counters can be used, all L2 misses by their latencies are the most that
+/// hops could save. Everywhere, the kernel's bits of accessed pages tell how much is touched in
+/// 10 ms and more: what fits one L2 has nothing to gain. Both are bounds; whether hops pay says
+/// `corehop optimize`. Looking clears those bits, which costs the server some TLB misses.
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop screen --load \"redis-benchmark -p 7000 -q -t get -n 1000000\" \
+-- redis-server --port 7000
+         corehop screen --pid $(pidof mariadbd)
+
+Exit code 0 when it is worth recording, 1 when it is not, 7 when the server or the load fails, or
+the server was idle.")]
+pub struct Arguments {
+    #[command(flatten)]
+    under: LoadOptions,
+    /// Look at this process and those that it started, under the load that it has
+    #[arg(long, value_name = "PID", conflicts_with_all = ["load", "command"],
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    pid: Option<u32>,
+    /// How long to look at it, twice
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "pid",
+          value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    /// The machine whose L2 and latencies count: a bundled name, `host`, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "host")]
+    machine: String,
+    /// Print one JSON object instead of the text
+    #[arg(long)]
+    json: bool,
+    /// The server, looked for on PATH, and its arguments
+    #[arg(
+        last = true,
+        required_unless_present = "pid",
+        requires = "load",
+        value_name = "COMMAND"
+    )]
+    command: Vec<OsString>,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    machines::tell_host([&*arguments.machine]);
+    let machine = Machine::named_or_path(&arguments.machine)?;
+    let counters = counters::available();
+    interrupt::listen()?;
+    let (under, observer) = (arguments.under.under_load(), Shown::new());
+    let subject = match (arguments.pid, &under.load) {
+        (None, Some(load)) => Subject::Started {
+            command: &arguments.command,
+            load,
+        },
+        (process, _) => Subject::Running {
+            process: process.unwrap_or_default(),
+            seconds: f64::from(arguments.seconds),
+        },
+    };
+    let found = screening::screen(&Setup {
+        subject,
+        under: &under,
+        kinds: counters.as_deref().unwrap_or_default(),
+        observer: &observer,
+    })?;
+    let screened = Screened::of(&found, bounds(&machine));
+    let answer = Answer {
+        machine: &machine,
+        found: &found,
+        screened,
+    };
+    match arguments.json {
+        true => console::print(&Lines::of_json(&answer.json()))?,
+        false => console::print(&answer.text(counters.err()))?,
+    }
+    if found.has_huge_pages {
+        console::warn(
+            "it has huge pages, each of which counts as 2 MiB: less may be touched than is told",
+        );
+    }
+    answer.verdict()
+}
+
+fn bounds(machine: &Machine) -> Bounds {
+    let l3 = machine.l3.map(|l3| l3.latency_cycles);
+    let memory = machine.memory_latency_cycles;
+    let ns = |cycles: u32, ghz: f64| f64::from(cycles) / ghz;
+    Bounds {
+        l2_bytes: machine.l2.size_bytes,
+        latencies_ns: machines::clock_ghz()
+            .map(|ghz| [ns(l3.unwrap_or(memory), ghz), ns(memory, ghz)]),
+    }
+}
+
+/// What was found, and what it means.
+struct Answer<'a> {
+    machine: &'a Machine,
+    found: &'a Found,
+    screened: Screened,
+}
+
+fn kib(bytes: u64) -> String {
+    format!("{} KiB", bytes / 1024)
+}
+
+impl Answer<'_> {
+    fn text(&self, no_counters: Option<std::io::Error>) -> Lines {
+        let mut text = Lines::new();
+        let found = self.found;
+        line!(
+            text,
+            "touched within        code          data           all   looks"
+        );
+        for window in &found.windows {
+            let touched = window.touched;
+            let [code, data, all] =
+                [touched.code_bytes, touched.data_bytes, touched.bytes()].map(kib);
+            let (length, looks) = (window.milliseconds, window.samples);
+            line!(
+                text,
+                "{length:>11} ms{code:>13}{data:>14}{all:>14}{looks:>8}"
+            );
+        }
+        line!(text);
+        let (l2, name) = (kib(self.machine.l2.size_bytes), &self.machine.name);
+        line!(text, "{:<12}{l2}, {name}", "one L2");
+        let (user, system, seconds) = (found.busy.user, found.busy.system, found.seconds);
+        line!(
+            text,
+            "{:<12}{user:.2} s of CPU in user mode, {system:.2} s in the kernel, in {seconds:.2} s",
+            "load"
+        );
+        if let Some(throughput) = found.throughput {
+            line!(text, "{:<12}{throughput:.1}", "throughput");
+        }
+        for count in &found.counts {
+            let a_second = count.count / user.max(f64::MIN_POSITIVE);
+            line!(text, "{:<20}{a_second:.3e} in a second of CPU", count.name);
+        }
+        if let Some(reason) = no_counters {
+            line!(
+                text,
+                "{:<12}not available: {reason} (see `corehop doctor`)",
+                "counters"
+            );
+        }
+        if let Some(share) = self.screened.at_most {
+            let percent = share * 100.0;
+            line!(
+                text,
+                "{:<12}{percent:.1} % of the time, all L2 misses together",
+                "at most"
+            );
+        }
+        line!(text);
+        line!(text, "{:<12}{}", "verdict", self.said());
+        text
+    }
+
+    fn said(&self) -> &'static str {
+        match self.screened.verdict {
+            Verdict::Worth => "worth recording: it touches more than one L2 holds",
+            Verdict::Fits => "not worth recording: all that it touches fits one L2",
+            Verdict::FewMisses => "not worth recording: it hardly waits for L2 misses",
+            Verdict::Idle => "none: the server was idle",
+        }
+    }
+
+    fn json(&self) -> Value {
+        let found = self.found;
+        let windows = found.windows.iter().map(|window| {
+            json!({
+                "milliseconds": window.milliseconds, "looks": window.samples,
+                "code_bytes": window.touched.code_bytes,
+                "data_bytes": window.touched.data_bytes,
+            })
+        });
+        json!({
+            "verdict": match self.screened.verdict {
+                Verdict::Worth => "worth recording",
+                Verdict::Fits => "fits",
+                Verdict::FewMisses => "few misses",
+                Verdict::Idle => "idle",
+            },
+            "machine": self.machine.name,
+            "l2_bytes": self.machine.l2.size_bytes,
+            "windows": windows.collect::<Vec<_>>(),
+            "has_huge_pages": found.has_huge_pages,
+            "seconds": found.seconds,
+            "user_seconds": found.busy.user,
+            "system_seconds": found.busy.system,
+            "throughput": found.throughput,
+            "counters": found.counts,
+            "at_most": self.screened.at_most,
+        })
+    }
+
+    /// What scripts are told.
+    fn verdict(&self) -> Result<(), Failure> {
+        match self.screened.verdict {
+            Verdict::Worth => Ok(()),
+            Verdict::Idle => Err(
+                Failure::new(Exit::Server, "the server was idle under this load")
+                    .remedy("put it under the load that it is to become faster under"),
+            ),
+            Verdict::Fits | Verdict::FewMisses => Err(Failure::new(Exit::Findings, self.said())
+                .remedy(
+                    "leave the server as it is, or try a load or a machine on which it needs more \
+                     than one L2",
+                )),
+        }
+    }
+}

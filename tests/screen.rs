@@ -1,0 +1,132 @@
+//! `corehop screen` on programs whose working sets are known: a shell that counts, and a Python
+//! that walks over 64 MiB.
+//!
+//! The machines are bundled ones, so that no verdict hangs on the caches here.
+
+mod interrupting;
+
+use interrupting::interrupt;
+use serde_json::Value;
+use std::process::{Child, Command, Output, Stdio};
+
+/// Of 2 MiB of L2.
+const MACHINE: &str = "xeon-8480";
+/// Touches its own few pages.
+const SMALL: [&str; 3] = ["sh", "-c", "while :; do :; done"];
+const WALKED_BYTES: u64 = 64 << 20;
+/// Touches each page of so many bytes, again and again.
+const WALK: &str = "b = bytearray(64 << 20)\nwhile 1: b[::4096] = bytes(16384)";
+
+fn screen(arguments: &[&str], command: &[&str]) -> Command {
+    let mut screen = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    screen.args(["screen", "--json", "--machine", MACHINE]);
+    screen.args(arguments);
+    if !command.is_empty() {
+        screen.arg("--").args(command);
+    }
+    screen
+}
+
+/// Under a load that does nothing: these programs need none.
+fn screened(seconds: &str, command: &[&str]) -> Output {
+    let load = format!("sleep {seconds}");
+    let arguments = ["--ready", "true", "--load", &load];
+    screen(&arguments, command).output().unwrap()
+}
+
+fn figures(output: &Output) -> Value {
+    let parsed = serde_json::from_slice(&output.stdout);
+    parsed.unwrap_or_else(|error| panic!("{error}: {}", said(output)))
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The figure of the longest window that was looked at.
+fn longest(figures: &Value, key: &str) -> u64 {
+    figures["windows"].as_array().unwrap().last().unwrap()[key]
+        .as_u64()
+        .unwrap()
+}
+
+#[test]
+fn a_server_that_fits_one_l2_is_not_worth_recording() {
+    let output = screened("3", &SMALL);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let figures = figures(&output);
+    assert_eq!(figures["verdict"], "fits");
+    assert_eq!(figures["l2_bytes"], 2 << 20);
+    assert_eq!(figures["windows"][0]["milliseconds"], 10);
+    assert_eq!(figures["has_huge_pages"], false);
+    assert!(longest(&figures, "code_bytes") > 0);
+    assert!(said(&output).contains("leave the server as it is"));
+}
+
+#[test]
+fn a_server_that_touches_more_than_an_l2_is_worth_recording() {
+    let output = screened("4", &["python3", "-c", WALK]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let figures = figures(&output);
+    assert_eq!(figures["verdict"], "worth recording");
+    assert!(longest(&figures, "data_bytes") >= WALKED_BYTES);
+    assert!(longest(&figures, "data_bytes") < 2 * WALKED_BYTES);
+}
+
+/// Ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_a_running_process_has_started_is_looked_at_too() {
+    // The shell waits for the walker, and reads to its end when it is killed.
+    let script = "python3 -c \"$0\" & trap 'kill $!' EXIT; read end";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, WALK]).stdin(Stdio::piped());
+    let mut shell = Running(command.spawn().unwrap());
+    let number = shell.0.id().to_string();
+    let output = screen(&["--pid", &number, "--seconds", "3"], &[]).output();
+    drop(shell.0.stdin.take());
+    shell.0.wait().unwrap();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    // Its memory may be in huge pages.
+    assert!(longest(&figures(&output), "data_bytes") >= WALKED_BYTES);
+}
+
+#[test]
+fn what_cannot_be_told_is_refused_with_the_reason() {
+    let refused = |output: Output, code: i32, words: &str| {
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
+        assert!(said(&output).contains(words), "{}", said(&output));
+    };
+    refused(screened("1", &["sleep", "60"]), 7, "the server was idle");
+    refused(screened("0", &SMALL), 7, "too soon to look at pages");
+    refused(screened("1", &["false"]), 7, "the server ended");
+    let none = screen(&["--pid", "2147483647"], &[]).output().unwrap();
+    refused(none, 3, "there is no process 2147483647");
+    let failing = ["--ready", "true", "--load", "echo gone; exit 3"];
+    refused(screen(&failing, &SMALL).output().unwrap(), 7, "gone");
+    let unloaded = screen(&[], &SMALL).output().unwrap();
+    refused(unloaded, 2, "--load");
+}
+
+#[test]
+fn an_interrupt_ends_the_server_and_its_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("load");
+    let load = format!("echo $$ > {}; exec sleep 60", place.display());
+    let mut command = screen(&["--ready", "true", "--load", &load], &SMALL);
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    let number = || std::fs::read_to_string(&place).unwrap_or_default();
+    interrupt(&mut child, || number().ends_with('\n'));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let process = std::path::Path::new("/proc").join(number().trim());
+    assert!(!process.exists(), "the load goes on");
+}
