@@ -52,10 +52,15 @@ compress "$documents/changelog"
 for page in README.md CHANGELOG.md docs/*/*.md; do
     place "$page" "$documents/$page"
 done
+# It builds a QEMU that servers need which crash under Debian's.
+for script in scripts/qemu.sh scripts/setup/*.sh; do
+    place "$script" "$share/corehop/$script"
+done
 place scripts/deb/copyright "$documents/copyright"
 sed 's/^$/./; s/^/ /' LICENSE-MIT >>"$documents/copyright"
 tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
-    qemu-plugin ring Cargo.toml Cargo.lock | compress >"$documents/qemu-plugin-source.tar.gz"
+    qemu-plugin elision processes ring Cargo.toml Cargo.lock | compress \
+    >"$documents/qemu-plugin-source.tar.gz"
 
 mkdir "$package/DEBIAN"
 printf 'Source: corehop\n\nPackage: corehop\nArchitecture: amd64\n' >"$built/debian/control"

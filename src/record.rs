@@ -16,7 +16,7 @@ Example: corehop record -o bank.trace --request-at dispatch_command --requests 2
 A request is what one thread does from one entry of FUNCTION to its next. Nothing is recorded before
 the first. With --requests, requests 1 to N are recorded to their end, each by the next one on its
 thread, the thread's end, or the server falling idle; send at least one more than N on each
-connection, so that none is cut short. Keep the server in the foreground.
+connection, so that none is cut short. What the server executes is recorded as well.
 With --of, N requests are chosen by chance among the first M, and only they slow the server down,
 but for about a second each time that it is instrumented anew. `corehop control` starts and stops
 a recording that runs. Killed recordings leave TRACE.partial, which is a trace.")]

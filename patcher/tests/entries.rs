@@ -107,6 +107,13 @@ fn a_static_program_is_refused_as_a_whole_and_a_library_is_not() {
 }
 
 #[test]
+fn a_program_of_another_libc_is_refused() {
+    let musl = build(&["-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"]);
+    let analysis = Analysis::from_bytes(musl, Path::new("x")).unwrap();
+    assert_eq!(analysis.refusal(), Some(Refusal::OtherLibc));
+}
+
+#[test]
 fn what_the_runtime_itself_needs_is_refused() {
     for part in ["libc.so.6", "ld-linux-x86-64.so.2"] {
         let path = Path::new("/lib/x86_64-linux-gnu").join(part);

@@ -1,12 +1,15 @@
 //! Other programs that corehop starts: how they are found, watched and ended.
 //!
-//! A program is looked up in PATH the way a shell does ([`find`]). A started one ([`Process`])
-//! leads a process group of its own, so that it can be ended with all that it has started.
+//! A program is looked up in PATH the way a shell does ([`find`]), and what the system starts for
+//! it may be its interpreter ([`started()`]). A started one ([`Process`]) leads a process group of
+//! its own, so that it can be ended with all that it has started.
 
 #![deny(missing_docs)]
 
 mod in_path;
 mod process;
+mod started;
 
 pub use in_path::{NotInPath, find, installed, is_executable};
-pub use process::{Process, end_with_this_process, fail_writes_beyond_file_limit};
+pub use process::{GRACE, Process, end_with_this_process, fail_writes_beyond_file_limit};
+pub use started::{Started, started};

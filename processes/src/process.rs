@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a process may take to end after SIGTERM before it is killed.
-const GRACE: Duration = Duration::from_secs(20);
+pub const GRACE: Duration = Duration::from_secs(20);
 
 /// What SIGXFSZ did when corehop was started, and does in what it starts.
 static BEYOND_FILE_LIMIT: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
@@ -74,7 +74,7 @@ impl Process {
     /// Asks it to end and waits until it has, killing it after a while, or at once when `hurry`
     /// says so.
     pub fn end(&mut self, hurry: impl Fn() -> bool) {
-        self.signal(Signal::TERM);
+        self.ask_to_end();
         let deadline = Instant::now() + GRACE;
         while self.ended().is_none() {
             if hurry() || Instant::now() >= deadline {
@@ -87,7 +87,13 @@ impl Process {
         self.signal(Signal::KILL);
     }
 
-    fn kill(&mut self) {
+    /// Asks it and its group to end.
+    pub fn ask_to_end(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Kills it and its group.
+    pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         self.status = self.child.wait().ok();
     }

@@ -20,19 +20,38 @@ pub(crate) enum AddressSpace {
     Alone,
     /// Nothing yet: one of its threads must write first.
     Untold,
+    /// The same, of a program that its process has executed in place of another.
+    Replaced,
     /// What it shares, all of it. The addresses that it shares, or has shared since.
     Told(Vec<Range<u64>>),
 }
+
+/// Addresses from 0 on that user code can have.
+const USER_BYTES: u64 = 1 << 47;
 
 /// A page of memory, of which mappings are made.
 const PAGE_BYTES: u64 = 4096;
 
 impl AddressSpace {
+    /// Of a process that begins a program.
+    pub(crate) fn of_program(has_relatives: bool) -> AddressSpace {
+        match has_relatives {
+            true => AddressSpace::Replaced,
+            false => AddressSpace::Alone,
+        }
+    }
+
+    /// Whether there are other processes.
+    pub(crate) fn has_relatives(&self) -> bool {
+        !matches!(self, AddressSpace::Alone)
+    }
+
     /// This process is one of two from now on. A parent that `writes` tells at once what it shares.
     pub(crate) fn forked(&mut self, writes: bool, memory: &Memory) {
         match self {
             AddressSpace::Told(_) => {}
             _ if writes => self.tell(memory),
+            AddressSpace::Replaced => {}
             _ => *self = AddressSpace::Untold,
         }
     }
@@ -44,16 +63,21 @@ impl AddressSpace {
 
     /// A thread of this process is about to write.
     pub(crate) fn begins(&mut self, memory: &Memory) {
-        if matches!(self, AddressSpace::Untold) {
+        if matches!(self, AddressSpace::Untold | AddressSpace::Replaced) {
             self.tell(memory);
         }
     }
 
     fn tell(&mut self, memory: &Memory) {
         let mut told = Vec::new();
+        let mut since = 0;
+        if matches!(self, AddressSpace::Replaced) {
+            since = memory.next_stamp();
+            send(memory, since, &(0..USER_BYTES), None);
+        }
         for line in maps::lines() {
             if let Some(object) = object(&line, &line.range) {
-                send(memory, 0, &line.range, Some(object));
+                send(memory, since, &line.range, Some(object));
                 told.push(line.range);
             }
         }

@@ -28,12 +28,12 @@ pub(crate) struct Known {
 static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
 
 /// Sets it, before the first callback is asked for.
-pub(crate) fn set(mappings: Mappings) {
+pub(crate) fn set(mappings: Mappings, has_relatives: bool) {
     KNOWN.get_or_init(|| {
         Mutex::new(Known {
             mappings,
             blocks: HashMap::new(),
-            address_space: AddressSpace::default(),
+            address_space: AddressSpace::of_program(has_relatives),
         })
     });
 }
@@ -41,6 +41,11 @@ pub(crate) fn set(mappings: Mappings) {
 /// Takes the lock; nothing when a thread has panicked with it.
 pub(crate) fn lock() -> Option<MutexGuard<'static, Known>> {
     KNOWN.get()?.lock().ok()
+}
+
+/// Whether there are other processes, as far as this one knows.
+pub(crate) fn has_relatives() -> bool {
+    lock().is_some_and(|known| known.address_space.has_relatives())
 }
 
 /// A thread of this process is about to write.

@@ -10,13 +10,17 @@
 //! then; both write through `corehop_ring`, which a recorder reads. What they have in common is in
 //! `shared`, and `known` is what has been found of the server's code and memory. System calls are
 //! followed from the start (`system_calls`), at the cost of a callback each: they say which
-//! descriptors are connections, and where new code is mapped.
+//! descriptors are connections, where new code is mapped, and which other program a process
+//! executes (`exec`), which runs under QEMU with the plugin too.
 
 mod address_space;
 mod callbacks;
 mod connections;
+mod exec;
 mod fork;
+mod guest;
 mod instruction;
+mod invocation;
 mod known;
 mod mappings;
 mod maps;
@@ -30,7 +34,9 @@ mod system_calls;
 mod translation;
 mod vcpu;
 
-use corehop_ring::{Memory, RequestMarker};
+use corehop_ring::{Memory, Message, RequestMarker};
+use exec::Executor;
+use invocation::{Inherited, Invocation};
 use mappings::Mappings;
 use phase::Phase;
 use qemu_plugin_sys::{
@@ -52,7 +58,10 @@ unsafe extern "C" fn on_reset(id: qemu_plugin_id_t) {
     unsafe {
         if phase != Phase::Bare {
             register(id);
-        } else if stale::MATTERS {
+            return;
+        }
+        qemu_plugin_register_vcpu_syscall_cb(id, Some(system_calls::on_late_call));
+        if stale::MATTERS {
             qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation));
         }
     }
@@ -73,7 +82,7 @@ unsafe fn register(id: qemu_plugin_id_t) {
 
 /// Entry point: `memory=PATH` names the memory that the recorder shares; `elision=off` has every
 /// access recorded by itself, `elision=pieces` says that this QEMU moves 16 and 32 bytes in
-/// pieces of 8.
+/// pieces of 8. The rest is what the program has from the one before it ([`Inherited`]).
 ///
 /// # Safety
 /// QEMU calls this once, with valid arguments.
@@ -144,11 +153,25 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
     if !shared::set(plugin) {
         return Err(NotInstalled::Twice);
     }
-    known::set(Mappings::new(marker));
+    let inherited = Inherited::of(arguments);
+    let has_relatives = inherited.as_ref().is_some_and(|one| one.has_relatives);
+    known::set(Mappings::new(marker), has_relatives);
+    let invocation = Invocation::of_this_process();
+    if let (Some(inherited), Some(invocation)) = (inherited, &invocation) {
+        let program = invocation.program.to_string_lossy().into_owned();
+        let _ = shared::plugin().memory.send(&Message::Program(program));
+        connections::inherit(&inherited.connections);
+        if inherited.is_recorded {
+            phase::go_on();
+        }
+    }
+    exec::set(Executor {
+        invocation,
+        memory: path.into(),
+    });
     // SAFETY: `id` is ours, and both callbacks live as long as the process.
     unsafe {
         fork::follow();
-        system_calls::started();
         register(id);
     }
     Ok(())

@@ -71,6 +71,11 @@ pub(crate) fn enter() -> bool {
     before.is_some()
 }
 
+/// At the start of a program that a recorded process has executed: what it does is recorded too.
+pub(crate) fn go_on() {
+    change(|phase, open| (phase == Phase::Waiting).then_some((Phase::Recording, open)));
+}
+
 /// A request that was recorded has ended.
 pub(crate) fn leave() {
     change(|phase, open| Some((phase, open.saturating_sub(1))));

@@ -2,11 +2,10 @@
 //! System calls: each part of the plugin is told of those that concern it.
 
 use crate::connections::{self, SystemCall};
-use crate::shared::{plugin, trouble};
-use crate::{known, signals, vcpu};
+use crate::shared::plugin;
+use crate::{exec, known, signals, vcpu};
 use qemu_plugin_sys::qemu_plugin_id_t;
 use std::ffi::c_uint;
-use std::sync::OnceLock;
 
 /// A call begins.
 #[allow(clippy::too_many_arguments)]
@@ -18,7 +17,7 @@ pub(crate) unsafe extern "C" fn on_call(
     second: u64,
     third: u64,
     fourth: u64,
-    _: u64,
+    fifth: u64,
     _: u64,
     _: u64,
     _: u64,
@@ -27,11 +26,10 @@ pub(crate) unsafe extern "C" fn on_call(
         number,
         arguments: [first, second, third, fourth],
     };
+    plugin().memory.count_call(number);
     connections::begins(&call);
     signals::begins(&call);
-    if matches!(number, libc::SYS_execve | libc::SYS_execveat) {
-        warn_of_exec();
-    }
+    exec::begins(index, &call, fifth);
     // SAFETY: QEMU calls on the thread that runs this virtual CPU.
     unsafe { vcpu::enters_system_call(index, call) };
 }
@@ -58,21 +56,25 @@ pub(crate) unsafe extern "C" fn on_return(
     }
 }
 
-/// QEMU 7.2 starts the other program outside of itself. Helpers that a server forks off do that as
-/// a matter of course; of the server itself it is the end of the recording.
-fn warn_of_exec() {
-    if SERVER.get() == Some(&std::process::id()) {
-        trouble(
-            "the server replaces itself by another program (exec), which is not recorded; name \
-             that program after -- instead",
-        );
-    }
-}
-
-/// The process that was started, as its children know it too.
-static SERVER: OnceLock<u32> = OnceLock::new();
-
-/// Remembers which process is the server itself.
-pub(crate) fn started() {
-    let _ = SERVER.set(std::process::id());
+/// A call begins when nothing is recorded any more, and still what it executes is to end with the
+/// others.
+#[allow(clippy::too_many_arguments)]
+pub(crate) unsafe extern "C" fn on_late_call(
+    _id: qemu_plugin_id_t,
+    index: c_uint,
+    number: i64,
+    first: u64,
+    second: u64,
+    third: u64,
+    fourth: u64,
+    fifth: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+) {
+    let call = SystemCall {
+        number,
+        arguments: [first, second, third, fourth],
+    };
+    exec::begins(index, &call, fifth);
 }

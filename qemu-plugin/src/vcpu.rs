@@ -18,6 +18,12 @@ use std::ffi::{c_uint, c_void};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+mod calls;
+
+pub(crate) use calls::{
+    enters_system_call, has_read, leaves_program, leaves_system_call, system_call,
+};
+
 const MOST_VCPUS: usize = 1 << 16;
 
 /// What one thread writes.
@@ -323,63 +329,6 @@ of_one_kind!(on_first_store, true, on_first_access);
 // An atomic read-modify-write is one store in the trace. QEMU reports a load and a store while the
 // server has one thread, and then both in one.
 of_one_kind!(on_atomic_access, true, on_access);
-
-/// A system call begins: this thread may sleep in it, or end by it.
-///
-/// # Safety
-/// The calling thread runs virtual CPU `index` and is in a callback of QEMU's.
-pub(crate) unsafe fn enters_system_call(index: c_uint, call: SystemCall) {
-    // SAFETY: as required of the caller, who cannot hold what only this file hands out.
-    let Some(vcpu) = (unsafe { vcpu(index) }) else {
-        return;
-    };
-    vcpu.call = call;
-    if call.number == libc::SYS_exit {
-        vcpu.end_request(true);
-        vcpu.stream.end();
-        *vcpu = Vcpu::new();
-    } else if vcpu.stream.pause(&plugin().memory).is_err() {
-        vcpu.turn_off();
-    }
-    phase::rest();
-}
-
-/// The system call that the thread is in, as it was made.
-///
-/// # Safety
-/// As of [`enters_system_call`].
-pub(crate) unsafe fn system_call(index: c_uint) -> Option<SystemCall> {
-    // SAFETY: as in `enters_system_call`.
-    Some(unsafe { vcpu(index) }?.call)
-}
-
-/// A system call returns: what this thread does next comes after whatever it was waiting for.
-///
-/// # Safety
-/// As of [`enters_system_call`].
-pub(crate) unsafe fn leaves_system_call(index: c_uint) {
-    // SAFETY: as in `enters_system_call`.
-    if let Some(vcpu) = unsafe { vcpu(index) } {
-        vcpu.stream.stamp(&plugin().memory);
-    }
-}
-
-/// The thread has read from a connection; with that a request may begin.
-///
-/// # Safety
-/// As of [`enters_system_call`].
-pub(crate) unsafe fn has_read(index: c_uint, connection: u64, begins: bool) {
-    // SAFETY: as in `enters_system_call`.
-    let Some(vcpu) = (unsafe { vcpu(index) }) else {
-        return;
-    };
-    VCPUS_SEEN.fetch_max(index as usize + 1, Ordering::Relaxed);
-    vcpu.connection = connection;
-    if begins {
-        vcpu.serves = true;
-        vcpu.mark();
-    }
-}
 
 #[cold]
 fn report_too_many() {

@@ -14,6 +14,7 @@ use corehop_traces::{EndReason, partial_path};
 /// Gives the trace its name, or says why there is none.
 pub fn finish_trace(
     options: &Options,
+    qemu_version: &str,
     memory: &Memory,
     mut transcript: Transcript,
     over: &Over,
@@ -22,7 +23,7 @@ pub fn finish_trace(
     if transcript.progress().requests == 0 {
         drop(transcript);
         trace_file::abandon(&options.output);
-        return Err(nothing_recorded(options, memory, over));
+        return Err(nothing_recorded(options, qemu_version, memory, over));
     }
     let reason = match over {
         Over::Requests => EndReason::RequestsReached,
@@ -40,7 +41,10 @@ pub fn finish_trace(
     match over {
         Over::Requests => Ok(()),
         Over::Server(status) if status.success() => Ok(()),
-        Over::Server(status) => Err(Error::ServerFailed { status: *status }),
+        Over::Server(status) => Err(Error::ServerFailed {
+            status: *status,
+            qemu: qemu_version.into(),
+        }),
         Over::Memory(bytes) => Err(memory_limit(*bytes, options)),
         Over::Interrupted => Err(Error::Interrupted),
     }
@@ -54,7 +58,7 @@ pub fn unwritten(source: corehop_traces::Error, options: &Options) -> Error {
     }
 }
 
-fn nothing_recorded(options: &Options, memory: &Memory, over: &Over) -> Error {
+fn nothing_recorded(options: &Options, qemu_version: &str, memory: &Memory, over: &Over) -> Error {
     let request_at = options.request_at.clone();
     match over {
         Over::Server(_) if !memory.is_loaded() => Error::PluginNotLoaded,
@@ -62,6 +66,7 @@ fn nothing_recorded(options: &Options, memory: &Memory, over: &Over) -> Error {
         Over::Server(status) => Error::ServerEndedEarly {
             status: *status,
             request_at,
+            qemu: qemu_version.into(),
         },
         Over::Requests | Over::Interrupted => Error::InterruptedEarly { request_at },
     }

@@ -5,6 +5,7 @@ use crate::choice::TooMany;
 use crate::{tools, trace_file};
 use std::borrow::Cow;
 use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
@@ -68,6 +69,8 @@ pub enum Error {
         status: ExitStatus,
         /// Where requests were to begin.
         request_at: String,
+        /// The version of QEMU.
+        qemu: String,
     },
     /// The recording was interrupted, and nothing was recorded.
     #[error("interrupted before any request")]
@@ -83,6 +86,8 @@ pub enum Error {
     ServerFailed {
         /// How it ended.
         status: ExitStatus,
+        /// The version of QEMU.
+        qemu: String,
     },
     /// Server and recorder took too much memory; the trace is whole, if anything was recorded.
     #[error(
@@ -126,10 +131,15 @@ impl Error {
                  for the plugin API of that QEMU (COREHOP_QEMU, COREHOP_QEMU_PLUGIN)"
                     .into()
             }
+            Error::ServerEndedEarly { status, qemu, .. } | Error::ServerFailed { status, qemu }
+                if may_be_qemus_fault(*status, qemu) =>
+            {
+                newer_qemu(qemu).into()
+            }
             Error::ServerEndedEarly { request_at, .. } | Error::InterruptedEarly { request_at } => {
                 format!(
-                    "nothing was written; check that the server starts, stays in the foreground \
-                     and was sent requests, and that they enter --request-at {request_at:?}"
+                    "nothing was written; check that the server starts and was sent \
+                     requests, and that they enter --request-at {request_at:?}"
                 )
                 .into()
             }
@@ -157,6 +167,25 @@ impl Error {
     }
 }
 
+/// Whether a server that has ended so under this version of QEMU may have met a fault of QEMU's.
+fn may_be_qemus_fault(status: ExitStatus, qemu: &str) -> bool {
+    let of_a_crash = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGABRT];
+    let is_old = qemu.starts_with(['6', '7', '8']);
+    is_old
+        && status
+            .signal()
+            .is_some_and(|signal| of_a_crash.contains(&signal))
+}
+
+fn newer_qemu(qemu: &str) -> String {
+    format!(
+        "its own messages say whether it gave up by itself; if not, QEMU {qemu} is what crashes, \
+         as under postgres: build QEMU 10 (`make qemu` in a checkout, `sh \
+         /usr/share/corehop/scripts/qemu.sh` with the Debian package) and set COREHOP_QEMU={}",
+        tools::built_qemu().display()
+    )
+}
+
 /// What ended a recording too early: the recording itself, or whoever drove the server.
 #[derive(Debug)]
 pub enum Stopped<E> {
@@ -164,4 +193,35 @@ pub enum Stopped<E> {
     Recording(Error),
     /// The driver failed, and the recording with it.
     Driver(E),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remedy(raw_status: i32, qemu: &str) -> String {
+        let status = ExitStatus::from_raw(raw_status);
+        let qemu = qemu.into();
+        Error::ServerFailed { status, qemu }
+            .remedy()
+            .unwrap()
+            .into()
+    }
+
+    #[test]
+    fn a_crash_under_an_old_qemu_names_the_new_one() {
+        for signal in [libc::SIGSEGV, libc::SIGABRT] {
+            let said = remedy(signal, "7.2.22");
+            assert!(said.contains("QEMU 7.2.22 is what crashes"), "{said}");
+            assert!(said.contains("`make qemu`"), "{said}");
+            assert!(said.contains("COREHOP_QEMU=/"), "{said}");
+        }
+        for (status, qemu) in [
+            (libc::SIGSEGV, "10.0.13"),
+            (libc::SIGKILL, "7.2"),
+            (256, "7.2"),
+        ] {
+            assert!(!remedy(status, qemu).contains("make qemu"));
+        }
+    }
 }

@@ -6,6 +6,7 @@
 use crate::control::NoSocket;
 use crate::error::Error;
 use crate::reading::Reading;
+use crate::session::waiting::Waiting;
 use crate::tools::Qemu;
 use corehop_ring::RequestMarker;
 use corehop_traces::{EndReason, MAX_OBJECTS, Summary};
@@ -29,6 +30,8 @@ pub enum Event<'a> {
     Recording,
     /// How far the recording has come, several times a second.
     Progress(&'a Reading),
+    /// No request has begun for a while: what was seen instead, and what to try.
+    Waiting(&'a Waiting),
     /// The recording is over, and the trace is being finished.
     Over,
     /// The trace has its name.

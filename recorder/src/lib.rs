@@ -33,3 +33,4 @@ pub use options::Options;
 pub use reading::Reading;
 pub use recording::Prepared;
 pub use session::driver::{Driver, Recorded};
+pub use session::waiting::Waiting;

@@ -13,16 +13,18 @@ use crate::events::{Event, Observer, Warning};
 use crate::options::Options;
 use crate::session::driver::{self, Driver, Recorded};
 use crate::session::gauge::Gauge;
+use crate::session::server::Server;
 use crate::session::{Over, Session};
 use crate::tools::{self, Tools};
 use crate::trace_file;
 use crate::transcript::{Modules, Transcript};
-use corehop_processes::{Process, end_with_this_process};
+use corehop_processes::end_with_this_process;
 use corehop_ring::{Memory, RequestMarker, Settings};
 use corehop_traces::{Header, Writer, WriterOptions};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -84,7 +86,7 @@ impl Prepared {
         let mut transcript = Transcript::new(writer, modules, Arc::clone(observer));
         let started = self.start().map_err(Stopped::Recording);
         let mut server = started.inspect_err(|_| trace_file::abandon(&options.output))?;
-        let mut gauge = Gauge::new(&options.output, server.id(), options.requests);
+        let mut gauge = Gauge::new(&options.output, options.requests);
         let recorded = Recorded::new(&self.memory, server.id());
         let session = Session {
             memory: &self.memory,
@@ -103,7 +105,10 @@ impl Prepared {
         };
         let is_interrupted = matches!(over, Ok(Over::Interrupted));
         let finished = match over {
-            Ok(over) => finish_trace(options, &self.memory, transcript, &over, observer),
+            Ok(over) => {
+                let version = &self.tools.qemu.version;
+                finish_trace(options, version, &self.memory, transcript, &over, observer)
+            }
             Err(error) => {
                 drop(transcript);
                 Err(unwritten(error, options))
@@ -139,19 +144,21 @@ impl Prepared {
         Ok(begun?)
     }
 
-    fn start(&self) -> Result<Process, Error> {
-        let mut command = self.under_qemu();
+    fn start(&self) -> Result<Server, Error> {
+        let shared = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
+        let shared = Path::new(&shared);
+        let mut command = self.under_qemu(shared);
         self.log(&mut command)?;
-        Process::spawn(&mut command).map_err(|source| Error::Start {
+        let mark = tools::memory_argument(shared);
+        Server::start(&mut command, mark.as_bytes()).map_err(|source| Error::Start {
             qemu: self.tools.qemu.path.clone(),
             source,
         })
     }
 
     /// The server as it is to be started.
-    fn under_qemu(&self) -> Command {
-        let shared = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
-        let mut command = self.tools.command(Path::new(&shared), self.options.elision);
+    fn under_qemu(&self, shared: &Path) -> Command {
+        let mut command = self.tools.command(shared, self.options.elision);
         // Of the server's environment alone: QEMU itself is to load no more than it needs.
         if let Some(library) = &self.preload {
             let mut variable = OsString::from("LD_PRELOAD=");
@@ -159,6 +166,7 @@ impl Prepared {
             command.arg("-E").arg(variable);
         }
         command.arg(&self.program.path);
+        command.args(&self.program.arguments);
         command.args(&self.options.command[1..]);
         command
     }
@@ -218,7 +226,7 @@ fn share_memory(
 }
 
 /// Ends the server, unless it may run on: then waits until it has ended by itself.
-fn finish_server(server: &mut Process, runs_on: bool, interrupts: &dyn Fn() -> usize) {
+fn finish_server(server: &mut Server, runs_on: bool, interrupts: &dyn Fn() -> usize) {
     if runs_on {
         while server.ended().is_none() && interrupts() == 0 {
             std::thread::sleep(Duration::from_millis(20));

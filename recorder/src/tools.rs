@@ -122,7 +122,8 @@ impl Error {
             | Error::Version { .. }
             | Error::WithoutPlugins { .. } => {
                 "install Debian 12's qemu-user (`apt-get install qemu-user`, version 7.2), or name \
-                 another qemu-x86_64 in COREHOP_QEMU (`make qemu` builds one)"
+                 another qemu-x86_64 in COREHOP_QEMU (`make qemu` in a checkout builds one, and \
+                 /usr/share/corehop/scripts/qemu.sh of the Debian package)"
             }
             Error::NamedPlugin { remedy, .. } | Error::NoPlugin { remedy, .. } => remedy,
             Error::Unpack { .. } => "free some memory, or name a plugin in COREHOP_QEMU_PLUGIN",
@@ -155,8 +156,8 @@ impl Tools {
     /// under it is missing yet. Unless `elision`, it sees each access by itself.
     pub fn command(&self, memory: &Path, elision: bool) -> Command {
         let mut plugin = escaped(&self.plugin);
-        plugin.push(",memory=");
-        plugin.push(escaped(memory));
+        plugin.push(",");
+        plugin.push(memory_argument(memory));
         match elision {
             false => plugin.push(",elision=off"),
             // How the plugin sees moves of 16 and 32 bytes.
@@ -167,6 +168,13 @@ impl Tools {
         command.arg("-plugin").arg(plugin);
         command
     }
+}
+
+/// The plugin's argument that names the shared memory.
+pub fn memory_argument(memory: &Path) -> OsString {
+    let mut argument = OsString::from("memory=");
+    argument.push(escaped(memory));
+    argument
 }
 
 /// A path as part of a QEMU option, where a comma is doubled.

@@ -7,6 +7,9 @@ use zerocopy::FromBytes;
 /// Longest path of a file that a marker is in.
 pub(crate) const MOST_PATH_BYTES: usize = 4096;
 
+/// Numbers of system calls beyond are not counted; x86-64 has fewer than 470.
+pub(crate) const MOST_CALLS: usize = 512;
+
 /// Keeps a value that many threads write off its neighbours' cache line.
 #[repr(C, align(64))]
 #[derive(Debug, Default, FromBytes)]
@@ -34,6 +37,8 @@ pub(crate) struct Header {
     pub(crate) waited_us: Apart<AtomicU64>,
     pub(crate) control: Apart<ControlHeader>,
     pub(crate) next_connection: Apart<AtomicU64>,
+    /// How often each system call was made, by its number.
+    pub(crate) calls: [AtomicU32; MOST_CALLS],
     pub(crate) marker: Place,
 }
 

@@ -7,6 +7,7 @@ const MAPPING: u64 = 2;
 const TROUBLE: u64 = 3;
 const MEMORY: u64 = 4;
 const HANDLER: u64 = 5;
+const PROGRAM: u64 = 6;
 
 /// The most words a message takes, its first one included: that of the largest code block.
 pub(crate) const MOST_WORDS: usize =
@@ -65,6 +66,8 @@ pub enum Message {
     },
     /// A signal handler was installed that begins at this guest address.
     Handler(u64),
+    /// A process executes this program from now on: the path of its file.
+    Program(String),
     /// Something the plugin could not do, for people to read.
     Trouble(String),
 }
@@ -97,18 +100,7 @@ impl Message {
                 words.push(*start);
                 words.push(u64::from(*process));
                 words.push(u64::from(*code_block) << 32 | sizes.len() as u64);
-                words.extend(sizes.chunks(LENGTHS_PER_WORD).map(|chunk| {
-                    let nibbles = chunk.iter().enumerate();
-                    nibbles.fold(0, |word, (place, &size)| {
-                        word | u64::from(size & 15) << (4 * place)
-                    })
-                }));
-                let size: usize = sizes.iter().map(|&size| usize::from(size & 15)).sum();
-                push_bytes(&mut words, &code[..code.len().min(size)]);
-                words.resize(
-                    4 + sizes.len().div_ceil(LENGTHS_PER_WORD) + size.div_ceil(8),
-                    0,
-                );
+                push_code(&mut words, sizes, code);
                 words.extend(accesses.iter().take(MOST_ACCESSES));
                 BLOCK
             }
@@ -145,6 +137,10 @@ impl Message {
             Message::Handler(address) => {
                 words.push(*address);
                 HANDLER
+            }
+            Message::Program(path) => {
+                push_text(&mut words, 0, path);
+                PROGRAM
             }
             Message::Trouble(text) => {
                 push_text(&mut words, 0, text);
@@ -214,10 +210,25 @@ impl Message {
                 })
             }
             (HANDLER, [address]) => Some(Message::Handler(*address)),
+            (PROGRAM, text) => Some(Message::Program(text_of(text)?.1)),
             (TROUBLE, text) => Some(Message::Trouble(text_of(text)?.1)),
             _ => None,
         }
     }
+}
+
+/// The lengths of instructions, four bits each, then their bytes, as many as the lengths say.
+fn push_code(words: &mut Vec<u64>, sizes: &[u8], code: &[u8]) {
+    words.extend(sizes.chunks(LENGTHS_PER_WORD).map(|chunk| {
+        let nibbles = chunk.iter().enumerate();
+        nibbles.fold(0, |word, (place, &size)| {
+            word | u64::from(size & 15) << (4 * place)
+        })
+    }));
+    let size: usize = sizes.iter().map(|&size| usize::from(size & 15)).sum();
+    let end = words.len() + size.div_ceil(8);
+    push_bytes(words, &code[..code.len().min(size)]);
+    words.resize(end, 0);
 }
 
 /// A text, after a word with a number and its length in bytes. A longer one is cut.

@@ -45,6 +45,8 @@ missing_packages() {
         lacks_python_headers && echo python3-dev
         lacks /usr/bin/memcached && echo memcached
         lacks /usr/sbin/nginx && echo nginx-light
+        lacks /usr/sbin/lighttpd && echo lighttpd
+        lacks /usr/sbin/dnsmasq && echo dnsmasq-base
         lacks /usr/lib/x86_64-linux-gnu/libsqlite3.so.0 && echo libsqlite3-0
         lacks sqlite3 && echo sqlite3
         lacks chromium && echo chromium

@@ -44,7 +44,8 @@ pub fn look() -> Vec<Finding> {
 /// Looks for the QEMU that `make qemu` builds, and has it load its plugin.
 fn newer_qemu() -> Finding {
     let check = check("qemu 10");
-    let remedy = "`make qemu` in a checkout builds it from Debian's source in some minutes";
+    let remedy = "`make qemu` in a checkout builds it from Debian's source in some \
+                  minutes; with the Debian package, `sh /usr/share/corehop/scripts/qemu.sh`";
     let path = tools::built_qemu();
     if !path.is_file() {
         let shown = path.display();

@@ -52,6 +52,11 @@ impl Speaker {
                     line.show(reading);
                 }
             }
+            Event::Waiting(waiting) => {
+                if let Some(line) = &*line() {
+                    line.above(&waiting.to_string());
+                }
+            }
             Event::Over => {
                 if let Some(line) = line().take() {
                     line.clear();

@@ -50,6 +50,11 @@ impl Line {
         }
     }
 
+    /// Says something above the line.
+    pub fn above(&self, text: &str) {
+        self.bar.suspend(|| console::say(text));
+    }
+
     /// Takes the line away.
     pub fn clear(&self) {
         heartbeat::end();

@@ -312,6 +312,29 @@ fn a_recorder_that_falls_behind_holds_the_server_up_and_loses_nothing() {
     assert!(stores.iter().all(|&count| count == 600));
 }
 
+/// Waits for nothing that it is asked.
+const SLEEPS: &str = "
+#include <poll.h>
+void serve(void) {}
+int main(int count, char **arguments) { for (;;) poll(0, 0, 20); }
+";
+
+#[test]
+fn a_recording_that_waits_in_vain_says_what_it_has_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", SLEEPS, &[]);
+    let arguments = ["--request-at", "syscalls", "--", "./server"];
+    let recording = Recording::start_in(folder, arguments);
+    let said = recording.wait_for("the message", || {
+        let said = recording.stderr();
+        said.contains("no request has begun for 10 s")
+            .then_some(said)
+    });
+    assert!(said.contains("no connection was accepted"), "{said}");
+    assert!(said.contains("system calls: poll "), "{said}");
+    assert!(said.contains("--request-at NAME"), "{said}");
+}
+
 fn assert_only_logs_are_left(recording: &Recording) {
     let mut left: Vec<_> = std::fs::read_dir(recording.folder())
         .unwrap()

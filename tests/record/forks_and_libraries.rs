@@ -82,6 +82,18 @@ fn a_library_opened_while_recording_is_a_module() {
 }
 
 #[test]
+fn a_program_without_build_id_is_recorded_and_offers_no_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", FORKS, &["-Wl,--build-id=none"]);
+    let arguments = ["--request-at", "serve", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    let trace = recording.trace();
+    let mut own = trace.functions().iter().filter(|f| f.symbol == "serve");
+    let reason = own.next().unwrap().unpatchable.as_deref().unwrap();
+    assert!(reason.contains("no build id"), "{reason}");
+}
+
+#[test]
 fn a_request_may_begin_in_a_library() {
     let folder = tempfile::tempdir().unwrap();
     compile(folder.path(), "lib,rary.so", LIBRARY, &["-shared", "-fPIC"]);

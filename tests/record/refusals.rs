@@ -49,7 +49,7 @@ fn assert_refused(command: &mut Command, code: i32, parts: &[&str]) {
 fn a_command_that_cannot_be_recorded_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    script(&here.join("script"), "#!/bin/sh\nexec redis-server\n");
+    script(&here.join("script"), "#!/no/such/interpreter -x\n");
     script(&here.join("text"), "hello");
     std::fs::write(here.join("plain"), "hello").unwrap();
     let of = |name: &str| in_folder(here, &["--request-at", "f", "--", name]);
@@ -58,7 +58,11 @@ fn a_command_that_cannot_be_recorded_is_refused() {
         3,
         &["no command \"no-such-command\""],
     );
-    assert_refused(&mut of("./script"), 3, &["is a script", "/bin/sh ./script"]);
+    assert_refused(
+        &mut of("./script"),
+        3,
+        &["cannot start ./script: No such file"],
+    );
     assert_refused(&mut of("./text"), 3, &["not an x86-64 ELF program"]);
     assert_refused(&mut of("./plain"), 3, &["not an executable file"]);
 }

@@ -21,6 +21,9 @@ pub enum Refusal {
     /// The same, of a program that can lie anywhere.
     #[error("a static-pie program: there is no loader to bring in the runtime")]
     StaticPie,
+    /// Its loader brings in another libc.
+    #[error("its loader is not glibc's, and the runtime needs glibc")]
+    OtherLibc,
     /// The runtime needs it.
     #[error("a part of libc or its loader: the runtime, which would hook it, needs it itself")]
     NeededByTheRuntime,
@@ -40,6 +43,10 @@ const RUNTIME_NEEDS: [&str; 4] = [
     "libdl.so.2",
 ];
 
+fn is_of_glibc(loader: &str) -> bool {
+    loader.ends_with("/ld-linux-x86-64.so.2")
+}
+
 impl Refusal {
     /// What stands against this file, if anything does.
     pub(super) fn of(image: &Image, layout: &Layout) -> Option<Refusal> {
@@ -53,6 +60,8 @@ impl Refusal {
             Some(Refusal::Static)
         } else if image.segment(PT_INTERP).is_none() && !image.is_library() {
             Some(Refusal::StaticPie)
+        } else if image.loader().is_some_and(|name| !is_of_glibc(name)) {
+            Some(Refusal::OtherLibc)
         } else if image.is_library() && is_needed() {
             Some(Refusal::NeededByTheRuntime)
         } else if targets::code_span(image).1 > targets::SPAN_LIMIT {

@@ -143,6 +143,12 @@ impl Image {
         !self.fixed && (self.soname().is_some() || (!is_program && !asks_for_loader))
     }
 
+    /// The program that loads this one.
+    pub fn loader(&self) -> Option<&str> {
+        let segment = self.segment(PT_INTERP)?;
+        text_at(slice(&self.bytes, segment.offset, segment.file_size)?, 0)
+    }
+
     /// The name by which programs ask for this library.
     pub fn soname(&self) -> Option<&str> {
         let names = self.bytes_at(self.dynamic_value(DT_STRTAB)?)?;

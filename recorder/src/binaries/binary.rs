@@ -34,8 +34,6 @@ struct Segment {
 pub enum Unfit {
     /// It could not be read.
     Unreadable(std::io::Error),
-    /// It begins with `#!`; the rest of that line.
-    Script(String),
     /// It is something else.
     Foreign,
 }
@@ -45,10 +43,6 @@ impl Binary {
     /// regular file of up to 4 GiB is read.
     pub fn read(path: &Path) -> Result<Binary, Unfit> {
         let bytes = read_regular(path).map_err(Unfit::Unreadable)?;
-        if let Some(rest) = bytes.strip_prefix(b"#!") {
-            let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
-            return Err(Unfit::Script(String::from_utf8_lossy(line).trim().into()));
-        }
         Binary::parse(&bytes).ok_or(Unfit::Foreign)
     }
 

@@ -9,14 +9,19 @@
 use super::binary::Binary;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The libraries' files, links followed; none for a static program, or when the loader fails.
+/// The libraries' files, links followed; none for a static program, when the loader fails, or when
+/// others than this user and root may write it: a server may execute files of another user's.
 pub fn libraries_of(program: &Path) -> Vec<PathBuf> {
     let Some(loader) = Binary::read(program).ok().and_then(|binary| binary.loader) else {
         return Vec::new();
     };
+    if !is_trusted(&loader) {
+        return Vec::new();
+    }
     let mut list = Command::new(loader);
     list.arg("--list").arg(program);
     let Ok(listed) = list.stdin(Stdio::null()).stderr(Stdio::null()).output() else {
@@ -27,6 +32,15 @@ pub fn libraries_of(program: &Path) -> Vec<PathBuf> {
         .filter_map(file_in)
         .filter_map(|file| file.canonicalize().ok())
         .collect()
+}
+
+/// Whether nobody but root and this user can have written a file.
+fn is_trusted(path: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    path.metadata().is_ok_and(|file| {
+        let is_writable_by_others = file.mode() & 0o022 != 0;
+        [0, user].contains(&file.uid()) && !is_writable_by_others
+    })
 }
 
 /// The file in a line such as `libz.so.1 => /lib/libz.so.1 (0x7f2a1c000000)`.
@@ -40,6 +54,7 @@ fn file_in(line: &[u8]) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_line_of_the_loader_names_a_file() {
@@ -53,6 +68,18 @@ mod tests {
         assert_eq!(of("\tlinux-vdso.so.1 (0x00007ffc2d7f2000)"), None);
         assert_eq!(of("\tlibz.so.1 => not found"), None);
         assert_eq!(of("\tstatically linked"), None);
+    }
+
+    #[test]
+    fn a_loader_that_anybody_can_write_is_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("loader");
+        std::fs::write(&path, "").unwrap();
+        for (mode, trusted) in [(0o755, true), (0o775, false), (0o757, false)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(is_trusted(&path), trusted, "{mode:o}");
+        }
+        assert!(!is_trusted(&folder.path().join("none")));
     }
 
     #[test]

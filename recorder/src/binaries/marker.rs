@@ -70,7 +70,11 @@ impl Error {
                 "offsets are virtual addresses in the ELF file, as `nm` prints them".into()
             }
             Error::NoModule { .. } => "name the module by its path".into(),
-            Error::Unknown { close, .. } if close.is_empty() => "name it as MODULE+0xOFFSET".into(),
+            Error::Unknown { close, .. } if close.is_empty() => {
+                "name it as MODULE+0xOFFSET, or as PROGRAM:NAME where the command starts another \
+                 program that has it"
+                    .into()
+            }
             Error::Unknown { close, .. } => format!("did you mean {}?", close.join(", ")).into(),
             Error::Ambiguous { .. } => "name one of:".into(),
         })
@@ -115,7 +119,8 @@ fn at_offset(path: PathBuf, offset: u64) -> Result<RequestMarker, Error> {
     Ok(RequestMarker::At { path, file_offset })
 }
 
-/// The file that `module` names: the program itself, a path, or a library where the loader looks.
+/// The file that `module` names: the program itself, a path, a library where the loader looks, or
+/// a program in PATH, which the first one may execute.
 fn module_path(module: &str, program: &Path) -> Result<PathBuf, Error> {
     let named = |path: &Path| path.file_name().is_some_and(|name| name == module);
     if named(program) {
@@ -139,7 +144,13 @@ fn module_path(module: &str, program: &Path) -> Result<PathBuf, Error> {
             .collect(),
     };
     let found = candidates.iter().find_map(|path| path.canonicalize().ok());
-    found.ok_or_else(|| Error::NoModule {
+    let in_path = || {
+        corehop_processes::find(module.as_ref())
+            .ok()?
+            .canonicalize()
+            .ok()
+    };
+    found.or_else(in_path).ok_or_else(|| Error::NoModule {
         module: module.into(),
     })
 }

@@ -1,9 +1,10 @@
 //! The command to record: found and checked before anything is started.
 
 use super::binary::{Binary, Unfit};
-use corehop_processes::{NotInPath, is_executable};
+use corehop_processes::{NotInPath, is_executable, started};
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// Why a program cannot be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +12,7 @@ pub enum Error {
     /// It is not in PATH.
     #[error(transparent)]
     NotInPath(#[from] NotInPath),
-    /// There is no such file.
+    /// There is no such file, or no such interpreter of it.
     #[error("cannot start {path}: {source}")]
     Absent {
         /// The program.
@@ -33,14 +34,6 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// It is text for an interpreter.
-    #[error("{path} is a script, which recording cannot follow")]
-    Script {
-        /// The script.
-        path: PathBuf,
-        /// What its first line names.
-        interpreter: String,
-    },
     /// It is for another machine, or no program at all.
     #[error("{path} is not an x86-64 ELF program")]
     Foreign {
@@ -58,38 +51,48 @@ impl Error {
                 "name the server's program after --".into()
             }
             Error::Unreadable { .. } => "recording needs the right to read the program".into(),
-            Error::Script { path, interpreter } => format!(
-                "name the program that it starts, or its interpreter: -- {interpreter} {} ...",
-                path.display()
-            )
-            .into(),
             Error::Foreign { .. } => "corehop records x86-64 Linux servers only".into(),
         }
     }
 }
 
-/// The server's program.
+/// The server's program; of a script, its interpreter.
 pub struct Program {
     /// As it is started: the name it was given by, looked up in PATH.
     pub path: PathBuf,
+    /// Its first arguments, of a script: what its first line and its name say.
+    pub arguments: Vec<OsString>,
     /// The file itself, behind any links.
     pub resolved: PathBuf,
 }
 
 /// Finds the program `name` the way a shell does.
 pub fn find(name: &str) -> Result<Program, Error> {
-    let path = corehop_processes::find(name.as_ref())?;
-    let resolved = match path.canonicalize() {
-        Ok(resolved) => resolved,
-        Err(source) => return Err(Error::Absent { path, source }),
+    let named = corehop_processes::find(name.as_ref())?;
+    let absent = |source| Error::Absent {
+        path: named.clone(),
+        source,
     };
-    if !is_executable(&path) {
-        return Err(Error::NotExecutable { path });
-    }
+    named.metadata().map_err(absent)?;
+    check_executable(&named)?;
+    let started = started(&named, named.clone().into()).map_err(absent)?;
+    let path = started.program;
+    let resolved = path.canonicalize().map_err(absent)?;
+    check_executable(&path)?;
     match Binary::read(&resolved) {
-        Ok(_) => Ok(Program { path, resolved }),
+        Ok(_) => Ok(Program {
+            path,
+            arguments: started.names[1..].to_vec(),
+            resolved,
+        }),
         Err(Unfit::Unreadable(source)) => Err(Error::Unreadable { path, source }),
-        Err(Unfit::Script(interpreter)) => Err(Error::Script { path, interpreter }),
         Err(Unfit::Foreign) => Err(Error::Foreign { path }),
+    }
+}
+
+fn check_executable(path: &Path) -> Result<(), Error> {
+    match is_executable(path) {
+        true => Ok(()),
+        false => Err(Error::NotExecutable { path: path.into() }),
     }
 }

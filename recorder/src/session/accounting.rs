@@ -17,15 +17,16 @@ pub struct Taken {
     pub cpu: Duration,
 }
 
-/// What a process takes, and all that it has started; nothing once it has ended.
-pub fn of(process: u32) -> Taken {
-    let mut taken = Taken {
-        resident_bytes: resident_bytes(process),
-        cpu: cpu(process),
-    };
-    for descendant in descendants(process) {
-        taken.resident_bytes += status_bytes(descendant, |status| status.rssanon);
-        taken.cpu += cpu(descendant);
+/// What these processes take, and all that they have started; nothing once they have ended. What
+/// all of them have of a file counts for the first.
+pub fn of(processes: &[u32]) -> Taken {
+    let mut taken = Taken::default();
+    for (place, process) in with_descendants(processes).into_iter().enumerate() {
+        taken.resident_bytes += match place {
+            0 => resident_bytes(process),
+            _ => status_bytes(process, |status| status.rssanon),
+        };
+        taken.cpu += cpu(process);
     }
     taken
 }
@@ -54,15 +55,18 @@ fn cpu(process: u32) -> Duration {
     Duration::from_millis(ticks * 1000 / procfs::ticks_per_second())
 }
 
-fn descendants(process: u32) -> Vec<u32> {
-    let mut found = Vec::new();
-    let mut parents = vec![process];
-    while let Some(parent) = parents.pop() {
-        let tasks = open(parent).and_then(|process| process.tasks().ok());
+/// These processes and their descendants, each once.
+fn with_descendants(processes: &[u32]) -> Vec<u32> {
+    let mut found: Vec<u32> = Vec::new();
+    let mut waiting: Vec<u32> = processes.iter().rev().copied().collect();
+    while let Some(process) = waiting.pop() {
+        if found.contains(&process) {
+            continue;
+        }
+        found.push(process);
+        let tasks = open(process).and_then(|process| process.tasks().ok());
         for task in tasks.into_iter().flatten().flatten() {
-            let children = task.children().unwrap_or_default();
-            parents.extend(&children);
-            found.extend(children);
+            waiting.extend(task.children().unwrap_or_default());
         }
     }
     found
@@ -90,19 +94,22 @@ mod tests {
         let mut said = BufReader::new(shell.stdout.take().unwrap());
         said.read_line(&mut line).unwrap();
         assert_eq!(line, "done\n");
-        let whole = of(shell.id());
+        let whole = of(&[shell.id()]);
         let alone = Taken {
             resident_bytes: resident_bytes(shell.id()),
             cpu: cpu(shell.id()),
         };
-        assert_eq!(descendants(shell.id()).len(), 1);
+        let processes = with_descendants(&[shell.id()]);
+        assert_eq!(processes.len(), 2);
+        // One that is named as well counts once.
+        assert_eq!(with_descendants(&processes), processes);
         assert!(whole.cpu > alone.cpu && alone.cpu > Duration::ZERO);
         assert!(whole.resident_bytes > alone.resident_bytes && alone.resident_bytes > 0);
-        for process in descendants(shell.id()) {
+        for process in processes.into_iter().skip(1) {
             let number = Pid::from_raw(process.cast_signed()).unwrap();
             kill_process(number, Signal::KILL).unwrap();
         }
         shell.wait().unwrap();
-        assert_eq!(of(shell.id()), Taken::default());
+        assert_eq!(of(&[shell.id()]), Taken::default());
     }
 }

@@ -18,7 +18,6 @@ use std::time::Instant;
 pub struct Gauge {
     started: Instant,
     partial: PathBuf,
-    server: u32,
     /// Requests to record, where that is limited.
     asked: Option<u64>,
     costs: Costs,
@@ -27,20 +26,19 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// Watches the recording of `server` to `output`.
-    pub fn new(output: &Path, server: u32, asked: Option<u64>) -> Gauge {
+    /// Watches the recording to `output`.
+    pub fn new(output: &Path, asked: Option<u64>) -> Gauge {
         Gauge {
             started: Instant::now(),
             partial: partial_path(output),
-            server,
             asked,
             costs: Costs::default(),
             data_accesses: 0,
         }
     }
 
-    /// Reads everything once.
-    pub fn read(&mut self, memory: &Memory, progress: &Progress) -> Reading {
+    /// Reads everything once, of a server of these processes and what they have started.
+    pub fn read(&mut self, memory: &Memory, server: &[u32], progress: &Progress) -> Reading {
         let Requests {
             seen,
             chosen,
@@ -51,7 +49,7 @@ impl Gauge {
             (false, 0) => "waiting",
             (false, _) => "recording",
         };
-        let taken = accounting::of(self.server);
+        let taken = accounting::of(server);
         let elapsed = self.started.elapsed();
         self.costs.add(Moment {
             at: elapsed,

@@ -6,17 +6,22 @@
 mod accounting;
 mod cost;
 pub mod driver;
+mod family;
 pub mod gauge;
+pub mod server;
+pub mod waiting;
 
 use crate::control::{self, ControlSocket, Order};
 use crate::events::{Event, Observer};
+use crate::reading::Reading;
 use crate::transcript::Transcript;
-use corehop_processes::Process;
 use corehop_ring::{Drain, Memory};
 use corehop_traces::Error;
 use gauge::Gauge;
+use server::Server;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+use waiting::{WAITS, Waiting};
 
 /// The last of the requests asked for has no next one to end it when its client has gone. So a
 /// recording also ends when all have begun and the server has been idle for this long.
@@ -51,7 +56,7 @@ pub struct Session<'a> {
     /// Shared with the plugin.
     pub memory: &'a Memory,
     /// The server.
-    pub server: &'a mut Process,
+    pub server: &'a mut Server,
     /// Largest resident size in bytes that server and recorder may have together.
     pub memory_limit_bytes: u64,
     /// How far the recording has come.
@@ -87,6 +92,7 @@ impl Session<'_> {
         let mut lull = (Instant::now(), 0);
         let mut last_look = Instant::now();
         let mut last_flush = Instant::now();
+        let mut waits_since = Some(Instant::now());
         let mut pause = PAUSE;
         loop {
             // Asked before draining: what a server that has ended wrote is all there.
@@ -118,12 +124,13 @@ impl Session<'_> {
             }
             if now - last_look > LOOK_EVERY {
                 last_look = now;
-                let reading = self.gauge.read(self.memory, &transcript.progress());
+                let reading = self.read(transcript);
                 let resident_bytes = reading.server_bytes + reading.recorder_bytes;
                 if resident_bytes > self.memory_limit_bytes {
                     return Ok(Over::Memory(resident_bytes));
                 }
                 (self.observer)(Event::Progress(&reading));
+                self.tell_waiting(&mut waits_since);
                 self.obey(transcript)?;
             }
             if now - last_flush > FLUSH_EVERY {
@@ -131,6 +138,25 @@ impl Session<'_> {
                 transcript.flush()?;
             }
         }
+    }
+
+    /// Says once what was seen in place of a first request that does not come.
+    fn tell_waiting(&self, since: &mut Option<Instant>) {
+        let Some(waiting) = Waiting::of(self.memory) else {
+            // What waits for nothing now may later.
+            *since = since.map(|_| Instant::now());
+            return;
+        };
+        if since.is_some_and(|since| since.elapsed() >= WAITS) {
+            *since = None;
+            (self.observer)(Event::Waiting(&waiting));
+        }
+    }
+
+    fn read(&mut self, transcript: &Transcript) -> Reading {
+        let processes = self.server.processes();
+        self.gauge
+            .read(self.memory, &processes, &transcript.progress())
     }
 
     /// Does what other terminals ask.
@@ -142,7 +168,7 @@ impl Session<'_> {
                 Order::Mark(text) => transcript.note(self.memory.requests().seen, &text)?,
                 Order::Status => {}
             }
-            let reading = self.gauge.read(self.memory, &transcript.progress());
+            let reading = self.read(transcript);
             control::answer(client, &reading);
         }
         Ok(())

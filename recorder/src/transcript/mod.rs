@@ -11,7 +11,9 @@
 //! back here (`corehop_elision`).
 
 mod dependences;
+mod foreign;
 mod forked_pages;
+mod forms;
 mod incoming;
 mod latest;
 mod modules;
@@ -25,8 +27,9 @@ use crate::events::{self, Observer, Warning};
 use corehop_elision::{AccessForm, PlainAccess, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, DataAccess, Dependence, Error, Kind, ThreadId, Writer};
+use corehop_traces::{CodeBlock, DataAccess, Dependence, Error, ThreadId, Writer};
 use dependences::dependences_of;
+use forms::{access_of, form_of};
 use incoming::Incoming;
 use latest::{Doing, Latest, Source};
 use modules::Mapping;
@@ -79,6 +82,7 @@ const MOST_BLOCKS: u32 = 1 << 24;
 struct Block {
     number: Number,
     start: u64,
+    instructions: usize,
     accesses: Box<[PlainAccess]>,
 }
 
@@ -209,8 +213,12 @@ impl Transcript {
         let (its, rest) = words.split_at(1 + data.count());
         let forms: Vec<AccessForm> = its[1..].iter().map(|&word| form_of(word)).collect();
         let block = self.blocks.get(&number);
-        let (start, accesses) = block.map_or((0, &[][..]), |block| (block.start, &block.accesses));
-        let parts = complete(start, accesses, word::is_execution_at(its[0]), &forms);
+        let (start, instructions, accesses) = block.map_or((0, 0, &[][..]), |block| {
+            (block.start, block.instructions, &block.accesses)
+        });
+        let leads = word::is_execution_at(its[0]);
+        let own = foreign::own(instructions, accesses, leads, &forms);
+        let parts = complete(start, accesses, leads, &forms[..own]);
         let accesses: Option<Vec<DataAccess>> =
             parts.iter().map(|part| access_of(part.form)).collect();
         let accesses = accesses.ok_or_else(|| Error::Unrecordable {
@@ -284,20 +292,6 @@ impl Transcript {
     }
 }
 
-fn form_of(word: u64) -> AccessForm {
-    let (instruction, size_shift, store) = word::form_parts(word::form(word));
-    AccessForm {
-        instruction,
-        size_shift,
-        store,
-    }
-}
-
-fn access_of(form: AccessForm) -> Option<DataAccess> {
-    let kind = if form.store { Kind::Store } else { Kind::Load };
-    DataAccess::new(form.instruction, kind, 1 << form.size_shift)
-}
-
 impl Sink for Transcript {
     type Error = Error;
 
@@ -313,6 +307,7 @@ impl Sink for Transcript {
             } => {
                 let module = self.modules.at(process, start);
                 let dependences = dependences_of(start, &instruction_sizes, &code);
+                let instructions = instruction_sizes.len();
                 let definition = (module, start, instruction_sizes, dependences);
                 if code_block < MOST_BLOCKS {
                     let accesses = accesses
@@ -321,6 +316,7 @@ impl Sink for Transcript {
                     let block = Block {
                         number: Number::Defined(definition),
                         start,
+                        instructions,
                         accesses: accesses.collect(),
                     };
                     self.blocks.insert(code_block, block);
@@ -359,6 +355,10 @@ impl Sink for Transcript {
                     offset: 0,
                 };
                 self.sharing.add(own, object, &mut self.writer)
+            }
+            Message::Program(path) => {
+                self.modules.begins(path.into());
+                Ok(())
             }
             Message::Handler(address) => self.writer.signal_handler(address),
             Message::Trouble(text) => {

@@ -19,8 +19,8 @@ pub struct Modules {
     loaded: Vec<Loaded>,
     /// What is mapped where, in the order in which it was met.
     ranges: Vec<Mapped>,
-    /// Paths to the thread that reads functions, and functions from it, in the same order.
-    wanted: Sender<PathBuf>,
+    /// To the thread that reads functions, and functions from it, in the same order.
+    wanted: Sender<Wanted>,
     read: Receiver<Functions>,
     reads_files: bool,
 }
@@ -32,6 +32,14 @@ struct Loaded {
     functions: Option<Functions>,
 }
 
+/// What the thread that reads functions is told.
+enum Wanted {
+    /// The functions of this file.
+    Functions(PathBuf),
+    /// A process begins this program, with its libraries.
+    Program(PathBuf),
+}
+
 #[derive(Default)]
 struct Functions {
     /// Symbols by virtual address of the entry, and their number once it was executed.
@@ -39,10 +47,13 @@ struct Functions {
     patching: Patching,
 }
 
+/// Why no plan can name an entry of a file.
+const NAMELESS: &str = "its file has no build id: link it with -Wl,--build-id";
+
 /// Whether a module's entries can be patched.
 #[derive(Default)]
 enum Patching {
-    /// The server's own file or a library of it: the analysis says, entry by entry.
+    /// A program of the server's or a library of it: the analysis says, entry by entry.
     Analysed(Box<Analysis>),
     /// No entry can be, for this reason.
     Never(String),
@@ -68,6 +79,7 @@ impl Patching {
             return Patching::Never(reason.into());
         }
         match Analysis::of(path) {
+            Ok(analysis) if analysis.build_id().is_none() => Patching::Never(NAMELESS.into()),
             Ok(analysis) => Patching::Analysed(Box::new(analysis)),
             Err(error) => Patching::Never(error.to_string()),
         }
@@ -96,16 +108,23 @@ pub struct Mapping {
 }
 
 impl Modules {
-    /// Knows none yet. Only `program`, the server itself, and the libraries that it is loaded with
-    /// can be patched.
+    /// Knows none yet. Only `program`, what else the server executes ([`Modules::begins`]), and the
+    /// libraries that these are loaded with can be patched.
     pub fn new(program: &Path, observer: Observer) -> Modules {
         let program = program.to_owned();
-        let (wanted, paths) = channel::<PathBuf>();
+        let (wanted, orders) = channel();
         let (send, read) = channel();
         std::thread::spawn(move || {
-            let mut loaded = linked::libraries_of(&program);
-            loaded.push(program);
-            for path in paths {
+            let mut loaded = Vec::new();
+            load(program, &mut loaded);
+            for order in orders {
+                let path = match order {
+                    Wanted::Functions(path) => path,
+                    Wanted::Program(path) => {
+                        load(path, &mut loaded);
+                        continue;
+                    }
+                };
                 let functions = Functions {
                     by_offset: symbols_of(&path, &observer),
                     patching: Patching::of(&path, &loaded),
@@ -133,6 +152,11 @@ impl Modules {
             read: channel().1,
             reads_files: false,
         }
+    }
+
+    /// A process begins a program.
+    pub fn begins(&self, program: PathBuf) {
+        let _ = self.wanted.send(Wanted::Program(program));
     }
 
     /// Adds what is mapped, as a module of the trace if it is a new file. A later mapping of the
@@ -184,7 +208,8 @@ impl Modules {
             end,
         })?;
         // The thread outlives this sender, if there is one.
-        let _ = self.wanted.send(mapping.path.clone().into());
+        let path = mapping.path.clone().into();
+        let _ = self.wanted.send(Wanted::Functions(path));
         self.loaded.push(Loaded {
             path: mapping.path.clone(),
             load_bias,
@@ -243,6 +268,14 @@ impl Modules {
             }
         }
         self.loaded[module].functions.get_or_insert_default()
+    }
+}
+
+/// A program and its libraries are loaded before hooks are put in place.
+fn load(program: PathBuf, loaded: &mut Vec<PathBuf>) {
+    if !loaded.contains(&program) {
+        loaded.extend(linked::libraries_of(&program));
+        loaded.push(program);
     }
 }
 

@@ -39,6 +39,7 @@ pub fn messages() -> impl Strategy<Value = Message> {
                 object
             }),
         any::<u64>().prop_map(Message::Handler),
+        ".{0,100}".prop_map(Message::Program),
         ".{0,100}".prop_map(Message::Trouble),
     ]
 }
