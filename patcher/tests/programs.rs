@@ -22,11 +22,12 @@ fn same_with_every_backend(flags: &[&str]) -> Statistics {
     let plan = plan_of_all(&binary, 2);
     assert!(plan.functions.len() > 20);
     let patched = patched(&binary, &plan, folder.path());
-    let mut statistics = ["off", "count", "affinity"].map(|backend| {
+    let mut statistics = ["off", "count", "affinity", "auto"].map(|backend| {
         let file = folder.path().join(backend);
         let mut command = Command::new(&patched.output);
         command
             .env("COREHOP_BACKEND", backend)
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
             .env("COREHOP_STATS", &file);
         if let Some(processors) = workshop::two_processors() {
             command.env("COREHOP_CPUS", processors);
@@ -39,7 +40,7 @@ fn same_with_every_backend(flags: &[&str]) -> Statistics {
         assert_eq!(hooked.status, plain.status);
         file.exists().then(|| Statistics::read(&file))
     });
-    let [off, count, affinity] = &mut statistics;
+    let [off, count, affinity, _] = &mut statistics;
     assert!(off.is_none(), "off writes no statistics");
     let (count, affinity) = (count.take().unwrap(), affinity.take().unwrap());
     assert_eq!(affinity.total("failed_hops"), 0);

@@ -48,12 +48,15 @@ impl Bench {
         let mut command = Command::new(program);
         command
             .env("COREHOP_BACKEND", backend)
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
             .env("COREHOP_STATS", &file);
         if let Some(processors) = workshop::two_processors() {
             command.env("COREHOP_CPUS", processors);
         }
         let ran = run(&mut command);
         assert!(ran.status.success(), "{}", ran.errors);
+        // What its forked child found.
+        assert!(ran.output.ends_with("\n18\n"), "{}", ran.output);
         Statistics::read(&file)
     }
 }
@@ -73,6 +76,15 @@ fn it_is_counted_and_moves_nobody() {
         );
         assert_eq!(statistics.of("catches").0, 100 + 12 * 1000, "{backend}");
     }
+}
+
+#[test]
+fn a_child_that_is_forked_while_hops_rest_counts_its_own_requests() {
+    // The parent has called it before, and the child, whose counters are not made yet, does so.
+    let bench = bench("doubled");
+    let patched = patched(&bench.binary, &bench.plan, bench.folder.path());
+    let statistics = bench.statistics(&patched.output, "auto");
+    assert_eq!(statistics.of("doubled").0, 3 + 12 * 1000);
 }
 
 #[test]
