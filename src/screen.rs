@@ -28,7 +28,7 @@ use std::ffi::OsString;
 #[command(after_help = "\
 Example: corehop screen --load \"redis-benchmark -p 7000 -q -t get -n 1000000\" \
 -- redis-server --port 7000
-         corehop screen --pid $(pidof mariadbd)
+         corehop screen --pid 1234
 
 Exit code 0 when it is worth recording, 1 when it is not, 7 when the server or the load fails, or
 the server was idle.")]
