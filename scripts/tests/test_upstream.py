@@ -223,6 +223,14 @@ def test_a_suite_without_a_hop_fails() -> None:
     assert "redis, affinity: FAILED: no server counted a hop" in lines
 
 
+@pytest.mark.parametrize(("calls", "failed"), [({}, 1), ({5: 0}, 1), ({5: 1}, 0)])
+def test_a_server_that_decides_for_itself_needs_calls_alone(
+    calls: dict[int, int], failed: int
+) -> None:
+    unit = Judged((outcome(),), frozenset(), Hops(0, calls=calls))
+    assert page([Row("redis", "auto", {"a": unit})], Settings())[1] == failed
+
+
 def test_settings_are_read_and_count_is_always_among_the_ways_to_hop() -> None:
     assert settings.read({"PATH": "/bin", "UPSTREAM_UNITS": ""}) == Settings()
     given = {

@@ -42,8 +42,15 @@ class Row:
 
     @property
     def idle(self) -> bool:
-        """Whether it should have hopped and did not, which proves nothing."""
-        return self.backend != ORIGINAL and bool(self.units) and self.hops == 0
+        """Whether it should have hopped and did not, which proves nothing.
+
+        A server that decides for itself hops in its trials alone: of that one it is calls.
+        """
+        if self.backend == ORIGINAL or not self.units:
+            return False
+        if self.backend == "auto":
+            return not any(sum(judged.hops.calls.values()) for judged in self.units.values())
+        return self.hops == 0
 
     def line(self) -> str:
         """Give the row of the table."""
