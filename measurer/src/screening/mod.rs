@@ -18,9 +18,9 @@ pub use pages::{Touched, Window};
 pub use verdict::{Bounds, Screened, Verdict};
 
 use crate::machine::counters::{Count, Counting, Kind};
-use crate::server::UnderLoad;
 use crate::server::load::throughput;
-use crate::server::started::Started;
+use crate::server::started::{Started, heed_interrupts};
+use crate::server::{UnderLoad, processes_of};
 use crate::{Error, Observer};
 use corehop_processes::find;
 use pages::Sampler;
@@ -127,7 +127,7 @@ fn started(setup: &Setup<'_>, words: &[OsString], load: &str) -> Result<Found, E
     observer.end();
     prepared?;
     let group = server.id();
-    let family = || group_of(group);
+    let family = || processes_of(group);
     observer.begin("counting under load", None);
     let counted = counted(setup.kinds, &family(), || server.load(load).map(Some));
     observer.end();
@@ -185,9 +185,7 @@ fn found(
 fn wait(observer: &dyn Observer, seconds: f64) -> Result<(), Error> {
     let end = Instant::now() + Duration::from_secs_f64(seconds);
     while Instant::now() < end {
-        if observer.is_interrupted() {
-            return Err(Error::Interrupted);
-        }
+        heed_interrupts(observer)?;
         std::thread::sleep(LOOK_EVERY);
     }
     Ok(())
@@ -200,10 +198,6 @@ fn busy(processes: &[Process]) -> Busy {
         user: busy.user + stat.utime as f64 / second,
         system: busy.system + stat.stime as f64 / second,
     })
-}
-
-fn group_of(group: u32) -> Vec<Process> {
-    crate::server::processes_of(group)
 }
 
 /// A process and all that it and they have started, as far as they live.

@@ -149,7 +149,7 @@ impl<'a> Started<'a> {
 }
 
 /// Fails once the observer asks for the end; servers and loads are ended when they are dropped.
-fn heed_interrupts(observer: &dyn Observer) -> Result<(), Error> {
+pub(crate) fn heed_interrupts(observer: &dyn Observer) -> Result<(), Error> {
     match observer.is_interrupted() {
         true => Err(Error::Interrupted),
         false => Ok(()),
