@@ -5,14 +5,13 @@
 //! A walk loads the address of each node from the node before; an intersection looks each element
 //! of one set up in the other, for which it needs nothing of the element before. Each is timed
 //! natively with members that fit the L2 and with members that do not, then recorded, and its third
-//! request simulated by both models, on `--machine host`, whose latencies are assumed. All figures
-//! are nanoseconds a member, at the frequency that the kernel says. Without arguments, as under
+//! request simulated by all models, on `--machine host`. All figures are nanoseconds a member, by
+//! the core's clock as `corehop calibrate` measures it. Without arguments, as under
 //! `cargo test`, few members show that it still works.
 
 mod started;
 
 use corehop_simulator::Machine;
-use procfs::{CpuInfo, Current};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -54,7 +53,7 @@ const WORKS: [Work; 2] = [
     },
 ];
 
-const MODELS: [&str; 2] = ["in-order", "interval"];
+const MODELS: [&str; 3] = ["in-order", "interval", "window"];
 
 /// Bytes of a node of a skip list: most have 48, some more.
 const BYTES_A_MEMBER: u64 = 52;
@@ -73,20 +72,22 @@ fn main() -> Outcome<()> {
         true => (SIZES.map(of_l2).to_vec(), 15, 20),
         false => (vec![300], 2, 3),
     };
-    let ghz = ghz()?;
+    corehop_calibration::warm_up();
+    let ghz = corehop_calibration::core_ghz();
     println!(
-        "ns a member, at {ghz} GHz, L2 {} KiB\n",
+        "ns a member, at {ghz:.2} GHz, L2 {} KiB\n",
         host.l2.size_bytes / 1024
     );
-    println!("work            members    native  in-order  interval  L2 misses a member");
+    println!("work            members    native  in-order  interval    window  L2 misses a member");
     let mut figures = Vec::new();
     for work in &WORKS {
         for &members in &sizes {
             let native_ns = native_ns(work, members, rounds, requests)?;
             let simulated = simulated(work, members, ghz)?;
-            let [in_order, interval] = simulated.ns;
+            let [in_order, interval, window] = simulated.ns;
             println!(
-                "{:<15}{members:>8}{native_ns:>10.1}{in_order:>10.1}{interval:>10.1}{:>20.2}",
+                "{:<15}{members:>8}{native_ns:>10.1}{in_order:>10.1}{interval:>10.1}{window:>10.1}\
+                 {:>20.2}",
                 work.name, simulated.l2_misses
             );
             figures.push(json!({
@@ -95,20 +96,13 @@ fn main() -> Outcome<()> {
                 "native_ns": native_ns,
                 "in_order_ns": in_order,
                 "interval_ns": interval,
+                "window_ns": window,
                 "l2_misses": simulated.l2_misses,
             }));
         }
     }
     println!("\n{}", json!({ "ghz": ghz, "rows": figures }));
     Ok(())
-}
-
-/// Of CPU 0.
-fn ghz() -> Outcome<f64> {
-    let processors = CpuInfo::current()?;
-    let fields = processors.get_info(0).ok_or("there is no CPU 0")?;
-    let mhz = fields.get("cpu MHz").ok_or("the kernel tells no MHz")?;
-    Ok(mhz.parse::<f64>()? / 1000.0)
 }
 
 /// A redis-server in a folder of its own, by itself or recorded. It is ended when dropped.
@@ -234,7 +228,7 @@ fn native_ns(work: &Work, members: usize, rounds: usize, requests: usize) -> Out
 
 struct Simulated {
     /// By model.
-    ns: [f64; 2],
+    ns: [f64; MODELS.len()],
     /// A member.
     l2_misses: f64,
 }
@@ -257,7 +251,7 @@ fn simulated(work: &Work, members: usize, ghz: f64) -> Outcome<Simulated> {
         return Err(format!("no trace was written: {status}\n{said}").into());
     }
     let mut l2_misses = 0.0;
-    let mut ns = [0.0; 2];
+    let mut ns = [0.0; MODELS.len()];
     for (model, ns) in MODELS.into_iter().zip(&mut ns) {
         let said = replay(corehop, &trace, model)?;
         let [setting] = &said["settings"].as_array().ok_or("no settings")?[..] else {

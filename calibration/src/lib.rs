@@ -38,7 +38,7 @@ mod watch;
 pub use bend::{Capacity, Point};
 pub use caches::Latencies;
 pub use calibration::Calibration;
-pub use clock::Clocks;
+pub use clock::{Clocks, core_ghz, warm_up};
 pub use cores::Pair;
 pub use doubts::{Doubt, doubts};
 pub use effort::Effort;

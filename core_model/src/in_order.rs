@@ -49,6 +49,19 @@ impl InOrder {
         let latency = self.latency(reference.kind, reference.served_by);
         u64::from(latency.max(reference.at_least_cycles))
     }
+
+    /// Cycles until the store has its line for itself: none if it hits a line that is its own.
+    #[inline]
+    pub(crate) fn cycles_of_store(&self, reference: Reference) -> u64 {
+        let served = match reference.served_by {
+            ServedBy::L1 => 0,
+            _ => self.cycles_of(reference),
+        };
+        match reference.takes_line {
+            true => served.max(self.latency(reference.kind, ServedBy::OtherL2).into()),
+            false => served,
+        }
+    }
 }
 
 impl CoreModel for InOrder {

@@ -29,11 +29,14 @@
 //!   waits together with a longer one costs nothing.
 //! - A store that misses leaves the core by the store buffer, in order, while the core goes on. It
 //!   is done its latency after now, but not before the store before it; one that hits, when the
-//!   store before it is. A store that finds the buffer full, because the store is not done that
-//!   came as many stores before as the buffer has entries, waits for that one first.
+//!   store before it is. One that takes its line from other caches is done at least a transfer's
+//!   latency after now, even if it hits: it waits until they have given the line up. A store that
+//!   finds the buffer full, because the store is not done that came as many stores before as the
+//!   buffer has entries, waits for that one first.
 //! - A switch waits for the last store. There is no group then.
 
-use crate::{CoreModel, InOrder, Reference, ServedBy};
+use crate::store_buffer::StoreBuffer;
+use crate::{CoreModel, InOrder, PARTS, Reference, ServedBy};
 use corehop_simulator::Machine;
 use corehop_traces::Kind;
 
@@ -52,27 +55,19 @@ pub struct Interval {
     /// By the last 8 bits of its number, when a load is done, of the last 256 loads.
     loads_done: Box<[u64; LOADS]>,
     loads: usize,
-    /// When each of the last stores is done, as many as the buffer has entries.
-    stores_done: Box<[u64]>,
-    next_store: usize,
-    last_store_done: u64,
+    stores: StoreBuffer,
 }
 
 /// One more than `address_from` can go back.
 const LOADS: usize = 256;
 
-/// Parts of a cycle that the clock counts.
-const PARTS: u32 = 16;
-
 impl Interval {
     /// A core of `machine`, at cycle 0.
     pub fn new(machine: &Machine) -> Interval {
         let core = &machine.core;
-        let per_1000 = u64::from(core.instructions_in_1000_cycles.max(1));
-        let parts = 1000u64 << PARTS;
         Interval {
             now: 0,
-            per_instruction: ((parts + per_1000 / 2) / per_1000).max(1),
+            per_instruction: crate::parts_per_instruction(core),
             latencies: InOrder::new(machine),
             position: 0,
             stalls: 0,
@@ -81,9 +76,7 @@ impl Interval {
             window: u64::from(core.reorder_window_instructions),
             loads_done: Box::new([0; LOADS]),
             loads: 0,
-            stores_done: vec![0; core.store_buffer_entries.max(1) as usize].into(),
-            next_store: 0,
-            last_store_done: 0,
+            stores: StoreBuffer::new(core),
         }
     }
 
@@ -135,17 +128,9 @@ impl Interval {
 
     #[inline(always)]
     fn store(&mut self, reference: Reference) {
-        let entry = &mut self.stores_done[self.next_store];
-        self.now = self.now.max(*entry);
-        if reference.served_by != ServedBy::L1 {
-            let done = self.now + (self.latencies.cycles_of(reference) << PARTS);
-            self.last_store_done = self.last_store_done.max(done);
-        }
-        *entry = self.last_store_done;
-        self.next_store += 1;
-        if self.next_store == self.stores_done.len() {
-            self.next_store = 0;
-        }
+        self.now = self.stores.when_it_has_room(self.now);
+        self.stores
+            .push(self.now, self.latencies.cycles_of_store(reference));
     }
 }
 
@@ -168,7 +153,7 @@ impl CoreModel for Interval {
 
     #[inline]
     fn switch(&mut self) {
-        self.now = self.now.max(self.last_store_done);
+        self.now = self.now.max(self.stores.last_done());
         self.group_ends = 0;
     }
 

@@ -5,19 +5,23 @@
 //! so that a reference costs no virtual call.
 //!
 //! [`InOrder`] adds the latency of the level that served, one reference after the other.
-//! [`Interval`] overlaps misses that do not wait for each other, for which it has to know where
-//! addresses come from: [`AddressSources`].
+//! [`Interval`] overlaps misses that do not wait for each other, and [`Window`] all that a reorder
+//! buffer overlaps, for which they have to know where addresses come from: [`AddressSources`].
 
 #![forbid(unsafe_code)]
 
 mod address_sources;
 mod in_order;
 mod interval;
+mod store_buffer;
+mod window;
 
 pub use address_sources::AddressSources;
 pub use in_order::InOrder;
 pub use interval::Interval;
+pub use window::Window;
 
+use corehop_simulator::Core;
 use corehop_traces::Kind;
 
 /// What served a line reference.
@@ -49,6 +53,17 @@ pub struct Reference {
     /// Cycles that it takes at least, since a prefetch has still to bring the line; 0 where none
     /// has. Never of a reference that the L1 serves.
     pub at_least_cycles: u32,
+    /// Whether it is a store that took the line from caches above another L2, whatever served it.
+    pub takes_line: bool,
+}
+
+/// Parts of a cycle that clocks count which take instructions at a rate: 2 to this power.
+const PARTS: u32 = 16;
+
+/// Parts of a cycle that an instruction takes.
+fn parts_per_instruction(core: &Core) -> u64 {
+    let per_1000 = u64::from(core.instructions_in_1000_cycles.max(1));
+    (((1000u64 << PARTS) + per_1000 / 2) / per_1000).max(1)
 }
 
 /// A core with a clock. Each method is called in the order of the thread's program.

@@ -1,13 +1,37 @@
 //! The interval model once more, by the rules in its header word by word, with all kept that ever
-//! was.
+//! was; and, in [`window`], the window model.
 
 #![allow(dead_code)] // Each test uses its part.
+
+pub mod window;
 
 use corehop_simulator::Core;
 use corehop_traces::Kind;
 
 /// What a clock counts of a cycle.
 pub const PARTS: u64 = 65_536;
+
+/// A reference, and what the caches say of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Made {
+    pub kind: Kind,
+    /// It hit its L1.
+    pub is_hit: bool,
+    /// Of what served it.
+    pub latency: u64,
+    /// Of a transfer, if it is a store that took its line from other caches.
+    pub taken: Option<u64>,
+    /// How many loads before it its address comes from.
+    pub back: u8,
+}
+
+impl Made {
+    /// How long a store's line takes, if it has to come or to be given up.
+    fn store_latency(&self) -> Option<u64> {
+        let missed = (!self.is_hit).then_some(self.latency);
+        missed.max(self.taken)
+    }
+}
 
 /// Loads that wait together.
 #[derive(Clone)]
@@ -55,12 +79,12 @@ impl Naive {
         self.now += u64::from(count) * ((PARTS as f64 / rate).round() as u64).max(1);
     }
 
-    /// A reference that missed an L1 and took so long, or hit it.
-    pub fn reference(&mut self, kind: Kind, missed: Option<u64>, back: u8) {
-        match kind {
+    pub fn reference(&mut self, made: Made) {
+        let missed = (!made.is_hit).then_some(made.latency);
+        match made.kind {
             Kind::Fetch => self.now += missed.unwrap_or(0) * PARTS,
-            Kind::Load => self.load(missed, usize::from(back)),
-            Kind::Store => self.store(missed),
+            Kind::Load => self.load(missed, usize::from(made.back)),
+            Kind::Store => self.store(made.store_latency()),
         }
     }
 

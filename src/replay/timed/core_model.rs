@@ -1,7 +1,7 @@
 //! The core models that a timed replay can have, by their names on the command line.
 
 use clap::ValueEnum;
-use corehop_core_model::{AddressSources, InOrder, Interval};
+use corehop_core_model::{AddressSources, InOrder, Interval, Window};
 use corehop_simulator::Split;
 use corehop_timed::{Error, Outcome, PrefetcherName, Setting, Streams, Unknown, simulate_all};
 use corehop_traces::Trace;
@@ -14,6 +14,9 @@ pub enum ModelName {
     /// Instructions a base rate, and misses their latencies, those of loads at once where they fit
     /// the reorder window and do not depend on each other
     Interval,
+    /// Instructions a base rate until the reorder window is full of what a load holds up, hits in
+    /// an L1 too
+    Window,
 }
 
 impl ModelName {
@@ -22,6 +25,7 @@ impl ModelName {
         match self {
             ModelName::InOrder => "in-order",
             ModelName::Interval => "interval",
+            ModelName::Window => "window",
         }
     }
 
@@ -34,7 +38,7 @@ impl ModelName {
     ) -> Result<Streams, Error> {
         match self {
             ModelName::InOrder => Streams::annotated(trace, splits, &mut Unknown, prefetcher),
-            ModelName::Interval => {
+            ModelName::Interval | ModelName::Window => {
                 let sources = &mut AddressSources::new(trace);
                 Streams::annotated(trace, splits, sources, prefetcher)
             }
@@ -50,6 +54,7 @@ impl ModelName {
         match self {
             ModelName::InOrder => simulate_all(streams, settings, InOrder::new),
             ModelName::Interval => simulate_all(streams, settings, Interval::new),
+            ModelName::Window => simulate_all(streams, settings, Window::new),
         }
     }
 }

@@ -35,13 +35,13 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
     );
     let hop = counted(machine.hop_cost_cycles.into(), "cycle", "cycles");
     line!(text, "{}; a hop costs {hop}", load(first.load));
-    if report.model == ModelName::Interval {
-        interval(text, report);
+    if report.model != ModelName::InOrder {
+        core(text, report);
     }
     line!(text);
 }
 
-fn interval(text: &mut Lines, report: &Report<'_>) {
+fn core(text: &mut Lines, report: &Report<'_>) {
     let core = report.machine.core;
     let rate = f64::from(core.instructions_in_1000_cycles) / 1000.0;
     let window = counted(
@@ -52,12 +52,13 @@ fn interval(text: &mut Lines, report: &Report<'_>) {
     let stores = counted(core.store_buffer_entries.into(), "store", "stores");
     line!(
         text,
-        "interval model: {rate} instructions per cycle, a window of {window}, a buffer of {stores}"
+        "{} model: {rate} instructions per cycle, a window of {window}, a buffer of {stores}",
+        report.model.name()
     );
     if !report.has_dependences {
         line!(
             text,
-            "the trace does not say what addresses come from: misses within a window all overlap"
+            "the trace does not say what addresses come from: loads within a window all overlap"
         );
     }
 }

@@ -223,7 +223,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
                 continue;
             };
             references[kind as usize] += 1;
-            self.watch.served_by = ServedBy::L1;
+            self.watch.begin_reference();
             let line = LineId(entry >> 2);
             self.hierarchy.access(id, kind, line, &mut self.watch);
             let mut at_least_cycles = 0;
@@ -243,6 +243,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
                 served_by: self.watch.served_by,
                 address_from,
                 at_least_cycles,
+                takes_line: self.watch.takes_line,
             });
             if model.cycle() >= limit {
                 break;

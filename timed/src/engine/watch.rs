@@ -10,6 +10,8 @@ use std::marker::PhantomData;
 pub(crate) struct Watch<P> {
     /// What served the reference that is made, as far as is known.
     pub served_by: ServedBy,
+    /// Whether it is a store that took its line from another cluster.
+    pub takes_line: bool,
     /// Whose thread makes it.
     pub connection: u16,
     /// What prefetches have brought; nothing where `P` does not ask.
@@ -33,6 +35,7 @@ impl<P: Prefetcher> Watch<P> {
         let l2s = cores.div_ceil(machine.l2.shared_by) as usize;
         Watch {
             served_by: ServedBy::L1,
+            takes_line: false,
             connection: 0,
             unused: Unused::new(cores as usize),
             has_l3: machine.l3.is_some(),
@@ -46,6 +49,13 @@ impl<P: Prefetcher> Watch<P> {
             evictions: vec![0; connections * connections],
             prefetcher: PhantomData,
         }
+    }
+
+    /// A reference is about to be made.
+    #[inline(always)]
+    pub fn begin_reference(&mut self) {
+        self.served_by = ServedBy::L1;
+        self.takes_line = false;
     }
 
     /// One more line.
@@ -117,6 +127,7 @@ impl<P: Prefetcher> Observer for Watch<P> {
     }
 
     fn invalidated(&mut self, cluster: usize, _core: CoreId, line: LineId) {
+        self.takes_line = true;
         if P::ASKS {
             self.unused.lost(cluster, line);
         }

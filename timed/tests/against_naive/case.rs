@@ -8,13 +8,20 @@ use corehop_timed::{Load, PREFETCHERS, PrefetcherName, SCHEDULERS};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+/// A core model.
+#[derive(Clone, Copy, Debug)]
+pub enum Model {
+    InOrder,
+    Interval,
+    Window,
+}
+
 /// A recorded program, and how it is simulated.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub steps: Vec<Step>,
     pub machine: Machine,
-    /// Whether by the interval model, or in order.
-    pub interval: bool,
+    pub model: Model,
     pub cores: u32,
     pub planned: Planned,
     /// By place among the schedulers.
@@ -93,14 +100,15 @@ pub fn cases() -> impl Strategy<Value = Case> {
     );
     let machines = (machines(), topologies).prop_map(|(machine, width)| widened(machine, width));
     let programs = (program::programs(), machines, 0u32..48);
-    let core_models = (core_models(), any::<bool>());
+    let models = &[Model::InOrder, Model::Interval, Model::Window][..];
+    let core_models = (core_models(), prop::sample::select(models));
     let functions = vec((0..FUNCTIONS, 0u32..12, any::<bool>()), 0..6);
     let scheduled = (functions, 0..SCHEDULERS.len(), 1u32..4, loads());
     let prefetchers = prop::sample::select(PREFETCHERS);
     let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
     let cores = (core_models, prefetchers);
     (programs, cores, scheduled, lengths).prop_map(|(program, cores, scheduled, lengths)| {
-        let ((core, interval), prefetcher) = cores;
+        let ((core, model), prefetcher) = cores;
         let (steps, machine, cores) = program;
         let machine = Machine { core, ..machine };
         let (functions, scheduler, argument, load) = scheduled;
@@ -110,7 +118,7 @@ pub fn cases() -> impl Strategy<Value = Case> {
             steps,
             planned: Planned::new(functions, cores),
             machine,
-            interval,
+            model,
             cores,
             scheduler,
             argument,

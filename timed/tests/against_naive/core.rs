@@ -1,10 +1,9 @@
 //! A core of the naive event simulation, and its clock by one of the core models.
 
-use crate::case::Case;
-use crate::interval::Naive as Interval;
-use corehop_simulator::Machine;
+use crate::case::{Case, Model};
+use crate::core_model::window::Naive as Window;
+use crate::core_model::{Made, Naive as Interval};
 use corehop_timed::CoreOutcome;
-use corehop_traces::Kind;
 
 #[derive(Clone)]
 pub struct Core {
@@ -20,9 +19,10 @@ pub struct Core {
 impl Core {
     pub fn of(case: &Case) -> Core {
         Core {
-            clock: match case.interval {
-                true => Clock::Interval(Interval::new(case.machine.core)),
-                false => Clock::InOrder(0),
+            clock: match case.model {
+                Model::Interval => Clock::Interval(Interval::new(case.machine.core)),
+                Model::Window => Clock::Window(Window::new(case.machine.core)),
+                Model::InOrder => Clock::InOrder(0),
             },
             runs: None,
             busy: 0,
@@ -45,6 +45,7 @@ pub enum Clock {
     /// The cycle.
     InOrder(u64),
     Interval(Interval),
+    Window(Window),
 }
 
 impl Clock {
@@ -52,6 +53,7 @@ impl Clock {
         match self {
             Clock::InOrder(cycle) => *cycle,
             Clock::Interval(model) => model.cycle(),
+            Clock::Window(model) => model.cycle(),
         }
     }
 
@@ -59,31 +61,31 @@ impl Clock {
         match self {
             Clock::InOrder(cycle) => *cycle = until.max(*cycle),
             Clock::Interval(model) => model.wait_until(until),
+            Clock::Window(model) => model.wait_until(until),
         }
     }
 
     pub fn instructions(&mut self, count: u32) {
-        if let Clock::Interval(model) = self {
-            model.instructions(count);
+        match self {
+            Clock::InOrder(_) => {}
+            Clock::Interval(model) => model.instructions(count),
+            Clock::Window(model) => model.instructions(count),
         }
     }
 
-    /// A reference that took so long to serve. No level is as fast as an L1.
-    pub fn reference(&mut self, machine: &Machine, kind: Kind, latency: u64, back: u8) {
-        let l1 = match kind {
-            Kind::Fetch => machine.l1i,
-            Kind::Load | Kind::Store => machine.l1d,
-        };
-        let missed = (latency != u64::from(l1.latency_cycles)).then_some(latency);
+    pub fn reference(&mut self, made: Made) {
         match self {
-            Clock::InOrder(cycle) => *cycle += latency,
-            Clock::Interval(model) => model.reference(kind, missed, back),
+            Clock::InOrder(cycle) => *cycle += made.latency,
+            Clock::Interval(model) => model.reference(made),
+            Clock::Window(model) => model.reference(made),
         }
     }
 
     fn switch(&mut self) {
-        if let Clock::Interval(model) = self {
-            model.switch();
+        match self {
+            Clock::InOrder(_) => {}
+            Clock::Interval(model) => model.switch(),
+            Clock::Window(model) => model.switch(),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Random small traces, machines and settings: the engine and a naive event simulation agree on
-//! every counter, for every scheduler, both loads, both core models and every prefetcher.
+//! every counter, for every scheduler, both loads, every core model and prefetcher.
 
 mod case;
 mod core;
 #[path = "../../../core_model/tests/naive/mod.rs"]
-mod interval;
+mod core_model;
 mod naive;
 #[path = "../../../simulator/tests/oracle/mod.rs"]
 mod oracle;
@@ -16,8 +16,8 @@ mod random;
 #[path = "../../../simulator/tests/steps/mod.rs"]
 mod steps;
 
-use case::{Case, cases};
-use corehop_core_model::{CoreModel, InOrder, Interval};
+use case::{Case, Model, cases};
+use corehop_core_model::{CoreModel, InOrder, Interval, Window};
 use corehop_simulator::Machine;
 use corehop_timed::{Setting, Streams, Unknown, simulate, simulate_all};
 use naive::naive;
@@ -31,12 +31,14 @@ fn every_counter_is_equal_for_every_scheduler_load_core_model_and_prefetcher() {
         let trace = program::record(&case.steps);
         let split = case.planned.split();
         let scripts: Vec<Script> = scripts(&case.steps);
-        let streams = match case.interval {
-            true => {
+        let streams = match case.model {
+            Model::InOrder => {
+                Streams::annotated(&trace, &[&split], &mut Unknown, case.prefetcher)
+            }
+            Model::Interval | Model::Window => {
                 let annotate = &mut MadeUp::default();
                 Streams::annotated(&trace, &[&split], annotate, case.prefetcher)
             }
-            false => Streams::annotated(&trace, &[&split], &mut Unknown, case.prefetcher),
         };
         let streams = match streams {
             Ok(streams) => streams,
@@ -61,9 +63,10 @@ fn every_counter_is_equal_for_every_scheduler_load_core_model_and_prefetcher() {
             warm_up: case.warm_up,
             requests: case.requests,
         };
-        match case.interval {
-            true => holds_for(&case, &scripts, (&streams, &setting), Interval::new),
-            false => holds_for(&case, &scripts, (&streams, &setting), InOrder::new),
+        match case.model {
+            Model::InOrder => holds_for(&case, &scripts, (&streams, &setting), InOrder::new),
+            Model::Interval => holds_for(&case, &scripts, (&streams, &setting), Interval::new),
+            Model::Window => holds_for(&case, &scripts, (&streams, &setting), Window::new),
         }
     });
 }

@@ -1,10 +1,20 @@
 //! One reference: what it does to the caches, what prefetches it makes, and how long it takes.
 
 use super::Naive;
+use crate::core_model::Made;
 use crate::oracle::{Event, Oracle};
 use crate::prefetches::Miss;
 use crate::program::{Action, instruction_of};
 use corehop_simulator::CacheLevel;
+
+/// What caches tell of a reference.
+#[derive(Default)]
+struct Heard {
+    missed_l1: bool,
+    missed_l2: bool,
+    /// It took its line from another cluster.
+    took_line: bool,
+}
 
 impl Naive<'_> {
     pub(super) fn reference(&mut self, core: usize, connection: usize) {
@@ -27,7 +37,11 @@ impl Naive<'_> {
         let before = cycles(&self.caches);
         self.caches.access(core, kind, line);
         let mut latency = cycles(&self.caches) - before;
-        let (missed_l1, missed_l2) = self.hear(connection);
+        let Heard {
+            missed_l1,
+            missed_l2,
+            took_line,
+        } = self.hear(connection);
         self.cores[core].clock.instructions(instructions);
         if missed_l1 {
             let miss = Miss {
@@ -39,20 +53,27 @@ impl Naive<'_> {
             };
             latency += self.prefetch(connection, miss);
         }
-        let clock = &mut self.cores[core].clock;
-        clock.reference(&self.case.machine, kind, latency, back);
+        let transfer = self.case.machine.transfer_latency_cycles;
+        self.cores[core].clock.reference(Made {
+            kind,
+            is_hit: !missed_l1,
+            latency,
+            taken: took_line.then_some(transfer.into()),
+            back,
+        });
     }
 
-    /// What the caches tell of a reference or prefetch; whether it missed the L1, and the L2.
-    fn hear(&mut self, connection: usize) -> (bool, bool) {
-        let (mut missed_l1, mut missed_l2) = (false, false);
+    /// What the caches tell of a reference or prefetch.
+    fn hear(&mut self, connection: usize) -> Heard {
+        let mut heard = Heard::default();
         for event in std::mem::take(&mut self.caches.events) {
             match event {
                 Event::Missed(CacheLevel::L1I | CacheLevel::L1D, core, _, line) => {
-                    missed_l1 = true;
+                    heard.missed_l1 = true;
                     self.owners.insert((self.l2_of(core), line), connection);
                 }
-                Event::Missed(CacheLevel::L2, ..) => missed_l2 = true,
+                Event::Missed(CacheLevel::L2, ..) => heard.missed_l2 = true,
+                Event::Invalidated(..) => heard.took_line = true,
                 Event::Replaced(CacheLevel::L2, l2, _, line) => {
                     self.evictions[self.owners[&(l2, line)]][connection] += 1;
                 }
@@ -60,7 +81,7 @@ impl Naive<'_> {
             }
         }
         self.prefetches.look(&mut self.caches);
-        (missed_l1, missed_l2)
+        heard
     }
 
     fn l2_of(&self, core: usize) -> usize {
