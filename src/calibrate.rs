@@ -154,6 +154,7 @@ fn as_json(calibration: &Calibration, doubts: &[Doubt], kept: Option<&Path>) -> 
     let mut object = json!(calibration);
     let machine = calibration.machine();
     object["hop_cost_cycles"] = machine.hop_cost_cycles.into();
+    object["carried_hop_cost_cycles"] = machine.carried_hop_cost_cycles.into();
     object["doubts"] = doubts.iter().map(Doubt::to_string).collect();
     object["file"] = kept.map(|path| path.display().to_string()).into();
     object

@@ -15,6 +15,7 @@
 mod awake;
 mod chart;
 mod client;
+#[path = "../foretold/mod.rs"]
 mod foretold;
 #[path = "../servers/here.rs"]
 mod here;
@@ -37,18 +38,16 @@ mod running;
 mod sample;
 #[path = "../servers/server.rs"]
 mod server;
-#[path = "../servers/several.rs"]
-mod several;
 mod simulated;
 #[path = "../started/mod.rs"]
 mod started;
 mod table;
+#[path = "../timed/mod.rs"]
 mod timed;
 #[path = "../servers/tpcc.rs"]
 mod tpcc;
 
 use client::Client;
-use foretold::Foretold;
 use here::Here;
 use measuring::Effort;
 use planning::Planned;
@@ -248,23 +247,17 @@ fn native(
     if let Some(reason) = server::missing(server, &[]).or_else(|| sample::is_foreign(trace)) {
         return Ok(nulls(&reason));
     }
-    let planned = match Planned::search(server, trace, folder)? {
+    let think_us = client.as_ref().map_or(0.0, |client| client.think_us);
+    let planned = match Planned::search(server, trace, folder, think_us)? {
         Ok(planned) => planned,
         Err(reason) => return Ok(nulls(&reason)),
     };
     eprintln!("native: {planned}");
-    let there = timed::connections_of(trace)?;
-    let known = extent.native.iter().copied().filter(|&n| n <= there);
-    let known: Vec<u32> = known.collect();
-    let foretold = Foretold::of(trace, &planned.plan, &known, client.as_ref().ok())?;
-    let mut rows = match measuring::measure(server, effort, &planned, folder) {
+    let rows = match measuring::measure(server, effort, &planned, folder) {
         // What is installed is to work: under `cargo test` that is what is tested.
         Err(error) if extent.is_whole => return Ok(nulls(&error.to_string())),
         measured => measured?,
     };
-    for row in &mut rows {
-        row.predicted = foretold.ratio(row.variant, row.connections);
-    }
     Ok(rows)
 }
 

@@ -20,6 +20,8 @@ mod awake;
 mod data_hops;
 mod dnsmasq;
 mod dokuwiki;
+#[path = "../foretold/mod.rs"]
+mod foretold;
 mod here;
 #[path = "../machine/mod.rs"]
 mod machine;
@@ -36,9 +38,11 @@ mod redis;
 mod row;
 mod running;
 mod server;
-mod several;
 #[path = "../started/mod.rs"]
 mod started;
+#[allow(dead_code)] // Misses and hops are for the table of connections.
+#[path = "../timed/mod.rs"]
+mod timed;
 mod tpcc;
 mod verdicts;
 

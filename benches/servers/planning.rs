@@ -1,15 +1,12 @@
 //! A server recorded under its load, and the best split of it over two cores, gain or not.
 //!
-//! What the replay lets expect is taken from the requests that the search did not see: the cycles
-//! of one core by those of the split. The machine file's hop is one by `sched_setaffinity`; a
-//! carrier's costs what `make bench-hop` measures, and the difference is taken off hop by hop.
+//! What may be expected of the split is what the timed replay of the same recording says.
 
 use crate::Outcome;
+use crate::foretold::Foretold;
 use crate::measuring::Effort;
 use crate::running::{Running, Variant, Way};
 use crate::server::Server;
-use crate::several::Several;
-use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,9 +22,7 @@ pub struct Planned {
     /// Names of the functions that hop, in the order of their cores.
     functions: Vec<String>,
     /// Only of a plan that a search found.
-    cycles: Option<Cycles>,
-    /// Only for a server that is measured with several connections.
-    several: Option<Several>,
+    foretold: Option<Foretold>,
 }
 
 /// What is to be recorded.
@@ -37,14 +32,6 @@ pub struct Wanted {
     pub connections: u32,
     /// Whether a batch of the load comes before, unrecorded.
     pub is_warm: bool,
-}
-
-/// Of requests not searched, on the simulated machine.
-struct Cycles {
-    one_core: f64,
-    split: f64,
-    hops: f64,
-    hop: f64,
 }
 
 impl Planned {
@@ -63,15 +50,16 @@ impl Planned {
         };
         match record(server, &wanted, folder.join("recorded"), &trace)? {
             Err(reason) => Ok(Err(reason)),
-            Ok(_) => Planned::search(server, &trace, folder),
+            Ok(_) => Planned::search(server, &trace, folder, 0.0),
         }
     }
 
-    /// Searches a trace of the server, whoever recorded it.
+    /// Searches a trace of the server, whoever recorded it. Clients think so long between requests.
     pub fn search(
         server: &dyn Server,
         trace: &Path,
         folder: &Path,
+        think_us: f64,
     ) -> Outcome<Result<Planned, String>> {
         let plan = folder.join("plan.toml");
         let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));
@@ -85,25 +73,13 @@ impl Planned {
             return Ok(Err(format!("no split was found: {}", said.trim())));
         }
         let told: Value = serde_json::from_slice(&output.stdout)?;
-        let number = |value: &Value| value.as_f64().ok_or("no such number in the split's JSON");
-        let held_out = &told["held_out"];
-        let (hops, requests) = (&told["hops_per_request"], &held_out["requests"]);
         let name = |function: &Value| function["symbol"].as_str().unwrap_or("?").to_owned();
         let functions = told["plan"].as_array().into_iter().flatten();
-        let several = match server.connections() {
-            [1] => None,
-            _ => Some(Several::of(trace, &plan, CARRIED_HOP_CYCLES)?),
-        };
+        let foretold = Foretold::of(trace, &plan, server.connections(), think_us)?;
         Ok(Ok(Planned {
-            several,
+            foretold: Some(foretold),
             plan,
             functions: functions.map(name).collect(),
-            cycles: Some(Cycles {
-                one_core: number(&held_out["baseline"]["cycles"])?,
-                split: number(&held_out["split"]["cycles"])?,
-                hops: number(hops)? * number(requests)?,
-                hop: number(&told["hop_cost_cycles"])?,
-            }),
         }))
     }
 
@@ -112,32 +88,13 @@ impl Planned {
         Planned {
             plan,
             functions,
-            cycles: None,
-            several: None,
+            foretold: None,
         }
     }
 
-    /// The original's time by the variant's, as the replay has them. Without hops the replay is the
-    /// original's own; `auto` takes the better of that and hops.
+    /// The original's time by the variant's, as the timed replay has them.
     pub fn predicted(&self, variant: Variant, connections: u32) -> Option<f64> {
-        if connections > 1 {
-            let several = self.several.as_ref()?;
-            return Some(several.predicted(variant, connections));
-        }
-        let Cycles {
-            one_core,
-            split,
-            hops,
-            hop,
-        } = self.cycles.as_ref()?;
-        let carrier = one_core / (split - hops * (hop - f64::from(CARRIED_HOP_CYCLES)));
-        use Variant::{Affinity, Again, Auto, Carrier, Count, OneCore, Original, Pinned};
-        Some(match variant {
-            Original | Again | Count | OneCore | Pinned => 1.0,
-            Affinity => one_core / split,
-            Carrier => carrier,
-            Auto => carrier.max(1.0),
-        })
+        self.foretold.as_ref()?.ratio(variant, connections)
     }
 }
 

@@ -8,7 +8,6 @@
 use crate::found::Ways;
 use crate::patched::{Outcome, Program};
 use crate::point::Point;
-use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use corehop_simulator::{CoreId, Machine, Replayer, Split};
 use corehop_traces::{
     CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, ThreadId, Trace, Writer,
@@ -17,8 +16,6 @@ use corehop_traces::{
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// Cycles of a hop by `sched_setaffinity`, as in the bundled machines.
-const AFFINITY_CYCLES: u32 = 24_150;
 /// Touches that one execution stands for, and after which the other core's turn comes.
 const TOUCHES: usize = 16;
 /// Touches that are simulated, the first half of them to warm up.
@@ -35,6 +32,7 @@ pub fn rates(program: &Program, point: Point) -> Outcome<Option<Ways>> {
     let paths = [path(program, point, 0)?, path(program, point, 1)?];
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("staged.trace");
+    let hops = [machine.carried_hop_cycles(), machine.hop_cost_cycles];
     let mut rate = |split: &Split, hop_cycles: u32| {
         machine.hop_cost_cycles = hop_cycles;
         replay(&file, &machine, split)
@@ -43,9 +41,8 @@ pub fn rates(program: &Program, point: Point) -> Outcome<Option<Ways>> {
     let in_place = rate(&Split::thread_per_core(2), 0)?;
     write(&file, &paths, point, true)?;
     let split = Split::new([0, 1].map(|index| (FunctionId(index), CoreId(index))));
-    let carrier = rate(&split, CARRIED_HOP_CYCLES)?;
-    let affinity = rate(&split, AFFINITY_CYCLES)?;
-    Ok(Some([in_place, carrier, affinity]))
+    let [carrier, affinity] = hops.map(|hop| rate(&split, hop));
+    Ok(Some([in_place, carrier?, affinity?]))
 }
 
 /// A phase's path: the distance of each element from the buffer's start, and whether it is written.

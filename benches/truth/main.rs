@@ -25,7 +25,7 @@ mod row;
 mod simulated;
 mod statistics;
 #[allow(dead_code)] // Misses and hops are for the table of connections.
-#[path = "../connections/timed.rs"]
+#[path = "../timed/mod.rs"]
 mod timed;
 
 use corehop_simulator::Machine;
@@ -134,7 +134,7 @@ fn staged(machine: &Machine, is_whole: bool) -> Outcome<Vec<Row>> {
         return Ok(rows);
     }
     for found in &found {
-        let ratios = recorded::ratios(&program, found.point)?;
+        let ratios = recorded::ratios(&program, machine, found.point)?;
         rows.extend(rows_of("staged, recorded", found, ratios));
     }
     Ok(rows)

@@ -9,8 +9,8 @@
 
 use crate::patched::{Outcome, PLAN, Program};
 use crate::point::Point;
-use crate::timed::{IN_ORDER, Question, replay};
-use corehop_simulator::machine::CARRIED_HOP_CYCLES;
+use crate::timed::{Question, WINDOW, replay};
+use corehop_simulator::Machine;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,14 +31,15 @@ pub fn is_possible() -> bool {
 }
 
 /// The predicted ratios to in place, of carrier and of affinity.
-pub fn ratios(program: &Program, point: Point) -> Outcome<[f64; 2]> {
+pub fn ratios(program: &Program, machine: &Machine, point: Point) -> Outcome<[f64; 2]> {
     let folder = tempfile::tempdir()?;
     let plan = program.plain.with_file_name(PLAN);
     let trace = record(program, point, "in-place", folder.path())?;
     let in_place = rate(&trace, &plan, CORES, "pinned", None)?;
     let trace = record(program, point, "delegated", folder.path())?;
     let hopping = |hop_cycles| rate(&trace, &plan, point.sessions, "split", hop_cycles);
-    let (carrier, affinity) = (hopping(Some(CARRIED_HOP_CYCLES))?, hopping(None)?);
+    let carried = machine.carried_hop_cycles();
+    let (carrier, affinity) = (hopping(Some(carried))?, hopping(None)?);
     Ok([carrier / in_place, affinity / in_place])
 }
 
@@ -53,7 +54,7 @@ fn rate(
     let found = replay(&Question {
         trace,
         machine: "host",
-        core_model: IN_ORDER,
+        core_model: WINDOW,
         cores: CORES,
         plan,
         connections: &[connections],

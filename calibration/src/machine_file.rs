@@ -94,7 +94,9 @@ fn head(calibration: &Calibration) -> String {
          predicted, so that fetches overlap."
             .into(),
         "[lines] loads of lines that another core has just written.".into(),
-        "[hop]   hops of a patched program there and back, halved.".into(),
+        "[hop]   hops of a patched program there and back, halved: by sched_setaffinity, and by a \
+         carrier that is awake."
+            .into(),
     ];
     said.iter()
         .for_each(|line| comment(&mut text, line.trim_end()));
@@ -106,6 +108,7 @@ fn scalars(text: &mut String, calibration: &Calibration, machine: &Machine) {
     let _ = writeln!(text, "name = {name}");
     let _ = writeln!(text, "cores = {}  # [sys]", machine.cores);
     let _ = writeln!(text, "line_size_bytes = 64  # [sys]");
+    let hops = &calibration.hops;
     let rows = [
         (
             "memory_latency_cycles",
@@ -119,21 +122,22 @@ fn scalars(text: &mut String, calibration: &Calibration, machine: &Machine) {
             calibration.transfer,
             "lines",
         ),
+        (
+            "hop_cost_cycles",
+            machine.hop_cost_cycles,
+            hops.affinity_awake,
+            "hop",
+        ),
+        (
+            "carried_hop_cost_cycles",
+            machine.carried_hop_cost_cycles,
+            hops.carrier_awake,
+            "hop",
+        ),
     ];
     for (key, value, figure, how) in rows {
         let _ = writeln!(text, "{key} = {value}  # {}", source(figure, how));
     }
-    let hops = &calibration.hops;
-    let said = match hops.carrier_awake {
-        None => "By sched_setaffinity.".into(),
-        Some(figure) => format!(
-            "By sched_setaffinity. To rank splits for the `carrier` backend, set {}.",
-            figure.cycles.median.round()
-        ),
-    };
-    comment(text, &said);
-    let (value, how) = (machine.hop_cost_cycles, source(hops.affinity_awake, "hop"));
-    let _ = writeln!(text, "hop_cost_cycles = {value}  # {how}");
 }
 
 /// Where a number comes from: how it was measured, in cycles and nanoseconds.
@@ -185,7 +189,6 @@ fn more(text: &mut String, calibration: &Calibration) {
         ("memory in small pages", latencies.memory_small_pages),
         ("the L2 line after line", latencies.l2_sequential),
         ("the L3 line after line", latencies.l3_sequential),
-        ("a hop to a carrier that is awake", hops.carrier_awake),
         ("a hop to a carrier that sleeps", hops.carrier_parked),
         (
             "a hop by sched_setaffinity to a CPU that sleeps",

@@ -7,8 +7,8 @@ use serde::Deserialize;
 /// Bytes in a line. corehop counts in lines of 64 bytes everywhere.
 pub const LINE_SIZE_BYTES: u64 = 1 << corehop_traces::execution::LINE_SHIFT;
 
-/// Cycles of a hop to a carrier that is awake, half a microsecond (docs/experiments/hops.md, `make
-/// bench-hop`); [`Machine::hop_cost_cycles`] is that of one by `sched_setaffinity`.
+/// Cycles of a hop to a carrier that is awake on a machine whose file does not say: half a
+/// microsecond (docs/experiments/hops.md, `make bench-hop`).
 pub const CARRIED_HOP_CYCLES: u32 = 1200;
 
 /// Most cores a machine may have: who holds a line is kept in 64 bits.
@@ -36,8 +36,12 @@ pub struct Machine {
     /// Cycles of an access that caches above another L2 serve. A machine file that does not say
     /// gets the L3's latency or, without an L3, memory's.
     pub transfer_latency_cycles: u32,
-    /// Cycles from leaving one core to running on another.
+    /// Cycles from leaving one core to running on another, by `sched_setaffinity` unless something
+    /// else is asked about.
     pub hop_cost_cycles: u32,
+    /// The same by a carrier that is awake; a machine file that does not say gets
+    /// [`CARRIED_HOP_CYCLES`].
+    pub carried_hop_cost_cycles: u32,
     /// What each core is beside its caches. The counters of a replay do not depend on it.
     pub core: Core,
     /// Which cores are near each other. The counters of a replay do not depend on it.
@@ -64,10 +68,9 @@ pub struct Level {
 }
 
 impl Machine {
-    /// Cycles of a hop by carrier, see [`CARRIED_HOP_CYCLES`]: no more than those of one by
-    /// `sched_setaffinity`.
+    /// Cycles of a hop by carrier: no more than [`Machine::hop_cost_cycles`].
     pub fn carried_hop_cycles(&self) -> u32 {
-        self.hop_cost_cycles.min(CARRIED_HOP_CYCLES)
+        self.hop_cost_cycles.min(self.carried_hop_cost_cycles)
     }
 
     /// How far `core` is from `other`. Where no groups are said, L2s are in pairs, these in pairs,

@@ -3,7 +3,7 @@
 //! What a machine file may say is shown by `configs/machines/`. A machine that was read is one that
 //! was checked.
 
-use super::description::{Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
+use super::description::{CARRIED_HOP_CYCLES, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
 use super::impossible::ImpossibleMachine;
 use super::processor::Core;
 use super::topology::Topology;
@@ -21,6 +21,8 @@ struct MachineFile {
     memory_latency_cycles: u32,
     transfer_latency_cycles: Option<u32>,
     hop_cost_cycles: u32,
+    #[serde(default = "carried_hop")]
+    carried_hop_cost_cycles: u32,
     #[serde(default)]
     core: CoreFile,
     #[serde(default)]
@@ -105,6 +107,10 @@ impl From<CoreFile> for Core {
     }
 }
 
+fn carried_hop() -> u32 {
+    CARRIED_HOP_CYCLES
+}
+
 fn one() -> u32 {
     1
 }
@@ -170,6 +176,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<(Machine, Option<Calibrat
         memory_latency_cycles: file.memory_latency_cycles,
         transfer_latency_cycles: file.transfer_latency_cycles.unwrap_or(transfer_default),
         hop_cost_cycles: file.hop_cost_cycles,
+        carried_hop_cost_cycles: file.carried_hop_cost_cycles,
         core: file.core.into(),
         topology: file.topology,
     };

@@ -4,7 +4,7 @@
 //! `configs/machines/xeon-e5-2620-v4.toml`: good for comparing splits, not for predicting seconds.
 //! `corehop calibrate` measures them (calibrated.rs).
 
-use super::description::{CORES_MAXIMUM, LINE_SIZE_BYTES, Level, Machine};
+use super::description::{CARRIED_HOP_CYCLES, CORES_MAXIMUM, LINE_SIZE_BYTES, Level, Machine};
 use super::processor::Core;
 use super::topology::Topology;
 use crate::error::Error;
@@ -52,6 +52,7 @@ pub fn read(root: &Path) -> Result<Machine, Error> {
         memory_latency_cycles: 200,
         transfer_latency_cycles: 45,
         hop_cost_cycles: 24_150,
+        carried_hop_cost_cycles: CARRIED_HOP_CYCLES,
         core: Core::default(),
         topology: Topology::default(),
     };

@@ -104,6 +104,7 @@ pub fn machines() -> impl Strategy<Value = Machine> {
             transfer_latency_cycles: 83,
             hop_cost_cycles: 1009,
             core: Core::default(),
+            carried_hop_cost_cycles: 1200,
             topology: Topology::default(),
         };
         let largest_l1 = l1i.size_bytes.max(l1d.size_bytes);

@@ -32,9 +32,7 @@ fn every_counter_is_equal_for_every_scheduler_load_core_model_and_prefetcher() {
         let split = case.planned.split();
         let scripts: Vec<Script> = scripts(&case.steps);
         let streams = match case.model {
-            Model::InOrder => {
-                Streams::annotated(&trace, &[&split], &mut Unknown, case.prefetcher)
-            }
+            Model::InOrder => Streams::annotated(&trace, &[&split], &mut Unknown, case.prefetcher),
             Model::Interval | Model::Window => {
                 let annotate = &mut MadeUp::default();
                 Streams::annotated(&trace, &[&split], annotate, case.prefetcher)

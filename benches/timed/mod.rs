@@ -9,6 +9,8 @@ use std::process::Command;
 
 /// The core model that a replay has by default.
 pub const IN_ORDER: &str = "in-order";
+/// That which comes nearest to what a core takes (`make bench-core-model`).
+pub const WINDOW: &str = "window";
 
 /// What is replayed.
 pub struct Question<'a> {

@@ -4,16 +4,13 @@
 //! server's, and take the same from all variants.
 
 use crate::Outcome;
-use crate::client::Client;
 use crate::running::Variant;
-use crate::timed::{IN_ORDER, Question, Timed, replay};
-use corehop_simulator::machine::CARRIED_HOP_CYCLES;
+use crate::timed::{Question, Timed, WINDOW, replay};
+use corehop_simulator::Machine;
 use std::path::Path;
 
 const HOST: &str = "host";
 const CORES: u32 = 2;
-/// The clock by which a carrier's hop, half a microsecond, has its cycles: descriptions have none.
-const CYCLES_PER_US: f64 = CARRIED_HOP_CYCLES as f64 / 0.5;
 
 /// Throughputs by scheduler, number of connections and cost of a hop.
 pub struct Foretold {
@@ -23,42 +20,41 @@ pub struct Foretold {
 
 impl Foretold {
     /// Simulates these numbers of connections.
-    pub fn of(
-        trace: &Path,
-        plan: &Path,
-        connections: &[u32],
-        client: Option<&Client>,
-    ) -> Outcome<Foretold> {
-        let think_us = client.map_or(0.0, |client| client.think_us);
+    pub fn of(trace: &Path, plan: &Path, connections: &[u32], think_us: f64) -> Outcome<Foretold> {
+        let cycles_per_us = 1000.0 * corehop_calibration::core_ghz();
+        let machine = Machine::named_or_path(HOST).map_err(|error| error.to_string())?;
         let simulated = |hop_cycles| {
             replay(&Question {
                 trace,
                 machine: HOST,
-                core_model: IN_ORDER,
+                core_model: WINDOW,
                 cores: CORES,
                 plan,
                 connections,
-                is_repeating: false,
+                is_repeating: true,
                 schedulers: &["free", "pinned", "split"],
-                think_cycles: (think_us * CYCLES_PER_US) as u64,
+                think_cycles: (think_us * cycles_per_us) as u64,
                 hop_cycles,
             })
         };
-        let carrier = simulated(Some(CARRIED_HOP_CYCLES))?;
+        let carrier = simulated(Some(machine.carried_hop_cycles()))?;
         let affinity = simulated(None)?;
         Ok(Foretold {
             by_backend: [carrier, affinity],
         })
     }
 
-    /// The original's time a request by the variant's; nothing where it was not simulated.
+    /// The original's time a request by the variant's; nothing where it was not simulated. `auto`
+    /// takes the better of hops and none, and one core serves one connection.
     pub fn ratio(&self, variant: Variant, connections: u32) -> Option<f64> {
         let [carrier, affinity] = &self.by_backend;
         let (simulated, scheduler) = match variant {
             Variant::Carrier => (carrier, "split"),
             Variant::Affinity => (affinity, "split"),
             Variant::Pinned => (carrier, "pinned"),
-            _ => (carrier, "free"),
+            Variant::Auto => return Some(self.ratio(Variant::Carrier, connections)?.max(1.0)),
+            Variant::OneCore => return Some(1.0 / f64::from(connections.min(CORES))),
+            Variant::Original | Variant::Again | Variant::Count => return Some(1.0),
         };
         let of = |scheduler: &str| {
             let mut all = simulated.iter();
