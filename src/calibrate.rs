@@ -154,6 +154,7 @@ fn as_json(calibration: &Calibration, doubts: &[Doubt], kept: Option<&Path>) -> 
     let mut object = json!(calibration);
     let machine = calibration.machine();
     object["hop_cost_cycles"] = machine.hop_cost_cycles.into();
+    object["busy_hop_cost_cycles"] = machine.busy_hop_cost_cycles.into();
     object["carried_hop_cost_cycles"] = machine.carried_hop_cost_cycles.into();
     object["doubts"] = doubts.iter().map(Doubt::to_string).collect();
     object["file"] = kept.map(|path| path.display().to_string()).into();
@@ -195,6 +196,7 @@ fn as_text(calibration: &Calibration, kept: Option<&Path>) -> Lines {
         ("hop, carrier awake", hops.carrier_awake),
         ("hop, carrier asleep", hops.carrier_parked),
         ("hop, sched_setaffinity", hops.affinity_awake),
+        ("hop, sched_setaffinity, CPU busy", hops.affinity_busy),
         ("hop, sched_setaffinity, CPU asleep", hops.affinity_parked),
     ];
     for (what, figure) in rows {

@@ -144,8 +144,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut machines = machine_list::weighted(&arguments.machine)?;
     for of in &mut machines {
         check_cores(arguments.cores, &of.machine)?;
-        if let Some(by) = arguments.backend {
-            of.machine.hop_cost_cycles = by.backend().hop_cycles(&of.machine);
+        if let Some(By::Carrier) = arguments.backend {
+            of.machine.set_hop_cost(of.machine.carried_hop_cycles());
         }
     }
     check_functions(arguments)?;

@@ -1,78 +1,17 @@
-//! Threads of the lowest priority that keep every CPU from halting, so that waking costs no chance.
+//! Whether CPUs are kept from halting while servers are measured.
 //!
-//! A virtual CPU that halts is woken through the hypervisor, which takes tens of microseconds.
-//! Where client and server wake each other for each request, how often that happens decides the
-//! time more than anything the server does, and whoever spins in the meantime, as a carrier does,
-//! seems to gain. With these threads, as with a kernel that was booted with `idle=poll`, neither is
-//! so. They have the policy SCHED_IDLE: any other thread that wakes takes the CPU from them at
-//! once. Rejected: `/dev/cpu_dma_latency`, which does not keep a virtual CPU from halting.
+//! Where client and server wake each other for each request, how often a CPU has halted by then
+//! decides the time more than anything the server does, and whoever spins in the meantime, as a
+//! carrier does, seems to gain. Kept awake, neither is so.
 
 use crate::Outcome;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use corehop_processes::Awake;
 
-/// Every CPU of this process is kept awake until this is dropped.
-pub struct Awake {
-    is_over: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Awake {
-    /// If `COREHOP_AWAKE` asks for it.
-    pub fn if_asked() -> Outcome<Option<Awake>> {
-        match std::env::var_os("COREHOP_AWAKE") {
-            Some(asked) if asked == "1" => Awake::keep().map(Some),
-            Some(_) => Err("COREHOP_AWAKE: 1, or not set".into()),
-            None => Ok(None),
-        }
+/// If `COREHOP_AWAKE` asks for it.
+pub fn if_asked() -> Outcome<Option<Awake>> {
+    match std::env::var_os("COREHOP_AWAKE") {
+        Some(asked) if asked == "1" => Ok(Some(Awake::keep()?)),
+        Some(_) => Err("COREHOP_AWAKE: 1, or not set".into()),
+        None => Ok(None),
     }
-
-    fn keep() -> Outcome<Awake> {
-        let all = sched_getaffinity(None)?;
-        let mut awake = Awake {
-            is_over: Arc::new(AtomicBool::new(false)),
-            threads: Vec::new(),
-        };
-        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| all.is_set(cpu)) {
-            let is_over = Arc::clone(&awake.is_over);
-            let (told, ready) = std::sync::mpsc::channel();
-            awake.threads.push(std::thread::spawn(move || {
-                let is_ready = yields_to_all().and_then(|()| stays_on(cpu));
-                let may_spin = is_ready.is_ok();
-                let _ = told.send(is_ready);
-                while may_spin && !is_over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            }));
-            ready.recv()??;
-        }
-        Ok(awake)
-    }
-}
-
-impl Drop for Awake {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// The calling thread runs only where nobody else wants to.
-fn yields_to_all() -> std::io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the kernel reads the parameters, which live until the call returns.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) } {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
-    }
-}
-
-fn stays_on(cpu: usize) -> std::io::Result<()> {
-    let mut only = CpuSet::new();
-    only.set(cpu);
-    Ok(sched_setaffinity(None, &only)?)
 }

@@ -4,9 +4,10 @@
 //! hypervisor gave to others (`steal`) falls on all variants, but unevenly.
 
 use crate::Outcome;
-use crate::awake::Awake;
+use crate::awake;
 use crate::machine;
 use crate::measuring::Effort;
+use corehop_processes::Awake;
 use corehop_simulator::Machine;
 use procfs::{CpuTime, Current, CurrentSI, KernelStats, LoadAverage};
 
@@ -30,7 +31,7 @@ impl Here {
             l2_bytes: l2_bytes.unwrap_or(USUAL_L2_BYTES),
             is_l2_known: l2_bytes.is_some(),
             before: times(),
-            awake: Awake::if_asked()?,
+            awake: awake::if_asked()?,
         })
     }
 

@@ -73,6 +73,7 @@ impl Calibration {
             memory_latency_cycles: whole(latencies.memory, described.memory_latency_cycles),
             transfer_latency_cycles: whole(self.transfer, described.transfer_latency_cycles),
             hop_cost_cycles: whole(self.hops.affinity_awake, described.hop_cost_cycles),
+            busy_hop_cost_cycles: whole(self.hops.affinity_busy, described.busy_hop_cost_cycles),
             carried_hop_cost_cycles: whole(
                 self.hops.carrier_awake,
                 described.carried_hop_cost_cycles,

@@ -1,4 +1,5 @@
-//! What a hop costs: by each backend, to a core that is awake and to one that sleeps.
+//! What a hop costs: by each backend, to a core that is awake, to one that sleeps, to one that has
+//! something else to do.
 //!
 //! The trials take turns, round after round, so that what else the machine does falls on all alike.
 
@@ -11,6 +12,7 @@ use crate::pinned::on;
 use crate::samples::{Figure, Readings};
 use corehop_measurer::machine::cpus::can_carry;
 use corehop_plans::Mode;
+use corehop_processes::Awake;
 use serde::Serialize;
 
 /// One way each; `None` of what could not be measured.
@@ -22,6 +24,8 @@ pub struct Hops {
     pub carrier_parked: Option<Figure>,
     /// By `sched_setaffinity`, to a CPU that was just left.
     pub affinity_awake: Option<Figure>,
+    /// By `sched_setaffinity`, to a CPU that has something else to do.
+    pub affinity_busy: Option<Figure>,
     /// By `sched_setaffinity`, to a CPU that has had nothing to do for 200 us.
     pub affinity_parked: Option<Figure>,
 }
@@ -33,6 +37,8 @@ struct Trial {
     word: &'static str,
     samples: u32,
     variables: &'static [(&'static str, &'static str)],
+    /// Whether the CPUs have something else to do.
+    is_busy: bool,
     readings: Readings,
 }
 
@@ -46,6 +52,7 @@ fn trials(samples: u32, has_carriers: bool) -> Vec<Trial> {
         word,
         samples: samples.max(1),
         variables,
+        is_busy: false,
         readings: Readings::default(),
     };
     let (some, few) = (samples / 4, samples / 10);
@@ -65,6 +72,17 @@ fn trials(samples: u32, has_carriers: bool) -> Vec<Trial> {
             &[],
         ),
     ];
+    let busy = trial(
+        |all: &mut Hops| &mut all.affinity_busy,
+        "affinity",
+        "hop",
+        some,
+        &[][..],
+    );
+    trials.push(Trial {
+        is_busy: true,
+        ..busy
+    });
     if has_carriers {
         trials.extend([
             trial(
@@ -103,8 +121,13 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
     for _ in 0..effort.hop_rounds {
         for trial in &mut trials {
             let ghz = on(first, || Ok(core_ghz()))?;
+            // Without the others' work it is a hop to a CPU that was just left, and left out.
+            let Ok(busy) = trial.is_busy.then(Awake::keep).transpose() else {
+                continue;
+            };
             let words = [trial.word.to_owned(), trial.samples.to_string()];
             let printed = program.run_in(trial.variables, Some(trial.backend), &words);
+            drop(busy);
             // Ctrl-C reaches the program too.
             step(observer)?;
             printed?.iter().for_each(|&ns| trial.readings.push(ns, ghz));

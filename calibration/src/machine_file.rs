@@ -94,8 +94,9 @@ fn head(calibration: &Calibration) -> String {
          predicted, so that fetches overlap."
             .into(),
         "[lines] loads of lines that another core has just written.".into(),
-        "[hop]   hops of a patched program there and back, halved: by sched_setaffinity, and by a \
-         carrier that is awake."
+        "[hop]   hops of a patched program there and back, halved: by sched_setaffinity, to a CPU \
+         that was just left and to one that has something else to do, and by a carrier that is \
+         awake."
             .into(),
     ];
     said.iter()
@@ -126,6 +127,12 @@ fn scalars(text: &mut String, calibration: &Calibration, machine: &Machine) {
             "hop_cost_cycles",
             machine.hop_cost_cycles,
             hops.affinity_awake,
+            "hop",
+        ),
+        (
+            "busy_hop_cost_cycles",
+            machine.busy_hop_cost_cycles,
+            hops.affinity_busy,
             "hop",
         ),
         (

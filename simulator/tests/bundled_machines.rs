@@ -150,6 +150,7 @@ fn the_xeon_e5_2620_v4_says_every_number_of_its_file() {
             reorder_window_instructions: 192,
             store_buffer_entries: 42,
         },
+        busy_hop_cost_cycles: 24_150,
         carried_hop_cost_cycles: 1200,
         topology: Topology::default(),
     };

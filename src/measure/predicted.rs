@@ -70,7 +70,7 @@ impl Prediction {
         };
         let measured = machines::clock_ghz().map(|ghz| (hop_ns * ghz) as u32);
         if let Some(cycles) = measured.filter(|cycles| *cycles > 0) {
-            machine.hop_cost_cycles = cycles;
+            machine.set_hop_cost(cycles);
         }
         // All requests, the first half to warm up.
         let requests = complete(trace.requests());

@@ -40,7 +40,7 @@ impl Here {
         machines::tell_host([named]);
         let mut machine = Machine::named_or_path(named)?;
         if can_carry() {
-            machine.hop_cost_cycles = machine.carried_hop_cycles();
+            machine.set_hop_cost(machine.carried_hop_cycles());
         }
         let physical = physical_cores() as u32;
         let cores = physical.min(machine.cores).min(most_cores).min(MOST_CORES);

@@ -120,7 +120,9 @@ pub struct Asked<'a> {
 pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure> {
     machines::tell_host([asked.machine]);
     let mut machine = Machine::named_or_path(asked.machine)?;
-    machine.hop_cost_cycles = arguments.hop_cost.unwrap_or(machine.hop_cost_cycles);
+    if let Some(cycles) = arguments.hop_cost {
+        machine.set_hop_cost(cycles);
+    }
     let plan = asked.plan.map(corehop_plans::read).transpose()?;
     let trace = open(asked.trace)?;
     let split = plan.as_ref().map(|plan| {

@@ -39,6 +39,9 @@ pub struct Machine {
     /// Cycles from leaving one core to running on another, by `sched_setaffinity` unless something
     /// else is asked about.
     pub hop_cost_cycles: u32,
+    /// The same to a core that is not idle, and so need not be woken; [`Machine::hop_cost_cycles`]
+    /// where a machine file does not say. Only a replay with clocks knows which it is.
+    pub busy_hop_cost_cycles: u32,
     /// The same by a carrier that is awake; a machine file that does not say gets
     /// [`CARRIED_HOP_CYCLES`].
     pub carried_hop_cost_cycles: u32,
@@ -71,6 +74,12 @@ impl Machine {
     /// Cycles of a hop by carrier: no more than [`Machine::hop_cost_cycles`].
     pub fn carried_hop_cycles(&self) -> u32 {
         self.hop_cost_cycles.min(self.carried_hop_cost_cycles)
+    }
+
+    /// Has hops cost so much, whatever the core does.
+    pub fn set_hop_cost(&mut self, cycles: u32) {
+        self.hop_cost_cycles = cycles;
+        self.busy_hop_cost_cycles = cycles;
     }
 
     /// How far `core` is from `other`. Where no groups are said, L2s are in pairs, these in pairs,

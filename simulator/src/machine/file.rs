@@ -21,6 +21,7 @@ struct MachineFile {
     memory_latency_cycles: u32,
     transfer_latency_cycles: Option<u32>,
     hop_cost_cycles: u32,
+    busy_hop_cost_cycles: Option<u32>,
     #[serde(default = "carried_hop")]
     carried_hop_cost_cycles: u32,
     #[serde(default)]
@@ -176,6 +177,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<(Machine, Option<Calibrat
         memory_latency_cycles: file.memory_latency_cycles,
         transfer_latency_cycles: file.transfer_latency_cycles.unwrap_or(transfer_default),
         hop_cost_cycles: file.hop_cost_cycles,
+        busy_hop_cost_cycles: file.busy_hop_cost_cycles.unwrap_or(file.hop_cost_cycles),
         carried_hop_cost_cycles: file.carried_hop_cost_cycles,
         core: file.core.into(),
         topology: file.topology,

@@ -52,6 +52,7 @@ pub fn read(root: &Path) -> Result<Machine, Error> {
         memory_latency_cycles: 200,
         transfer_latency_cycles: 45,
         hop_cost_cycles: 24_150,
+        busy_hop_cost_cycles: 24_150,
         carried_hop_cost_cycles: CARRIED_HOP_CYCLES,
         core: Core::default(),
         topology: Topology::default(),

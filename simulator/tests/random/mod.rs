@@ -104,6 +104,7 @@ pub fn machines() -> impl Strategy<Value = Machine> {
             transfer_latency_cycles: 83,
             hop_cost_cycles: 1009,
             core: Core::default(),
+            busy_hop_cost_cycles: 503,
             carried_hop_cost_cycles: 1200,
             topology: Topology::default(),
         };

@@ -164,7 +164,14 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         let was_on = std::mem::replace(&mut self.connections[thread.connection].core, core);
         if thread.hopped {
             at.hops += 1;
-            let cost = self.setting.machine.hop_cost_cycles;
+            let machine = self.setting.machine;
+            let cost = match thread.ready < cycle {
+                true => {
+                    at.hops_while_busy += 1;
+                    machine.busy_hop_cost_cycles
+                }
+                false => machine.hop_cost_cycles,
+            };
             at.model.wait_until(cycle + u64::from(cost));
         } else if was_on != core {
             at.migrations += 1;

@@ -251,9 +251,13 @@ impl Naive<'_> {
         at.clock.wait_until(cycle);
         if hopped {
             at.counted.hops += 1;
-            let cost = u64::from(self.case.machine.hop_cost_cycles);
-            at.clock.wait_until(cycle + cost);
-            self.caches.charge(core, self.case.machine.hop_cost_cycles);
+            let machine = &self.case.machine;
+            let cost = match since < cycle {
+                true => machine.busy_hop_cost_cycles,
+                false => machine.hop_cost_cycles,
+            };
+            at.clock.wait_until(cycle + u64::from(cost));
+            self.caches.charge(core, cost);
         } else {
             at.counted.migrations += u64::from(client.core != core);
         }
