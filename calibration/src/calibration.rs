@@ -5,10 +5,10 @@ use crate::caches::Latencies;
 use crate::clock::Clocks;
 use crate::cores::Pair;
 use crate::hops::Hops;
-use crate::replacement::Replacement;
+use crate::replacement::{Misses, Replacement};
 use crate::samples::Figure;
 use crate::watch::Disturbance;
-use corehop_simulator::{Level, Machine};
+use corehop_simulator::{Level, Machine, Policy};
 use serde::Serialize;
 
 /// What was measured.
@@ -52,6 +52,14 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// What a circular path says of it.
+    fn policy_of_l2(&self) -> Policy {
+        match self.replacement.map(|replacement| replacement.misses) {
+            Some(Misses::InPart) => Policy::Random,
+            Some(Misses::Always) | None => self.described.l2.policy,
+        }
+    }
+
     /// The machine with what was measured in place of what was assumed.
     pub fn machine(&self) -> Machine {
         let Calibration {
@@ -68,7 +76,10 @@ impl Calibration {
             cores: described.cores,
             l1i: measured(described.l1i, latencies.l1i),
             l1d: measured(described.l1d, latencies.l1d),
-            l2: measured(described.l2, latencies.l2),
+            l2: Level {
+                policy: self.policy_of_l2(),
+                ..measured(described.l2, latencies.l2)
+            },
             l3: described.l3.map(|l3| measured(l3, latencies.l3)),
             memory_latency_cycles: whole(latencies.memory, described.memory_latency_cycles),
             transfer_latency_cycles: whole(self.transfer, described.transfer_latency_cycles),

@@ -1,5 +1,5 @@
-//! Every policy that a machine file knows misses always on a circular path larger than the cache:
-//! that is why a calibration chooses none by what the path misses.
+//! On a circular path larger than the cache every policy that a machine file knows misses always,
+//! but for random: that is how a calibration chooses.
 
 use corehop_simulator::{Machine, Replayer, Split};
 use corehop_traces::{Access, Execution, Kind, ThreadId};
@@ -54,4 +54,10 @@ fn a_circular_path_larger_than_the_cache_misses_always_or_all_but_always() {
     // A tree of bits is not quite the least recently used line, and counts as missing always.
     let by_tree = miss_share("plru");
     assert!((0.95..1.0).contains(&by_tree), "{by_tree}");
+}
+
+#[test]
+fn a_cache_that_replaces_at_random_keeps_more_than_half_of_it() {
+    let share = miss_share("random");
+    assert!((0.4..0.5).contains(&share), "{share}");
 }

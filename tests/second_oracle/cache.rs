@@ -2,7 +2,8 @@
 //! of use.
 //!
 //! Under LRU and FIFO a set is a list, whose first line makes room: LRU moves a line that is hit to
-//! the end, FIFO does not. Under tree-PLRU it is a row of ways and a tree of bits.
+//! the end, FIFO does not. Under tree-PLRU it is a row of ways and a tree of bits, where
+//! lines are replaced at random a row of ways and how many it has replaced.
 
 use crate::machine::{Level, Policy};
 use std::collections::HashMap;
@@ -33,6 +34,10 @@ enum Set {
         /// belongs to bit `n` at `2 n` and `2 n + 1`.
         upper_next: Vec<bool>,
     },
+    Random {
+        ways: Vec<Option<u64>>,
+        replaced: u64,
+    },
 }
 
 impl Cache {
@@ -42,6 +47,10 @@ impl Cache {
             Policy::Plru => Set::Tree {
                 ways: vec![None; level.ways],
                 upper_next: vec![false; level.ways],
+            },
+            Policy::Random => Set::Random {
+                ways: vec![None; level.ways],
+                replaced: 0,
             },
         };
         Cache {
@@ -60,7 +69,7 @@ impl Cache {
     pub fn holds(&self, line: u64) -> bool {
         match &self.sets[(line % self.sets.len() as u64) as usize] {
             Set::List(lines) => lines.contains(&line),
-            Set::Tree { ways, .. } => ways.contains(&Some(line)),
+            Set::Tree { ways, .. } | Set::Random { ways, .. } => ways.contains(&Some(line)),
         }
     }
 
@@ -79,6 +88,7 @@ impl Cache {
                 let way = ways.iter().position(|&held| held == Some(line));
                 way.inspect(|&way| point_away(upper_next, way)).is_some()
             }
+            Set::Random { ways, .. } => ways.contains(&Some(line)),
         };
         let cause = || self.removed.get(&line).copied().unwrap_or(Cause::Cold);
         if hit { Ok(()) } else { Err(cause()) }
@@ -99,6 +109,14 @@ impl Cache {
                 point_away(upper_next, way);
                 ways[way].replace(line)
             }
+            Set::Random { ways, replaced } => {
+                let empty = ways.iter().position(Option::is_none);
+                let way = empty.unwrap_or_else(|| {
+                    *replaced += 1;
+                    (split_mix_64(*replaced) % most as u64) as usize
+                });
+                ways[way].replace(line)
+            }
         };
         if let Some(replaced) = replaced {
             self.removed.insert(replaced, Cause::Capacity);
@@ -112,7 +130,7 @@ impl Cache {
         if held {
             match self.set(line) {
                 Set::List(lines) => lines.retain(|&held| held != line),
-                Set::Tree { ways, .. } => {
+                Set::Tree { ways, .. } | Set::Random { ways, .. } => {
                     let way = ways.iter_mut().find(|held| **held == Some(line));
                     *way.unwrap() = None;
                 }
@@ -121,6 +139,14 @@ impl Cache {
         }
         held
     }
+}
+
+/// Number `n` of SplitMix64 from seed 0, counted from 1.
+fn split_mix_64(n: u64) -> u64 {
+    let mix = |z: u64, shift: u32, factor: u64| (z ^ z >> shift).wrapping_mul(factor);
+    let z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = mix(mix(z, 30, 0xbf58_476d_1ce4_e5b9), 27, 0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
 }
 
 /// Turns the bits on the way's path to the halves in which it is not.

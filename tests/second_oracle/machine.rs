@@ -8,6 +8,7 @@ pub enum Policy {
     Lru,
     Fifo,
     Plru,
+    Random,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +99,7 @@ impl Machine {
 
     /// Some machine or other, with caches that are small enough to replace lines.
     pub fn random(name: &str, random: &mut crate::random::Random) -> Machine {
-        let policies = [Policy::Lru, Policy::Fifo, Policy::Plru];
+        let policies = [Policy::Lru, Policy::Fifo, Policy::Plru, Policy::Random];
         let mut some = |sets: usize, latency: u64| {
             let policy = random.one_of(&policies);
             let ways = match policy {
@@ -175,6 +176,7 @@ fn write_level(text: &mut String, name: &str, level: &Level) {
         Policy::Lru => "lru",
         Policy::Fifo => "fifo",
         Policy::Plru => "plru",
+        Policy::Random => "random",
     };
     let inclusion = match level.inclusion {
         Inclusion::Inclusive => "inclusive",

@@ -36,6 +36,7 @@ fn machines() -> Vec<Machine> {
         small("lru"),
         small("plru").with_policy(Policy::Plru),
         small("fifo").with_policy(Policy::Fifo),
+        small("random").with_policy(Policy::Random),
         small("non-inclusive").with_inclusion(NonInclusive, NonInclusive),
         small("exclusive").with_inclusion(Inclusive, Exclusive),
         small("exclusive-below-non-inclusive")

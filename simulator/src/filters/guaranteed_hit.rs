@@ -208,7 +208,7 @@ impl FirstLevel {
         let sets = level.sets() / set_partition_count;
         let ways = match level.policy {
             Policy::Lru => level.ways as usize,
-            Policy::Fifo | Policy::Plru => 0,
+            Policy::Fifo | Policy::Plru | Policy::Random => 0,
         };
         FirstLevel {
             ways,

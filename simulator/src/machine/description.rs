@@ -101,6 +101,8 @@ pub enum Policy {
     /// The one a binary tree of bits points to (tree-PLRU): each use turns the bits on its path
     /// away. Needs a power of two of ways, at most 64.
     Plru,
+    /// Any, by a sequence of pseudorandom numbers.
+    Random,
 }
 
 /// What a level promises about the lines in the levels above it.

@@ -1,4 +1,4 @@
-//! One cache as a list: its lines in order of age, or in their ways below a tree of arrows.
+//! One cache as a list: its lines in order of age, or in their ways, below a tree of arrows or not.
 //!
 //! It remembers of every line it lost why, and looks through everything each time.
 
@@ -27,6 +27,10 @@ enum Set {
         /// By first way and number of ways of a subtree: whether it points to its upper half.
         points_up: HashMap<(usize, usize), bool>,
     },
+    Random {
+        ways: Vec<Option<u64>>,
+        replaced: u64,
+    },
 }
 
 impl Cache {
@@ -37,6 +41,10 @@ impl Cache {
             Policy::Plru => Set::Tree {
                 ways: vec![None; level.ways as usize],
                 points_up: HashMap::new(),
+            },
+            Policy::Random => Set::Random {
+                ways: vec![None; level.ways as usize],
+                replaced: 0,
             },
         };
         Cache {
@@ -54,7 +62,7 @@ impl Cache {
     pub fn holds(&mut self, line: u64) -> bool {
         match self.set(line) {
             Set::Queue(lines) => lines.contains(&line),
-            Set::Tree { ways, .. } => ways.contains(&Some(line)),
+            Set::Tree { ways, .. } | Set::Random { ways, .. } => ways.contains(&Some(line)),
         }
     }
 
@@ -69,7 +77,7 @@ impl Cache {
                 lines.retain(|&held| held != line);
                 lines.push(line);
             }
-            Set::Queue(_) => (),
+            Set::Queue(_) | Set::Random { .. } => (),
             Set::Tree { ways, points_up } => {
                 let way = ways.iter().position(|&held| held == Some(line));
                 point_away(points_up, way.unwrap(), 0, ways.len());
@@ -92,6 +100,14 @@ impl Cache {
                 point_away(points_up, way, 0, room);
                 ways[way].replace(line)
             }
+            Set::Random { ways, replaced } => {
+                let empty = ways.iter().position(|held| held.is_none());
+                let way = empty.unwrap_or_else(|| {
+                    *replaced += 1;
+                    (split_mix(*replaced) % room as u64) as usize
+                });
+                ways[way].replace(line)
+            }
         };
         if let Some(victim) = victim {
             self.lost.insert(victim, Lost::Replacement);
@@ -107,7 +123,7 @@ impl Cache {
         }
         match self.set(line) {
             Set::Queue(lines) => lines.retain(|&held| held != line),
-            Set::Tree { ways, .. } => {
+            Set::Tree { ways, .. } | Set::Random { ways, .. } => {
                 for way in ways.iter_mut().filter(|way| **way == Some(line)) {
                     *way = None;
                 }
@@ -127,6 +143,17 @@ impl Cache {
         }
         causes
     }
+}
+
+/// The so-and-so-manieth number of SplitMix64 whose seed is 0.
+fn split_mix(number: u64) -> u64 {
+    let mut state = 0u64;
+    for _ in 0..number {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    }
+    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// Lets every subtree that `way` is in point to the half that it is not in.

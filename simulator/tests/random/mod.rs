@@ -45,14 +45,21 @@ pub fn equal<T: PartialEq + Debug>(left: T, right: T) -> TestCaseResult {
 }
 
 fn policies() -> impl Strategy<Value = Policy> {
-    prop_oneof![Just(Policy::Lru), Just(Policy::Fifo), Just(Policy::Plru)]
+    prop_oneof![
+        Just(Policy::Lru),
+        Just(Policy::Fifo),
+        Just(Policy::Plru),
+        Just(Policy::Random)
+    ]
 }
 
 /// Mostly few ways, now and then more than fit a word.
 fn ways(policy: Policy) -> BoxedStrategy<u32> {
     match policy {
         Policy::Plru => (0u32..4).prop_map(|power| 1 << power).boxed(),
-        Policy::Lru | Policy::Fifo => prop_oneof![9 => 1u32..6, 1 => 15u32..20].boxed(),
+        Policy::Lru | Policy::Fifo | Policy::Random => {
+            prop_oneof![9 => 1u32..6, 1 => 15u32..20].boxed()
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A policy sees ways, not lines: one that a cache hits, one to put a new line in, one that became
 //! empty. It remembers one word a way, to which it gives what meaning it likes. Its contract, on
 //! which caches and trace reduction rely: referencing a way twice in a row, with nothing
-//! else happening in the set between, equals referencing it once. Dispatch is a match over three
+//! else happening in the set between, equals referencing it once. Dispatch is a match over a few
 //! policies; a trait object was rejected, as it would stand in the L1-hit path.
 
 mod ages;
@@ -11,6 +11,7 @@ mod fifo;
 mod lru;
 mod plru;
 mod policy_state;
+mod random;
 
 use crate::ids::LineId;
 use crate::machine::Policy;
@@ -22,7 +23,7 @@ impl PolicyState {
     pub fn add(&mut self, policy: Policy, ways: usize) {
         match policy {
             Policy::Lru | Policy::Fifo => self.words.extend(0..ways as u64),
-            Policy::Plru => self.words.resize(self.words.len() + ways, 0),
+            Policy::Plru | Policy::Random => self.words.resize(self.words.len() + ways, 0),
         }
     }
 
@@ -62,7 +63,7 @@ impl PolicyState {
     fn hit_unusually(&mut self, policy: Policy, set: Set, way: usize) {
         match policy {
             Policy::Lru => lru::hit(self, set, way),
-            Policy::Fifo => (),
+            Policy::Fifo | Policy::Random => (),
             Policy::Plru => plru::hit(self, set, way),
         }
     }
@@ -74,6 +75,7 @@ impl PolicyState {
             Policy::Lru => lru::place(self, set),
             Policy::Fifo => fifo::place(self, set),
             Policy::Plru => plru::place(self, set, tags),
+            Policy::Random => random::place(self, set, tags),
         }
     }
 
@@ -83,7 +85,7 @@ impl PolicyState {
         match policy {
             Policy::Lru => lru::removed(self, set, way),
             Policy::Fifo => fifo::removed(self, set, way),
-            Policy::Plru => (),
+            Policy::Plru | Policy::Random => (),
         }
     }
 }
