@@ -78,7 +78,7 @@ def prepare(folder: Path, corehop: Path, *, is_quick: bool) -> int:
 def run(folder: Path, corehop: Path, workers: int) -> tuple[Figures, list[dict[str, Any]]]:
     """Run the sweep from nothing."""
     results = folder / f"by-{workers}"
-    command = [corehop, "fleet", folder / "sweep.toml", "--output", results]
+    command = [str(corehop), "fleet", str(folder / "sweep.toml"), "--output", str(results)]
     began = time.perf_counter()
     subprocess.run([*command, "--workers", str(workers)], check=True)
     seconds = time.perf_counter() - began

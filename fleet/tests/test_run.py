@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -116,40 +117,56 @@ def test_a_worker_that_is_killed_loses_nothing(workplace: Workplace) -> None:
     assert workplace.rows() == workplace.rows("undisturbed")
 
 
+@dataclass
+class Scheduler:
+    """A scheduler and its workers, which know nothing of this package."""
+
+    workplace: Workplace
+    address: str
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, *arguments: str, version: str = "corehop 1.2.3") -> subprocess.Popen[bytes]:
+        """Start one of Dask's commands."""
+        told = {"COREHOP_PROGRAM": str(self.workplace.program), "STAND_IN_VERSION": version}
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-m", "dask", *arguments, "--host", "127.0.0.1"],
+            env={**os.environ, **self.workplace.environment, **told},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.processes.append(process)
+        return process
+
+    def join(self, version: str = "corehop 1.2.3") -> subprocess.Popen[bytes]:
+        """Start a worker that has this version."""
+        options = ["--no-nanny", "--no-dashboard", "--nthreads", "1"]
+        options += ["--local-directory", str(self.workplace.folder)]
+        return self.start("worker", self.address, *options, version=version)
+
+
 @contextmanager
-def scheduler(workplace: Workplace, *versions: str) -> Iterator[tuple[str, list[int]]]:
-    """A scheduler and a worker for each version, which know nothing of this package."""
+def scheduler(workplace: Workplace) -> Iterator[Scheduler]:
+    """A scheduler on a port that is free."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    dask = [sys.executable, "-I", "-m", "dask"]
-    local = ["--host", "127.0.0.1", "--no-dashboard"]
-    port = address.rsplit(":", 1)[1]
-    commands = [([*dask, "scheduler", *local, "--port", port], "")]
-    options = [*local, "--no-nanny", "--nthreads", "1", "--local-directory", str(workplace.folder)]
-    commands += [([*dask, "worker", address, *options], version) for version in versions]
-    environment = {**os.environ, **workplace.environment, "COREHOP_PROGRAM": str(workplace.program)}
-    processes = []
+        port = str(free.getsockname()[1])
+    found = Scheduler(workplace, f"tcp://127.0.0.1:{port}")
     try:
-        for command, version in commands:
-            told = {**environment, "STAND_IN_VERSION": version} if version else environment
-            quiet = subprocess.DEVNULL
-            processes.append(subprocess.Popen(command, env=told, stdout=quiet, stderr=quiet))
-        yield address, [process.pid for process in processes[1:]]
+        found.start("scheduler", "--no-dashboard", "--port", port)
+        yield found
     finally:
-        for process in reversed(processes):
+        for process in reversed(found.processes):
             process.kill()
             process.wait()
 
 
 def test_workers_of_a_scheduler_come_and_go(workplace: Workplace) -> None:
     workplace.hold.touch()
-    with (
-        scheduler(workplace, "corehop 1.2.3", "corehop 1.2.3") as (address, workers),
-        workplace.start("--on", address) as process,
-    ):
+    with scheduler(workplace) as dask:
+        process = workplace.start("--on", dask.address)
+        workers = [dask.join(), dask.join()]
         workplace.wait(lambda: len({line.split()[1] for line in workplace.searches()}) == 2)
-        os.kill(workers[0], signal.SIGKILL)
+        workers[0].kill()
         workplace.hold.unlink()
         said = process.communicate()[1]
     assert process.returncode == 0, said
@@ -158,13 +175,30 @@ def test_workers_of_a_scheduler_come_and_go(workplace: Workplace) -> None:
 
 
 def test_a_worker_with_another_corehop_is_refused_with_the_reason(workplace: Workplace) -> None:
-    with scheduler(workplace, "corehop 9.9.9") as (address, _):
-        workplace.wait(lambda: answers(address))
-        code, said = workplace.run("--on", address)
+    with scheduler(workplace) as dask:
+        dask.join("corehop 9.9.9")
+        workplace.wait(lambda: answers(dask.address))
+        code, said = workplace.run("--on", dask.address)
     assert code == EXIT_MISSING, said
     assert "it has corehop 9.9.9, and this is corehop 1.2.3" in said
     assert "remedy: install that there, in PATH, or name it in COREHOP_PROGRAM" in said
     assert workplace.searches() == []
+
+
+def test_a_worker_that_comes_later_with_another_corehop_is_sent_away(workplace: Workplace) -> None:
+    workplace.hold.touch()
+    with scheduler(workplace) as dask:
+        dask.join()
+        process = workplace.start("--on", dask.address)
+        workplace.wait(lambda: len(workplace.searches()) == 1)
+        other = dask.join("corehop 9.9.9")
+        workplace.wait(lambda: other.poll() is not None)
+        workplace.hold.unlink()
+        said = process.communicate()[1]
+    assert process.returncode == 0, said
+    assert "is sent away: it has corehop 9.9.9, and this is corehop 1.2.3" in said
+    assert len(workplace.searches()) == SEARCHES
+    assert [row["status"] for row in workplace.rows()].count("done") == SEARCHES
 
 
 def answers(address: str) -> bool:
