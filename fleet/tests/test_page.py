@@ -1,3 +1,5 @@
+"""The page: what a cell says, and that names do nothing on it."""
+
 from __future__ import annotations
 
 from typing import Any

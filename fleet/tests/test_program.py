@@ -1,3 +1,5 @@
+"""The whole of it with the real program: a row is what `corehop partition` says."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Runs of a sweep: workers that are killed, come late or are refused, and second runs."""
+
 from __future__ import annotations
 
 import os

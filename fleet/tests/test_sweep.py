@@ -1,3 +1,5 @@
+"""What may stand in a sweep's file, and what is said of the rest."""
+
 from __future__ import annotations
 
 import pytest

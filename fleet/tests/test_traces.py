@@ -1,3 +1,5 @@
+"""Traces in files and at URLs: found, fetched, kept, told apart when they change."""
+
 from __future__ import annotations
 
 from hashlib import sha256

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# The virtual environment of the Python programs, .venv: pinned, checked by hash, made anew when pins
-# change. The symbolizer is in it, and for tests what these need, and the fleet.
+# The virtual environment of the Python programs, .venv: pinned, checked by hash, made anew when
+# pins change. The symbolizer is in it, and for tests what these need, and the fleet.
 
 # Prints the first Python that is new enough and can make virtual environments.
 find_python() {
