@@ -6,11 +6,12 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # All Python programs are checked by the rules in symbolizer/pyproject.toml.
 PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scripts/figures \
 	../scripts/tests
+FLEET := ../fleet/src ../fleet/tests ../fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo figures test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
 	bench-servers bench-utilisation bench-verdicts bench-connections bench-truth bench-replay bench-data-hops \
-	bench-search bench-core-model build deb test-deb sample fuzz soak test-upstream test-msrv \
+	bench-search bench-core-model bench-fleet build deb test-deb sample fuzz soak test-upstream test-msrv \
 	test-ubsan test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
@@ -32,6 +33,7 @@ help:
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
 	@echo 'make bench-core-model  redis walking a list and intersecting sets, timed and simulated'
+	@echo 'make bench-fleet  a sweep of the samples over all machines, by one worker process and by two'
 	@echo 'make bench-record  what recording costs redis, mariadbd and sqlite3, and prints a table'
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
@@ -64,9 +66,10 @@ test:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo test --workspace --locked --no-fail-fast
-	cd symbolizer && $(RUFF) check $(PYTHON) && $(RUFF) format --check $(PYTHON)
-	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON)
+	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)
+	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON) && ../.venv/bin/mypy $(FLEET)
 	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests
+	cd fleet && ../.venv/bin/python -B -m pytest -q tests
 
 test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),1000000) cargo test --release --locked \
@@ -155,6 +158,11 @@ bench-utilisation:
 bench-core-model: build
 	@cargo bench --locked --bench core_model -- --whole
 
+# In an environment of its own, .venv, which the tests need too.
+bench-fleet: build
+	@scripts/setup.sh test
+	@.venv/bin/python -B fleet/bench/speed_up.py
+
 bench-replay:
 	@scripts/bench.sh
 
@@ -181,5 +189,6 @@ test-upstream:
 	@nice scripts/upstream.sh
 
 clean:
-	rm -rf target scratch .venv symbolizer/src/corehop_symbolizer.egg-info
-	find symbolizer scripts -name __pycache__ -type d -prune -exec rm -r {} +
+	rm -rf target scratch .venv symbolizer/src/corehop_symbolizer.egg-info \
+		fleet/src/corehop_fleet.egg-info
+	find symbolizer fleet scripts -name __pycache__ -type d -prune -exec rm -r {} +

@@ -15,6 +15,7 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod fleet;
 mod heartbeat;
 mod import;
 mod info;
@@ -68,6 +69,7 @@ enum Command {
     Replay(replay::Arguments),
     Candidates(candidates::Arguments),
     Partition(partition::Arguments),
+    Fleet(fleet::Arguments),
     Explain(explain::Arguments),
     Report(report::Arguments),
     Patch(patch::Arguments),
@@ -89,13 +91,13 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  check, patch --verify or measure --require-gain looked and found something wrong;
-     optimize found that nothing pays, or screen that nothing can
+     optimize found that nothing pays, or screen that nothing can; searches of a fleet failed
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
   4  an output cannot be written, or exists and --force was not given
   5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started;
      of `calibrate`: the machine was busy
-  6  this machine lacks something (QEMU, the plugin, the symbolizer)
+  6  this machine lacks something (QEMU, the plugin, the symbolizer; a scheduler)
   7  the server that was started, or the load on it, failed
   8  measure has shown that the patched server is slower
   130  interrupted";
@@ -130,6 +132,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
+        Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Patch(arguments) => patch::run(&arguments),

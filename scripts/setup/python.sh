@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# The symbolizer's virtual environment, .venv: pinned, checked by hash, made anew when pins change.
+# The virtual environment of the Python programs, .venv: pinned, checked by hash, made anew when
+# pins change. The symbolizer is in it, and for tests what these need, and the fleet.
 
 # Prints the first Python that is new enough and can make virtual environments.
 find_python() {
@@ -16,23 +17,30 @@ find_python() {
 make_virtual_environment() {
     python=$(find_python) ||
         fail "no Python 3.11 or newer with venv" "install python3 and python3-venv"
-    requirements=symbolizer/requirements.txt
-    [ "$1" = test ] && requirements=symbolizer/requirements-test.txt
     stamp=.venv/installed
     # What the tests need includes what the demo needs.
-    wanted=$(environment_of symbolizer/requirements-test.txt)
+    all="symbolizer/requirements-test.txt fleet/requirements.txt"
+    # shellcheck disable=SC2086 # lists of files and folders, here and below
+    wanted=$(environment_of $all fleet/pyproject.toml)
     [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return 0
-    wanted=$(environment_of "$requirements")
-    [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return 0
+    requirements=$all
+    programs="symbolizer fleet"
+    if [ "$1" != test ]; then
+        requirements=symbolizer/requirements.txt
+        programs=symbolizer
+        wanted=$(environment_of "$requirements")
+        [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return 0
+    fi
 
     # What is emptied below must not be another checkout's.
     [ ! -L .venv ] || fail ".venv is a symbolic link" "remove the link: each checkout has its own"
-    say "making .venv for the symbolizer"
+    say "making .venv for the Python programs: $programs"
     rm -f "$stamp"
     "$python" -m venv --clear .venv || fail ".venv could not be made" "see Python's message above"
-    if ! pip install --require-hashes -r "$requirements" ||
-        ! pip install --no-deps --no-index --no-build-isolation --editable symbolizer; then
-        fail "the symbolizer's packages could not be installed" \
+    # shellcheck disable=SC2086
+    if ! pip install --require-hashes $(named -r $requirements) ||
+        ! pip install --no-deps --no-index --no-build-isolation $(named --editable $programs); then
+        fail "the packages of $programs could not be installed" \
             "see pip's message above; they are fetched over the network once"
     fi
     echo "$wanted" >"$stamp"
@@ -41,10 +49,17 @@ make_virtual_environment() {
 # Prints what .venv depends on: pins, package definition, place and interpreter.
 environment_of() {
     {
-        cat "$1" symbolizer/pyproject.toml
+        cat "$@" symbolizer/pyproject.toml
         pwd
         "$python" -c 'import sys; print(sys.version, sys.base_prefix)'
     } | sha256sum | cut -d ' ' -f 1
+}
+
+# Prints each of the names after the option: named -r A B is `-r A -r B`.
+named() {
+    option=$1
+    shift
+    printf -- "$option %s " "$@"
 }
 
 pip() {

@@ -1,32 +1,20 @@
 //! The symbolizer that this crate carries, run by the first Python that can.
-//!
-//! It is unpacked into a folder that nobody else can look into or write to, and Python runs that
-//! folder in isolated mode: then it takes modules from there and from its own installation, and
-//! from neither the working directory, the environment nor a home. Every Python 3 knows that mode.
-//! The option for the working directory alone came with 3.11, and an older one has to say that it
-//! is too old before it runs what lies there.
 
 use crate::error::Error;
 use crate::output::told_by;
 use crate::symbol::Symbol;
-use corehop_processes::installed;
+use corehop_processes::{pythons, unpacked};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
 
 /// What the carried symbolizer says of `path`.
 pub fn told(path: &Path) -> Result<Vec<Symbol>, Error> {
-    // The one first in PATH, and the system's: where someone works in an environment of their own,
-    // what Debian's package depends on is in the latter.
-    let mut pythons: Vec<PathBuf> = installed("python3".as_ref()).into_iter().collect();
-    pythons.push("/usr/bin/python3".into());
-    pythons.dedup();
-    told_by_first(&pythons, path)
+    told_by_first(&pythons(), path)
 }
 
 /// What the first of the Pythons says that runs it, or why the first of all does not.
 fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Vec<Symbol>, Error> {
-    let folder = unpacked().map_err(|source| Error::Unpack { source })?;
+    let folder = unpacked(PACKAGE, &CARRIED).map_err(|source| Error::Unpack { source })?;
     let told = |python: &PathBuf| {
         let mut command = Command::new(python);
         told_by(
@@ -44,9 +32,6 @@ fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Vec<Symbol>, Error>
 }
 
 const PACKAGE: &str = "corehop_symbolizer";
-
-/// What Python runs in a folder.
-const START: &str = "__main__.py";
 
 /// A file of the package, by its name.
 macro_rules! carried {
@@ -72,20 +57,6 @@ const CARRIED: [(&str, &str); 13] = carried![
     "symbols.py",
 ];
 
-/// The package, and what starts it, in a folder that goes when it is dropped.
-fn unpacked() -> std::io::Result<TempDir> {
-    let folder = corehop_outputs::private_folder()?;
-    let package = folder.path().join(PACKAGE);
-    std::fs::create_dir(&package)?;
-    for (name, text) in CARRIED {
-        std::fs::write(package.join(name), text)?;
-        if name == START {
-            std::fs::write(folder.path().join(name), text)?;
-        }
-    }
-    Ok(folder)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,14 +78,6 @@ mod tests {
         names.retain(|name| name.ends_with(".py"));
         names.sort();
         assert_eq!(names, CARRIED.map(|(name, _)| name));
-    }
-
-    #[test]
-    fn nobody_else_can_put_anything_beside_what_is_unpacked() {
-        let (one, other) = (unpacked().unwrap(), unpacked().unwrap());
-        let mode = one.path().metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o7777, 0o700);
-        assert_ne!(one.path(), other.path());
     }
 
     #[test]

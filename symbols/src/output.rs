@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::symbol::Symbol;
+use corehop_processes::without_python_variables;
 use serde::Deserialize;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -14,12 +15,7 @@ struct Output {
 
 /// What the symbolizer says of `path`, run by `command`.
 pub fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Error> {
-    // An empty part of PYTHONPATH is the working directory; others may name it too.
-    for (name, _) in std::env::vars_os() {
-        if name.as_encoded_bytes().starts_with(b"PYTHON") {
-            command.env_remove(name);
-        }
-    }
+    without_python_variables(command);
     // In a process group of its own, so that a Ctrl-C meant for a recording does not cut it short.
     let output = command.process_group(0).output();
     let program = || command.get_program().into();

@@ -68,6 +68,11 @@ impl Machine {
 
     /// Names of the machines that come with corehop.
     pub fn bundled() -> impl Iterator<Item = &'static str> {
-        BUNDLED.iter().map(|(name, _)| *name)
+        Machine::bundled_files().map(|(name, _)| name)
+    }
+
+    /// The machines that come with corehop: names, and the texts of their files.
+    pub fn bundled_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+        BUNDLED.iter().copied()
     }
 }
