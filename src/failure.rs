@@ -249,6 +249,19 @@ impl From<corehop_traces::Error> for Failure {
     }
 }
 
+impl From<corehop_characterisation::Error> for Failure {
+    fn from(error: corehop_characterisation::Error) -> Self {
+        use corehop_characterisation::Error;
+        match error {
+            Error::Trace(error) => error.into(),
+            Error::Replay(error) => error.into(),
+            Error::Requests(error) => error.into(),
+            Error::NoSuchFunction { .. } => Failure::new(Exit::Usage, error)
+                .remedy("`corehop replay --detail --top 10000 TRACE` lists those that were"),
+        }
+    }
+}
+
 impl From<corehop_explanations::Error> for Failure {
     fn from(error: corehop_explanations::Error) -> Self {
         use corehop_explanations::Error;
