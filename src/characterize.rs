@@ -3,7 +3,10 @@
 //! The crate `corehop-characterisation` finds it; this file is its command line, and `text` and
 //! `json` write it down. Each function stands for a plan that delegates it alone (`mode = "call"`).
 
+mod classes;
 mod json;
+mod profiler;
+mod sampled;
 mod text;
 mod told;
 
@@ -18,19 +21,21 @@ use crate::scope::Scope;
 use clap::Args;
 use corehop_characterisation::Subject;
 use corehop_characterisation::profile::{Profile, Wanted};
+use corehop_characterisation::sampled::DRAWS;
 use corehop_partitioner::candidates::Candidates;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_simulator::Machine;
 use corehop_traces::{FunctionId, RequestId, Trace};
 use std::path::PathBuf;
-use told::Told;
+use told::{Draws, Told};
 
 /// Say what each function keeps to itself, and what delegating it would do
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop characterize bank.trace --top 20
 Then:    corehop characterize bank.trace --functions parse_sql,mysql_execute_command
+         corehop characterize --perf-script samples.txt --functions parse_sql
 docs/reference/characterize.md says what each figure means.")]
 pub struct Arguments {
     /// The trace to look at; the bundled sample (MariaDB under TPC-C) when none is named.
@@ -44,6 +49,15 @@ pub struct Arguments {
     /// Replay every function's gain, and say how well the rule of thumb foretells it
     #[arg(long)]
     correlate: bool,
+    /// Say also what one in so many of the accesses would tell, as a profiler samples them, and how
+    /// wrong that is; --seed decides which
+    #[arg(long, value_name = "ACCESSES", value_parser = clap::value_parser!(u64).range(1..))]
+    sample: Option<u64>,
+    /// Take a profiler's samples instead of a trace: a file as `perf script -F
+    /// tid,event,addr,ip,sym` prints it of loads and stores with their calls
+    #[arg(long, value_name = "FILE", requires = "functions",
+          conflicts_with_all = ["trace", "correlate", "sample"])]
+    perf_script: Option<PathBuf>,
     /// The machine to simulate: a bundled name, `host`, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "xeon-e5-2620-v4")]
     machine: String,
@@ -58,6 +72,9 @@ pub struct Arguments {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.perf_script {
+        return profiler::run(path, &arguments.functions, arguments.json);
+    }
     arguments.jobs.keep_to()?;
     machines::tell_host([&*arguments.machine]);
     let machine = Machine::named_or_path(&arguments.machine)?;
@@ -80,7 +97,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
     };
     let profile = Profile::of(Subject::new(&trace, functions)?, &wanted, &bar)?;
+    let sample = |every| -> Result<Draws, Failure> {
+        let wanted = (every, scope.seed, DRAWS);
+        let draws = profile.subject.sampled(wanted, &bar)?;
+        Ok(Draws { every, draws })
+    };
+    let sampled = arguments.sample.map(sample).transpose()?;
     let told = Told {
+        sampled: sampled.as_ref(),
         trace_name: &trace_name,
         machine: &machine,
         profile: &profile,

@@ -262,6 +262,18 @@ impl From<corehop_characterisation::Error> for Failure {
     }
 }
 
+impl From<corehop_characterisation::perf_script::Error> for Failure {
+    fn from(error: corehop_characterisation::perf_script::Error) -> Self {
+        use corehop_characterisation::perf_script::Error;
+        let remedy = match error {
+            Error::Read { .. } => "name a file that can be read",
+            Error::Broken { .. } => "print it with `perf script -F tid,event,addr,ip,sym`",
+            Error::Nothing { .. } => "record with `perf mem record --call-graph fp`",
+        };
+        Failure::new(Exit::Input, error).remedy(remedy)
+    }
+}
+
 impl From<corehop_explanations::Error> for Failure {
     fn from(error: corehop_explanations::Error) -> Self {
         use corehop_explanations::Error;

@@ -128,3 +128,69 @@ fn of_one_connection_session_classes_cannot_be_told() {
     assert!(local["session_local"].is_null() && local["session_global"].is_null());
     assert!(local["both"]["lines"].as_u64().unwrap() > 0);
 }
+
+#[test]
+fn samples_of_a_profiler_are_told_and_a_bad_line_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("perf.txt");
+    let text = include_str!("../characterisation/tests/samples/mariadbd.perf");
+    std::fs::write(&path, text).unwrap();
+    let name = path.to_str().unwrap();
+    let asked = [
+        "characterize",
+        "--perf-script",
+        name,
+        "--functions",
+        "parse_sql",
+    ];
+    let told = said(&asked);
+    assert!(
+        told.contains("5 samples of 2 threads, 2 dropped; 3 data lines"),
+        "{told}"
+    );
+    let told = json(&[&asked[..], &["--json"]].concat());
+    let shared = &told["functions"][0]["data"]["phase_local"]["session_global"];
+    assert_eq!(
+        (&shared["lines"], &shared["accesses"]),
+        (&1.into(), &3.into())
+    );
+    std::fs::write(&path, format!("{text}mariadbd 1\n")).unwrap();
+    let output = corehop(&asked);
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("line 31: neither a thread's number"),
+        "{said}"
+    );
+}
+
+#[test]
+fn one_access_in_one_is_the_trace_and_one_in_more_says_how_wrong_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = small(folder.path());
+    let path = path.to_str().unwrap();
+    let told = |every: &str| {
+        let told = json(&[
+            "characterize",
+            path,
+            "--requests",
+            "1",
+            "--sample",
+            every,
+            "--json",
+        ]);
+        told["functions"][0]["sampled"]["PL/SG"]["share_of_lines"].clone()
+    };
+    let number = |of: &Value, key: &str| of[key].as_f64().unwrap();
+    let (all, few) = (told("1"), told("301"));
+    assert_eq!((number(&all, "exact"), number(&few, "exact")), (1.0, 1.0));
+    assert!(
+        number(&all, "error").abs() < 1e-9 && number(&all, "half_width") < 1e-9,
+        "{all}"
+    );
+    // Each line is seen once, so none looks shared, in no draw: the bars say nothing of that.
+    assert_eq!(
+        (number(&few, "error"), number(&few, "half_width")),
+        (-1.0, 0.0)
+    );
+}

@@ -1,5 +1,6 @@
 //! A characterisation for programs, as docs/reference/characterize.md lists its keys.
 
+use super::sampled;
 use super::told::Told;
 use corehop_characterisation::classes::{Class, Classes, Sum};
 use corehop_characterisation::gain::Baseline;
@@ -35,6 +36,9 @@ pub fn render(told: &Told<'_>) -> Value {
         },
         "data": sum(&totals.data),
         "code": sum(&totals.code),
+        "sampled": told.sampled.map(|sampled| {
+            json!({ "every": sampled.every, "draws": sampled.draws.len() })
+        }),
         "functions_characterized": subject.functions.len(),
         "held_out_requests": replayed.map_or(0, |of| of.gains.one_core.requests),
         "one_core": replayed.map(|of| totals_of(&of.gains.one_core)),
@@ -49,7 +53,8 @@ fn totals_of(replay: &Replay) -> Value {
     json!({ "counters": replay.counters, "hops": replay.hops })
 }
 
-fn sum(of: &Sum) -> Value {
+/// Lines and accesses.
+pub fn sum(of: &Sum) -> Value {
     json!({ "lines": of.lines, "accesses": of.accesses, "stores": of.stores })
 }
 
@@ -64,8 +69,8 @@ fn class(of: Class) -> Value {
     })
 }
 
-fn classes(told: &Told<'_>, of: &Classes) -> Value {
-    let apart = told.profile.subject.sessions.are_told_apart();
+/// The classes of a function's data or code.
+pub fn classes(of: &Classes, apart: bool) -> Value {
     let phase = |global: bool| {
         let session = |session: bool| apart.then(|| class(of.of(global, session)));
         json!({
@@ -92,6 +97,7 @@ fn of_function(told: &Told<'_>, rank: usize, place: usize) -> Value {
     let function = &subject.trace.functions()[subject.functions[place].index()];
     let (lines, parts) = (&profile.lines, &profile.parts[place]);
     let replayed = profile.replayed.as_ref();
+    let apart = subject.sessions.are_told_apart();
     json!({
         "name": function.name,
         "symbol": function.symbol,
@@ -100,8 +106,9 @@ fn of_function(told: &Told<'_>, rank: usize, place: usize) -> Value {
         "calls": lines.calls[place],
         "score": parts.score(),
         "smaller_side": parts.smaller_side,
-        "data": classes(told, &lines.classes[place].data),
-        "code": classes(told, &lines.classes[place].code),
+        "data": classes(&lines.classes[place].data, apart),
+        "code": classes(&lines.classes[place].code, apart),
+        "sampled": told.sampled.map(|sampled| sampled::json(told, sampled, place)),
         "traffic": replayed.map(|of| traffic(&of.traffic_of[place])),
         "gain": replayed.and_then(|of| gain(told, of, rank)),
     })

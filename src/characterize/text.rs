@@ -1,29 +1,28 @@
 //! A characterisation as tables for a terminal; docs/reference/characterize.md says what each
 //! figure means.
 
+use super::classes::{ACCESSES, LINES, Rows};
+use super::sampled;
 use super::told::Told;
 use crate::line::{Lines, line};
-use corehop_characterisation::classes::{Class, Classes, Sum, WorkingSet};
+use corehop_characterisation::classes::WorkingSet;
 use corehop_characterisation::gain::Baseline;
 use corehop_characterisation::profile::Replayed;
 use corehop_partitioner::backend::Backend;
-use corehop_wording::name::shortened;
-use corehop_wording::number::{counted, grouped, share};
-
-/// What of a class a table shows.
-type Part = (&'static str, fn(&Class) -> u64, fn(&Sum) -> u64);
-
-const LINES: Part = ("lines", |class| class.lines, |sum| sum.lines);
-const ACCESSES: Part = ("accesses", |class| class.accesses, |sum| sum.accesses);
+use corehop_wording::number::{counted, grouped};
 
 /// All tables, with an empty line between them.
 pub fn render(told: &Told<'_>) -> Lines {
     let mut text = Lines::new();
     totals(&mut text, told);
+    let rows = rows(told);
     for part in [LINES, ACCESSES] {
-        classes(&mut text, told, WorkingSet::Data, part);
+        rows.table(&mut text, WorkingSet::Data, part);
     }
-    classes(&mut text, told, WorkingSet::Code, LINES);
+    rows.table(&mut text, WorkingSet::Code, LINES);
+    if let Some(sampled) = told.sampled {
+        sampled::table(&mut text, told, sampled);
+    }
     if let Some(replayed) = &told.profile.replayed {
         traffic(&mut text, told, replayed);
         gains(&mut text, told, replayed);
@@ -69,58 +68,19 @@ fn totals(text: &mut Lines, told: &Told<'_>) {
     }
 }
 
-/// One class as a cell: its share, and how much of it are stores.
-fn cell(class: Class, (_, part, whole): Part, of: &Sum) -> String {
-    let percent = share(part(&class), whole(of), 2);
-    match class.update_ratio() {
-        Some(ratio) => format!("{percent:>8} ({:>3.0} %)", ratio * 100.0),
-        None => format!("{percent:>8} (    -)"),
-    }
-}
-
-fn classes(text: &mut Lines, told: &Told<'_>, working_set: WorkingSet, part: Part) {
+fn rows<'a>(told: &'a Told<'_>) -> Rows<'a> {
     let profile = told.profile;
-    let apart = profile.subject.sessions.are_told_apart();
-    let (what, of) = match working_set {
-        WorkingSet::Data => ("data", &profile.lines.totals.data),
-        WorkingSet::Code => ("code", &profile.lines.totals.code),
-    };
-    line!(text);
-    line!(
-        text,
-        "share of all {what} {} (and of the function's accesses to them, stores)",
-        part.0
-    );
-    let columns = match apart {
-        true => &["PL/SL", "PL/SG", "PG/SL", "PG/SG"][..],
-        false => &["PL", "PG"],
-    };
-    let head: String = columns.iter().map(|c| format!("{c:>18}")).collect();
-    line!(text, "{:>8}{head}  function", "score");
-    for &place in profile.order.iter().take(told.top) {
-        let classes = profile.lines.classes[place].of(working_set);
-        let cells: String = columns_of(classes, apart)
-            .into_iter()
-            .map(|class| format!("{:>18}", cell(class, part, of)))
-            .collect();
-        let score = format!("{:.2} %", profile.parts[place].score() * 100.0);
-        line!(text, "{score:>8}{cells}  {}", name(told, place));
+    let shown = profile.order.iter().take(told.top);
+    Rows {
+        totals: &profile.lines.totals,
+        are_sessions_told_apart: profile.subject.sessions.are_told_apart(),
+        rows: shown
+            .map(|&place| {
+                let score = profile.parts[place].score();
+                (told.name(place), score, &profile.lines.classes[place])
+            })
+            .collect(),
     }
-}
-
-fn columns_of(classes: &Classes, apart: bool) -> Vec<Class> {
-    match apart {
-        true => [(false, false), (false, true), (true, false), (true, true)]
-            .map(|(phase, session)| classes.of(phase, session))
-            .to_vec(),
-        false => vec![classes.both(false), classes.both(true)],
-    }
-}
-
-fn name(told: &Told<'_>, place: usize) -> String {
-    let subject = &told.profile.subject;
-    let function = subject.functions[place];
-    shortened(&subject.trace.functions()[function.index()].name)
 }
 
 fn traffic(text: &mut Lines, told: &Told<'_>, replayed: &Replayed) {
@@ -152,7 +112,7 @@ fn traffic(text: &mut Lines, told: &Told<'_>, replayed: &Replayed) {
     };
     row(&replayed.traffic, "(everything)");
     for &place in told.profile.order.iter().take(told.top) {
-        row(&replayed.traffic_of[place], &name(told, place));
+        row(&replayed.traffic_of[place], &told.name(place));
     }
 }
 
@@ -193,7 +153,7 @@ fn gains(text: &mut Lines, told: &Told<'_>, replayed: &Replayed) {
         line!(
             text,
             "{misses:>12}{cycles:>12}{hops:>10.1}{break_even:>12}{in_turn:>12}  {}",
-            name(told, place)
+            told.name(place)
         );
     }
     if told.correlate {
