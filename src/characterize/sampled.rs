@@ -64,8 +64,8 @@ pub fn table(text: &mut Lines, told: &Told<'_>, sampled: &Draws) {
     line!(text);
     line!(
         text,
-        "share of all data lines, exact, and as one in {} accesses tells it: mean of {} draws, 95 % \
-         confidence",
+        "share of all data lines, exact, and as one in {} accesses tells it: mean of {} draws, \
+         95 % confidence",
         grouped(sampled.every),
         sampled.draws.len()
     );
