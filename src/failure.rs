@@ -249,6 +249,31 @@ impl From<corehop_traces::Error> for Failure {
     }
 }
 
+impl From<corehop_characterisation::Error> for Failure {
+    fn from(error: corehop_characterisation::Error) -> Self {
+        use corehop_characterisation::Error;
+        match error {
+            Error::Trace(error) => error.into(),
+            Error::Replay(error) => error.into(),
+            Error::Requests(error) => error.into(),
+            Error::NoSuchFunction { .. } => Failure::new(Exit::Usage, error)
+                .remedy("`corehop replay --detail --top 10000 TRACE` lists those that were"),
+        }
+    }
+}
+
+impl From<corehop_characterisation::perf_script::Error> for Failure {
+    fn from(error: corehop_characterisation::perf_script::Error) -> Self {
+        use corehop_characterisation::perf_script::Error;
+        let remedy = match error {
+            Error::Read { .. } => "name a file that can be read",
+            Error::Broken { .. } => "print it with `perf script -F tid,event,addr,ip,sym`",
+            Error::Nothing { .. } => "record with `perf mem record --call-graph fp`",
+        };
+        Failure::new(Exit::Input, error).remedy(remedy)
+    }
+}
+
 impl From<corehop_explanations::Error> for Failure {
     fn from(error: corehop_explanations::Error) -> Self {
         use corehop_explanations::Error;

@@ -8,6 +8,7 @@
 mod bundled;
 mod calibrate;
 mod candidates;
+mod characterize;
 mod check;
 mod console;
 mod control;
@@ -68,6 +69,7 @@ enum Command {
     Import(import::Arguments),
     Replay(replay::Arguments),
     Candidates(candidates::Arguments),
+    Characterize(characterize::Arguments),
     Partition(partition::Arguments),
     Fleet(fleet::Arguments),
     Explain(explain::Arguments),
@@ -131,6 +133,7 @@ fn main() -> ExitCode {
         Command::Import(arguments) => import::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),
+        Command::Characterize(arguments) => characterize::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

@@ -70,6 +70,7 @@ pub use model::thread::Thread;
 pub use read::calls::{Call, Calls};
 pub use read::check::{Finding, Intact, Report, check};
 pub use read::executions::Executions;
+pub use read::open_calls::{OpenCall, OpenCalls};
 pub use read::order::OrderSummary;
 pub use read::player::{ChunkRef, Player};
 pub use read::sizes::ColumnSize;

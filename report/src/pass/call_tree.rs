@@ -4,11 +4,10 @@
 //! node. An entry costs one step in the tree, and a miss one addition. `folded` and `callgrind`
 //! write it, each in its format.
 
-use super::calls::OpenCalls;
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_simulator::CoreId;
 use corehop_simulator::detail::{Attribution, CodeOwner};
-use corehop_traces::{Calls, Trace};
+use corehop_traces::{Calls, OpenCalls, Trace};
 use std::collections::{BTreeMap, HashMap};
 
 /// Stands for the caller of outermost calls.

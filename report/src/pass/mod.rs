@@ -6,7 +6,6 @@
 
 pub mod call_tree;
 pub mod callgrind;
-mod calls;
 pub mod folded;
 pub mod grid;
 pub mod perfetto;

@@ -4,11 +4,10 @@
 //! A trace has no clock, so time is counted in accesses of these requests: a microsecond each.
 //! Calls make many events; whoever asks names the requests.
 
-use super::calls::OpenCalls;
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_plans::inert_json;
 use corehop_simulator::CoreId;
-use corehop_traces::{Calls, FunctionId, RequestId, ThreadId, Trace};
+use corehop_traces::{Calls, FunctionId, OpenCalls, RequestId, ThreadId, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

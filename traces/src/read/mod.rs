@@ -2,13 +2,15 @@
 //!
 //! Opening and checking both read a file entry by entry and gather its contents. An open [`trace`]
 //! plays its [`executions`] in the one order of all threads, or hands its chunks to a [`player`],
-//! which plays each by itself as lines referenced; [`calls`] tell where functions return.
+//! which plays each by itself as lines referenced; [`calls`] tell where functions return, and
+//! [`open_calls`] which are open.
 
 mod batch;
 pub(crate) mod calls;
 pub(crate) mod check;
 mod contents;
 pub(crate) mod executions;
+pub(crate) mod open_calls;
 pub(crate) mod order;
 pub(crate) mod player;
 mod reading;

@@ -1,11 +1,13 @@
 //! Which calls are open: the stack of each thread, as far as a trace tells it.
 //!
 //! A trace has the entries of functions, and where calls return can be found
-//! ([`corehop_traces::Calls`]). A call whose end is not seen, because it ends after the recording
+//! ([`Calls`]). A call whose end is not seen, because it ends after the recording
 //! or in what was not recorded, ends with its request, so that no stack grows from request to
 //! request.
 
-use corehop_traces::{Calls, Execution, FunctionId, RequestId, ThreadId};
+use crate::model::execution::Execution;
+use crate::model::ids::{FunctionId, RequestId, ThreadId};
+use crate::read::calls::Calls;
 
 /// A call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,118 @@
+//! What is characterised: some functions of a trace, over all its complete requests.
+
+use crate::classes::{FunctionClasses, Totals};
+use crate::error::Error;
+use crate::open_sets::{OpenSets, calls_of};
+use crate::session::Sessions;
+use crate::touches::Touches;
+use corehop_partitioner::progress::Progress;
+use corehop_partitioner::requests::complete;
+use corehop_traces::{Calls, FunctionId, RequestId, Trace};
+
+/// Functions of a trace, with their calls.
+pub struct Subject<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// The functions asked about.
+    pub functions: Vec<FunctionId>,
+    /// The complete requests.
+    pub requests: Vec<RequestId>,
+    /// Who they are of.
+    pub sessions: Sessions,
+    pub(crate) calls: Calls,
+}
+
+/// What is known of the lines of each function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Characterisation {
+    /// The server's lines.
+    pub totals: Totals,
+    /// In the order of the functions.
+    pub classes: Vec<FunctionClasses>,
+    /// Calls of each in the requests.
+    pub calls: Vec<u64>,
+}
+
+/// How often the progress bar moves: some tens of times a second.
+const EXECUTIONS_PER_REPORT: u64 = 1 << 18;
+
+impl<'a> Subject<'a> {
+    /// Finds the calls of these functions, in one pass over the trace.
+    ///
+    /// # Errors
+    /// When the trace holds no complete request, or contradicts itself.
+    pub fn new(trace: &'a Trace, functions: Vec<FunctionId>) -> Result<Subject<'a>, Error> {
+        let requests = complete(trace.requests());
+        if requests.is_empty() {
+            return Err(corehop_partitioner::Error::NoRequests.into());
+        }
+        Ok(Subject {
+            trace,
+            sessions: Sessions::of(trace, &requests),
+            calls: calls_of(trace, &functions)?,
+            functions,
+            requests,
+        })
+    }
+
+    /// The functions that have one of these names or symbols; of C++, arguments may be left out.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFunction`] for a name that none has.
+    pub fn named(trace: &Trace, names: &[String]) -> Result<Vec<FunctionId>, Error> {
+        let mut found: Vec<FunctionId> = Vec::new();
+        for name in names {
+            let before = found.len();
+            let is_named = |place: &usize| {
+                let function = &trace.functions()[*place];
+                let bare = function.name.split('(').next();
+                function.symbol == *name || function.name == *name || bare == Some(name)
+            };
+            let all = (0..trace.functions().len()).filter(is_named);
+            found.extend(all.map(FunctionId::from_index));
+            if found.len() == before {
+                return Err(Error::NoSuchFunction { name: name.clone() });
+            }
+        }
+        let mut once = Vec::new();
+        found.retain(|function| {
+            let is_new = !once.contains(function);
+            once.push(*function);
+            is_new
+        });
+        Ok(found)
+    }
+
+    /// Goes through the requests and classifies every line.
+    ///
+    /// # Errors
+    /// When the trace contradicts itself.
+    pub fn characterise(&self, progress: &dyn Progress) -> Result<Characterisation, Error> {
+        let mut open = OpenSets::new(self.trace, &self.calls, &self.functions);
+        let mut touches = Touches::default();
+        let mut executions = self.trace.executions_of(&self.requests);
+        let mut passed: u64 = 0;
+        progress.begin("classifying lines", None);
+        while let Some(execution) = executions.next()? {
+            let set = open.come(&execution);
+            let session = execution.request.and_then(|r| self.sessions.session(r));
+            let whose = (set, session.unwrap_or(0));
+            for access in execution.accesses {
+                for line in access.lines() {
+                    touches.touch(line, access.kind, whose);
+                }
+            }
+            passed += 1;
+            if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
+                progress.advance(EXECUTIONS_PER_REPORT);
+            }
+        }
+        progress.end();
+        let (totals, classes) = touches.classes(&open.sets, self.functions.len());
+        Ok(Characterisation {
+            totals,
+            classes,
+            calls: open.calls,
+        })
+    }
+}

@@ -1,0 +1,18 @@
+//! Any bytes are samples of a profiler, whose lines and accesses add up, or refused.
+#![no_main]
+
+use corehop_characterisation::perf_script::read;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let functions = ["parse_sql", "f"].map(str::to_owned);
+    let Ok(found) = read(bytes, "fuzzed", &functions) else {
+        return;
+    };
+    assert_eq!(found.totals.data.accesses, found.samples);
+    for (classes, within) in found.classes.iter().zip(found.within) {
+        let all = classes.data.all();
+        assert_eq!(all.accesses, within);
+        assert!(all.lines <= found.totals.data.lines && all.stores <= all.accesses);
+    }
+});
