@@ -3,8 +3,8 @@
 
 use corehop_traces::{
     CodeBlock, Dependence, Dependent, EndReason, Error, Function, FunctionId, Header, Kind,
-    Listener, Module, Played, Player, RequestId, Source, ThreadId, Trace, Writer, WriterOptions,
-    check,
+    Listener, Module, Played, Player, Pointer, RequestId, Source, ThreadId, Trace, Writer,
+    WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -58,9 +58,15 @@ fn original(compression_level: i32) -> Vec<u8> {
         unpatchable: Some("too short".into()),
     };
     writer.function(&function).unwrap();
+    let accessed = Pointer::Accessed {
+        instruction: 2,
+        register: 7,
+        distance: -8,
+    };
     for start in [0x1000, 0x2038] {
         let block = CodeBlock {
             dependences: dependences(),
+            pointers: vec![accessed, Pointer::Lost { at_end: 7 }],
             ..CodeBlock::new(start, [7; 6])
         };
         writer
