@@ -35,7 +35,10 @@ pub struct Arguments {
     scope: Scope,
     /// List the functions instead of which an argument is one of several objects, each of which
     /// could have a core of its own: counted over all requests
-    #[arg(long, conflicts_with_all = ["requests", "all_requests", "seed", "max_calls", "group_within"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["requests", "all_requests", "seed", "max_calls", "group_within"]
+    )]
     by_argument: bool,
     /// Print one JSON object instead of the table.
     #[arg(long)]

@@ -32,8 +32,8 @@ fn text_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -
     line!(text, "{name}: arguments counted over {requests}");
     line!(
         text,
-        "left out: {} functions called more than {MOST_CALLS} times a request, {} in less than {} % \
-         of them, {} that cannot be patched",
+        "left out: {} functions called more than {MOST_CALLS} times a request, {} in less than \
+         {} % of them, {} that cannot be patched",
         grouped(found.called_too_often as u64),
         grouped(found.called_too_rarely as u64),
         min_share * 100.0,

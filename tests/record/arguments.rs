@@ -127,3 +127,105 @@ fn the_functions_whose_argument_is_an_object_are_listed() {
         "{visit}"
     );
 }
+
+#[test]
+fn a_plan_by_argument_hops_in_the_replay_as_the_rules_say() {
+    let mut recording = Recording::of(SOURCE);
+    let trace = recording.trace();
+    let functions = trace.functions().iter();
+    let visit = functions
+        .clone()
+        .find(|function| function.symbol == "visit")
+        .unwrap();
+    let module = &trace.modules()[visit.module as usize];
+    let plan = |by: &str| {
+        format!(
+            "version = 2\nmachine = \"xeon-8480\"\ntrace = \"none\"\ncores = 2\nseed = 1\n\n\
+             [[function]]\nmodule = {:?}\nbuild_id = {:?}\noffset = {}\nsymbol = \"visit\"\n\
+             by = {by:?}\nmode = \"enter\"\n",
+            module.path, module.build_id, visit.offset
+        )
+    };
+    let replayed = |by: &str| -> Value {
+        let path = recording.folder().join("plan.toml");
+        std::fs::write(&path, plan(by)).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+            .args(["replay", "--json", "--plan"])
+            .args([&path, &recording.path()])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    // Tables come to the core with the fewest, the lowest of equals.
+    let mut cores = [None; 4];
+    let (mut came, mut core, mut hops) = (0, 0, 0);
+    for number in 0..REQUESTS {
+        let home = *cores[table_of(number)].get_or_insert_with(|| {
+            came += 1;
+            (came - 1) % 2
+        });
+        hops += usize::from(home != std::mem::replace(&mut core, home));
+    }
+    let said = replayed("argument 2");
+    assert_eq!(said["hops"], hops);
+    let one = &said["by_argument"][0];
+    assert_eq!(one["symbol"], "visit");
+    let counts = ["argument", "calls", "known", "objects"].map(|key| one[key].as_u64().unwrap());
+    assert_eq!(counts, [2, 200, 200, 4]);
+    // Argument 1 is a number that no access tells.
+    let said = replayed("argument 1");
+    assert_eq!(said["hops"], 0);
+    let one = &said["by_argument"][0];
+    let counts = ["calls", "known", "objects"].map(|key| one[key].as_u64().unwrap());
+    assert_eq!(counts, [200, 0, 0]);
+}
+
+#[test]
+fn the_search_finds_the_function_whose_objects_overflow_a_cache_together() {
+    let mut recording = Recording::of(SOURCE);
+    recording.trace();
+    // Two tables of 300 lines fit an L2, four do not.
+    let machine = recording.folder().join("tiny.toml");
+    let described = "name = \"tiny\"\ncores = 4\nline_size_bytes = 64\n\
+        memory_latency_cycles = 200\nhop_cost_cycles = 1000\n\
+        l1i = { size_bytes = 8192, ways = 8, latency_cycles = 4 }\n\
+        l1d = { size_bytes = 8192, ways = 8, latency_cycles = 4 }\n\
+        l2 = { size_bytes = 65536, ways = 16, latency_cycles = 12 }\n";
+    std::fs::write(&machine, described).unwrap();
+    let search = |jobs: &str, plan: &str| -> Value {
+        let plan = recording.folder().join(plan);
+        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+            .args([
+                "partition",
+                "--by-argument",
+                "--cores",
+                "3",
+                "--json",
+                "--jobs",
+                jobs,
+            ])
+            .args(["--requests", "40", "--machine"])
+            .arg(&machine)
+            .args(["-o".as_ref(), plan.as_os_str()])
+            .arg(recording.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let (said, again) = (search("1", "one.toml"), search("3", "three.toml"));
+    assert_eq!(said, again);
+    let plans = ["one.toml", "three.toml"];
+    let [one, three] = plans.map(|plan| corehop_plans::read(&recording.folder().join(plan)));
+    let plan = one.unwrap();
+    assert_eq!(plan, three.unwrap());
+    assert_eq!(plan.version, 2);
+    assert_eq!(plan.functions.len(), 1);
+    assert_eq!(plan.functions[0].symbol, "visit");
+    assert_eq!(plan.functions[0].to.to_string(), "by argument 2");
+    let expected = plan.expected.unwrap().held_out;
+    let before = expected.baseline_data_misses;
+    assert!(expected.split_data_misses * 4 < before, "{expected:?}");
+    assert_eq!(said["objects"], 4);
+}

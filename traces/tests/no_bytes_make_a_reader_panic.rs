@@ -25,6 +25,15 @@ fn dependences() -> Vec<Dependence> {
     vec![address, register]
 }
 
+fn pointers() -> Vec<Pointer> {
+    let accessed = Pointer::Accessed {
+        instruction: 2,
+        register: 7,
+        distance: -8,
+    };
+    vec![accessed, Pointer::Lost { at_end: 7 }]
+}
+
 fn original(compression_level: i32) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("original.trace");
@@ -58,15 +67,10 @@ fn original(compression_level: i32) -> Vec<u8> {
         unpatchable: Some("too short".into()),
     };
     writer.function(&function).unwrap();
-    let accessed = Pointer::Accessed {
-        instruction: 2,
-        register: 7,
-        distance: -8,
-    };
     for start in [0x1000, 0x2038] {
         let block = CodeBlock {
             dependences: dependences(),
-            pointers: vec![accessed, Pointer::Lost { at_end: 7 }],
+            pointers: pointers(),
             ..CodeBlock::new(start, [7; 6])
         };
         writer

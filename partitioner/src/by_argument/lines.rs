@@ -4,7 +4,7 @@
 //! last referenced by the call of its object before is one that hopping to the object would have
 //! found in its core's caches, and that other objects' calls have had the time to evict elsewhere.
 
-use super::{Object, ObjectArgument, objects_of};
+use super::object::{Object, ObjectArgument, objects_of};
 use crate::error::Error;
 use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, Execution, FunctionId, Kind, Trace};
 use std::collections::HashMap;

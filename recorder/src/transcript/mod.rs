@@ -71,8 +71,9 @@ pub struct Transcript {
     observer: Observer,
 }
 
-/// Module, address, instruction lengths, dependences and pointers. The module is the one that was there when
-/// the block was met: later, but before the block's words are read, another may take its place.
+/// Module, address, instruction lengths, dependences and pointers. The module is the one that was
+/// there when the block was met: later, but before the block's words are read, another may take its
+/// place.
 type Definition = (Option<usize>, u64, Vec<u8>, (Vec<Dependence>, Vec<Pointer>));
 
 /// The plugin numbers code blocks from 0 on. A larger number is a wild store of the server's into

@@ -1,12 +1,12 @@
 //! What functions were called with: the arguments that a trace tells.
 //!
-//! A trace has no contents of registers. But a function that is given a pointer soon accesses memory
-//! by it, and code blocks say at which distance from which register they access, and which registers
-//! they hand on ([`Pointer`]). So each call is followed for its first executions: where a register
-//! that still holds an argument, or something at a known distance from it, is accessed by, the
-//! address less the distances is the argument. Callees are followed too, for the registers are the
-//! same. This is exact or nothing: an argument that is first moved through memory, or computed with,
-//! or not used to access memory, is not known.
+//! A trace has no contents of registers. But a function that is given a pointer soon accesses
+//! memory by it, and code blocks say at which distance from which register they access, and which
+//! registers they hand on ([`Pointer`]). So each call is followed for its first executions: where
+//! memory is accessed by a register that still holds an argument, or something at a known distance
+//! from it, the address less the distances is the argument. Callees are followed too, for the
+//! registers are the same. This is exact or nothing: an argument that is first moved through
+//! memory, or computed with, or not used to access memory, is not known.
 //!
 //! A call is no longer followed when a signal handler begins or the thread's request ends, since
 //! executions that a trace lacks may lie between.
@@ -98,8 +98,8 @@ impl<'t> Arguments<'t> {
         Ok(calls)
     }
 
-    /// Takes the next execution of the trace, with virtual addresses. Tells `tell` of calls of which
-    /// nothing more will be known: of each thread's calls in order.
+    /// Takes the next execution of the trace, with virtual addresses. Tells `tell` of calls of
+    /// which nothing more will be known: of each thread's calls in order.
     pub fn execution(&mut self, execution: &Execution<'_>, mut tell: impl FnMut(EnteredCall)) {
         let block = &self.trace.code_blocks()[execution.code_block as usize];
         let thread = &mut self.threads[execution.thread.index()];

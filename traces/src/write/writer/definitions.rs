@@ -57,8 +57,8 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when the block's instructions are none, more than 512, or not
-    /// adjacent, its dependences or pointers are of what it has not, or the function does not exist;
-    /// [`Error::Write`].
+    /// adjacent, its dependences or pointers are of what it has not, or the function does not
+    /// exist; [`Error::Write`].
     pub fn code_block(
         &mut self,
         block: &CodeBlock,
