@@ -23,7 +23,7 @@ fn bucket_of(granule: u64) -> u64 {
 impl Known {
     /// A call of a thread has this argument; the core, if that is an object's.
     pub fn name(&mut self, thread: usize, argument: u64, cores: u64) -> Option<u64> {
-        if argument < 65_536 || argument >= 1 << 56 {
+        if !(65_536..1 << 56).contains(&argument) {
             return None;
         }
         self.named_by_thread[thread] += 1;
