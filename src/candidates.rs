@@ -4,6 +4,8 @@
 //! counted over all requests but those that judge its result. Unpatchable entries are listed too,
 //! because they are the ones that a better patcher or another build could add.
 
+mod by_argument;
+
 use crate::bundled;
 use crate::console;
 use crate::failure::Failure;
@@ -24,12 +26,20 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop candidates bank.trace --max-calls 2
-Then:    corehop partition bank.trace --max-calls 2 --cores 4")]
+Then:    corehop partition bank.trace --max-calls 2 --cores 4
+Example: corehop candidates bank.trace --by-argument")]
 pub struct Arguments {
     /// The trace to look at; the bundled sample (MariaDB under TPC-C) when none is named.
     trace: Option<PathBuf>,
     #[command(flatten)]
     scope: Scope,
+    /// List the functions instead of which an argument is one of several objects, each of which
+    /// could have a core of its own: counted over all requests
+    #[arg(
+        long,
+        conflicts_with_all = ["requests", "all_requests", "seed", "max_calls", "group_within"]
+    )]
+    by_argument: bool,
     /// Print one JSON object instead of the table.
     #[arg(long)]
     json: bool,
@@ -48,6 +58,11 @@ struct Listing<'a> {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scope = &arguments.scope;
     let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    if arguments.by_argument {
+        let min_share = scope.rule().min_share;
+        let told = by_argument::told(&trace, &trace_name, min_share, arguments.json)?;
+        return console::print(&told);
+    }
     let parts = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
     let learning: Vec<RequestId> = parts.training().collect();
     let bar = Bar::new();

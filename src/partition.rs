@@ -4,6 +4,7 @@
 //! folder beside it says the result in words, in JSON and as a plan.
 
 mod backends;
+mod by_argument;
 mod choices;
 mod comparison;
 mod doubts;
@@ -23,9 +24,11 @@ use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
+use by_argument::Asked;
 use choices::{Aim, By, How, Returns};
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
+use corehop_partitioner::by_argument::Sought;
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::fewer::functions;
 use corehop_partitioner::plan::SearchResult;
@@ -43,7 +46,8 @@ use sweep::MachineSweep;
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop partition --cores 4 bank.trace -o split.toml
-Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop")]
+Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop
+By data: corehop partition --cores 2 --by-argument bank.trace -o by-object.toml")]
 pub struct Arguments {
     /// The trace to search; the bundled sample (MariaDB under TPC-C) when none is named.
     trace: Option<PathBuf>,
@@ -102,6 +106,15 @@ pub struct Arguments {
     draws: u32,
     #[command(flatten)]
     scope: Scope,
+    /// Search for a function whose calls go to the core of the object that an argument points to,
+    /// on 2 to --cores cores.
+    #[arg(
+        long,
+        conflicts_with_all = ["functions", "fewer", "sweep", "objective", "backend", "connections",
+            "repeat_connections", "draws", "max_calls", "group_within", "strategy", "returns",
+            "time_limit", "checkpoint"]
+    )]
+    by_argument: bool,
     /// How to search: every split; branch and bound; local search; at random; or whichever of the
     /// first two proves the result at less cost.
     #[arg(long, value_enum, default_value_t = How::Auto)]
@@ -156,6 +169,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = output.transpose()?;
     arguments.jobs.keep_to()?;
     let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    if arguments.by_argument {
+        return search_by_argument(arguments, (&trace, &trace_name), &machines, output.as_ref());
+    }
     let checkpoint = checkpoint(arguments, &machines, &trace)?;
     let one_way = match arguments.returns.delegate().is_asked() && !arguments.sweep {
         true => one_way::known(&trace),
@@ -208,6 +224,29 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let delivered = deliver(&search, arguments, output.as_ref());
     checkpoint.map_or(Ok(()), Checkpoint::finish)?;
     delivered
+}
+
+fn search_by_argument(
+    arguments: &Arguments,
+    (trace, trace_name): (&Trace, &str),
+    machines: &[Weighted],
+    output: Option<&Output>,
+) -> Result<(), Failure> {
+    let scope = &arguments.scope;
+    by_argument::run(&Asked {
+        trace,
+        trace_name,
+        machines,
+        sought: Sought {
+            cores: arguments.cores,
+            searched: scope.searched(),
+            seed: scope.seed,
+            min_share: scope.rule().min_share,
+        },
+        output,
+        is_forced: arguments.anyway || arguments.force,
+        json: arguments.json,
+    })
 }
 
 /// This search and those with other seeds, so many in all; without requests to judge them by, only

@@ -5,6 +5,7 @@
 //! which costs less than a replay each.
 
 mod at_fault;
+mod by_argument;
 mod counted;
 mod detail;
 mod json;
@@ -26,7 +27,7 @@ use corehop_plans::Plan;
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
 use counted::{Baseline, Counted, Report};
-use detail::DetailArguments;
+use detail::{DetailArguments, Told};
 use std::path::PathBuf;
 use timed::{Asked, TimedArguments};
 
@@ -97,8 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan.transpose()?;
     let trace = open(&arguments.trace)?;
     let split = |plan: &Plan| {
-        Split::from_plan(plan, trace.modules(), trace.functions())
-            .map_err(|error| about(arguments.plan.as_deref(), error))
+        Split::of_plan(plan, &trace).map_err(|error| about(arguments.plan.as_deref(), error))
     };
     let split = plan.as_ref().map(split).transpose()?;
     let requests = arguments.requests.as_ref();
@@ -120,6 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         baseline: arguments.baseline,
         counted: counted?,
     };
+    let by_argument = split.clone().unwrap_or_default();
     let in_detail = || {
         let machine = &machines[0];
         let split = split.unwrap_or_else(|| arguments.baseline.split(&trace, machine, None));
@@ -131,19 +132,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         told
     };
     let told = arguments.detail.detail.then(in_detail).transpose()?;
+    let of_trace = (&trace, &by_argument);
+    say(arguments, &report, of_trace, told.as_ref())
+}
+
+fn say(
+    arguments: &Arguments,
+    report: &Report<'_>,
+    (trace, split): (&Trace, &Split),
+    told: Option<&Told>,
+) -> Result<(), Failure> {
     if arguments.json {
-        console::print(&Lines::of_json(&json::render(
-            &report,
-            &trace,
-            told.as_ref(),
-        )))?;
-        return Ok(());
+        let value = json::render(report, (trace, split), told);
+        return console::print(&Lines::of_json(&value));
     }
-    console::print(&table::render(&report))?;
-    if let Some(told) = told {
-        console::print(&detail::render(&trace, &told, arguments.detail.top))?;
+    let mut text = table::render(report);
+    by_argument::add(&mut text, split, trace);
+    console::print(&text)?;
+    match told {
+        Some(told) => console::print(&detail::render(trace, told, arguments.detail.top)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn check(arguments: &Arguments) -> Result<(), Failure> {

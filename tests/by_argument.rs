@@ -1,4 +1,4 @@
-//! Plans of functions that go by an argument: patched, and refused by all that replay a trace.
+//! Plans of functions that go by an argument: patched, and replayed where a trace tells arguments.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -27,31 +27,70 @@ fn corehop(folder: &Path, words: &[&str]) -> Output {
         .unwrap()
 }
 
+/// The plan, of a function that the bundled sample has.
+fn plan_of_sample(folder: &Path) -> String {
+    let json = |words: &[&str]| -> serde_json::Value {
+        serde_json::from_slice(&corehop(folder, words).stdout).unwrap()
+    };
+    let listed = json(&["candidates", "--json"]);
+    let function = &listed["candidates"][0];
+    let info = json(&["info", "trace", "--json"]);
+    let mut modules = info["modules"].as_array().unwrap().iter();
+    let module = modules.find(|module| module["path"] == function["module"]);
+    let build_id = module.unwrap()["build_id"].as_str().unwrap();
+    PLAN.replace("/usr/sbin/mariadbd", function["module"].as_str().unwrap())
+        .replace("0a1b", build_id)
+        .replace("0x40", &function["offset"].to_string())
+}
+
+/// Each of these fails with exit code 3 for this reason, and prints nothing.
+fn refused(folder: &Path, ways: &[&[&str]], reason: &str) {
+    for words in ways {
+        let output = corehop(folder, words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{words:?}: {said}");
+        assert_eq!(output.stdout, b"", "{words:?}");
+        assert!(said.contains(reason), "{words:?}: {said}");
+    }
+}
+
 #[test]
-fn what_replays_a_trace_refuses_them_and_says_why() {
+fn what_takes_functions_apart_by_core_refuses_them_and_says_what_does_not() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("split.toml"), PLAN).unwrap();
     let sample = corehop(folder.path(), &["sample", "mariadb-tpcc", "-o", "trace"]);
     assert_eq!(sample.status.code(), Some(0));
-    let ways: [&[&str]; 7] = [
-        &["replay", "trace", "--plan", "split.toml"],
-        &["replay", "trace", "--plan", "split.toml", "--json"],
-        &["replay", "trace", "--plan", "split.toml", "--detail"],
-        &["replay", "trace", "--segments", "split.toml", "--detail"],
-        &["replay", "trace", "--plan", "split.toml", "--timed"],
+    let ways: [&[&str]; 2] = [
         &["explain", "trace", "--plan", "split.toml"],
         &["report", "split.toml", "trace", "-o", "report.html"],
     ];
-    for words in ways {
-        let output = corehop(folder.path(), words);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{words:?}: {said}");
-        assert_eq!(output.stdout, b"", "{words:?}");
-        let reason = "function commit of /usr/sbin/mariadbd goes by argument 1, and a trace does \
-                      not say what arguments were";
-        assert!(said.contains(reason), "{words:?}: {said}");
-    }
+    let reason = "function commit of /usr/sbin/mariadbd goes by argument 1, and this takes only \
+                  plans whose functions have cores";
+    refused(folder.path(), &ways, reason);
     assert!(!folder.path().join("report.html").exists());
+}
+
+#[test]
+fn a_trace_that_tells_no_arguments_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = corehop(folder.path(), &["sample", "mariadb-tpcc", "-o", "trace"]);
+    assert_eq!(sample.status.code(), Some(0));
+    let plan = plan_of_sample(folder.path());
+    std::fs::write(folder.path().join("split.toml"), plan).unwrap();
+    let ways: [&[&str]; 4] = [
+        &["replay", "trace", "--plan", "split.toml"],
+        &["replay", "trace", "--plan", "split.toml", "--json"],
+        &["replay", "trace", "--plan", "split.toml", "--detail"],
+        &["replay", "trace", "--plan", "split.toml", "--timed"],
+    ];
+    let reason = "a function goes by an argument, and the trace does not tell what arguments were";
+    refused(folder.path(), &ways, reason);
+    let reason = "the trace does not tell what functions were called with";
+    refused(
+        folder.path(),
+        &[&["candidates", "trace", "--by-argument"]],
+        reason,
+    );
 }
 
 #[test]

@@ -8,7 +8,8 @@
 //! from the address of the code. [`complete`] puts them back into what was recorded. DynamoRIO's
 //! drmemtrace does the same, and calls it address elision.
 //!
-//! The same registers tell which loads an address comes from: [`dependences`].
+//! The same registers tell which loads an address comes from: [`dependences`]; and what registers
+//! held, from the addresses of accesses: [`pointers`].
 //!
 //! ```
 //! use corehop_elision::{AccessForm, Address, BlockAccesses, complete};
@@ -33,9 +34,11 @@ mod block;
 mod complete;
 mod dependence;
 mod plain;
+mod pointers;
 mod registers;
 
 pub use access::{AccessForm, Address, PlainAccess};
 pub use block::BlockAccesses;
 pub use complete::{CompletedAccess, complete};
 pub use dependence::{Dependence, Dependent, Source, dependences};
+pub use pointers::{Pointer, pointers};

@@ -1,5 +1,4 @@
 //! Symbolic registers: each register of a code block holds an unknown origin plus a distance.
-//! distance.
 
 use iced_x86::{Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 
@@ -34,6 +33,16 @@ pub struct RelativeAddress {
 pub struct Origin {
     base: Option<u32>,
     index: Option<(u32, u32)>,
+}
+
+impl Origin {
+    /// The general register that held it at first, if it is what one of them held.
+    pub fn register(&self) -> Option<u8> {
+        let base = self.base.filter(|_| self.index.is_none())?;
+        u8::try_from(base)
+            .ok()
+            .filter(|&base| usize::from(base) < COUNT)
+    }
 }
 
 impl Registers {
@@ -108,6 +117,15 @@ impl Registers {
     /// Nothing is known of any any more.
     pub fn forget_all(&mut self) {
         (0..COUNT).for_each(|number| self.forget(number));
+    }
+
+    /// What a register holds: that of a register at first, and so much more; `None` where it is
+    /// something else.
+    pub fn holds(&self, number: u8) -> Option<(u8, i64)> {
+        let value = self.values[usize::from(number)];
+        let first = u8::try_from(value.unknown).ok();
+        let first = first.filter(|&first| usize::from(first) < COUNT)?;
+        Some((first, value.distance))
     }
 
     fn forget(&mut self, number: usize) {

@@ -18,6 +18,12 @@ pub enum Error {
          function that every request enters"
     )]
     NoRequests,
+    /// The trace tells nothing of arguments.
+    #[error(
+        "the trace does not tell what functions were called with: it was imported, or recorded \
+         before corehop kept that: record again"
+    )]
+    NoPointers,
     /// Fewer requests than were asked for.
     #[error(
         "{wanted} requests wanted, but the trace holds {complete} complete ones: ask for \

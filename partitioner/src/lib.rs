@@ -12,6 +12,7 @@
 
 pub mod alternatives;
 pub mod backend;
+pub mod by_argument;
 pub mod candidates;
 pub mod checkpoint;
 mod comparison;

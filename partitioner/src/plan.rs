@@ -52,7 +52,7 @@ pub fn of(found: &SearchResult<'_>) -> Plan {
 
 /// The function at which the trace's requests begin, looked for as the recording did; `None` where
 /// something else told, or where no one function of the trace bears the name.
-fn request(trace: &Trace) -> Option<Request> {
+pub(crate) fn request(trace: &Trace) -> Option<Request> {
     let text = trace.header().request_at.as_str();
     let modules = trace.modules();
     let file_name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
@@ -104,7 +104,7 @@ fn planned(found: &SearchResult<'_>, (id, CoreId(core)): (FunctionId, CoreId)) -
     }
 }
 
-fn comparison(comparison: &Comparison) -> corehop_plans::Comparison {
+pub(crate) fn comparison(comparison: &Comparison) -> corehop_plans::Comparison {
     let (before, after) = (&comparison.baseline.l2, &comparison.split.l2);
     corehop_plans::Comparison {
         requests: comparison.requests,

@@ -90,11 +90,16 @@ pub enum Error {
         /// Cores it has.
         machine_cores: u32,
     },
-    /// A planned function goes to the core of an object, and a trace holds no arguments.
+    /// A function of the split goes by an argument, and the trace does not tell arguments.
     #[error(
-        "function {symbol} of {module} goes by {argument}, and a trace does not say what arguments \
-         were: try the plan on the program itself, with `corehop run` and COREHOP_BACKEND=count or \
-         with `corehop measure`"
+        "a function goes by an argument, and the trace does not tell what arguments were, since it \
+         was imported, or recorded before corehop kept that: record again"
+    )]
+    NoArguments,
+    /// A planned function goes to the core of an object, where each must have a core of its own.
+    #[error(
+        "function {symbol} of {module} goes by {argument}, and this takes only plans whose \
+         functions have cores: see the plan's counts with `corehop replay --plan`"
     )]
     ByArgument {
         /// The planned function.

@@ -2,6 +2,7 @@
 //! step, which core each thread is on; on any number of host threads, alone or beside other
 //! machines, straight from the file or prepared, and execution by execution.
 
+mod homes;
 #[path = "../../traces/tests/located/mod.rs"]
 mod located;
 mod naive;
@@ -11,6 +12,7 @@ mod random;
 mod recording;
 mod steps;
 
+use corehop_plans::{Argument, Mode};
 use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
     replay_all,
@@ -59,6 +61,8 @@ struct Case {
     /// Another one that the same pass simulates.
     other: Machine,
     functions: Vec<u32>,
+    /// Those that go by argument 1 instead.
+    by_argument: Vec<u32>,
     delegated: Vec<u32>,
     every_other: bool,
     warm_up: usize,
@@ -67,9 +71,10 @@ struct Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let functions = || subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=6);
-    let delegated = prop_oneof![Just(Vec::new()), functions()];
+    let some = || prop_oneof![Just(Vec::new()), functions()];
+    let (by_argument, delegated) = (some(), some());
     let replays = (
-        (functions(), delegated),
+        (functions(), by_argument, delegated),
         any::<bool>(),
         0usize..4,
         prop::bool::weighted(0.2),
@@ -80,7 +85,8 @@ fn cases() -> impl Strategy<Value = Case> {
     (recordings, replays).prop_map(
         |((recorded, executions_per_chunk, machine, other), replays)| {
             let (steps, mappings, left_out) = recorded;
-            let ((functions, delegated), every_other, warm_up, thread_per_core) = replays;
+            let ((functions, by_argument, delegated), every_other, warm_up, thread_per_core) =
+                replays;
             let numbers = (1..).zip(left_out).filter(|(_, left_out)| !left_out);
             let requests = steps.iter().filter(|step| step.begins_request).count();
             let numbers = numbers.map(|(number, _)| number).take(requests).collect();
@@ -92,6 +98,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 machine,
                 other,
                 functions,
+                by_argument,
                 delegated,
                 every_other,
                 warm_up,
@@ -115,7 +122,18 @@ impl Case {
         }
         let cores = self.machine.cores.min(self.other.cores);
         let cores = (0..cores).cycle();
-        self.functions.iter().copied().zip(cores).collect()
+        let by_argument = self.by_argument();
+        let functions = self.functions.iter().copied().zip(cores);
+        functions
+            .filter(|(function, _)| !by_argument.contains(function))
+            .collect()
+    }
+
+    fn by_argument(&self) -> Vec<u32> {
+        match self.thread_per_core {
+            true => Vec::new(),
+            false => self.by_argument.clone(),
+        }
     }
 
     /// Cores that threads start on in turn.
@@ -129,16 +147,32 @@ impl Case {
             mappings: self.mappings.clone(),
             numbers: self.numbers.clone(),
             functions: self.functions(),
+            by_argument: (self.by_argument(), self.machine.cores.min(self.other.cores)),
             delegated: self.delegated.clone(),
             start_cores: self.start_cores(),
         }
     }
 
-    fn split(&self) -> Split {
-        match self.start_cores() {
+    fn split(&self, trace: &Trace) -> Split {
+        let split = match self.start_cores() {
             Some(cores) => Split::thread_per_core(cores),
             None => numbered::split(self.functions())
                 .delegating(self.delegated.iter().copied().map(FunctionId)),
+        };
+        let by_argument = self.by_argument().into_iter().map(|function| {
+            let mode = match self.delegated.contains(&function) {
+                true => Mode::Call,
+                false => Mode::Enter,
+            };
+            (FunctionId(function), Argument::ALL[0], mode)
+        });
+        let by_argument: Vec<_> = by_argument.collect();
+        match by_argument.is_empty() {
+            true => split,
+            false => {
+                let cores = self.machine.cores.min(self.other.cores);
+                split.by_argument(trace, &by_argument, cores).unwrap()
+            }
         }
     }
 }
@@ -180,7 +214,7 @@ fn counters_and_hops_are_equal() {
             warm_up_requests: warm_up,
             ..ReplayOptions::default()
         };
-        let split = case.split();
+        let split = case.split(&trace);
         let placed = case.placed();
         let in_rounds = |machine: &Machine, rounds| {
             let counted = (chosen.as_deref(), warm_up);

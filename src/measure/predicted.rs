@@ -54,7 +54,7 @@ impl Prediction {
             machines::tell_host([named]);
             let machine = Machine::named_or_path(named)?;
             let trace = open(trace)?;
-            let split = Split::from_plan(plan, trace.modules(), trace.functions())?;
+            let split = Split::of_plan(plan, &trace)?;
             prediction.replay = Some((trace, split, machine));
         }
         Ok(prediction)

@@ -218,7 +218,7 @@ fn comparisons(text: &mut Lines, search: &FinishedSearch<'_>) {
     }
 }
 
-fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32) {
+pub fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32) {
     let (before, after) = (&comparison.baseline, &comparison.split);
     let title = format!("{} {title}", comparison.requests);
     let split = format!("{cores} cores");

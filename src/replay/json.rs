@@ -1,14 +1,23 @@
 //! The counts of a replay for programs, as `docs/reference/replay.md` lists them.
 
+use super::by_argument;
 use super::counted::{Baseline, Counted, Report};
 use super::detail::{self, Told};
 use clap::ValueEnum;
+use corehop_simulator::Split;
 use corehop_traces::Trace;
 use serde_json::{Value, json};
 
 /// One object for one machine, and an array of them for several.
-pub fn render(report: &Report<'_>, trace: &Trace, told: Option<&Told>) -> Value {
-    let object = |counted| object(report, counted);
+pub fn render(report: &Report<'_>, (trace, split): (&Trace, &Split), told: Option<&Told>) -> Value {
+    let by_argument = by_argument::values(split, trace);
+    let object = |counted| {
+        let mut object = object(report, counted);
+        if !by_argument.is_empty() {
+            object["by_argument"] = by_argument.clone().into();
+        }
+        object
+    };
     let mut objects: Vec<Value> = report.counted.iter().map(object).collect();
     if objects.len() > 1 {
         return objects.into();

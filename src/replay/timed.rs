@@ -125,10 +125,9 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
     }
     let plan = asked.plan.map(corehop_plans::read).transpose()?;
     let trace = open(asked.trace)?;
-    let split = plan.as_ref().map(|plan| {
-        Split::from_plan(plan, trace.modules(), trace.functions())
-            .map_err(|error| about(asked.plan, error))
-    });
+    let split = plan
+        .as_ref()
+        .map(|plan| Split::of_plan(plan, &trace).map_err(|error| about(asked.plan, error)));
     let split = split.transpose()?;
     let failed = |error| failure(error, asked);
     let bar = Bar::new();

@@ -4,6 +4,7 @@
 //! without them: a recorder that was never run on a server is not tested.
 
 mod address_spaces;
+mod arguments;
 mod choosing;
 mod coming_and_going;
 mod connections;

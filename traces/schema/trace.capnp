@@ -109,6 +109,16 @@ struct CodeBlocks {
   # x86-64 numbers them) holds at the end. Sources: 0, with number 0, no load; 1, the last load of
   # the instruction at this place, which comes before the value does; 2, what this general register
   # comes from at the beginning.
+  pointerCounts @7 :Column;
+  # u16: number of pointers, at most 528. Both columns are missing where none are known.
+  pointers @8 :Column;
+  # u64: all blocks' pointers, one after another, each block's in strictly ascending order of their
+  # upper 16 bits, of which the highest two are a kind. Kind 0: the first data access of the
+  # instruction at the place in bits 48-61 is as far as the signed number in bits 0-39 says from
+  # what the general register in bits 40-47 (as x86-64 numbers them) held at the beginning. Kind 1:
+  # so far from it is what the general register in bits 48-61 holds at the end. Kind 2, with zeroes
+  # in bits 0-47: the register in bits 48-61 holds something else at the end. A register of which
+  # neither is said holds what it held.
 }
 
 struct Shapes {

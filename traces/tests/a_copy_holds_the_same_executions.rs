@@ -1,8 +1,8 @@
 //! A copy of a recorded server, whole or of some requests, plays as the original does.
 
 use corehop_traces::{
-    CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Kind, Mapping, Request,
-    RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy,
+    CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Kind, Mapping, Pointer,
+    Request, RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy,
 };
 use std::path::Path;
 
@@ -61,7 +61,7 @@ fn what_an_old_trace_does_not_say_no_copy_says() {
     let original = Trace::open(Path::new(SAMPLE)).unwrap();
     copy(&original, Some(&[RequestId(0)]), &path, &options()).unwrap();
     for trace in [original, Trace::open(&path).unwrap()] {
-        assert!(!trace.has_dependences());
+        assert!(!trace.has_dependences() && !trace.has_pointers());
         let columns = trace.column_sizes();
         let is_of_those = |column: &ColumnSize| column.column.starts_with("dependence");
         assert!(!columns.iter().any(is_of_those));
@@ -79,6 +79,7 @@ fn a_copy_says_what_addresses_come_from() {
             of: Dependent::Address(1),
             from: Source::Load(0),
         }],
+        pointers: vec![Pointer::Lost { at_end: 7 }],
         ..CodeBlock::new(0x1000, [3, 4])
     };
     writer.code_block(&block, None).unwrap();
@@ -88,7 +89,7 @@ fn a_copy_says_what_addresses_come_from() {
     writer.finish(EndReason::ServerExited).unwrap();
     copy(&Trace::open(&first).unwrap(), None, &second, &options()).unwrap();
     let copied = Trace::open(&second).unwrap();
-    assert!(copied.has_dependences());
+    assert!(copied.has_dependences() && copied.has_pointers());
     assert_eq!(copied.code_blocks(), [block]);
     let columns = copied.column_sizes();
     let of_those = columns

@@ -21,6 +21,7 @@ fn block(start: u64, sizes: &[(u16, u8)]) -> CodeBlock {
         start,
         instructions: sizes.iter().map(instruction).collect(),
         dependences: Vec::new(),
+        pointers: Vec::new(),
     }
 }
 

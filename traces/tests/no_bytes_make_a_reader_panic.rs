@@ -3,8 +3,8 @@
 
 use corehop_traces::{
     CodeBlock, Dependence, Dependent, EndReason, Error, Function, FunctionId, Header, Kind,
-    Listener, Module, Played, Player, RequestId, Source, ThreadId, Trace, Writer, WriterOptions,
-    check,
+    Listener, Module, Played, Player, Pointer, RequestId, Source, ThreadId, Trace, Writer,
+    WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -23,6 +23,15 @@ fn dependences() -> Vec<Dependence> {
         from: Source::Register(5),
     };
     vec![address, register]
+}
+
+fn pointers() -> Vec<Pointer> {
+    let accessed = Pointer::Accessed {
+        instruction: 2,
+        register: 7,
+        distance: -8,
+    };
+    vec![accessed, Pointer::Lost { at_end: 7 }]
 }
 
 fn original(compression_level: i32) -> Vec<u8> {
@@ -61,6 +70,7 @@ fn original(compression_level: i32) -> Vec<u8> {
     for start in [0x1000, 0x2038] {
         let block = CodeBlock {
             dependences: dependences(),
+            pointers: pointers(),
             ..CodeBlock::new(start, [7; 6])
         };
         writer

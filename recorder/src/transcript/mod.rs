@@ -10,7 +10,7 @@
 //! takes several times as long. Accesses that follow from others were not recorded, and are put
 //! back here (`corehop_elision`).
 
-mod dependences;
+mod code;
 mod foreign;
 mod forked_pages;
 mod forms;
@@ -24,11 +24,11 @@ mod tests;
 pub use modules::Modules;
 
 use crate::events::{self, Observer, Warning};
+use code::told_by;
 use corehop_elision::{AccessForm, PlainAccess, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, DataAccess, Dependence, Error, ThreadId, Writer};
-use dependences::dependences_of;
+use corehop_traces::{CodeBlock, DataAccess, Dependence, Error, Pointer, ThreadId, Writer};
 use forms::{access_of, form_of};
 use incoming::Incoming;
 use latest::{Doing, Latest, Source};
@@ -71,9 +71,10 @@ pub struct Transcript {
     observer: Observer,
 }
 
-/// Module, address, instruction lengths and dependences. The module is the one that was there when
-/// the block was met: later, but before the block's words are read, another may take its place.
-type Definition = (Option<usize>, u64, Vec<u8>, Vec<Dependence>);
+/// Module, address, instruction lengths, dependences and pointers. The module is the one that was
+/// there when the block was met: later, but before the block's words are read, another may take its
+/// place.
+type Definition = (Option<usize>, u64, Vec<u8>, (Vec<Dependence>, Vec<Pointer>));
 
 /// The plugin numbers code blocks from 0 on. A larger number is a wild store of the server's into
 /// the shared memory, and there are tables by number.
@@ -255,7 +256,8 @@ impl Transcript {
                     None => None,
                 };
                 let block = CodeBlock {
-                    dependences: definition.3.clone(),
+                    dependences: definition.3.0.clone(),
+                    pointers: definition.3.1.clone(),
                     ..CodeBlock::new(start, definition.2.iter().copied())
                 };
                 let code_block = self.writer.code_block(&block, entry)?;
@@ -306,9 +308,9 @@ impl Sink for Transcript {
                 accesses,
             } => {
                 let module = self.modules.at(process, start);
-                let dependences = dependences_of(start, &instruction_sizes, &code);
+                let told = told_by(start, &instruction_sizes, &code);
                 let instructions = instruction_sizes.len();
-                let definition = (module, start, instruction_sizes, dependences);
+                let definition = (module, start, instruction_sizes, told);
                 if code_block < MOST_BLOCKS {
                     let accesses = accesses
                         .iter()

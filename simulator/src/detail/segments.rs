@@ -42,10 +42,8 @@ impl Segments {
         let mut numbered = plan.clone();
         numbered.cores = plan.functions.len() as u32 + 1;
         for (planned, number) in numbered.functions.iter_mut().zip(1..) {
-            // Others are refused.
-            if let Destination::Core(core) = &mut planned.to {
-                *core = number;
-            }
+            // A segment is of a function, whatever its calls are about.
+            planned.to = Destination::Core(number);
         }
         let numbers = Split::from_plan(&numbered, modules, functions)?;
         let mut names = vec![START.to_owned(); numbers.cores() as usize];

@@ -8,12 +8,15 @@
 //! where it was when the call began. A function that calls itself, or jumps to another, opens a
 //! call at each entry, and they end from the inside out.
 //!
+//! A function that goes by an argument takes the thread to the core of the object that this call is
+//! about, and leaves it where it is if that is none or not known. Its call opens all the same.
+//!
 //! In a signal handler no call begins. So a delegated function leaves the thread there where it is,
 //! as it does in a patched server; one that is not delegated moves it.
 
 use super::split::Split;
 use crate::ids::CoreId;
-use corehop_traces::FunctionId;
+use corehop_traces::{FunctionId, ThreadId};
 
 /// A thread's core, and the delegated calls that take it back to others.
 #[derive(Clone, Debug, Default)]
@@ -45,14 +48,14 @@ impl PlacedThread {
         self.core
     }
 
-    /// It comes to its execution `number`, and enters a function with it or does not. `call` finds
-    /// the call that begins there, if one does: when it ends, as far as the trace says. Whether the
-    /// split says where the thread is to be from there on; that may be where it is.
+    /// It, `thread`, comes to its execution `number`, and enters a function with it or not. `call`
+    /// finds the call that begins there, if one does: when it ends, as far as the trace says.
+    /// Whether the split says where the thread is to be from there on; that may be where it is.
     #[inline]
     pub fn come(
         &mut self,
         split: &Split,
-        number: u64,
+        (thread, number): (ThreadId, u64),
         entered: Option<FunctionId>,
         call: impl FnOnce() -> Option<Option<u64>>,
     ) -> bool {
@@ -63,7 +66,7 @@ impl PlacedThread {
             says = true;
         }
         if let Some(function) = entered
-            && let Some(core) = split.core_of(function)
+            && split.moves(function)
         {
             if split.delegates(function) {
                 let Some(ends) = call() else {
@@ -72,8 +75,10 @@ impl PlacedThread {
                 let came_from = self.core;
                 self.open.push(Open { ends, came_from });
             }
-            self.core = core;
-            says = true;
+            if let Some(core) = split.core_of_entry(function, thread, number) {
+                self.core = core;
+                says = true;
+            }
         }
         says
     }

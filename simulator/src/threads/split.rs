@@ -5,14 +5,16 @@
 
 use crate::error::Error;
 use crate::ids::CoreId;
+use crate::objects::Objects;
 use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction};
-use corehop_traces::{Function, FunctionId, Module, ThreadId};
+use corehop_traces::{Function, FunctionId, Module, ThreadId, Trace};
+use std::sync::Arc;
 
 /// A split of a traced program over cores; the default one leaves everything on core 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// By function of the trace; functions beyond its end move nothing.
-    cores_of_functions: Vec<Option<CoreId>>,
+    targets: Vec<Option<Target>>,
     /// Functions at the end of whose calls a thread goes back; ascending, each once.
     delegated: Vec<FunctionId>,
     cores: u32,
@@ -20,6 +22,16 @@ pub struct Split {
     starts: Vec<CoreId>,
     /// The others start on these many cores in turn, on core 0 if it is 1.
     start_cores: u32,
+    /// Where calls of functions go that go by an argument, if there are any.
+    objects: Option<Arc<Objects>>,
+}
+
+/// Where a function's entry moves a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Core(CoreId),
+    /// To that of the object which its call is about.
+    Object,
 }
 
 impl Default for Split {
@@ -33,15 +45,16 @@ impl Split {
     /// uses the cores up to the highest named.
     pub fn new(functions: impl IntoIterator<Item = (FunctionId, CoreId)>) -> Self {
         let mut split = Split {
-            cores_of_functions: Vec::new(),
+            targets: Vec::new(),
             delegated: Vec::new(),
             cores: 1,
             starts: Vec::new(),
             start_cores: 1,
+            objects: None,
         };
         for (function, core) in functions {
             split.cores = split.cores.max(core.0 + 1);
-            split.place(function, core);
+            split.place(function, Target::Core(core));
         }
         split
     }
@@ -51,11 +64,12 @@ impl Split {
     pub fn thread_per_core(cores: u32) -> Self {
         let cores = cores.max(1);
         Split {
-            cores_of_functions: Vec::new(),
+            targets: Vec::new(),
             delegated: Vec::new(),
             cores,
             starts: Vec::new(),
             start_cores: cores,
+            objects: None,
         }
     }
 
@@ -69,11 +83,12 @@ impl Split {
             starts[thread.index()] = core;
         }
         Split {
-            cores_of_functions: Vec::new(),
+            targets: Vec::new(),
             delegated: Vec::new(),
             cores,
             starts,
             start_cores: 1,
+            objects: None,
         }
     }
 
@@ -82,18 +97,83 @@ impl Split {
     #[must_use]
     pub fn delegating(mut self, functions: impl IntoIterator<Item = FunctionId>) -> Self {
         let functions = functions.into_iter();
-        self.delegated = functions.filter(|&f| self.core_of(f).is_some()).collect();
+        self.delegated = functions.filter(|&f| self.moves(f)).collect();
         self.delegated.sort_unstable();
         self.delegated.dedup();
         self
     }
 
-    fn place(&mut self, function: FunctionId, core: CoreId) {
-        let index = function.index();
-        if self.cores_of_functions.len() <= index {
-            self.cores_of_functions.resize(index + 1, None);
+    /// The same split, in which these functions of `trace` go by an argument: each of their calls
+    /// takes its thread to the core of the object that it is about. Objects have all of `cores`
+    /// cores; none of the split's functions has a higher one.
+    ///
+    /// # Errors
+    /// [`Error::NoArguments`] when the trace does not tell arguments, [`Error::Trace`] for a trace
+    /// that cannot be read.
+    pub fn by_argument(
+        mut self,
+        trace: &Trace,
+        functions: &[(FunctionId, Argument, Mode)],
+        cores: u32,
+    ) -> Result<Self, Error> {
+        if !trace.has_pointers() {
+            return Err(Error::NoArguments);
         }
-        self.cores_of_functions[index] = Some(core);
+        self.cores = self.cores.max(cores);
+        let mut arguments = Vec::new();
+        let mut delegated = self.delegated.clone();
+        for &(function, argument, mode) in functions {
+            self.place(function, Target::Object);
+            arguments.push((function, argument));
+            if mode == Mode::Call {
+                delegated.push(function);
+            }
+        }
+        let split = self.delegating(delegated);
+        let mut goes_back = vec![false; trace.functions().len()];
+        for function in split.delegated() {
+            goes_back[function.index()] = true;
+        }
+        let objects = Objects::of(trace, &arguments, &goes_back, split.cores)?;
+        Ok(Split {
+            objects: Some(Arc::new(objects)),
+            ..split
+        })
+    }
+
+    fn place(&mut self, function: FunctionId, target: Target) {
+        let index = function.index();
+        if self.targets.len() <= index {
+            self.targets.resize(index + 1, None);
+        }
+        self.targets[index] = Some(target);
+    }
+
+    /// The split that `plan` makes of `trace`. It uses all the plan's cores.
+    ///
+    /// # Errors
+    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for a function that the trace does not know;
+    /// those of [`Split::by_argument`] for a plan with functions that go by one.
+    pub fn of_plan(plan: &Plan, trace: &Trace) -> Result<Self, Error> {
+        let (modules, functions) = (trace.modules(), trace.functions());
+        let is_fixed = |planned: &&PlannedFunction| planned.to.core().is_some();
+        let fixed = plan.functions.iter().filter(is_fixed).cloned();
+        let fixed = Plan {
+            functions: fixed.collect(),
+            ..plan.clone()
+        };
+        let split = Split::from_plan(&fixed, modules, functions)?;
+        let mut by_argument = Vec::new();
+        for planned in &plan.functions {
+            if let Destination::By(argument) = planned.to {
+                let found = found(planned, modules, functions)?;
+                by_argument.extend(found.map(|function| (function, argument, planned.mode)));
+            }
+        }
+        match by_argument.is_empty() {
+            true => Ok(split),
+            false => split.by_argument(trace, &by_argument, plan.cores),
+        }
     }
 
     /// The split that `plan` makes of a trace with these modules and functions. It uses all the
@@ -108,11 +188,12 @@ impl Split {
         functions: &[Function],
     ) -> Result<Self, Error> {
         let mut split = Split {
-            cores_of_functions: vec![None; functions.len()],
+            targets: vec![None; functions.len()],
             delegated: Vec::new(),
             cores: plan.cores,
             starts: Vec::new(),
             start_cores: 1,
+            objects: None,
         };
         let mut delegated = Vec::new();
         for planned in &plan.functions {
@@ -120,19 +201,11 @@ impl Split {
                 Destination::Core(core) => core,
                 Destination::By(argument) => return Err(by_argument(planned, argument)),
             };
-            let mut found = false;
-            for (index, function) in (0..).map(FunctionId).zip(functions) {
-                let module = &modules[function.module as usize];
-                if function.offset == planned.offset && is_of_build(module, planned) {
-                    split.place(index, CoreId(core));
-                    if planned.mode == Mode::Call {
-                        delegated.push(index);
-                    }
-                    found = true;
+            for function in found(planned, modules, functions)? {
+                split.place(function, Target::Core(CoreId(core)));
+                if planned.mode == Mode::Call {
+                    delegated.push(function);
                 }
-            }
-            if !found {
-                return Err(unknown(planned, modules));
             }
         }
         Ok(split.delegating(delegated))
@@ -140,14 +213,46 @@ impl Split {
 
     /// The functions whose entries move threads, by ascending index.
     pub fn functions(&self) -> impl Iterator<Item = FunctionId> + '_ {
-        let indexed = (0..).map(FunctionId).zip(&self.cores_of_functions);
-        indexed.filter_map(|(function, core)| core.map(|_| function))
+        let indexed = (0..).map(FunctionId).zip(&self.targets);
+        indexed.filter_map(|(function, target)| target.map(|_| function))
     }
 
-    /// The core that entering `function` moves a thread to.
+    /// Whether entering `function` may move a thread.
+    #[inline]
+    pub fn moves(&self, function: FunctionId) -> bool {
+        self.targets
+            .get(function.index())
+            .is_some_and(Option::is_some)
+    }
+
+    /// The core that entering `function` moves a thread to; `None` where that is not always the
+    /// same.
     #[inline]
     pub fn core_of(&self, function: FunctionId) -> Option<CoreId> {
-        *self.cores_of_functions.get(function.index())?
+        match self.targets.get(function.index())? {
+            Some(Target::Core(core)) => Some(*core),
+            _ => None,
+        }
+    }
+
+    /// The core that entering `function` moves a thread to with its execution `number`; `None`
+    /// where it stays.
+    #[inline]
+    pub fn core_of_entry(
+        &self,
+        function: FunctionId,
+        thread: ThreadId,
+        number: u64,
+    ) -> Option<CoreId> {
+        match (*self.targets.get(function.index())?)? {
+            Target::Core(core) => Some(core),
+            Target::Object => self.objects.as_ref()?.home(thread, number),
+        }
+    }
+
+    /// Where calls go of functions that go by an argument, if it has any.
+    pub fn objects(&self) -> Option<&Objects> {
+        self.objects.as_deref()
     }
 
     /// The functions at the end of whose calls threads go back, by ascending index.
@@ -170,6 +275,26 @@ impl Split {
     /// Number of cores used, at least 1.
     pub fn cores(&self) -> u32 {
         self.cores
+    }
+}
+
+/// The functions of a trace that this one of a plan is: several where its file is mapped more than
+/// once.
+fn found(
+    planned: &PlannedFunction,
+    modules: &[Module],
+    functions: &[Function],
+) -> Result<impl Iterator<Item = FunctionId>, Error> {
+    let is_it = |function: &Function| {
+        let module = &modules[function.module as usize];
+        function.offset == planned.offset && is_of_build(module, planned)
+    };
+    let indexed = (0..).map(FunctionId).zip(functions);
+    let found = indexed.filter(|(_, function)| is_it(function));
+    let found: Vec<FunctionId> = found.map(|(index, _)| index).collect();
+    match found.is_empty() {
+        true => Err(unknown(planned, modules)),
+        false => Ok(found.into_iter()),
     }
 }
 

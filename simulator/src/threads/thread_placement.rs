@@ -72,7 +72,7 @@ impl<'a> ThreadPlacement<'a> {
         }
         let at = &mut self.threads[thread.index()];
         let left = at.core();
-        at.come(self.split, number, entered, || {
+        at.come(self.split, (thread, number), entered, || {
             let call = self.calls?.begun_by(thread, number);
             call.map(|call| call.ends)
         });

@@ -1,10 +1,11 @@
 //! Replays recorded programs step by step, with the oracle: which core each thread is on, where its
 //! memory is, and when counting begins, each found the obvious way.
 
+use crate::homes::Known;
 use crate::located::located;
 use crate::oracle::Oracle;
 use crate::oracle::calls::{Seen, after_gaps, ends_of_calls};
-use crate::recording::{FIRST_LONG, code_address, requests_of};
+use crate::recording::{DISTANCES, FIRST_LONG, code_address, requests_of};
 use crate::steps::Step;
 use corehop_simulator::{Counters, Machine};
 use corehop_traces::{Kind, Mapping};
@@ -16,6 +17,8 @@ pub struct Placed {
     /// Of the requests.
     pub numbers: Vec<u64>,
     pub functions: Vec<(u32, u32)>,
+    /// Functions that go by argument 1, and how many cores their objects have.
+    pub by_argument: (Vec<u32>, u32),
     pub delegated: Vec<u32>,
     pub start_cores: Option<u32>,
 }
@@ -32,6 +35,13 @@ pub fn naive(
     let ends = ends_of_calls(&seen(steps, &placed.numbers));
     let cores = split.iter().map(|(_, core)| core + 1).max().unwrap_or(1);
     let cores = cores.max(start_cores.unwrap_or(1));
+    let by_argument = &placed.by_argument.0;
+    let cores = if by_argument.is_empty() {
+        cores
+    } else {
+        cores.max(placed.by_argument.1)
+    };
+    let homes = homes(steps, placed, cores.into());
     let mut oracle = Oracle::new(machine, cores);
     let requests = requests_of(steps);
     let mut order: Vec<u32> = requests.iter().flatten().copied().collect();
@@ -67,13 +77,15 @@ pub fn naive(
             open.pop();
             *core = came_from;
         }
-        for &(function, target) in split {
-            if function == step.block {
-                if placed.delegated.contains(&function) {
-                    open.push((ends[place], *core));
-                }
-                *core = target as usize;
+        let fixed = split.iter().find(|(function, _)| *function == step.block);
+        let is_by_argument = by_argument.contains(&step.block);
+        if fixed.is_some() || is_by_argument {
+            if placed.delegated.contains(&step.block) {
+                open.push((ends[place], *core));
             }
+            let fixed = fixed.map(|&(_, core)| core as usize);
+            let target = if is_by_argument { homes[place] } else { fixed };
+            *core = target.unwrap_or(*core);
         }
         if *core != before {
             hops += 1;
@@ -90,6 +102,56 @@ pub fn naive(
         }
     }
     (oracle.counters(), hops)
+}
+
+/// By step: the core of the object that a call of a function by argument is about.
+fn homes(steps: &[Step], placed: &Placed, cores: u64) -> Vec<Option<usize>> {
+    let mut processes = [Known::default(), Known::default()];
+    let home = |(place, step): (usize, &Step)| {
+        if !placed.by_argument.0.contains(&step.block) {
+            return None;
+        }
+        let argument = argument_of(steps, place)?;
+        let thread = step.thread as usize;
+        let process = if placed.mappings.is_empty() {
+            0
+        } else {
+            thread
+        };
+        let core = processes[process].name(thread, argument, cores)?;
+        Some(core as usize)
+    };
+    steps.iter().enumerate().map(home).collect()
+}
+
+/// Argument 1 of the call that a step begins, if what its thread then does tells it.
+fn argument_of(steps: &[Step], place: usize) -> Option<u64> {
+    let requests = requests_of(steps);
+    let own = (place..steps.len()).filter(|&later| steps[later].thread == steps[place].thread);
+    // How far from the argument that is which the registers hold.
+    let (mut rdi, mut rbx) = (Some(0), None);
+    for later in own.take(64) {
+        if requests[later] != requests[place] {
+            return None;
+        }
+        let step = &steps[later];
+        let from = match step.block {
+            0 => rdi.map(|rdi| rdi + DISTANCES[0]),
+            1 => rdi.map(|rdi| rdi + DISTANCES[1]),
+            3 => rbx,
+            _ => None,
+        };
+        if let (Some(from), Some(&(address, _))) = (from, step.data.first()) {
+            return Some(address.wrapping_add_signed(-from));
+        }
+        (rdi, rbx) = match step.block {
+            1 => (rdi, None),
+            2 => (None, rdi.map(|rdi| rdi + DISTANCES[2])),
+            4 => (None, rbx),
+            _ => (rdi, rbx),
+        };
+    }
+    None
 }
 
 /// What of these steps says where calls end.

@@ -4,7 +4,7 @@
 mod definitions;
 
 use crate::steps::{Step, perform};
-use corehop_traces::{Mapping, WriterOptions};
+use corehop_traces::{Mapping, Pointer, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;
@@ -59,6 +59,35 @@ pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
 const PAGE: u64 = 4096;
 const OBJECTS: u32 = 2;
 
+/// What the code block of a function does with what registers held. The first two access memory by
+/// argument 1, so far beyond it that addresses of these programs make it an object or nearly one;
+/// the third hands it on and the fourth accesses memory by what was handed on; the fifth loses it.
+fn pointers_of(function: u32) -> Vec<Pointer> {
+    let accessed = |register, distance| Pointer::Accessed {
+        instruction: 0,
+        register,
+        distance,
+    };
+    let (lost, handed_on) = (Pointer::Lost { at_end: RBX }, |distance| Pointer::Held {
+        at_end: RBX,
+        register: RDI,
+        distance,
+    });
+    match function {
+        0 => vec![accessed(RDI, DISTANCES[0])],
+        1 => vec![accessed(RDI, DISTANCES[1]), lost],
+        2 => vec![handed_on(DISTANCES[2]), Pointer::Lost { at_end: RDI }],
+        3 => vec![accessed(RBX, 0)],
+        4 => vec![Pointer::Lost { at_end: RDI }],
+        _ => Vec::new(),
+    }
+}
+
+const RBX: u8 = 3;
+const RDI: u8 = 7;
+/// Of accesses of the first two functions from argument 1, and of what the third hands on.
+pub const DISTANCES: [i64; 3] = [-0x2_0000, -0xf000, -0x1_0000];
+
 /// Writes the steps as a trace, each at its own stamp, with requests of these numbers.
 pub fn record(
     steps: &[Step],
@@ -85,10 +114,9 @@ pub fn record_processes(
     for number in 0..FUNCTIONS {
         let function = (&*format!("f{number}"), u64::from(number) * 64);
         let at = (module, CODE);
-        match number < FIRST_LONG {
-            true => definitions::function_of(&mut writer, at, function, None, 1)?,
-            false => definitions::function(&mut writer, at, function, None)?,
-        };
+        let size_bytes = if number < FIRST_LONG { 1 } else { 4 };
+        let told = (None, size_bytes, pointers_of(number));
+        definitions::function_with(&mut writer, at, function, told)?;
     }
     if mappings.is_empty() {
         return perform(writer, &[1, 1], steps, numbers);

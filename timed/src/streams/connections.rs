@@ -255,6 +255,7 @@ impl Threads {
             let call = calls.and_then(|calls| calls.begun_by(execution.thread, number));
             stream.marks.push(Mark {
                 at: stream.entries.len(),
+                thread: execution.thread,
                 number,
                 entered,
                 call: call.map(|call| call.ends),

@@ -7,7 +7,7 @@
 //! for the instruction.
 
 use corehop_simulator::{LineId, PlacedThread, Split};
-use corehop_traces::{FunctionId, Kind};
+use corehop_traces::{FunctionId, Kind, ThreadId};
 
 /// The requests of a connection.
 #[derive(Default)]
@@ -32,7 +32,9 @@ pub(crate) struct Stream {
 pub(crate) struct Mark {
     /// The entry before which it is.
     pub at: usize,
-    /// How many executions the thread had made in the trace.
+    /// The thread in the trace.
+    pub thread: ThreadId,
+    /// How many executions it had made there.
     pub number: u64,
     /// The function of a split that is entered here.
     pub entered: Option<FunctionId>,
@@ -44,7 +46,9 @@ impl Mark {
     /// A thread comes here. The stage that it is to be in from here on, if the mark says anything
     /// of it to this split; it may be the one that it is in. A stage is a core of the split.
     pub fn pass(&self, thread: &mut PlacedThread, split: &Split) -> Option<u32> {
-        let says = thread.come(split, self.number, self.entered, || self.call);
+        let says = thread.come(split, (self.thread, self.number), self.entered, || {
+            self.call
+        });
         says.then(|| thread.core().0)
     }
 }

@@ -9,6 +9,7 @@ use crate::model::dependence::check_dependences;
 use crate::model::execution::{Access, Kind, LINE_SHIFT};
 use crate::model::ids::FunctionId;
 use crate::model::malformed::Malformed;
+use crate::model::pointer::check_pointers;
 use crate::model::program::CodeBlock;
 use std::collections::HashMap;
 
@@ -350,6 +351,7 @@ pub fn check_code_block(block: &CodeBlock) -> Result<(), Malformed> {
         offset += u16::from(instruction.size_bytes);
     }
     check_dependences(block.instructions.len(), &block.dependences)?;
+    check_pointers(block.instructions.len(), &block.pointers)?;
     // A whole line more, so that no sum of addresses within the block's lines can overflow.
     if at
         .checked_add(u64::from(offset) + (1 << LINE_SHIFT))

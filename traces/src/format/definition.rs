@@ -7,6 +7,7 @@ use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::{code_blocks, entry, functions, shapes};
 use crate::model::dependence::Dependence;
 use crate::model::ids::FunctionId;
+use crate::model::pointer::Pointer;
 use crate::model::program::{CodeBlock, Function};
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -82,6 +83,8 @@ pub fn write_code_blocks(
     let dependences = pack_dependences(compressor, all)?;
     let mut columns = vec![&starts, &entries, &counts, &sizes];
     columns.extend(dependences.iter().flatten());
+    let pointers = pack_pointers(compressor, all)?;
+    columns.extend(pointers.iter().flatten());
     let mut message = message_for(&columns);
     let mut blocks = root(&mut message).init_code_blocks();
     blocks.set_count(all.len() as u32);
@@ -91,7 +94,11 @@ pub fn write_code_blocks(
     sizes.store(blocks.reborrow().init_instruction_sizes());
     if let Some([counts, all]) = dependences {
         counts.store(blocks.reborrow().init_dependence_counts());
-        all.store(blocks.init_dependences());
+        all.store(blocks.reborrow().init_dependences());
+    }
+    if let Some([counts, all]) = pointers {
+        counts.store(blocks.reborrow().init_pointer_counts());
+        all.store(blocks.init_pointers());
     }
     Ok(message)
 }
@@ -107,6 +114,21 @@ fn pack_dependences(
     let counts: Vec<u16> = counts.collect();
     let all = blocks.iter().flat_map(|(block, _)| &block.dependences);
     let all: Vec<u32> = all.map(|dependence| dependence.pack()).collect();
+    match all.is_empty() {
+        true => Ok(None),
+        false => Ok(Some([pack(compressor, &counts)?, pack(compressor, &all)?])),
+    }
+}
+
+/// The columns of pointers, if any are known.
+fn pack_pointers(
+    compressor: &mut Compressor<'_>,
+    blocks: &[EnteredBlock],
+) -> std::io::Result<Option<[Packed; 2]>> {
+    let counts = blocks.iter().map(|(block, _)| block.pointers.len() as u16);
+    let counts: Vec<u16> = counts.collect();
+    let all = blocks.iter().flat_map(|(block, _)| &block.pointers);
+    let all: Vec<u64> = all.map(|pointer| pointer.pack()).collect();
     match all.is_empty() {
         true => Ok(None),
         false => Ok(Some([pack(compressor, &counts)?, pack(compressor, &all)?])),
@@ -237,11 +259,13 @@ pub fn read_code_blocks(
     unpack::<u8>(decompressor, column, "instructionSizes", total, &mut sizes)?;
     let mut sizes = sizes.into_iter();
     let mut dependences = read_dependences(decompressor, entry, count)?.into_iter();
+    let mut pointers = read_pointers(decompressor, entry, count)?.into_iter();
     let mut all = Vec::with_capacity(count);
     for index in 0..count {
         let own = sizes.by_ref().take(usize::from(counts[index]));
         let block = CodeBlock {
             dependences: dependences.next().unwrap_or_default(),
+            pointers: pointers.next().unwrap_or_default(),
             ..CodeBlock::new(starts[index], own)
         };
         check_code_block(&block).map_err(|detail| Rule::Program.broken(detail))?;
@@ -272,6 +296,33 @@ fn read_dependences(
     let mut packed = packed.into_iter().map(|number| {
         let wrong = || Rule::Program.broken(format!("{number:#x} is no dependence"));
         Dependence::unpack(number).ok_or_else(wrong)
+    });
+    let own = |count| packed.by_ref().take(usize::from(count)).collect();
+    counts.into_iter().map(own).collect()
+}
+
+/// Reads the pointers of the code blocks of an entry; none where it does not say.
+fn read_pointers(
+    decompressor: &mut Decompressor<'_>,
+    entry: code_blocks::Reader<'_>,
+    count: usize,
+) -> Result<Vec<Vec<Pointer>>, Violation> {
+    if !entry.has_pointer_counts() {
+        return Ok(Vec::new());
+    }
+    let (mut counts, mut packed) = (Vec::new(), Vec::new());
+    let column = entry.get_pointer_counts();
+    unpack::<u16>(decompressor, column, "pointerCounts", count, &mut counts)?;
+    let total = counts.iter().map(|&count| usize::from(count)).sum();
+    if total > MAX_DETAILS {
+        let detail = format!("the code blocks of one entry claim {total} pointers");
+        return Err(Rule::Columns.broken(detail));
+    }
+    let column = entry.get_pointers();
+    unpack::<u64>(decompressor, column, "pointers", total, &mut packed)?;
+    let mut packed = packed.into_iter().map(|number| {
+        let wrong = || Rule::Program.broken(format!("{number:#x} is no pointer"));
+        Pointer::unpack(number).ok_or_else(wrong)
     });
     let own = |count| packed.by_ref().take(usize::from(count)).collect();
     counts.into_iter().map(own).collect()

@@ -31,6 +31,14 @@ pub(crate) enum Malformed {
         /// As it is debugged.
         dependence: String,
     },
+    #[error("a code block's pointers are too many or not in order")]
+    PointersOutOfOrder,
+    #[error("a code block of {instructions} instructions has {pointer}")]
+    Pointer {
+        instructions: usize,
+        /// As it is debugged.
+        pointer: String,
+    },
     #[error("a mapping of {start:#x} to {end:#x}, from {offset:#x} on, is not of whole pages")]
     NoWholePages { start: u64, end: u64, offset: u64 },
     #[error("a mapping of shared object {object}")]

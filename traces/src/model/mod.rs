@@ -11,6 +11,7 @@ pub mod function_name;
 pub(crate) mod ids;
 pub(crate) mod limits;
 pub(crate) mod malformed;
+pub(crate) mod pointer;
 pub mod program;
 pub(crate) mod recording;
 pub(crate) mod reference;

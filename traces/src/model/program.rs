@@ -2,6 +2,7 @@
 
 use crate::model::dependence::Dependence;
 use crate::model::ids::ThreadId;
+use crate::model::pointer::Pointer;
 
 /// A file mapped with executable pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,9 @@ pub struct CodeBlock {
     /// What addresses, stored values and registers come from, in order; none where that is not
     /// known.
     pub dependences: Vec<Dependence>,
+    /// What the block does with what registers hold when it begins, in order; none where that is
+    /// not known.
+    pub pointers: Vec<Pointer>,
 }
 
 impl CodeBlock {
@@ -69,6 +73,7 @@ impl CodeBlock {
             start,
             instructions: instructions.collect(),
             dependences: Vec::new(),
+            pointers: Vec::new(),
         }
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Opening and checking both read a file entry by entry and gather its contents. An open [`trace`]
 //! plays its [`executions`] in the one order of all threads, or hands its chunks to a [`player`],
-//! which plays each by itself as lines referenced; [`calls`] tell where functions return, and
-//! [`open_calls`] which are open.
+//! which plays each by itself as lines referenced; [`calls`] tell where functions return,
+//! [`open_calls`] which are open, and [`arguments`] what they were called with.
 
+pub(crate) mod arguments;
 mod batch;
 pub(crate) mod calls;
 pub(crate) mod check;

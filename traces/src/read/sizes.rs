@@ -97,6 +97,12 @@ fn columns_of_code_blocks(entry: code_blocks::Reader<'_>) -> Vec<(&'static str, 
             ("dependences", entry.get_dependences()),
         ]);
     }
+    if entry.has_pointer_counts() {
+        columns.extend([
+            ("pointerCounts", entry.get_pointer_counts()),
+            ("pointers", entry.get_pointers()),
+        ]);
+    }
     columns
 }
 

@@ -128,6 +128,13 @@ impl Trace {
         blocks.any(|block| !block.dependences.is_empty())
     }
 
+    /// Whether the trace tells what registers held, where code accesses memory by them. No trace
+    /// does that was imported, or recorded before traces could.
+    pub fn has_pointers(&self) -> bool {
+        let mut blocks = self.code_blocks().iter();
+        blocks.any(|block| !block.pointers.is_empty())
+    }
+
     /// For each code block, the function whose entry it starts at, if any.
     pub fn entered_functions(&self) -> &[Option<FunctionId>] {
         &self.contents.entered

@@ -47,7 +47,7 @@ pub struct Writer {
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
     new_templates: Vec<WrittenTemplate>,
-    /// Bytes of names, dependences and data accesses of templates in what is new.
+    /// Bytes of names, dependences, pointers and data accesses of templates in what is new.
     new_details: usize,
     streams: Vec<ThreadStream>,
     hash_table: HashTable,

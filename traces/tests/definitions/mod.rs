@@ -1,7 +1,7 @@
 //! What small traces of made-up servers begin with: a header, a module, and functions that are one
 //! instruction each.
 
-use corehop_traces::{CodeBlock, Error, Function, Header, Module, Writer, WriterOptions};
+use corehop_traces::{CodeBlock, Error, Function, Header, Module, Pointer, Writer, WriterOptions};
 use std::path::Path;
 
 /// A trace of a server whose requests begin at `request_at`, and its one module, loaded at `code`.
@@ -54,10 +54,20 @@ pub fn functions(writer: &mut Writer, at: (u32, u64), count: u32) -> Result<(), 
 /// The code block of a function whose instruction has so many bytes, else as [`function`] has it.
 pub fn function_of(
     writer: &mut Writer,
-    (module, code): (u32, u64),
-    (name, offset): (&str, u64),
+    at: (u32, u64),
+    named: (&str, u64),
     unpatchable: Option<&str>,
     size_bytes: u8,
+) -> Result<u32, Error> {
+    function_with(writer, at, named, (unpatchable, size_bytes, Vec::new()))
+}
+
+/// The same of a function whose code block has these pointers.
+pub fn function_with(
+    writer: &mut Writer,
+    (module, code): (u32, u64),
+    (name, offset): (&str, u64),
+    (unpatchable, size_bytes, pointers): (Option<&str>, u8, Vec<Pointer>),
 ) -> Result<u32, Error> {
     let entered = writer.function(&Function {
         module,
@@ -67,5 +77,9 @@ pub fn function_of(
         name: name.into(),
         unpatchable: unpatchable.map(Into::into),
     })?;
-    writer.code_block(&CodeBlock::new(code + offset, [size_bytes]), Some(entered))
+    let block = CodeBlock {
+        pointers,
+        ..CodeBlock::new(code + offset, [size_bytes])
+    };
+    writer.code_block(&block, Some(entered))
 }

@@ -4,9 +4,10 @@
 
 use corehop_traces::{
     CodeBlock, Dependence, Dependent, EndReason, Function, FunctionId, GENERAL_REGISTERS, Header,
-    Kind, Mapping, Module, Source, ThreadId, Writer, WriterOptions,
+    Kind, Mapping, Module, Pointer, Source, ThreadId, Writer, WriterOptions,
 };
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a thread does next: one execution, and what comes before and after it.
@@ -58,6 +59,45 @@ fn dependences(instructions: u16) -> impl Strategy<Value = Vec<Dependence>> {
     prop_oneof![2 => Just(Vec::new()), 1 => some]
 }
 
+/// What a block of so many instructions does with what registers held, in order; mostly nothing.
+fn pointers(instructions: u16) -> impl Strategy<Value = Vec<Pointer>> {
+    let number = (
+        0u8..3,
+        any::<u16>(),
+        0..GENERAL_REGISTERS as u8,
+        -1i64 << 38..1 << 38,
+    );
+    let pointer = number.prop_map(move |(kind, of, register, distance)| {
+        let at_end = (of % GENERAL_REGISTERS as u16) as u8;
+        let place = of % instructions;
+        match kind {
+            0 => (
+                (kind, place),
+                Pointer::Accessed {
+                    instruction: place,
+                    register,
+                    distance,
+                },
+            ),
+            1 => (
+                (kind, at_end.into()),
+                Pointer::Held {
+                    at_end,
+                    register,
+                    distance,
+                },
+            ),
+            _ => ((kind, at_end.into()), Pointer::Lost { at_end }),
+        }
+    });
+    let some = prop::collection::vec(pointer, 0..30);
+    let some = some.prop_map(|some| {
+        let in_order: BTreeMap<(u8, u16), Pointer> = some.into_iter().collect();
+        in_order.into_values().collect()
+    });
+    prop_oneof![2 => Just(Vec::new()), 1 => some]
+}
+
 /// Some code blocks, short or long, near each other or not.
 pub fn code_blocks() -> impl Strategy<Value = Vec<CodeBlock>> {
     let start = prop_oneof![0x1000u64..0x1100, 0u64..1 << 47];
@@ -66,9 +106,13 @@ pub fn code_blocks() -> impl Strategy<Value = Vec<CodeBlock>> {
         prop::collection::vec(1u8..16, 1..500)
     ];
     let block = (start, sizes).prop_flat_map(|(start, sizes)| {
-        let dependences = dependences(sizes.len() as u16);
-        dependences.prop_map(move |dependences| CodeBlock {
+        let told = (
+            dependences(sizes.len() as u16),
+            pointers(sizes.len() as u16),
+        );
+        told.prop_map(move |(dependences, pointers)| CodeBlock {
             dependences,
+            pointers,
             ..CodeBlock::new(start, sizes.iter().copied())
         })
     });

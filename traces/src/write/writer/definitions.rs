@@ -57,8 +57,8 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Unrecordable`] when the block's instructions are none, more than 512, or not
-    /// adjacent, its dependences are of what it has not, or the function does not exist;
-    /// [`Error::Write`].
+    /// adjacent, its dependences or pointers are of what it has not, or the function does not
+    /// exist; [`Error::Write`].
     pub fn code_block(
         &mut self,
         block: &CodeBlock,
@@ -68,7 +68,7 @@ impl Writer {
         if let Some(entry) = entry.filter(|&entry| entry.0 >= self.functions) {
             return unrecordable(format!("there is no function {entry} to enter"));
         }
-        self.new_details += block.dependences.len();
+        self.new_details += block.dependences.len() + block.pointers.len();
         self.new_blocks.push((block.clone(), entry));
         self.instructions.push(block.instructions.len() as u16);
         self.fetches.push(fetches_of(block) as u16);

@@ -1,0 +1,57 @@
+//! The table that gives objects their cores does what an obvious list of them does, over many
+//! epochs, with more objects than it has places.
+
+mod homes;
+
+use corehop_simulator::ObjectTable;
+use corehop_traces::ThreadId;
+use homes::Known;
+use proptest::prelude::Rng;
+use proptest::test_runner::{RngAlgorithm, TestRng};
+
+/// Calls of two threads about some of so many objects, of which fewer and fewer are in use.
+fn agree(seed: u64, objects: u64, calls: u64, cores: u32) {
+    let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed as u8; 32]);
+    let mut below = |end: u64| random.next_u64() % end;
+    let mut table = ObjectTable::new(cores);
+    let mut known = Known::default();
+    for call in 0..calls {
+        let thread = below(2) as u32;
+        let used = 1 + (objects - 1) * (calls - call) / calls;
+        // Some of the first are too low to be objects; four addresses are of one object.
+        let argument = 0xff00 + below(used) * 24 / 4 * 4;
+        let expected = known.name(thread as usize, argument, cores.into());
+        let core = table.name(ThreadId(thread), argument);
+        let core = core.map(|core| u64::from(core.0));
+        assert_eq!(core, expected, "seed {seed}, call {call}");
+    }
+    assert_eq!(table.objects(), known.came, "seed {seed}");
+}
+
+#[test]
+fn a_few_objects_stay_where_they_came_first() {
+    agree(1, 40, 50_000, 3);
+}
+
+#[test]
+fn many_objects_are_forgotten_in_the_same_order() {
+    agree(2, 3000, 60_000, 4);
+    agree(3, 800, 250_000, 2);
+}
+
+#[test]
+fn objects_on_one_core_are_all_there() {
+    agree(4, 100, 10_000, 1);
+}
+
+#[test]
+fn what_is_no_address_of_user_code_is_no_object() {
+    let mut table = ObjectTable::new(2);
+    for argument in [0, 1, 0xffff, 1 << 56, u64::MAX] {
+        assert_eq!(table.name(ThreadId(0), argument), None);
+    }
+    assert_eq!(table.objects(), 0);
+    assert!(table.name(ThreadId(0), 0x1_0000).is_some());
+    assert!(table.name(ThreadId(0), (1 << 56) - 1).is_some());
+    assert_eq!(table.objects(), 2);
+}

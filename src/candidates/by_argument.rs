@@ -1,0 +1,113 @@
+//! `corehop candidates --by-argument`: the functions whose argument is an object, of which each
+//! could have a core of its own.
+
+use crate::failure::Failure;
+use crate::line::{Lines, line};
+use crate::progress::Bar;
+use corehop_partitioner::by_argument::{
+    MOST_CALLS, ObjectArgument, ObjectArguments, object_arguments,
+};
+use corehop_partitioner::progress::Progress;
+use corehop_traces::Trace;
+use corehop_wording::name::shortened;
+use corehop_wording::number::{counted, grouped, share};
+use serde_json::{Value, json};
+
+/// What is printed of a trace.
+pub fn told(trace: &Trace, name: &str, min_share: f64, as_json: bool) -> Result<Lines, Failure> {
+    let bar = Bar::new();
+    bar.begin("following arguments", None);
+    let found = object_arguments(trace, min_share);
+    bar.end();
+    let found = found?;
+    Ok(match as_json {
+        true => Lines::of_json(&json_of(trace, name, min_share, &found)),
+        false => text_of(trace, name, min_share, &found),
+    })
+}
+
+fn text_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -> Lines {
+    let mut text = Lines::new();
+    let requests = counted(found.requests, "request", "requests");
+    line!(text, "{name}: arguments counted over {requests}");
+    line!(
+        text,
+        "left out: {} functions called more than {MOST_CALLS} times a request, {} in less than \
+         {} % of them, {} that cannot be patched",
+        grouped(found.called_too_often as u64),
+        grouped(found.called_too_rarely as u64),
+        min_share * 100.0,
+        grouped(found.unpatchable as u64)
+    );
+    line!(
+        text,
+        "of {} more no argument is known to be one of several objects",
+        grouped(found.without_objects as u64)
+    );
+    line!(text);
+    line!(
+        text,
+        "{:>8}{:>9}{:>8}{:>9}{:>10}{:>8}{:>8}  argument of",
+        "known",
+        "objects",
+        "calls",
+        "changes",
+        "accesses",
+        "lines",
+        "again",
+    );
+    for one in &found.all {
+        let called = shortened(&trace.functions()[one.function.index()].name);
+        line!(
+            text,
+            "{:>8}{:>9}{:>8.2}{:>9}{:>10}{:>8}{:>8}  {} of {called}",
+            share(one.known, one.calls, 1),
+            grouped(one.objects),
+            one.calls as f64 / found.requests as f64,
+            share(one.changes, one.known, 1),
+            grouped(one.accesses / one.calls),
+            grouped(one.lines / one.calls),
+            again(one),
+            one.argument.number(),
+        );
+    }
+    text
+}
+
+fn again(one: &ObjectArgument) -> String {
+    match one.lines_returned_to {
+        0 => "-".into(),
+        returned_to => share(one.lines_again, returned_to, 1),
+    }
+}
+
+fn json_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -> Value {
+    let arguments = found.all.iter().map(|one| {
+        let function = &trace.functions()[one.function.index()];
+        json!({
+            "name": function.name,
+            "symbol": function.symbol,
+            "module": trace.modules()[function.module as usize].path,
+            "offset": function.offset,
+            "argument": one.argument.number(),
+            "calls": one.calls,
+            "known": one.known,
+            "objects": one.objects,
+            "changes": one.changes,
+            "accesses": one.accesses,
+            "lines": one.lines,
+            "lines_returned_to": one.lines_returned_to,
+            "lines_again": one.lines_again,
+        })
+    });
+    json!({
+        "trace": name,
+        "requests": found.requests,
+        "min_share": min_share,
+        "called_too_often": found.called_too_often,
+        "called_too_rarely": found.called_too_rarely,
+        "unpatchable": found.unpatchable,
+        "without_objects": found.without_objects,
+        "arguments": arguments.collect::<Vec<_>>(),
+    })
+}

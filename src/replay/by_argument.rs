@@ -1,0 +1,71 @@
+//! What is known of a plan's functions that go by an argument: how many of their calls the replay
+//! could place, and how many objects they are about.
+
+use crate::line::{Lines, line};
+use corehop_simulator::{ByArgument, Split};
+use corehop_traces::Trace;
+use corehop_wording::name::shortened;
+use corehop_wording::number::grouped;
+use serde_json::{Value, json};
+
+/// A row a function; nothing where the plan has none.
+pub fn add(text: &mut Lines, split: &Split, trace: &Trace) {
+    let Some(objects) = split.objects() else {
+        return;
+    };
+    line!(text);
+    line!(
+        text,
+        "{:<26}{:>16}{:>16}{:>16}",
+        "by argument, in the trace",
+        "calls",
+        "known",
+        "objects"
+    );
+    for one in objects.functions() {
+        let ByArgument {
+            calls,
+            known,
+            objects,
+            ..
+        } = *one;
+        let name = shortened(&trace.functions()[one.function.index()].name);
+        line!(
+            text,
+            "  {:<24}{:>16}{:>16}{:>16}",
+            format!("{} of {name}", one.argument.number()),
+            grouped(calls),
+            grouped(known),
+            grouped(objects)
+        );
+    }
+    let unknown = |one: &ByArgument| one.calls - one.known;
+    let unknown: u64 = objects.functions().iter().map(unknown).sum();
+    if unknown > 0 {
+        line!(
+            text,
+            "{} calls whose argument the trace does not tell were left where they were.",
+            grouped(unknown)
+        );
+    }
+}
+
+/// An object a function.
+pub fn values(split: &Split, trace: &Trace) -> Vec<Value> {
+    let functions = split.objects().map(|objects| objects.functions());
+    let functions = functions.unwrap_or_default().iter();
+    let value = |one: &ByArgument| {
+        let function = &trace.functions()[one.function.index()];
+        json!({
+            "name": function.name,
+            "symbol": function.symbol,
+            "module": trace.modules()[function.module as usize].path,
+            "offset": function.offset,
+            "argument": one.argument.number(),
+            "calls": one.calls,
+            "known": one.known,
+            "objects": one.objects,
+        })
+    };
+    functions.map(value).collect()
+}
