@@ -7,15 +7,14 @@
 //! is too old before it runs what lies there.
 
 use crate::error::Error;
-use crate::output::told_by;
-use crate::symbol::Symbol;
+use crate::output::{Told, told_by};
 use corehop_processes::installed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
 /// What the carried symbolizer says of `path`.
-pub fn told(path: &Path) -> Result<Vec<Symbol>, Error> {
+pub fn told(path: &Path) -> Result<Told, Error> {
     // The one first in PATH, and the system's: where someone works in an environment of their own,
     // what Debian's package depends on is in the latter.
     let mut pythons: Vec<PathBuf> = installed("python3".as_ref()).into_iter().collect();
@@ -25,7 +24,7 @@ pub fn told(path: &Path) -> Result<Vec<Symbol>, Error> {
 }
 
 /// What the first of the Pythons says that runs it, or why the first of all does not.
-fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Vec<Symbol>, Error> {
+fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Told, Error> {
     let folder = unpacked().map_err(|source| Error::Unpack { source })?;
     let told = |python: &PathBuf| {
         let mut command = Command::new(python);
@@ -56,11 +55,13 @@ macro_rules! carried {
 }
 
 /// The package.
-const CARRIED: [(&str, &str); 13] = carried![
+const CARRIED: [(&str, &str); 15] = carried![
     "__init__.py",
     "__main__.py",
     "cache.py",
     "command.py",
+    "debug_file.py",
+    "debuginfod.py",
     "demangle.py",
     "errors.py",
     "extents.py",
@@ -124,15 +125,16 @@ mod tests {
         };
         let python = installed.with_file_name("python3");
         let path = Path::new("/bin/true");
-        let installed = told_by(Command::new(installed).arg(path), path).unwrap();
+        let installed = told_by(Command::new(installed).arg(path), path);
+        let installed = installed.unwrap().functions;
         // The first Python that there is.
         let pythons = ["/nowhere/python3".into(), python];
-        let carried = told_by_first(&pythons, path).unwrap();
-        let names = |symbols: &[Symbol]| -> Vec<String> {
+        let carried = told_by_first(&pythons, path).unwrap().functions;
+        let names = |symbols: &[crate::Symbol]| -> Vec<String> {
             symbols.iter().map(|symbol| symbol.name.clone()).collect()
         };
         assert!(!installed.is_empty());
-        let nowhere = told_by_first(&pythons[..1], path).unwrap_err();
+        let nowhere = told_by_first(&pythons[..1], path).err().unwrap();
         assert!(nowhere.is_missing(), "{nowhere}");
         assert_eq!(names(&carried), names(&installed));
     }
@@ -153,10 +155,10 @@ mod tests {
         std::fs::set_permissions(&old, Permissions::from_mode(0o755)).unwrap();
         let path = Path::new("/bin/true");
         let pythons = [old, python];
-        let refused = told_by_first(&pythons[..1], path).unwrap_err();
+        let refused = told_by_first(&pythons[..1], path).err().unwrap();
         assert!(refused.is_missing());
         let said = "the symbolizer does not run: it needs Python 3.11 or newer, and this is 3.10";
         assert!(refused.to_string().starts_with(said), "{refused}");
-        assert!(!told_by_first(&pythons, path).unwrap().is_empty());
+        assert!(!told_by_first(&pythons, path).unwrap().functions.is_empty());
     }
 }

@@ -3,7 +3,8 @@
 //! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
 //! in neither, a Python 3.11 or newer with pyelftools runs the one that this crate carries
 //! (`carried.rs`). It keeps what it has read by build id, so asking twice costs a fraction of a
-//! second. Rust's names are made readable here, by the demangler that Rust's own tools use.
+//! second. Rust's names are made readable here, by the demangler that Rust's own tools use, and
+//! functions that are shown to people get the source lines that they begin at (`source.rs`).
 //!
 //! A Python that looks for modules in the working directory runs what lies there, and whoever is
 //! asked to look at a server's folder may be root. So none that is started here does.
@@ -14,13 +15,15 @@
 mod carried;
 mod error;
 mod output;
+mod source;
 mod symbol;
 
 pub use error::Error;
+pub use source::{SourceLine, SourceLines};
 pub use symbol::Symbol;
 
 use corehop_processes::installed;
-use output::told_by;
+use output::{Told, told_by};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,6 +32,11 @@ const PROGRAM: &str = "corehop-symbolizer";
 
 /// The functions of the ELF file at `path`, sorted by offset.
 pub fn of(path: &Path) -> Result<Vec<Symbol>, Error> {
+    read(path).map(|told| told.functions)
+}
+
+/// All that the symbolizer tells of the file at `path`.
+fn read(path: &Path) -> Result<Told, Error> {
     match find() {
         Some(program) => told_by(Command::new(program).arg(path), path),
         None => carried::told(path),
