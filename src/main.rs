@@ -15,6 +15,7 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod functions;
 mod heartbeat;
 mod import;
 mod info;
@@ -66,6 +67,7 @@ enum Command {
     Export(export::Arguments),
     Import(import::Arguments),
     Replay(replay::Arguments),
+    Functions(functions::Arguments),
     Candidates(candidates::Arguments),
     Partition(partition::Arguments),
     Explain(explain::Arguments),
@@ -89,7 +91,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  check, patch --verify or measure --require-gain looked and found something wrong;
-     optimize found that nothing pays, or screen that nothing can
+     optimize found that nothing pays, screen that nothing can, or functions none
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
   4  an output cannot be written, or exists and --force was not given
@@ -128,6 +130,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Functions(arguments) => functions::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

@@ -20,7 +20,7 @@ mod symbol;
 
 pub use error::Error;
 pub use source::{SourceLine, SourceLines};
-pub use symbol::Symbol;
+pub use symbol::{Symbol, demangled};
 
 use corehop_processes::installed;
 use output::{Told, told_by};
