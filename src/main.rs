@@ -9,6 +9,7 @@ mod bundled;
 mod calibrate;
 mod candidates;
 mod check;
+mod configuration;
 mod console;
 mod control;
 mod doctor;
@@ -53,6 +54,10 @@ struct Cli {
     command: Command,
     #[command(flatten)]
     verbosity: console::Verbosity,
+    /// Read options from this file. Default: corehop.toml in the working directory, if it is there
+    /// and nobody else can write it (docs/reference/configuration.md)
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<std::path::PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -110,7 +115,17 @@ fn end_with_the_reader() {
 }
 
 fn main() -> ExitCode {
-    let Cli { command, verbosity } = Cli::parse();
+    let words = configuration::completed(std::env::args_os(), &Cli::command());
+    let words = match words {
+        Ok(words) => words,
+        Err(failure) => return failed(&failure),
+    };
+    // The file that `config` names has been read by now.
+    let Cli {
+        command,
+        verbosity,
+        config: _,
+    } = Cli::parse_from(words);
     verbosity.keep_to();
     // A recording outlives whoever watches it, and the server a recording that has no room left.
     match command {
@@ -145,11 +160,13 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            console::tell(&failure.lines());
-            ExitCode::from(failure.exit_code())
-        }
+        Err(failure) => failed(&failure),
     }
+}
+
+fn failed(failure: &failure::Failure) -> ExitCode {
+    console::tell(&failure.lines());
+    ExitCode::from(failure.exit_code())
 }
 
 #[cfg(test)]
