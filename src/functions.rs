@@ -4,8 +4,8 @@
 //! requests the system calls tell (`--request-at syscalls`) knows where each begins, with a read,
 //! and how long it lasts, until the next read after an answer; a function that was entered exactly
 //! once in each of these spans begins requests as well as the read does. The earliest leaves out
-//! least. Where the answer is sent the trace tells by the C library's own function for it, if that was
-//! entered once as well: what comes later is done after the answer.
+//! least. Where the answer is sent the trace tells by the C library's own function for it, if that
+//! was entered once as well: what comes later is done after the answer.
 
 use crate::bundled;
 use crate::console;
