@@ -10,6 +10,7 @@ mod calibrate;
 mod candidates;
 mod characterize;
 mod check;
+mod configuration;
 mod console;
 mod control;
 mod doctor;
@@ -17,6 +18,7 @@ mod explain;
 mod export;
 mod failure;
 mod fleet;
+mod functions;
 mod heartbeat;
 mod import;
 mod info;
@@ -54,6 +56,10 @@ struct Cli {
     command: Command,
     #[command(flatten)]
     verbosity: console::Verbosity,
+    /// Read options from this file. Default: corehop.toml in the working directory, if it is there
+    /// and nobody else can write it (docs/reference/configuration.md)
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<std::path::PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -68,6 +74,7 @@ enum Command {
     Export(export::Arguments),
     Import(import::Arguments),
     Replay(replay::Arguments),
+    Functions(functions::Arguments),
     Candidates(candidates::Arguments),
     Characterize(characterize::Arguments),
     Partition(partition::Arguments),
@@ -93,7 +100,8 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  check, patch --verify or measure --require-gain looked and found something wrong;
-     optimize found that nothing pays, or screen that nothing can; searches of a fleet failed
+     optimize found that nothing pays, screen that nothing can, or functions none; searches of a
+     fleet failed
   2  the command line makes no sense
   3  an input is missing, damaged or not what it should be
   4  an output cannot be written, or exists and --force was not given
@@ -112,7 +120,17 @@ fn end_with_the_reader() {
 }
 
 fn main() -> ExitCode {
-    let Cli { command, verbosity } = Cli::parse();
+    let words = configuration::completed(std::env::args_os(), &Cli::command());
+    let words = match words {
+        Ok(words) => words,
+        Err(failure) => return failed(&failure),
+    };
+    // The file that `config` names has been read by now.
+    let Cli {
+        command,
+        verbosity,
+        config: _,
+    } = Cli::parse_from(words);
     verbosity.keep_to();
     // A recording outlives whoever watches it, and the server a recording that has no room left.
     match command {
@@ -132,6 +150,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Functions(arguments) => functions::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Characterize(arguments) => characterize::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
@@ -148,11 +167,13 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            console::tell(&failure.lines());
-            ExitCode::from(failure.exit_code())
-        }
+        Err(failure) => failed(&failure),
     }
+}
+
+fn failed(failure: &failure::Failure) -> ExitCode {
+    console::tell(&failure.lines());
+    ExitCode::from(failure.exit_code())
 }
 
 #[cfg(test)]

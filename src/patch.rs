@@ -11,6 +11,7 @@ use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Unhookable, Verification};
 use corehop_plans::Mode;
 use corehop_plans::Plan;
+use corehop_symbols::demangled;
 use corehop_wording::number::counted;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -164,8 +165,8 @@ fn patched(files: &[Patched], command: &str) -> Lines {
                 Mode::Call => (hook.to.to_string(), ", and back when it returns"),
                 Mode::Count => ("counted".into(), ""),
             };
-            let (at, symbol) = (hook.offset, &hook.symbol);
-            line!(text, "  {at:#010x}  {core}  {symbol}{back}");
+            let (at, name) = (hook.offset, demangled(&hook.symbol));
+            line!(text, "  {at:#010x}  {core}  {name}{back}");
         }
     }
     line!(text, "{}: the runtime", files[0].runtime.display());
@@ -244,8 +245,8 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
     let mut text = Lines::new();
     for (listed, mode) in [(&unsafe_ones, ""), (&one_way, "in mode \"call\": ")] {
         for (function, reason) in listed {
-            let symbol = function.symbol.as_deref().unwrap_or("?");
-            line!(text, "{:#010x}  {symbol}: {mode}{reason}", function.offset);
+            let name = function.symbol.as_deref().map_or("?".into(), demangled);
+            line!(text, "{:#010x}  {name}: {mode}{reason}", function.offset);
         }
     }
     let (name, percent) = (path.display(), |count| share(count) * 100.0);

@@ -37,9 +37,10 @@ fn seeds() -> clap::builder::RangedU64ValueParser {
 /// A share that is none.
 #[derive(Debug, thiserror::Error)]
 #[error("a share lies between 0 and 1")]
-struct NotAShare;
+pub struct NotAShare;
 
-fn share(text: &str) -> Result<f64, NotAShare> {
+/// A number between 0 and 1.
+pub fn share(text: &str) -> Result<f64, NotAShare> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err(NotAShare),

@@ -5,6 +5,7 @@ use crate::pictures::picture::Picture;
 use crate::pictures::{accesses, elsewhere, misses, space, split, sweep, throughput};
 use crate::search_space::space::SearchSpace;
 use crate::search_space::sweep::Sweep;
+use crate::sources::Sources;
 use corehop_explanations::Explanation;
 use corehop_simulator::detail::Attribution;
 use std::path::Path;
@@ -18,6 +19,8 @@ pub struct Report<'a> {
     pub is_default_trace: bool,
     pub pictured: &'a [PicturedRequest],
     pub attribution: &'a Attribution,
+    /// Where functions are written.
+    pub sources: Sources,
     /// Unless it was left out.
     pub space: Option<SearchSpace>,
     /// Where one was given.
@@ -48,7 +51,7 @@ impl Report<'_> {
                 misses::levels(explained),
                 misses::cores(explained),
                 misses::causes(explained),
-                misses::functions(explained, FUNCTIONS),
+                misses::functions(explained, &self.sources, FUNCTIONS),
             ],
             split: vec![
                 split::phases(explained, self.pictured),

@@ -21,6 +21,7 @@ mod page;
 mod pass;
 mod pictures;
 mod search_space;
+mod sources;
 mod write;
 
 pub use error::Error;

@@ -1,6 +1,6 @@
 //! From a trace and a plan to the files of a report.
 
-use crate::contents::Report;
+use crate::contents::{FUNCTIONS, Report};
 use crate::error::Error;
 use crate::files::Outputs;
 use crate::page::json;
@@ -10,6 +10,7 @@ use crate::pass::pictured::{self, PicturedRequests};
 use crate::pass::replay_pass::{self, StepListener};
 use crate::search_space::space::SearchSpace;
 use crate::search_space::sweep::Sweep;
+use crate::sources::Sources;
 use corehop_explanations::{Explanation, Question};
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;
@@ -101,6 +102,7 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
         is_default_trace: options.is_default_trace,
         pictured: &pictured,
         attribution: &attribution,
+        sources: Sources::of(&explained, FUNCTIONS),
         space,
         sweep: options.sweep,
     };

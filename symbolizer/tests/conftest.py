@@ -20,6 +20,14 @@ def cache_home(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.fixture(autouse=True)
+def no_debug_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave files with the names that they have themselves, whatever is installed here."""
+    monkeypatch.setenv("COREHOP_DEBUG_FILES", "")
+    monkeypatch.delenv("DEBUGINFOD_URLS", raising=False)
+    monkeypatch.setenv("DEBUGINFOD_CACHE_PATH", "/nowhere")
+
+
 @pytest.fixture
 def symbolize(cache_home: Path) -> Symbolize:
     """Run the command with a cache of its own."""

@@ -1,19 +1,18 @@
 //! The symbolizer that this crate carries, run by the first Python that can.
 
 use crate::error::Error;
-use crate::output::told_by;
-use crate::symbol::Symbol;
+use crate::output::{Told, told_by};
 use corehop_processes::{pythons, unpacked};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the carried symbolizer says of `path`.
-pub fn told(path: &Path) -> Result<Vec<Symbol>, Error> {
+pub fn told(path: &Path) -> Result<Told, Error> {
     told_by_first(&pythons(), path)
 }
 
 /// What the first of the Pythons says that runs it, or why the first of all does not.
-fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Vec<Symbol>, Error> {
+fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Told, Error> {
     let folder = unpacked(PACKAGE, &CARRIED).map_err(|source| Error::Unpack { source })?;
     let told = |python: &PathBuf| {
         let mut command = Command::new(python);
@@ -41,11 +40,13 @@ macro_rules! carried {
 }
 
 /// The package.
-const CARRIED: [(&str, &str); 13] = carried![
+const CARRIED: [(&str, &str); 15] = carried![
     "__init__.py",
     "__main__.py",
     "cache.py",
     "command.py",
+    "debug_file.py",
+    "debuginfod.py",
     "demangle.py",
     "errors.py",
     "extents.py",
@@ -87,15 +88,16 @@ mod tests {
         };
         let python = installed.with_file_name("python3");
         let path = Path::new("/bin/true");
-        let installed = told_by(Command::new(installed).arg(path), path).unwrap();
+        let installed = told_by(Command::new(installed).arg(path), path);
+        let installed = installed.unwrap().functions;
         // The first Python that there is.
         let pythons = ["/nowhere/python3".into(), python];
-        let carried = told_by_first(&pythons, path).unwrap();
-        let names = |symbols: &[Symbol]| -> Vec<String> {
+        let carried = told_by_first(&pythons, path).unwrap().functions;
+        let names = |symbols: &[crate::Symbol]| -> Vec<String> {
             symbols.iter().map(|symbol| symbol.name.clone()).collect()
         };
         assert!(!installed.is_empty());
-        let nowhere = told_by_first(&pythons[..1], path).unwrap_err();
+        let nowhere = told_by_first(&pythons[..1], path).err().unwrap();
         assert!(nowhere.is_missing(), "{nowhere}");
         assert_eq!(names(&carried), names(&installed));
     }
@@ -116,10 +118,10 @@ mod tests {
         std::fs::set_permissions(&old, Permissions::from_mode(0o755)).unwrap();
         let path = Path::new("/bin/true");
         let pythons = [old, python];
-        let refused = told_by_first(&pythons[..1], path).unwrap_err();
+        let refused = told_by_first(&pythons[..1], path).err().unwrap();
         assert!(refused.is_missing());
         let said = "the symbolizer does not run: it needs Python 3.11 or newer, and this is 3.10";
         assert!(refused.to_string().starts_with(said), "{refused}");
-        assert!(!told_by_first(&pythons, path).unwrap().is_empty());
+        assert!(!told_by_first(&pythons, path).unwrap().functions.is_empty());
     }
 }

@@ -3,7 +3,8 @@
 //! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
 //! in neither, a Python 3.11 or newer with pyelftools runs the one that this crate carries
 //! (`carried.rs`). It keeps what it has read by build id, so asking twice costs a fraction of a
-//! second. Rust's names are made readable here, by the demangler that Rust's own tools use.
+//! second. Rust's names are made readable here, by the demangler that Rust's own tools use, and
+//! functions that are shown to people get the source lines that they begin at (`source.rs`).
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -11,18 +12,26 @@
 mod carried;
 mod error;
 mod output;
+mod source;
 mod symbol;
 
 pub use error::Error;
-pub use symbol::Symbol;
+pub use source::{SourceLine, SourceLines};
+pub use symbol::{Symbol, demangled};
 
 use corehop_processes::python_program;
-use output::told_by;
+use output::{Told, told_by};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The functions of the ELF file at `path`, sorted by offset.
 pub fn of(path: &Path) -> Result<Vec<Symbol>, Error> {
+    read(path).map(|told| told.functions)
+}
+
+/// All that the symbolizer tells of the file at `path`.
+fn read(path: &Path) -> Result<Told, Error> {
     match find() {
         Some(program) => told_by(Command::new(program).arg(path), path),
         None => carried::told(path),

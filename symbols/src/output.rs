@@ -5,16 +5,24 @@ use crate::symbol::Symbol;
 use corehop_processes::without_python_variables;
 use serde::Deserialize;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+/// What the symbolizer tells of a file.
 #[derive(Deserialize)]
-struct Output {
-    functions: Vec<Symbol>,
+pub struct Told {
+    /// Sorted by offset.
+    pub functions: Vec<Symbol>,
+    /// Empty where the file has none.
+    #[serde(default)]
+    pub build_id: String,
+    /// The file that has what was stripped from it.
+    #[serde(default)]
+    pub debug_file: Option<PathBuf>,
 }
 
 /// What the symbolizer says of `path`, run by `command`.
-pub fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Error> {
+pub fn told_by(command: &mut Command, path: &Path) -> Result<Told, Error> {
     without_python_variables(command);
     // In a process group of its own, so that a Ctrl-C meant for a recording does not cut it short.
     let output = command.process_group(0).output();
@@ -27,8 +35,11 @@ pub fn told_by(command: &mut Command, path: &Path) -> Result<Vec<Symbol>, Error>
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(refusal(&said, output.status, path));
     }
-    let parsed: Result<Output, _> = serde_json::from_slice(&output.stdout);
-    let readable = |output: Output| output.functions.into_iter().map(Symbol::readable).collect();
+    let parsed: Result<Told, _> = serde_json::from_slice(&output.stdout);
+    let readable = |told: Told| Told {
+        functions: told.functions.into_iter().map(Symbol::readable).collect(),
+        ..told
+    };
     parsed.map(readable).map_err(|source| Error::Output {
         program: program(),
         path: path.into(),
@@ -62,7 +73,8 @@ mod tests {
     #[test]
     fn a_symbolizer_that_does_not_come_to_speak_is_missing() {
         let refused = |script: &str| {
-            told_by(Command::new("/bin/sh").args(["-c", script]), Path::new("f")).unwrap_err()
+            let told = told_by(Command::new("/bin/sh").args(["-c", script]), Path::new("f"));
+            told.err().unwrap()
         };
         for script in [
             "echo 'ModuleNotFoundError: no elftools' >&2; exit 1",

@@ -20,6 +20,17 @@ pub struct Symbol {
     pub aliases: Vec<String>,
 }
 
+/// A linker symbol of which nothing else is known, as people read it: for what the symbolizer was
+/// not asked about.
+pub fn demangled(symbol: &str) -> String {
+    if let Ok(name) = rustc_demangle::try_demangle(symbol) {
+        return format!("{name:#}");
+    }
+    let name = cpp_demangle::Symbol::new(symbol).ok();
+    let name = name.and_then(|name| name.demangle().ok());
+    name.unwrap_or_else(|| symbol.to_owned())
+}
+
 impl Symbol {
     /// With its name demangled, where it is one of Rust's; without the hash of the older scheme,
     /// which says nothing to people.
@@ -69,5 +80,21 @@ mod tests {
             assert_eq!(name_of(symbol, symbol), name);
         }
         assert_eq!(name_of("_ZN3foo3barEi", "foo::bar(int)"), "foo::bar(int)");
+    }
+
+    #[test]
+    fn a_symbol_alone_is_readable_too() {
+        for (symbol, name) in [
+            ("_ZN3foo3barEi", "foo::bar(int)"),
+            (
+                "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+                "core::fmt::Write::write_fmt",
+            ),
+            ("_RNvC6_123foo3bar", "123foo::bar"),
+            ("_Zgarbage", "_Zgarbage"),
+            ("main", "main"),
+        ] {
+            assert_eq!(demangled(symbol), name);
+        }
     }
 }

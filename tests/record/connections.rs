@@ -48,11 +48,11 @@ fn an_event_loop_on_one_thread_redis() {
     );
 }
 
-#[test]
-fn event_loops_on_several_threads_memcached() {
+/// What memcached on two threads serves: 15 commands on each of four connections, one at a time.
+pub fn memcached(request_at: &str) -> Recording {
     let port = free_port();
     let number = port.to_string();
-    let mut arguments = vec!["--request-at", "syscalls", "--", "memcached", "-u", "root"];
+    let mut arguments = vec!["--request-at", request_at, "--", "memcached", "-u", "root"];
     arguments.extend(["-l", "127.0.0.1", "-U", "0", "-t", "2", "-p", &number]);
     let mut recording = Recording::start_in(tempfile::tempdir().unwrap(), arguments);
     let streams = [(); 4].map(|()| connect(&recording, port));
@@ -66,10 +66,40 @@ fn event_loops_on_several_threads_memcached() {
         }
     }
     send(recording.server(), libc::SIGTERM);
-    let trace = recording.trace();
+    assert!(recording.finish().success(), "{}", recording.stderr());
+    recording
+}
+
+#[test]
+fn event_loops_on_several_threads_memcached() {
+    let trace = memcached("syscalls").trace();
     assert_eq!(by_connection(&trace), [15; 4]);
     let threads: BTreeSet<u32> = trace.requests().iter().map(|r| r.thread.0).collect();
     assert_eq!(threads.len(), 2, "memcached hands connections out in turn");
+}
+
+/// Debian's memcached is stripped: what it is recorded by has no name.
+#[test]
+fn a_function_that_is_entered_once_in_every_request_begins_them_as_well() {
+    let recording = memcached("syscalls");
+    let mut functions = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    functions.arg("functions").arg(recording.path());
+    let output = functions
+        .args(["--json", "--top", "1000"])
+        .output()
+        .unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let listed = told["functions"].as_array().unwrap();
+    let sends = listed.iter().position(|of| of["sends"] == true).unwrap();
+    let before = &listed[..sends];
+    assert!(before.iter().all(|of| of["share"] == 1.0), "{told}");
+    let hookable = |of: &&serde_json::Value| {
+        let module = of["module"].as_str().unwrap();
+        module.ends_with("/memcached") && of["unpatchable"].is_null()
+    };
+    let first = before.iter().find(hookable).unwrap();
+    let trace = memcached(first["request_at"].as_str().unwrap()).trace();
+    assert_eq!(by_connection(&trace), [15; 4]);
 }
 
 /// Where requests are marked otherwise, they have the connection that their thread has read from.

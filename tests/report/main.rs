@@ -4,3 +4,4 @@ mod browser;
 mod files;
 mod page;
 mod recorded;
+mod sources;

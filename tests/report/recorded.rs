@@ -28,33 +28,57 @@ pub fn folder() -> TempDir {
 
 /// The same with so many requests, and in each function so many loads or stores.
 pub fn folder_of(requests: usize, touches: u64) -> TempDir {
+    let functions = [("parse", 0), (HOSTILE, 64), ("commit", 128)];
+    folder_with(definitions::SERVER, &functions, requests, touches)
+}
+
+/// The same of two functions of a module that is somewhere, `parse` and `commit`.
+pub fn folder_of_module(module: &Path, build_id: &str, [parse, commit]: [u64; 2]) -> TempDir {
+    let module = (module.to_str().expect("a name of characters"), build_id);
+    let functions = [("parse", parse), ("commit", commit)];
+    folder_with(module, &functions, REQUESTS, 1500)
+}
+
+fn folder_with(
+    module: (&str, &str),
+    functions: &[(&str, u64)],
+    requests: usize,
+    touches: u64,
+) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    record(&folder.path().join("bank.trace"), requests, touches).unwrap();
+    let trace = folder.path().join("bank.trace");
+    record(&trace, (module, functions), requests, touches).unwrap();
     let plan = format!(
         "version = 1\nmachine = \"tiny.toml\"\ntrace = \"bank.trace\"\ncores = 2\nseed = 1\n\
          function = [\n{}{}]\n",
-        planned(0, "parse", 1),
-        planned(64, HOSTILE, 0)
+        planned(module, functions[0], 1),
+        planned(module, functions[1], 0)
     );
     std::fs::write(folder.path().join("tiny.toml"), MACHINE).unwrap();
     std::fs::write(folder.path().join("split.toml"), plan).unwrap();
     folder
 }
 
-fn planned(offset: u64, symbol: &str, core: u32) -> String {
+fn planned((module, build_id): (&str, &str), (symbol, offset): (&str, u64), core: u32) -> String {
     format!(
-        "{{ module = \"/usr/bin/server\", build_id = \"0a1b\", offset = {offset}, \
+        "{{ module = \"{module}\", build_id = \"{build_id}\", offset = {offset}, \
          symbol = '''{symbol}''', core = {core}, mode = \"enter\" }},\n"
     )
 }
 
-fn record(path: &Path, requests: usize, touches: u64) -> Result<(), Error> {
-    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
+/// What is recorded of: a module, and its functions.
+type Recorded<'a> = ((&'a str, &'a str), &'a [(&'a str, u64)]);
+
+fn record(
+    path: &Path,
+    (module, functions): Recorded<'_>,
+    requests: usize,
+    touches: u64,
+) -> Result<(), Error> {
+    let options = WriterOptions::default();
+    let (mut writer, module) = definitions::begin_of(path, &options, "parse", (module, CODE))?;
     let mut blocks = Vec::new();
-    for (name, offset) in ["parse", HOSTILE, "commit"]
-        .into_iter()
-        .zip((0..).step_by(64))
-    {
+    for &(name, offset) in functions {
         let block = definitions::function(&mut writer, (module, CODE), (name, offset), None)?;
         blocks.push(block);
     }

@@ -10,6 +10,7 @@ pub fn render(report: &Report<'_>) -> Value {
     let mut object = corehop_explanations::json::render(report.explained, FUNCTIONS);
     let pictured = report.pictured.iter();
     let pictured = pictured.map(|of| encode::summary(of, report.explained.trace));
+    object["sources"] = serde_json::json!(report.sources.all());
     object["pictured"] = pictured.collect();
     object["space"] = report.space.as_ref().map(SearchSpace::json).into();
     object["sweep"] = serde_json::json!(report.sweep);

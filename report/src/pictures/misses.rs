@@ -3,6 +3,7 @@
 use super::picture::{KINDS, Picture, kinds, per_request, told};
 use crate::drawing::chart::{BarPart, Drawing, scale};
 use crate::drawing::table::Table;
+use crate::sources::Sources;
 use corehop_explanations::Explanation;
 use corehop_simulator::{Counters, LevelCounters, MissCauses};
 use corehop_wording::name::shortened;
@@ -225,7 +226,7 @@ pub fn causes(explained: &Explanation<'_>) -> Picture {
 const DRAWN: usize = 10;
 
 /// By function, the largest changes first.
-pub fn functions(explained: &Explanation<'_>, top: usize) -> Picture {
+pub fn functions(explained: &Explanation<'_>, sources: &Sources, top: usize) -> Picture {
     let movers = explained.movers();
     let misses = |of: &Counters| per_request(explained, of.l2.misses());
     let drawn = &movers[..movers.len().min(DRAWN)];
@@ -245,12 +246,16 @@ pub fn functions(explained: &Explanation<'_>, top: usize) -> Picture {
         }
     }
     let mut table = Table::new(&["function", "one core", "split", "change", "by stores"]);
+    let has_sources = !sources.all().is_empty();
+    table.head.extend(has_sources.then(|| "source".to_owned()));
     for mover in movers.iter().take(top) {
         let [before, after] = [&mover.before, &mover.after].map(misses);
         let by_stores = per_request(explained, mover.after.l2.coherence_misses());
         let cells = [before, after].map(|of| format!("{of:.2}"));
         let change = [format!("{:+.2}", after - before), format!("{by_stores:.2}")];
-        table.row([mover.name.clone()].into_iter().chain(cells).chain(change));
+        let source = has_sources.then(|| sources.short(&mover.name).unwrap_or_default());
+        let name = [mover.name.clone()];
+        table.row(name.into_iter().chain(cells).chain(change).chain(source));
     }
     let first = drawn.first().map(|mover| {
         let [before, after] = [&mover.before, &mover.after].map(|of| told(misses(of)));

@@ -1,8 +1,9 @@
 """What was read once, kept by build id.
 
 The same build has the same functions, so an entry never grows old; but `strip` keeps the build id
-and takes the names away, so the sizes of the three tables are part of the key. A file without a
-build id is known by a hash of its contents. An entry that does not match its own checksum, or
+and takes the names away, so the sizes of the three tables are part of the key, and the size of
+the names in a debug file, which can be installed later. A file without a build id is known by a
+hash of its contents. An entry that does not match its own checksum, or
 that a crash cut short, counts as absent and is written again. What is kept is the very text that
 is printed, so a hit copies it.
 """
@@ -13,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from corehop_symbolizer import FORMAT_VERSION
@@ -30,14 +32,19 @@ def directory() -> Path:
     return base / "corehop" / "symbols" / f"v{FORMAT_VERSION}"
 
 
-def key(image: Image) -> str:
+def key(image: Image, debug: Image | None) -> str:
     """Give the name under which the file's functions are kept."""
+    names = "" if debug is None else f"-{sizes(debug, TABLES[:1])}"
     if not image.build_id:
         with open(image.path, "rb") as stream:  # noqa: PTH123 (as `opened` does)
-            return f"sha256-{hashlib.file_digest(stream, 'sha256').hexdigest()}"
-    sections = (image.elf.get_section_by_name(name) for name in TABLES)
-    sizes = "-".join(f"{section['sh_size'] if section else 0:x}" for section in sections)
-    return f"{image.build_id}-{sizes}"
+            return f"sha256-{hashlib.file_digest(stream, 'sha256').hexdigest()}{names}"
+    return f"{image.build_id}-{sizes(image, TABLES)}{names}"
+
+
+def sizes(image: Image, tables: Iterable[str]) -> str:
+    """Give the sizes of some sections."""
+    sections = (image.elf.get_section_by_name(name) for name in tables)
+    return "-".join(f"{section['sh_size'] if section else 0:x}" for section in sections)
 
 
 def load(entry_key: str) -> bytes | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from corehop_symbolizer import FORMAT_VERSION, cache
+from corehop_symbolizer.debug_file import opened_beside
 from corehop_symbolizer.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -53,14 +54,15 @@ def parser() -> argparse.ArgumentParser:
 
 def symbolize(path: str, *, use_cache: bool = True) -> tuple[bytes | bytearray, ...]:
     """Give what is printed for the file at `path`, in parts."""
-    with opened(path) as image:
-        entry_key = cache.key(image) if use_cache else ""
+    with opened(path) as image, opened_beside(image) as debug:
+        entry_key = cache.key(image, debug) if use_cache else ""
         functions: bytes | bytearray | None = cache.load(entry_key) if use_cache else None
         if functions is None:
-            functions = as_json(read_functions(image))
+            functions = as_json(read_functions(image, debug))
             if use_cache:
                 cache.store(entry_key, functions)
-        about = encode({"path": path, "build_id": image.build_id}).removesuffix("}")
+        origin = {"path": path, "build_id": image.build_id, "debug_file": debug and debug.path}
+        about = encode(origin).removesuffix("}")
         return f'{about},"functions":'.encode(), functions, b"}\n"
 
 

@@ -29,12 +29,14 @@ class Function(TypedDict):
     source: str
 
 
-def read_functions(image: Image) -> Iterator[Function]:
+def read_functions(image: Image, debug: Image | None) -> Iterator[Function]:
     """Give every function of the file, sorted by its entry's virtual address.
+
+    Names that were stripped from it come from its debug file, if it has one.
 
     What is damaged is found before the first one is given.
     """
-    return union(read_symbols(image), read_frames(image))
+    return union(read_symbols(image, debug), read_frames(image))
 
 
 def union(named: Iterable[tuple[int, list[Symbol]]], frames: Frames) -> Iterator[Function]:

@@ -1,9 +1,9 @@
 """Functions that have a name: the defined ones of .symtab and .dynsym.
 
-A distribution strips .symtab, so .dynsym is usually all there is; a server that takes plug-ins
-exports most of its functions there (mariadbd: 21 428 different names). What is kept of a table
-are the numbers of the entries that matter, in the order of their addresses; a symbol is made of
-one when its turn comes.
+A distribution strips .symtab, so without a debug file .dynsym is usually all there is; a server
+that takes plug-ins exports most of its functions there (mariadbd: 21 428 different names). What is
+kept of a table are the numbers of the entries that matter, in the order of their addresses; a
+symbol is made of one when its turn comes.
 System V gABI, chapter 4, "Symbol Table".
 """
 
@@ -70,18 +70,24 @@ class Table:
         return Symbol(address, size, text, SCOPES.get(info >> 4, LOCAL), self.source)
 
 
-def read_symbols(image: Image) -> Iterator[tuple[int, list[Symbol]]]:
-    """Give the address of each named function, in order, and its symbols, the preferred first."""
-    tables = [read_table(image, source) for source in ("symtab", "dynsym")]
+def read_symbols(image: Image, debug: Image | None) -> Iterator[tuple[int, list[Symbol]]]:
+    """Give the address of each named function, in order, and its symbols, the preferred first.
+
+    A debug file has the whole .symtab, and of .dynsym the header alone.
+    """
+    tables = [read_table(debug or image, image, "symtab"), read_table(image, image, "dynsym")]
     streams = [map(table.symbol, table.functions) for table in tables if table]
     by_address = groupby(heapq.merge(*streams, key=ADDRESS), key=ADDRESS)
     return ((address, preferred_first(symbols)) for address, symbols in by_address)
 
 
-def read_table(image: Image, source: str) -> Table | None:
-    """Read a table, where the file has it, and find the named functions that it defines."""
-    with reading(image.path, f".{source}"):
-        section = image.elf.get_section_by_name(f".{source}")
+def read_table(file: Image, image: Image, source: str) -> Table | None:
+    """Read a table, where the file has it, and find the named functions that it defines.
+
+    What is code the program says, since a debug file may lack its program headers.
+    """
+    with reading(file.path, f".{source}"):
+        section = file.elf.get_section_by_name(f".{source}")
         if not isinstance(section, SymbolTableSection):
             return None
         if section["sh_entsize"] != ENTRY.size:

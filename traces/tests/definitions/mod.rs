@@ -5,11 +5,25 @@ use corehop_traces::{CodeBlock, Error, Function, Header, Module, Pointer, Writer
 use std::path::Path;
 
 /// A trace of a server whose requests begin at `request_at`, and its one module, loaded at `code`.
+#[allow(dead_code)] // Not every test that shares this needs it.
 pub fn begin(
     path: &Path,
     options: &WriterOptions,
     request_at: &str,
     code: u64,
+) -> Result<(Writer, u32), Error> {
+    begin_of(path, options, request_at, (SERVER, code))
+}
+
+/// What the module is where none is named: a path and a build id.
+pub const SERVER: (&str, &str) = ("/usr/bin/server", "0a1b");
+
+/// The same of another module.
+pub fn begin_of(
+    path: &Path,
+    options: &WriterOptions,
+    request_at: &str,
+    ((module, build_id), code): ((&str, &str), u64),
 ) -> Result<(Writer, u32), Error> {
     let header = Header {
         created_by: "test".into(),
@@ -21,8 +35,8 @@ pub fn begin(
     };
     let mut writer = Writer::create(path, &header, options)?;
     let module = writer.module(&Module {
-        path: "/usr/bin/server".into(),
-        build_id: "0a1b".into(),
+        path: module.into(),
+        build_id: build_id.into(),
         load_bias: code,
         start: code,
         end: code + 4096,

@@ -1,0 +1,128 @@
+//! Where functions are written: file and line, by the DWARF of a program or of its debug file.
+//!
+//! A server's line tables have millions of rows, and a report shows some tens of functions, so each
+//! is looked up by itself (addr2line, on gimli), which reads the units of those alone. Debian's
+//! debug files share what they have in common (dwz); a debug file names the file that holds it.
+
+use crate::output::Told;
+use addr2line::Loader;
+use object::Object;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A place in a source file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The file, as the compiler was told it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// Line tables of the files that were asked for, each opened once.
+#[derive(Default)]
+pub struct SourceLines {
+    opened: HashMap<(PathBuf, String), Option<Loader>>,
+}
+
+impl SourceLines {
+    /// Where the function at virtual address `offset` is written, of the file at `path` as long as
+    /// that is the build named; `None` where that is not known.
+    pub fn of(&mut self, path: &Path, build_id: &str, offset: u64) -> Option<SourceLine> {
+        let key = (path.to_owned(), build_id.to_owned());
+        let opened = self.opened.entry(key);
+        let loader = opened.or_insert_with(|| open(path, build_id)).as_ref()?;
+        let location = loader.find_location(offset).ok()??;
+        Some(SourceLine {
+            file: location.file?.to_owned(),
+            line: location.line.filter(|&line| line > 0)?,
+        })
+    }
+}
+
+fn open(path: &Path, build_id: &str) -> Option<Loader> {
+    // Without a build id nothing says that the file is the one that was recorded, and what a trace
+    // names may be a pipe, which would keep its reader waiting.
+    if build_id.is_empty() || !path.is_file() {
+        return None;
+    }
+    let Told {
+        build_id: found,
+        debug_file,
+        ..
+    } = crate::read(path).ok()?;
+    if found != build_id {
+        return None;
+    }
+    let file = debug_file.unwrap_or_else(|| path.to_owned());
+    Loader::new_with_sup(&file, common_part(&file)).ok()
+}
+
+/// The file that holds what `file` has in common with others.
+fn common_part(file: &Path) -> Option<PathBuf> {
+    let bytes = std::fs::File::open(file).ok()?;
+    let cache = object::ReadCache::new(bytes);
+    let object = object::File::parse(&cache).ok()?;
+    let (name, _) = object.gnu_debugaltlink().ok()??;
+    let folder = file.canonicalize().ok()?;
+    let common = folder.parent()?.join(OsStr::from_bytes(name));
+    common.is_file().then_some(common)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    const SOURCE: &str = "\n\nint price(int x) {\n  return 3 * x;\n}\nint main(void) {\n  \
+                          return price(1);\n}\n";
+
+    fn run(command: &mut Command) {
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    /// A program of `SOURCE` in this folder.
+    fn compiled(folder: &Path) -> PathBuf {
+        std::fs::write(folder.join("shop.c"), SOURCE).unwrap();
+        let program = folder.join("shop");
+        let build_id = "-Wl,--build-id=0x0a1b2c3d";
+        let mut gcc = Command::new("gcc");
+        let gcc = gcc.current_dir(folder).args(["-g", build_id, "shop.c"]);
+        run(gcc.args(["-o", "shop"]));
+        program
+    }
+
+    fn line_of(program: &Path, build_id: &str, offset: u64) -> Option<u32> {
+        let line = SourceLines::default().of(program, build_id, offset)?;
+        assert!(line.file.ends_with("shop.c"), "{line:?}");
+        Some(line.line)
+    }
+
+    #[test]
+    fn lines_come_from_the_program_or_its_debug_file_of_the_same_build() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = compiled(folder.path());
+        let functions = crate::of(&program).unwrap();
+        let price = functions.iter().find(|function| function.name == "price");
+        let offset = price.unwrap().offset;
+        assert_eq!(line_of(&program, "0a1b2c3d", offset), Some(3));
+        assert_eq!(line_of(&program, "ffffffff", offset), None);
+        assert_eq!(line_of(&program, "", offset), None);
+        assert_eq!(line_of(&program, "0a1b2c3d", 1), None);
+
+        let debug = folder.path().join("shop.debug");
+        run(Command::new("objcopy")
+            .arg("--only-keep-debug")
+            .args([&program, &debug]));
+        run(Command::new("strip").arg(&program));
+        assert_eq!(line_of(&program, "0a1b2c3d", offset), None);
+        let link = format!("--add-gnu-debuglink={}", debug.display());
+        run(Command::new("objcopy").arg(link).arg(&program));
+        assert_eq!(line_of(&program, "0a1b2c3d", offset), Some(3));
+        let functions = crate::of(&program).unwrap();
+        assert!(functions.iter().any(|function| function.name == "price"));
+    }
+}
