@@ -66,6 +66,7 @@ pub use model::ids::{FunctionId, RequestId, ThreadId};
 pub use model::program::{self, CodeBlock, Function, Instruction, Module, Request};
 pub use model::recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
 pub use model::reference::{LineReference, Listener, Played};
+pub use model::system_call::SystemCall;
 pub use model::thread::Thread;
 pub use read::calls::{Call, Calls};
 pub use read::check::{Finding, Intact, Report, check};
