@@ -3,6 +3,10 @@
 //! Everything but the executions is read when a trace is opened; they are gone through once, to say
 //! how much each request did.
 
+mod columns;
+mod stretches;
+mod system_calls;
+
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
@@ -14,11 +18,14 @@ use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
+use system_calls::SystemCalls;
 
 /// Say what is in a trace
 #[derive(Args)]
 #[command(after_help = "\
-Example: corehop info bank.trace
+Examples:
+  corehop info bank.trace
+  corehop info --system-calls bank.trace
 The keys of --json are those of docs/reference/exchange.md, and stay as they are.")]
 pub struct Arguments {
     /// The trace, finished or not
@@ -26,7 +33,10 @@ pub struct Arguments {
     /// Say what each column of the file costs as well
     #[arg(long)]
     columns: bool,
-    /// Print one JSON object instead, columns included
+    /// Say which system calls were made, how often a request, and what lies between them as well
+    #[arg(long)]
+    system_calls: bool,
+    /// Print one JSON object instead, columns and system calls included
     #[arg(long)]
     json: bool,
 }
@@ -41,7 +51,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut lines = as_text(arguments, &trace, &activity);
     if arguments.columns {
         line!(lines);
-        lines.append(&columns_as_text(&trace, &activity));
+        lines.append(&columns::as_text(&trace, activity.accesses()));
+    }
+    if arguments.system_calls {
+        line!(lines);
+        lines.append(&activity.system_calls.as_text());
     }
     console::print(&lines)
 }
@@ -56,6 +70,7 @@ struct Activity {
     stores: u64,
     /// Accesses of each complete request, ascending.
     per_request: Vec<u64>,
+    system_calls: SystemCalls,
 }
 
 impl Activity {
@@ -64,12 +79,14 @@ impl Activity {
         bar.begin("reading", Some(trace.execution_count()));
         let mut by_kind = [0; 3];
         let mut by_request = vec![0; trace.requests().len()];
+        let mut system_calls = SystemCalls::of(trace);
         let mut executions = trace.executions();
         let mut passed: u64 = 0;
         while let Some(execution) = executions.next()? {
             for access in execution.accesses {
                 by_kind[access.kind as usize] += 1;
             }
+            system_calls.execution(trace, &execution);
             if let Some(request) = execution.request {
                 by_request[request.index()] += execution.accesses.len() as u64;
             }
@@ -83,12 +100,14 @@ impl Activity {
         let complete = requests.filter(|(request, _)| request.complete);
         let mut per_request: Vec<u64> = complete.map(|(_, accesses)| accesses).collect();
         per_request.sort_unstable();
+        system_calls.finish();
         let of = |kind: Kind| by_kind[kind as usize];
         Ok(Activity {
             fetches: of(Kind::Fetch),
             loads: of(Kind::Load),
             stores: of(Kind::Store),
             per_request,
+            system_calls,
         })
     }
 
@@ -268,34 +287,9 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "fetches": activity.fetches,
         "loads": activity.loads,
         "stores": activity.stores,
+        "system_calls": activity.system_calls.as_json(),
         "columns": columns.collect::<Value>(),
     })
-}
-
-/// A line for each column, the dearest first.
-fn columns_as_text(trace: &Trace, activity: &Activity) -> Lines {
-    let mut columns = trace.column_sizes();
-    columns.sort_by_key(|column| std::cmp::Reverse(column.size_bytes));
-    let accesses = activity.accesses().max(1) as f64;
-    let mut text = Lines::new();
-    line!(
-        text,
-        "{:<30}{:>14}{:>14}{:>12}",
-        "column",
-        "in the file",
-        "values",
-        "an access"
-    );
-    for column in columns {
-        let name = match column.column {
-            "" => format!("{}, all else", column.entry),
-            name => format!("{}.{name}", column.entry),
-        };
-        let [bytes, values] = [column.size_bytes, column.values_bytes].map(grouped);
-        let share = column.size_bytes as f64 / accesses;
-        line!(text, "{name:<30}{bytes:>14}{values:>14}{share:>12.4}");
-    }
-    text
 }
 
 /// What is known of the requests, by line.
@@ -375,6 +369,7 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Lines {
         "accesses",
         &format!("{accesses}: {fetches} fetches, {loads} loads, {stores} stores"),
     );
+    line("system calls", &activity.system_calls.in_short());
     for (place, module) in trace.modules().iter().enumerate() {
         let name = if place == 0 { "modules" } else { "" };
         let build_id = match module.build_id.as_str() {

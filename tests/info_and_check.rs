@@ -126,8 +126,8 @@ fn of_a_cut_trace_check_says_what_is_readable() {
     insta::assert_snapshot!(said(&corehop(&folder, &["check", "bank.trace"])));
     let told = json(&corehop(&folder, &["check", "--json", "bank.trace"]));
     assert_eq!(told["ok"], false);
-    assert_eq!(told["rules"][12]["name"], "end");
-    assert_eq!(told["rules"][12]["ok"], false);
+    assert_eq!(told["rules"][13]["name"], "end");
+    assert_eq!(told["rules"][13]["ok"], false);
     let info = corehop(&folder, &["info", "--json", "bank.trace"]);
     assert!(info.status.success());
     assert_eq!(json(&info)["ending"], "cut");

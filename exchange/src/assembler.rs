@@ -183,6 +183,20 @@ impl Assembler {
         Ok(self.writer.end_request(thread)?)
     }
 
+    /// The thread makes a system call.
+    pub(crate) fn begin_system_call(&mut self, number: i32) -> Result<(), Fault> {
+        let thread = self.thread()?;
+        self.close()?;
+        Ok(self.writer.system_call_begins(thread, number)?)
+    }
+
+    /// It returns from it.
+    pub(crate) fn return_from_system_call(&mut self, result: i64) -> Result<(), Fault> {
+        let thread = self.thread()?;
+        self.close()?;
+        Ok(self.writer.system_call_returns(thread, result)?)
+    }
+
     fn thread(&self) -> Result<ThreadId, Fault> {
         match self.thread {
             Some(thread) => Ok(thread),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! System calls: each part of the plugin is told of those that concern it.
+//! System calls: each part of the plugin is told of those that concern it, and the recorder of all
+//! that are made by threads that are recorded.
 
 use crate::connections::{self, SystemCall};
 use crate::shared::plugin;
@@ -27,10 +28,13 @@ pub(crate) unsafe extern "C" fn on_call(
         arguments: [first, second, third, fourth],
     };
     plugin().memory.count_call(number);
+    // Said before anything else: the process may end with it, or become another.
+    // SAFETY: QEMU calls on the thread that runs this virtual CPU.
+    unsafe { vcpu::tells_system_call(index, number) };
     connections::begins(&call);
     signals::begins(&call);
     exec::begins(index, &call, fifth);
-    // SAFETY: QEMU calls on the thread that runs this virtual CPU.
+    // SAFETY: as above.
     unsafe { vcpu::enters_system_call(index, call) };
 }
 
@@ -48,7 +52,7 @@ pub(crate) unsafe extern "C" fn on_return(
     // Said before the thread has a new stamp: it holds for what comes after that.
     known::called(&call, result);
     // SAFETY: as above.
-    unsafe { vcpu::leaves_system_call(index) };
+    unsafe { vcpu::leaves_system_call(index, result) };
     if let Some(read) = connections::returns(&call, result) {
         let begins = read.begins && plugin().at_system_calls;
         // SAFETY: as above.

@@ -22,6 +22,7 @@ mod calls;
 
 pub(crate) use calls::{
     enters_system_call, has_read, leaves_program, leaves_system_call, system_call,
+    tells_system_call,
 };
 
 const MOST_VCPUS: usize = 1 << 16;
@@ -41,6 +42,8 @@ struct Vcpu {
     connection: u64,
     /// The system call it is in.
     call: SystemCall,
+    /// The recorder was told that it is in one.
+    call_is_told: bool,
 }
 
 impl Vcpu {
@@ -55,6 +58,7 @@ impl Vcpu {
                 number: 0,
                 arguments: [0; 4],
             },
+            call_is_told: false,
         }
     }
 

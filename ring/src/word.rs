@@ -6,6 +6,8 @@
 //! execution and its first access have one word in common where that is possible: it saves a
 //! third of all words, and of all callbacks.
 
+use std::ops::RangeInclusive;
+
 /// Largest place of an instruction within a code block that a word can carry. QEMU ends a
 /// translation block after 512 instructions (TCG_MAX_INSNS in its include/tcg/tcg.h).
 pub const MOST_INSTRUCTIONS: usize = 512;
@@ -19,6 +21,7 @@ const END: u64 = 1 << TAG_SHIFT;
 const STAMP: u64 = 2 << TAG_SHIFT;
 const REQUEST: u64 = 3 << TAG_SHIFT;
 const CONNECTION: u64 = 4 << TAG_SHIFT;
+const SYSTEM_CALL: u64 = 5 << TAG_SHIFT;
 // All that is of an execution is at least this, and all with which one begins at least the next:
 // to ask that of a word is one comparison.
 const DATA: u64 = 6 << TAG_SHIFT;
@@ -29,6 +32,11 @@ const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
 const INSTRUCTION_SHIFT: u32 = ADDRESS_BITS;
 const SIZE_AND_KIND_SHIFT: u32 = 56;
 const STORE: u64 = 1 << 3;
+
+/// Set in a system call's word that says what it returned, in the bits below as a signed number.
+const RETURNED: u64 = 1 << RESULT_BITS;
+const RESULT_BITS: u32 = TAG_SHIFT - 1;
+const RESULTS: RangeInclusive<i64> = -(1 << (RESULT_BITS - 1))..=(1 << (RESULT_BITS - 1)) - 1;
 
 /// One word, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +71,11 @@ pub enum Event {
     Request(u64),
     /// The request that has begun here last came over this connection.
     Connection(u64),
+    /// The thread makes the system call of this number, with its last execution.
+    SystemCall(i32),
+    /// It returns this, an error as its negative number. Nearly all results are far below 2^58; one
+    /// beyond is taken for the largest.
+    SystemCallReturned(i64),
     /// The request before ends, and what follows on this stream begins with another.
     End,
 }
@@ -188,6 +201,11 @@ impl Event {
             Event::Stamp(stamp) => STAMP | (stamp & PAYLOAD),
             Event::Request(number) => REQUEST | (number & PAYLOAD),
             Event::Connection(number) => CONNECTION | (number & PAYLOAD),
+            Event::SystemCall(number) => SYSTEM_CALL | u64::from(number.cast_unsigned()),
+            Event::SystemCallReturned(result) => {
+                let result = result.clamp(*RESULTS.start(), *RESULTS.end());
+                SYSTEM_CALL | RETURNED | (result.cast_unsigned() & (RETURNED - 1))
+            }
             Event::End => END,
         }
     }
@@ -217,6 +235,11 @@ impl Event {
             STAMP => Event::Stamp(payload),
             REQUEST => Event::Request(payload),
             CONNECTION => Event::Connection(payload),
+            SYSTEM_CALL if payload & RETURNED != 0 => {
+                let unused = u64::BITS - RESULT_BITS;
+                Event::SystemCallReturned((payload << unused).cast_signed() >> unused)
+            }
+            SYSTEM_CALL => Event::SystemCall(u32::try_from(payload).ok()?.cast_signed()),
             END if payload == 0 => Event::End,
             _ => return None,
         })

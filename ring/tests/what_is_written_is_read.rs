@@ -88,6 +88,8 @@ fn events() -> impl Strategy<Value = Event> {
         (0..1u64 << 60).prop_map(Event::Stamp),
         (0..1u64 << 60).prop_map(Event::Request),
         (0..1u64 << 60).prop_map(Event::Connection),
+        any::<i32>().prop_map(Event::SystemCall),
+        (-1_i64 << 58..1 << 58).prop_map(Event::SystemCallReturned),
         Just(Event::End),
     ]
 }
@@ -108,6 +110,13 @@ proptest! {
     #[test]
     fn an_event_survives_its_word(event in events()) {
         prop_assert_eq!(Event::decode(event.encode()), Some(event));
+    }
+
+    #[test]
+    fn a_result_too_large_for_a_word_is_the_largest(result in any::<i64>()) {
+        let taken = result.clamp(-1 << 58, (1 << 58) - 1);
+        let told = Event::decode(Event::SystemCallReturned(result).encode());
+        prop_assert_eq!(told, Some(Event::SystemCallReturned(taken)));
     }
 
     #[test]

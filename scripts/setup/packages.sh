@@ -42,6 +42,7 @@ missing_packages() {
         lacks /usr/bin/python3 && echo python3
         lacks g++ && echo g++
         lacks valgrind && echo valgrind
+        lacks strace && echo strace
         lacks_python_headers && echo python3-dev
         lacks /usr/bin/memcached && echo memcached
         lacks /usr/sbin/nginx && echo nginx-light

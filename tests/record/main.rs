@@ -26,3 +26,4 @@ mod qemu10;
 mod recording;
 mod redis;
 mod refusals;
+mod system_calls;

@@ -191,6 +191,16 @@ struct Block {
   requestConnections @23 :List(UInt64);
   # Empty, or for each of `requests` the connection that it came over, numbered from 1 as they were
   # accepted; 0 where that is not known, or no request begins.
+
+  # The system calls that the thread made. A reader may pass them by: all else means the same.
+  systemCallCount @24 :UInt32;  # at most 2^20; the columns are missing where it is 0
+  systemCallsAfter @25 :Column;
+  # u32: executions of the block between the call before, or the beginning of the block, and this
+  # call. The last of them made the call; where there is none, one of the thread's block before did.
+  systemCallNumbers @26 :Column;  # i32: as Linux numbers them
+  systemCallsReturned @27 :Column;  # u8: 1 if the call was seen to return, 0 if not
+  systemCallResults @28 :Column;
+  # i64: what it returned, an error as its negative number; 0 where it was not seen to return
 }
 
 struct SharedObject {

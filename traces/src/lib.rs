@@ -67,6 +67,7 @@ pub use model::pointer::Pointer;
 pub use model::program::{self, CodeBlock, Function, Instruction, Module, Request};
 pub use model::recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};
 pub use model::reference::{LineReference, Listener, Played};
+pub use model::system_call::SystemCall;
 pub use model::thread::Thread;
 pub use read::arguments::{ARGUMENTS, Arguments, EnteredCall};
 pub use read::calls::{Call, Calls};

@@ -11,3 +11,4 @@
 
 pub mod name;
 pub mod number;
+pub mod system_call;

@@ -5,7 +5,7 @@
 //! told apart by their records, in one file, because files for each thread would lose the order.
 //! Times are not kept either: a timestamp counts how often the thread has changed.
 
-use super::record::{Record, file_type, kind, marker};
+use super::record::{Record, SYSTEM_CALL_FUNCTIONS, file_type, kind, marker};
 use corehop_traces::{Execution, Kind, RequestId, ThreadId, Trace};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -81,6 +81,21 @@ impl<'t, W: Write> Exporter<'t, W> {
                     _ => kind::READ,
                 };
                 self.put(kind, access.size_bytes, access.address)?;
+            }
+        }
+        self.system_calls(execution)
+    }
+
+    /// Writes the system calls that the execution makes.
+    fn system_calls(&mut self, execution: &Execution<'_>) -> io::Result<()> {
+        let trace = self.trace;
+        for call in trace.system_calls_after(execution.thread, execution.number) {
+            let number = u64::from(call.number.cast_unsigned());
+            self.put(kind::MARKER, marker::SYSTEM_CALL, number)?;
+            if let Some(result) = call.result {
+                let function = SYSTEM_CALL_FUNCTIONS + number;
+                self.put(kind::MARKER, marker::FUNCTION, function)?;
+                self.put(kind::MARKER, marker::RETURNED, result.cast_unsigned())?;
             }
         }
         Ok(())

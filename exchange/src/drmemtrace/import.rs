@@ -5,7 +5,7 @@
 //! a request begins, and when another thread's records follow. A file in which
 //! accesses were filtered out is refused: a replay would count only what another cache has missed.
 
-use super::record::{RECORD_BYTES, Record, file_type, kind, marker};
+use super::record::{RECORD_BYTES, Record, SYSTEM_CALL_FUNCTIONS, file_type, kind, marker};
 use crate::assembler::Assembler;
 use crate::error::{Error, Fault, FilePosition, problem};
 use crate::{Imported, Options};
@@ -33,6 +33,7 @@ pub fn import(
         thread: 0,
         next: 0,
         branched: true,
+        function: 0,
         prefetches: 0,
         flushes: 0,
     };
@@ -104,6 +105,8 @@ struct Reading {
     next: u64,
     /// The last instruction was a branch.
     branched: bool,
+    /// What the next markers tell of.
+    function: u64,
     prefetches: u64,
     flushes: u64,
 }
@@ -219,6 +222,23 @@ impl Reading {
             marker::REQUEST_END if self.own_marks => {
                 self.act()?;
                 self.assembler.end_request()
+            }
+            marker::SYSTEM_CALL => {
+                let Ok(number) = u32::try_from(record.value) else {
+                    return problem(format!("a system call of the number {}", record.value));
+                };
+                self.act()?;
+                self.branched = true;
+                self.assembler.begin_system_call(number.cast_signed())
+            }
+            marker::FUNCTION => {
+                self.function = record.value;
+                Ok(())
+            }
+            marker::RETURNED if self.function >= SYSTEM_CALL_FUNCTIONS => {
+                self.act()?;
+                let result = record.value.cast_signed();
+                self.assembler.return_from_system_call(result)
             }
             _ => Ok(()),
         }

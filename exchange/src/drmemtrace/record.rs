@@ -64,15 +64,25 @@ pub(super) mod kind {
 pub(super) mod marker {
     pub const TIMESTAMP: u16 = 2;
     pub const CPU: u16 = 3;
+    /// Which function the next markers tell of; a system call's number on top of
+    /// [`SYSTEM_CALL_FUNCTIONS`](super::SYSTEM_CALL_FUNCTIONS).
+    pub const FUNCTION: u16 = 4;
+    /// What it has returned.
+    pub const RETURNED: u16 = 7;
     pub const FILE_TYPE: u16 = 9;
     pub const LINE_BYTES: u16 = 10;
     pub const VERSION: u16 = 12;
     pub const PAGE_BYTES: u16 = 18;
+    /// The instruction before makes the system call of this number.
+    pub const SYSTEM_CALL: u16 = 25;
     /// A request begins with the thread's next instruction; the value is its number.
     pub const REQUEST: u16 = 0xc00;
     /// The thread's request ends here, and what follows belongs to none.
     pub const REQUEST_END: u16 = 0xc01;
 }
+
+/// Functions from this number on are system calls: `TRACE_FUNC_ID_SYSCALL_BASE`.
+pub(super) const SYSTEM_CALL_FUNCTIONS: u64 = 1 << 32;
 
 /// Bits of the file type.
 pub(super) mod file_type {

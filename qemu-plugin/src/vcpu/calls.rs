@@ -3,17 +3,35 @@
 
 use super::{VCPUS_SEEN, Vcpu, vcpu};
 use crate::connections::SystemCall;
-use crate::phase;
+use crate::phase::{self, Phase};
 use crate::shared::plugin;
+use corehop_ring::Event;
 use std::ffi::c_uint;
 use std::sync::atomic::Ordering;
+
+/// A system call begins: the recorder is told, if it is told of what this thread does.
+///
+/// # Safety
+/// The calling thread runs virtual CPU `index` and is in a callback of QEMU's.
+pub(crate) unsafe fn tells_system_call(index: c_uint, number: i64) {
+    // SAFETY: as required of the caller, who cannot hold what only this file hands out.
+    let Some(vcpu) = (unsafe { vcpu(index) }) else {
+        return;
+    };
+    let is_told = vcpu.stream.is_writing() && vcpu.is_recorded();
+    vcpu.call_is_told = is_told && Phase::now() == Phase::Recording;
+    if vcpu.call_is_told {
+        // QEMU hands the number on as the guest's own, of 32 bits.
+        vcpu.push(Event::SystemCall(number as i32).encode());
+    }
+}
 
 /// A system call begins: this thread may sleep in it, or end by it.
 ///
 /// # Safety
-/// The calling thread runs virtual CPU `index` and is in a callback of QEMU's.
+/// As of [`tells_system_call`].
 pub(crate) unsafe fn enters_system_call(index: c_uint, call: SystemCall) {
-    // SAFETY: as required of the caller, who cannot hold what only this file hands out.
+    // SAFETY: as in `tells_system_call`.
     let Some(vcpu) = (unsafe { vcpu(index) }) else {
         return;
     };
@@ -41,9 +59,14 @@ pub(crate) unsafe fn system_call(index: c_uint) -> Option<SystemCall> {
 ///
 /// # Safety
 /// As of [`enters_system_call`].
-pub(crate) unsafe fn leaves_system_call(index: c_uint) {
+pub(crate) unsafe fn leaves_system_call(index: c_uint, result: i64) {
     // SAFETY: as in `enters_system_call`.
     if let Some(vcpu) = unsafe { vcpu(index) } {
+        let is_told = std::mem::take(&mut vcpu.call_is_told);
+        // QEMU's own number for a thread that goes on elsewhere is no result.
+        if is_told && vcpu.call.number != libc::SYS_rt_sigreturn {
+            vcpu.push(Event::SystemCallReturned(result).encode());
+        }
         vcpu.stream.stamp(&plugin().memory);
     }
 }

@@ -2,6 +2,7 @@
 //! try.
 
 use corehop_ring::{Memory, RequestMarker};
+use corehop_wording::system_call;
 use std::fmt::{Display, Formatter, Result, Write};
 use std::time::Duration;
 
@@ -58,10 +59,11 @@ impl Display for Waiting {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
         let mut calls = String::new();
         for &(number, count) in self.calls.iter().take(MOST_KINDS) {
-            let _ = match name(number) {
-                Some(name) => write!(calls, ", {name} {count}"),
-                None => write!(calls, ", call {number} {count}"),
-            };
+            let _ = write!(
+                calls,
+                ", {} {count}",
+                system_call::name(number.cast_signed())
+            );
         }
         let connections = match self.connections {
             0 => "no connection was accepted and no datagram received".to_owned(),
@@ -76,37 +78,6 @@ impl Display for Waiting {
             self.advice()
         )
     }
-}
-
-/// Makes a table of the names of system calls.
-macro_rules! names {
-    ($($name:ident $number:ident),* $(,)?) => {
-        /// The name of a system call that servers make often.
-        fn name(number: u32) -> Option<&'static str> {
-            $(if i64::from(number) == libc::$number {
-                return Some(stringify!($name));
-            })*
-            None
-        }
-    };
-}
-
-names! {
-    accept SYS_accept, accept4 SYS_accept4, bind SYS_bind, brk SYS_brk, clone SYS_clone,
-    clone3 SYS_clone3, clock_gettime SYS_clock_gettime, clock_nanosleep SYS_clock_nanosleep,
-    close SYS_close, connect SYS_connect, epoll_ctl SYS_epoll_ctl, epoll_pwait SYS_epoll_pwait,
-    epoll_wait SYS_epoll_wait, execve SYS_execve, fcntl SYS_fcntl, fork SYS_fork, fstat SYS_fstat,
-    futex SYS_futex, getdents64 SYS_getdents64, getpid SYS_getpid, getrandom SYS_getrandom,
-    io_uring_enter SYS_io_uring_enter, ioctl SYS_ioctl, listen SYS_listen, lseek SYS_lseek,
-    madvise SYS_madvise, mmap SYS_mmap, mprotect SYS_mprotect, munmap SYS_munmap,
-    nanosleep SYS_nanosleep, newfstatat SYS_newfstatat, open SYS_open, openat SYS_openat,
-    pause SYS_pause, poll SYS_poll, ppoll SYS_ppoll, pread64 SYS_pread64, pselect6 SYS_pselect6,
-    pwrite64 SYS_pwrite64, read SYS_read, readv SYS_readv, recvfrom SYS_recvfrom,
-    recvmmsg SYS_recvmmsg, recvmsg SYS_recvmsg, rt_sigaction SYS_rt_sigaction,
-    rt_sigprocmask SYS_rt_sigprocmask, rt_sigtimedwait SYS_rt_sigtimedwait,
-    sched_yield SYS_sched_yield, select SYS_select, sendfile SYS_sendfile, sendmsg SYS_sendmsg,
-    sendto SYS_sendto, setsockopt SYS_setsockopt, socket SYS_socket, stat SYS_stat,
-    wait4 SYS_wait4, waitid SYS_waitid, write SYS_write, writev SYS_writev,
 }
 
 #[cfg(test)]

@@ -288,6 +288,8 @@ impl Transcript {
                 self.writer.numbered_request(thread, number)
             }
             Event::Connection(number) => self.writer.connection(thread, number),
+            Event::SystemCall(number) => self.writer.system_call_begins(thread, number),
+            Event::SystemCallReturned(result) => self.writer.system_call_returns(thread, result),
             Event::End => self.writer.end_request(thread),
             Event::Execution { .. } | Event::ExecutionAt { .. } | Event::Data { .. } => Ok(()),
         }

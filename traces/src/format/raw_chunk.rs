@@ -4,6 +4,7 @@ use crate::codec::match_finder::MatchFinder;
 use crate::codec::matches::{Expanded, Parsed};
 use crate::model::ids::ThreadId;
 use crate::model::run::Run;
+use crate::model::system_call::SystemCall;
 use std::ops::Range;
 
 /// Executions of one thread, in order.
@@ -25,6 +26,8 @@ pub struct RawChunk {
     pub numbers: Vec<u64>,
     /// The connection of each of `requests`; 0 where it is not known.
     pub connections: Vec<u64>,
+    /// The system calls that the thread made, in order.
+    pub system_calls: Vec<SystemCall>,
 }
 
 impl RawChunk {
@@ -36,6 +39,7 @@ impl RawChunk {
         self.requests.clear();
         self.numbers.clear();
         self.connections.clear();
+        self.system_calls.clear();
     }
 
     /// Takes what a thread did.
@@ -81,6 +85,12 @@ impl RawChunk {
         later.numbers = self.numbers.split_off(first_later);
         later.connections = self.connections.split_off(first_later);
         later.requests = places.into_iter().map(|place| place - half).collect();
+        let made_earlier = |call: &SystemCall| call.after <= u64::from(half);
+        let first_later = self.system_calls.partition_point(made_earlier);
+        later.system_calls = self.system_calls.split_off(first_later);
+        for call in &mut later.system_calls {
+            call.after -= u64::from(half);
+        }
         self.fill_from(&all, 0..half);
         later.fill_from(&all, half..all.executions());
         [self, later]
@@ -106,6 +116,14 @@ mod tests {
         }
     }
 
+    fn call(after: u64, number: i32) -> SystemCall {
+        SystemCall {
+            after,
+            number,
+            result: None,
+        }
+    }
+
     #[test]
     fn halves_hold_what_the_whole_held() {
         let run = |stamp, executions| Run { stamp, executions };
@@ -115,6 +133,7 @@ mod tests {
             requests: vec![1, 2, 5],
             numbers: vec![7, 9, 0],
             connections: vec![3, 0, 0],
+            system_calls: vec![call(1, 7), call(2, 8), call(2, 9), call(5, 10)],
             ..chunk(&[0, 1, 0, 1, 1], &[10, 11, 12])
         };
         let earlier = RawChunk {
@@ -123,6 +142,7 @@ mod tests {
             requests: vec![1],
             numbers: vec![7],
             connections: vec![3],
+            system_calls: vec![call(1, 7), call(2, 8), call(2, 9)],
             ..chunk(&[0, 1], &[10])
         };
         let later = RawChunk {
@@ -131,6 +151,7 @@ mod tests {
             requests: vec![0, 3],
             numbers: vec![9, 0],
             connections: vec![0, 0],
+            system_calls: vec![call(3, 10)],
             ..chunk(&[0, 1, 1], &[11, 12])
         };
         assert_eq!(whole.halves(&[0, 1]), [earlier, later]);

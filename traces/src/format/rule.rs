@@ -27,13 +27,15 @@ pub enum Rule {
     Repeats,
     /// The chunk's numbers of executions and data accesses are those of its columns.
     Counts,
+    /// System calls stand in order within their chunk, and tell a result where they returned.
+    SystemCalls,
     /// The recording was ended in order, and its totals agree.
     End,
 }
 
 impl Rule {
     /// All rules, in the order in which they are reported.
-    pub const ALL: [Rule; 13] = [
+    pub const ALL: [Rule; 14] = [
         Rule::Entries,
         Rule::Header,
         Rule::Columns,
@@ -46,6 +48,7 @@ impl Rule {
         Rule::Requests,
         Rule::Repeats,
         Rule::Counts,
+        Rule::SystemCalls,
         Rule::End,
     ];
 
@@ -64,6 +67,7 @@ impl Rule {
             Rule::Requests => "requests",
             Rule::Repeats => "repeats",
             Rule::Counts => "counts",
+            Rule::SystemCalls => "calls",
             Rule::End => "end",
         }
     }
@@ -85,6 +89,9 @@ impl Rule {
             Rule::Requests => "request marks and numbers ascend in a thread; no number comes twice",
             Rule::Repeats => "what repeats has executions, and stands earlier in its block",
             Rule::Counts => "a block has as many executions and data accesses as it says",
+            Rule::SystemCalls => {
+                "system calls have a place in their block, and results of their own"
+            }
             Rule::End => "the recording was ended in order, and its totals are right",
         }
     }

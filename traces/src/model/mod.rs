@@ -17,4 +17,5 @@ pub(crate) mod recording;
 pub(crate) mod reference;
 pub(crate) mod requests;
 pub(crate) mod run;
+pub(crate) mod system_call;
 pub(crate) mod thread;

@@ -9,6 +9,7 @@ use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
 use crate::format::definition::{read_code_blocks, read_functions, read_templates};
 use crate::format::entry::{self, VERSION};
 use crate::format::rule::{Rule, Violation};
+use crate::format::system_calls::read_system_calls;
 use crate::format::trace_capnp::entry as schema;
 use crate::format::trace_capnp::{block, code_blocks, end, functions, header, module, shapes};
 use crate::model::address_space::Mapping;
@@ -16,6 +17,7 @@ use crate::model::ids::FunctionId;
 use crate::model::program::{CodeBlock, Function, Module};
 use crate::model::recording::{EndReason, Header, Note};
 use crate::model::requests::Mark;
+use crate::model::system_call::SystemCall;
 use crate::model::thread::Thread;
 use std::collections::HashSet;
 
@@ -65,6 +67,8 @@ pub struct ThreadChunks {
     pub marks: Vec<Mark>,
     /// Stamps of all runs, in order, until a trace takes them.
     pub run_stamps: Vec<u64>,
+    /// System calls, in order.
+    pub system_calls: Vec<SystemCall>,
     last_stamp: Option<u64>,
     executions: u64,
 }
@@ -311,6 +315,12 @@ impl Contents {
         let stream = self.streams.get_mut(order.thread.index()).ok_or_else(|| {
             Rule::References.broken(format!("a block is of thread {}", order.thread))
         })?;
+        let executions_before = stream.executions;
+        let mut calls = read_system_calls(self.decoder.decompressor(), block)?;
+        calls
+            .iter_mut()
+            .for_each(|call| call.after += executions_before);
+        stream.system_calls.append(&mut calls);
         let place = ChunkLocation {
             entry,
             offset,
@@ -319,7 +329,7 @@ impl Contents {
             marks_before: stream.marks.len() as u32,
             marks: order.requests.len() as u32,
             executions: block.get_executions(),
-            executions_before: stream.executions,
+            executions_before,
             templates_before: self.templates.len() as u32,
         };
         if let (Some(first), Some(last)) = (order.runs.first(), order.runs.last()) {

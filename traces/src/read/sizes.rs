@@ -115,7 +115,7 @@ fn columns_of_templates(entry: shapes::Reader<'_>) -> Vec<(&'static str, Found<'
 }
 
 fn columns_of_block(entry: block::Reader<'_>) -> Vec<(&'static str, Found<'_>)> {
-    vec![
+    let mut columns = vec![
         ("runStamps", entry.get_run_stamps()),
         ("runLengths", entry.get_run_lengths()),
         ("shapeNumbers", entry.get_shape_numbers()),
@@ -130,5 +130,14 @@ fn columns_of_block(entry: block::Reader<'_>) -> Vec<(&'static str, Found<'_>)> 
         ("repeatsAfter", entry.get_repeats_after()),
         ("repeatLengths", entry.get_repeat_lengths()),
         ("repeatDistances", entry.get_repeat_distances()),
-    ]
+    ];
+    if entry.get_system_call_count() > 0 {
+        columns.extend([
+            ("systemCallsAfter", entry.get_system_calls_after()),
+            ("systemCallNumbers", entry.get_system_call_numbers()),
+            ("systemCallsReturned", entry.get_system_calls_returned()),
+            ("systemCallResults", entry.get_system_call_results()),
+        ]);
+    }
+    columns
 }

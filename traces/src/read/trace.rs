@@ -6,10 +6,11 @@
 use crate::format::chunk::{Chunk, Decoder};
 use crate::model::address_space::{AddressSpaces, Mapping, Owner};
 use crate::model::error::Error;
-use crate::model::ids::FunctionId;
+use crate::model::ids::{FunctionId, ThreadId};
 use crate::model::program::{CodeBlock, Function, Module, Request};
 use crate::model::recording::{EndReason, Header, Note};
 use crate::model::requests::Requests;
+use crate::model::system_call::SystemCall;
 use crate::model::thread::Thread;
 use crate::read::contents::{ChunkLocation, Contents};
 use crate::read::reading::{Stop, map, read};
@@ -171,6 +172,22 @@ impl Trace {
         let mut addresses: Vec<u64> = self.contents.signal_handlers.iter().copied().collect();
         addresses.sort_unstable();
         addresses
+    }
+
+    /// The system calls that a thread made, in order. None are known of a trace that was recorded
+    /// before traces told them, or imported from a format that does not.
+    pub fn system_calls(&self, thread: ThreadId) -> &[SystemCall] {
+        let stream = self.contents.streams.get(thread.index());
+        stream.map_or(&[], |stream| &stream.system_calls)
+    }
+
+    /// The system calls that a thread made with its execution of this number.
+    pub fn system_calls_after(&self, thread: ThreadId, execution: u64) -> &[SystemCall] {
+        let calls = self.system_calls(thread);
+        let made = execution + 1;
+        let first = calls.partition_point(|call| call.after < made);
+        let own = calls[first..].partition_point(|call| call.after == made);
+        &calls[first..first + own]
     }
 
     /// Number of processes that threads belong to.

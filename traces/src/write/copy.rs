@@ -76,6 +76,9 @@ pub fn copy(
                 access.address,
             )?;
         }
+        for call in trace.system_calls_after(thread, execution.number) {
+            writer.system_call(thread, call.number, call.result)?;
+        }
     }
     for (thread, request) in serving.into_iter().enumerate() {
         if request.is_some_and(|request| trace.requests()[request.index()].complete) {

@@ -49,6 +49,8 @@ pub struct ThreadStream {
     pub next_request: Option<u64>,
     /// The connection of that request; 0 where it is not known.
     pub next_connection: u64,
+    /// The number of the system call that the thread is in.
+    pub open_call: Option<i32>,
     /// A request has ended, and nothing has followed yet.
     pub request_ended: bool,
 }

@@ -7,6 +7,7 @@ mod accesses;
 mod address_spaces;
 mod definitions;
 mod marks;
+mod system_calls;
 #[cfg(test)]
 mod tests;
 
@@ -240,6 +241,7 @@ impl Writer {
     /// [`Error::Write`]; what was written stays in `<path>.partial`.
     pub fn finish(mut self, reason: EndReason) -> Result<Summary, Error> {
         for thread in self.threads() {
+            self.settle_system_call(thread)?;
             self.close_execution(thread)?;
             self.streams[thread.index()].close_last_request();
             self.write_chunk(thread)?;
@@ -278,6 +280,7 @@ impl Writer {
     /// Makes ready for the thread's next execution, which has this size.
     #[cold]
     fn begin(&mut self, thread: ThreadId, words: usize, size: Size) -> Result<(), Error> {
+        self.settle_system_call(thread)?;
         self.close_execution(thread)?;
         self.write_ended_request(thread)?;
         let Some(beginning) = self.streams[thread.index()].take_beginning() else {
@@ -323,6 +326,8 @@ impl Writer {
             let mut room = self.sink.room();
             stream.finder.make_room(std::mem::take(&mut room.parsed));
             room.thread = stream.chunk.thread;
+            // Those that its last execution of the chunk before has made.
+            room.system_calls.append(&mut stream.chunk.system_calls);
             stream.chunk = room;
         }
         Ok(())
@@ -334,7 +339,8 @@ impl Writer {
 
     fn write_chunk(&mut self, thread: ThreadId) -> Result<(), Error> {
         let stream = &mut self.streams[thread.index()];
-        if stream.finder.executions() == 0 && stream.chunk.requests.is_empty() {
+        let has_more = !stream.chunk.requests.is_empty() || !stream.chunk.system_calls.is_empty();
+        if stream.finder.executions() == 0 && !has_more {
             return Ok(());
         }
         self.accesses += stream.finder.references() as u64;

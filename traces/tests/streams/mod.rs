@@ -322,6 +322,10 @@ pub fn write_processes(
                 .data(thread, instruction, kind, size_bytes, address)
                 .unwrap();
         }
+        if stamp % 5 == 0 {
+            let result = (stamp % 2 == 0).then_some(3 - stamp as i64);
+            writer.system_call(thread, stamp as i32, result).unwrap();
+        }
         if step.end {
             writer.end_request(thread).unwrap();
         }

@@ -5,6 +5,7 @@ use crate::codec::matches::Match;
 use crate::format::column::{Packed, pack};
 use crate::format::entry::{Message, message};
 use crate::format::raw_chunk::RawChunk;
+use crate::format::system_calls::PackedCalls;
 use crate::format::trace_capnp::entry;
 use crate::model::limits::MAX_TEMPLATES;
 use crate::model::run::Run;
@@ -84,7 +85,8 @@ fn columns(
         explicit: coded.offsets.len() as u32,
         matches: found.matches.len() as u32,
     };
-    Ok(assemble(chunk, &counts, &columns))
+    let calls = PackedCalls::of(compressor, &chunk.system_calls)?;
+    Ok(assemble(chunk, &counts, &columns, &calls))
 }
 
 /// How many there are in a block.
@@ -94,9 +96,14 @@ struct Counts {
     matches: u32,
 }
 
-fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Message {
+fn assemble(
+    chunk: &RawChunk,
+    counts: &Counts,
+    columns: &[Packed; 14],
+    calls: &PackedCalls,
+) -> Message {
     let bytes: usize = columns.iter().map(|column| column.size_bytes() + 64).sum();
-    let mut message = message(bytes + chunk.requests.len() * 20);
+    let mut message = message(bytes + calls.size_bytes() + chunk.requests.len() * 20);
     let mut block = message.init_root::<entry::Builder<'_>>().init_block();
     block.set_thread(chunk.thread.0);
     block.set_executions(chunk.executions);
@@ -155,8 +162,9 @@ fn assemble(chunk: &RawChunk, counts: &Counts, columns: &[Packed; 14]) -> Messag
     if counts.matches > 0 {
         matches_after.store(block.reborrow().init_repeats_after());
         match_lengths.store(block.reborrow().init_repeat_lengths());
-        distances.store(block.init_repeat_distances());
+        distances.store(block.reborrow().init_repeat_distances());
     }
+    calls.store(block);
     message
 }
 

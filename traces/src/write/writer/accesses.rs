@@ -19,6 +19,7 @@ impl Writer {
     /// [`Error::Unrecordable`] when there is no such thread or code block, or the thread has no
     /// stamp yet; [`Error::Write`].
     pub fn execution(&mut self, thread: ThreadId, code_block: u32) -> Result<(), Error> {
+        self.settle_system_call(thread)?;
         self.close_execution(thread)?;
         if code_block as usize >= self.instructions.len() {
             return unrecordable(format!("there is no code block {code_block}"));

@@ -30,6 +30,7 @@ impl Writer {
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread.
     pub fn numbered_request(&mut self, thread: ThreadId, number: u64) -> Result<(), Error> {
+        self.settle_system_call(thread)?;
         let stream = stream(&mut self.streams, thread)?;
         stream.next_request = Some(number);
         stream.next_connection = 0;
@@ -58,6 +59,7 @@ impl Writer {
     /// # Errors
     /// [`Error::Unrecordable`] when there is no such thread.
     pub fn end_request(&mut self, thread: ThreadId) -> Result<(), Error> {
+        self.settle_system_call(thread)?;
         let stream = stream(&mut self.streams, thread)?;
         stream.request_ended = stream.next_request.take().is_none();
         stream.goes_on = false;
