@@ -94,7 +94,7 @@ fn try_plugin(check: Check, tools: &Tools) -> Finding {
     };
     memory.set_marker(&RequestMarker::SystemCalls);
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    let output = tools.command(Path::new(&shared), true).arg(SMALL).output();
+    let output = tools.command(Path::new(&shared), true, None).arg(SMALL).output();
     let said = match &output {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);

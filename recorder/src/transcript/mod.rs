@@ -226,7 +226,8 @@ impl Transcript {
         })?;
         let template = self.writer.template(code_block, &accesses)?;
         self.latest.set(number, template, its, &parts);
-        let sources: Vec<Source> = parts.iter().map(Source::from).collect();
+        let sources = parts.iter().map(|part| Source::of(part, its));
+        let sources: Vec<Source> = sources.collect();
         let sources = &sources[..];
         let doing = Doing { template, sources };
         self.progress.count(&doing);

@@ -6,12 +6,14 @@
 
 use crate::binaries::{binary::Binary, linked};
 use crate::events::{Event, Observer, Warning};
+use crate::system::Kernel;
 use corehop_patcher::Analysis;
 use corehop_symbols as symbols;
 use corehop_traces::{Error, Function, FunctionId, Module, Writer};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// All modules of one recording.
@@ -109,8 +111,9 @@ pub struct Mapping {
 
 impl Modules {
     /// Knows none yet. Only `program`, what else the server executes ([`Modules::begins`]), and the
-    /// libraries that these are loaded with can be patched.
-    pub fn new(program: &Path, observer: Observer) -> Modules {
+    /// libraries that these are loaded with can be patched. `kernel` is what the module has of which
+    /// no file says anything.
+    pub fn new(program: &Path, kernel: Option<Arc<Kernel>>, observer: Observer) -> Modules {
         let program = program.to_owned();
         let (wanted, orders) = channel();
         let (send, read) = channel();
@@ -125,6 +128,12 @@ impl Modules {
                         continue;
                     }
                 };
+                if let Some(kernel) = kernel.as_ref().filter(|_| path == Path::new(KERNEL)) {
+                    if send.send(functions_of(kernel)).is_err() {
+                        return;
+                    }
+                    continue;
+                }
                 let functions = Functions {
                     by_offset: symbols_of(&path, &observer),
                     patching: Patching::of(&path, &loaded),
@@ -268,6 +277,18 @@ impl Modules {
             }
         }
         self.loaded[module].functions.get_or_insert_default()
+    }
+}
+
+/// The name of a machine's kernel, as the plugin gives it.
+const KERNEL: &str = "[kernel]";
+
+fn functions_of(kernel: &Kernel) -> Functions {
+    let functions = kernel.functions();
+    let by_offset = functions.map(|symbol| (symbol.offset, (symbol, None)));
+    Functions {
+        by_offset: by_offset.collect(),
+        patching: Patching::Never("it is the kernel's".into()),
     }
 }
 
