@@ -3,6 +3,8 @@
 //! Everything but the executions is read when a trace is opened; they are gone through once, to say
 //! how much each request did.
 
+mod columns;
+
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
@@ -41,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut lines = as_text(arguments, &trace, &activity);
     if arguments.columns {
         line!(lines);
-        lines.append(&columns_as_text(&trace, &activity));
+        lines.append(&columns::as_text(&trace, activity.accesses()));
     }
     console::print(&lines)
 }
@@ -54,6 +56,8 @@ struct Activity {
     fetches: u64,
     loads: u64,
     stores: u64,
+    /// Those of them that the kernel made, by kind.
+    of_kernel: [u64; 3],
     /// Accesses of each complete request, ascending.
     per_request: Vec<u64>,
 }
@@ -62,13 +66,14 @@ impl Activity {
     fn of(trace: &Trace) -> Result<Activity, corehop_traces::Error> {
         let bar = Bar::new();
         bar.begin("reading", Some(trace.execution_count()));
-        let mut by_kind = [0; 3];
+        let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
         let mut by_request = vec![0; trace.requests().len()];
         let mut executions = trace.executions();
         let mut passed: u64 = 0;
         while let Some(execution) = executions.next()? {
             for access in execution.accesses {
                 by_kind[access.kind as usize] += 1;
+                of_kernel[access.kind as usize] += u64::from(access.is_kernels());
             }
             if let Some(request) = execution.request {
                 by_request[request.index()] += execution.accesses.len() as u64;
@@ -88,6 +93,7 @@ impl Activity {
             fetches: of(Kind::Fetch),
             loads: of(Kind::Load),
             stores: of(Kind::Store),
+            of_kernel,
             per_request,
         })
     }
@@ -268,34 +274,9 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "fetches": activity.fetches,
         "loads": activity.loads,
         "stores": activity.stores,
+        "kernel_accesses": activity.of_kernel.iter().sum::<u64>(),
         "columns": columns.collect::<Value>(),
     })
-}
-
-/// A line for each column, the dearest first.
-fn columns_as_text(trace: &Trace, activity: &Activity) -> Lines {
-    let mut columns = trace.column_sizes();
-    columns.sort_by_key(|column| std::cmp::Reverse(column.size_bytes));
-    let accesses = activity.accesses().max(1) as f64;
-    let mut text = Lines::new();
-    line!(
-        text,
-        "{:<30}{:>14}{:>14}{:>12}",
-        "column",
-        "in the file",
-        "values",
-        "an access"
-    );
-    for column in columns {
-        let name = match column.column {
-            "" => format!("{}, all else", column.entry),
-            name => format!("{}.{name}", column.entry),
-        };
-        let [bytes, values] = [column.size_bytes, column.values_bytes].map(grouped);
-        let share = column.size_bytes as f64 / accesses;
-        line!(text, "{name:<30}{bytes:>14}{values:>14}{share:>12.4}");
-    }
-    text
 }
 
 /// What is known of the requests, by line.
@@ -331,6 +312,17 @@ fn request_lines(trace: &Trace, activity: &Activity) -> Vec<(&'static str, Strin
         line("connections", each);
     }
     lines
+}
+
+/// How much the kernel did, in the trace of a machine.
+fn of_kernel(activity: &Activity) -> Option<String> {
+    let all: u64 = activity.of_kernel.iter().sum();
+    let share = 100.0 * all as f64 / activity.accesses().max(1) as f64;
+    let [fetches, loads, stores] = activity.of_kernel.map(grouped);
+    let accesses = grouped(all);
+    (all > 0).then(|| {
+        format!("{accesses}, {share:.1} %: {fetches} fetches, {loads} loads, {stores} stores")
+    })
 }
 
 fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Lines {
@@ -375,6 +367,9 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Lines {
         "accesses",
         &format!("{accesses}: {fetches} fetches, {loads} loads, {stores} stores"),
     );
+    if let Some(of_kernel) = of_kernel(activity) {
+        line("in the kernel", &of_kernel);
+    }
     for (place, module) in trace.modules().iter().enumerate() {
         let name = if place == 0 { "modules" } else { "" };
         let build_id = match module.build_id.as_str() {

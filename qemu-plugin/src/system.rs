@@ -46,7 +46,9 @@ pub(crate) fn set(path: &Path) -> Result<Pages, Error> {
     let text = std::fs::read_to_string(path).map_err(Error::Description)?;
     let description = Description::parse(&text);
     let description = description.ok_or_else(|| {
-        Error::Description(std::io::Error::other("it is not this version's, or not whole"))
+        Error::Description(std::io::Error::other(
+            "it is not this version's, or not whole",
+        ))
     })?;
     let ram = Ram::map(&description.ram).map_err(Error::Ram)?;
     let pages = Pages::of(&description.code);

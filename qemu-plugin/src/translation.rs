@@ -16,8 +16,9 @@ use crate::{stale, vcpu};
 use corehop_ring::{RequestMarker, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
-    qemu_plugin_register_vcpu_insn_exec_cb, qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb,
-    qemu_plugin_insn_haddr, qemu_plugin_tb_get_insn, qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
+    qemu_plugin_insn_haddr, qemu_plugin_register_vcpu_insn_exec_cb,
+    qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb, qemu_plugin_tb_get_insn,
+    qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
 };
 use std::ffi::{c_uint, c_void};
 use std::ops::Range;

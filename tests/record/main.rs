@@ -25,3 +25,4 @@ mod qemu10;
 mod recording;
 mod redis;
 mod refusals;
+mod system;

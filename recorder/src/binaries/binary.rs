@@ -108,7 +108,8 @@ impl Binary {
 
     /// Offset in the file and length in bytes of each segment of code.
     pub fn code_in_file(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.code().map(|segment| (segment.file_offset, segment.file_bytes))
+        self.code()
+            .map(|segment| (segment.file_offset, segment.file_bytes))
     }
 
     fn code(&self) -> impl Iterator<Item = &Segment> {

@@ -28,10 +28,15 @@ pub fn member_offset(btf: &[u8], structure: &str, member: &str) -> Option<u64> {
         let members = place + TYPE_BYTES;
         if kind == STRUCTURE && is_named(name, structure) {
             let mut all = (0..count).map(|number| members + number * MEMBER_BYTES);
-            let found = all.find(|&at| number(types, at).is_some_and(|name| is_named(name, member)));
+            let found =
+                all.find(|&at| number(types, at).is_some_and(|name| is_named(name, member)));
             let bits = number(types, found? + 8)?;
             // With bit fields the highest byte is a size.
-            let bits = if info >> 31 == 1 { bits & 0xff_ffff } else { bits };
+            let bits = if info >> 31 == 1 {
+                bits & 0xff_ffff
+            } else {
+                bits
+            };
             return bits.is_multiple_of(8).then_some(u64::from(bits / 8));
         }
         place = members + bytes_behind(kind, count)?;
@@ -73,9 +78,25 @@ mod tests {
     fn btf() -> Vec<u8> {
         let names = b"\0int\0task\0state\0pid\0flags\0";
         let types: [u32; 4 + 9 + 6] = [
-            1, 1 << 24, 4, 32, // int
-            5, 4 << 24 | 2, 24, 10, 1, 0, 16, 1, 160, // task
-            20, 1 << 31 | 4 << 24 | 1, 4, 16, 1, 3 << 24 | 16, // flags
+            1,
+            1 << 24,
+            4,
+            32, // int
+            5,
+            4 << 24 | 2,
+            24,
+            10,
+            1,
+            0,
+            16,
+            1,
+            160, // task
+            20,
+            1 << 31 | 4 << 24 | 1,
+            4,
+            16,
+            1,
+            3 << 24 | 16, // flags
         ];
         let bytes = types.map(u32::to_le_bytes).concat();
         let header = [0x1_eb9f, 24, 0, bytes.len(), bytes.len(), names.len()];

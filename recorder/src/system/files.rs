@@ -45,7 +45,12 @@ impl Files {
         if let Ok(folder) = std::env::current_dir() {
             let _ = files.copy(&folder);
         }
-        for path in ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf"] {
+        for path in [
+            "/etc/passwd",
+            "/etc/group",
+            "/etc/hosts",
+            "/etc/nsswitch.conf",
+        ] {
             let _ = files.copy(Path::new(path));
         }
         files
@@ -74,7 +79,8 @@ impl Files {
         let code = code.flat_map(|(path, binary)| {
             let path = path.canonicalize().unwrap_or_else(|_| path.clone());
             let segments = binary.code_in_file();
-            segments.map(move |(offset, bytes)| (offset, bytes, path.clone()))
+            segments
+                .map(move |(offset, bytes)| (offset, bytes, path.clone()))
                 .collect::<Vec<_>>()
         });
         code.collect()
@@ -238,7 +244,10 @@ mod tests {
         assert!(has("/etc/passwd"));
         let shell = installed("sh".as_ref()).unwrap().canonicalize().unwrap();
         assert!(files.entries.contains_key(&shell));
-        let libc = files.entries.keys().filter(|path| path.ends_with("libc.so.6"));
+        let libc = files
+            .entries
+            .keys()
+            .filter(|path| path.ends_with("libc.so.6"));
         assert_eq!(libc.count(), 1);
         assert!(!files.code().is_empty());
     }
@@ -253,7 +262,11 @@ mod tests {
         std::fs::write(path.join("data/inside"), "x").unwrap();
         let mut files = Files::new();
         let shown = path.display();
-        files.take_words(&format!("cat --in={shown}/link '{shown}/data' {shown}/none")).unwrap();
+        files
+            .take_words(&format!(
+                "cat --in={shown}/link '{shown}/data' {shown}/none"
+            ))
+            .unwrap();
         let has = |name: &str| files.entries.contains_key(&path.join(name));
         assert!(has("file") && has("link") && has("data"));
         assert!(!has("data/inside") && !has("none"));

@@ -77,7 +77,10 @@ impl Init<'_> {
         }
         script.push_str("{\n    ");
         if let Some(library) = self.preload {
-            script.push_str(&format!("LD_PRELOAD={} ", quoted(&library.to_string_lossy())));
+            script.push_str(&format!(
+                "LD_PRELOAD={} ",
+                quoted(&library.to_string_lossy())
+            ));
         }
         script.push_str(&self.server());
         script.push_str(
@@ -101,7 +104,9 @@ impl Init<'_> {
         let first = first.map_or(program.into_owned(), |path| path.to_string_lossy().into());
         let own = self.program.arguments.iter();
         let own = own.map(|argument: &OsString| argument.to_string_lossy().into_owned());
-        let words = std::iter::once(first).chain(own).chain(self.arguments.iter().cloned());
+        let words = std::iter::once(first)
+            .chain(own)
+            .chain(self.arguments.iter().cloned());
         let words: Vec<String> = words.map(|word| quoted(&word)).collect();
         words.join(" ")
     }
@@ -122,10 +127,17 @@ fn variables() -> impl Iterator<Item = (String, String)> {
         letters.all(|letter| letter.is_ascii_alphanumeric() || letter == b'_')
             && !name.starts_with(|letter: char| letter.is_ascii_digit())
     };
-    let own = ["PWD", "OLDPWD", "SHLVL", "_", "PPID", "LD_PRELOAD", "LD_LIBRARY_PATH"];
-    let all = std::env::vars_os().filter_map(|(name, value)| {
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-    });
+    let own = [
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+        "_",
+        "PPID",
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+    ];
+    let all = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut all: Vec<(String, String)> = all
         .filter(|(name, _)| is_name(name) && !own.contains(&name.as_str()))
         .collect();

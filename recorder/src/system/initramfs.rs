@@ -14,7 +14,16 @@ use std::path::Path;
 
 /// Folders that a guest has in any case.
 const FOLDERS: [&str; 10] = [
-    "dev", "proc", "run", "sys", "tmp", "usr", "usr/bin", "usr/lib", "usr/lib64", "usr/sbin",
+    "dev",
+    "proc",
+    "run",
+    "sys",
+    "tmp",
+    "usr",
+    "usr/bin",
+    "usr/lib",
+    "usr/lib64",
+    "usr/sbin",
 ];
 /// Names that Debian has for some of them.
 const NAMES: [(&str, &str); 4] = [
@@ -91,7 +100,21 @@ impl Archive {
         // name, checksum.
         let links = 1;
         let length = name.len() as u32 + 1;
-        let fields = [self.entries, mode, 0, 0, links, 0, size, 0, 0, 0, 0, length, 0];
+        let fields = [
+            self.entries,
+            mode,
+            0,
+            0,
+            links,
+            0,
+            size,
+            0,
+            0,
+            0,
+            0,
+            length,
+            0,
+        ];
         let fields = fields.map(|field| format!("{field:08x}")).concat();
         self.write(b"070701")?;
         self.write(fields.as_bytes())?;

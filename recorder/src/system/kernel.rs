@@ -134,7 +134,9 @@ fn symbols_in(said: &str) -> Vec<(u64, String)> {
     let lines = said.lines().filter_map(|line| {
         let mut fields = line.split_whitespace();
         let address = hexadecimal(fields.next()?)?;
-        let is_local = fields.next()?.starts_with(|kind: char| kind.is_ascii_lowercase());
+        let is_local = fields
+            .next()?
+            .starts_with(|kind: char| kind.is_ascii_lowercase());
         Some((address, is_local, fields.next()?.to_owned()))
     });
     let mut lines: Vec<(u64, bool, String)> = lines.collect();
@@ -197,7 +199,9 @@ fn run(machine: &Machine, qemu: &Path) -> std::io::Result<()> {
 
 /// What stands in the machine's memory between two addresses of the kernel's image.
 fn types_in(machine: &Machine, start: u64, end: u64) -> Option<Vec<u8>> {
-    let length = end.checked_sub(start).filter(|&length| length < MEMORY_MIB << 20)?;
+    let length = end
+        .checked_sub(start)
+        .filter(|&length| length < MEMORY_MIB << 20)?;
     let mut types = vec![0; length as usize];
     let place = start.checked_sub(IMAGE)?;
     machine.memory().read_exact_at(&mut types, place).ok()?;

@@ -81,9 +81,18 @@ impl Machine {
             .args(["-display", "none", "-vga", "none", "-monitor", "none"])
             .args(["-accel", "tcg,thread=single,tb-size=512"])
             .args(["-icount", "shift=0,sleep=off"])
-            .args(["-smp", "1", "-cpu", PROCESSOR, "-machine", "pc,memory-backend=ram"])
+            .args([
+                "-smp",
+                "1",
+                "-cpu",
+                PROCESSOR,
+                "-machine",
+                "pc,memory-backend=ram",
+            ])
             .args(["-m", &format!("{size}M"), "-object"])
-            .arg(format!("memory-backend-file,id=ram,size={size}M,mem-path={ram},share=on"))
+            .arg(format!(
+                "memory-backend-file,id=ram,size={size}M,mem-path={ram},share=on"
+            ))
             .arg("-serial")
             .arg(serial(&self.console))
             .arg("-serial")

@@ -203,7 +203,10 @@ fn refuse(options: &Options) -> Result<(), Error> {
         return unsupported("--request-at syscalls", remedy);
     }
     if options.keep_running {
-        return unsupported("--keep-running", "leave it out: the guest ends with the recording");
+        return unsupported(
+            "--keep-running",
+            "leave it out: the guest ends with the recording",
+        );
     }
     Ok(())
 }

@@ -72,7 +72,10 @@ mod tests {
         (0..30).for_each(|number| said.push_str(&format!("line {number}\r\n")));
         std::fs::write(&path, said).unwrap();
         let lines = last_lines(&path);
-        assert_eq!((lines.len(), &*lines[0], &*lines[19]), (20, "line 10", "line 29"));
+        assert_eq!(
+            (lines.len(), &*lines[0], &*lines[19]),
+            (20, "line 10", "line 29")
+        );
         assert_eq!(last_lines(&folder.path().join("none")), [""; 0]);
     }
 }
