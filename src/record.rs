@@ -69,8 +69,8 @@ pub struct Arguments {
     #[arg(long)]
     keep_running: bool,
 
-    /// Record the operating system, too: a machine is started that has the files which the server and
-    /// --load name (docs/guide/system.md)
+    /// Record the operating system, too: a machine is started that has the files which the server
+    /// and --load name (docs/guide/system.md)
     #[arg(long)]
     system: bool,
 

@@ -175,9 +175,9 @@ pub fn cache() -> PathBuf {
 }
 
 impl Tools {
-    /// A run of QEMU with the plugin, which finds the shared memory at `memory`, and at `guest` what
-    /// describes a whole machine; what is to run under it is missing yet. Unless `elision`, it sees
-    /// each access by itself.
+    /// A run of QEMU with the plugin, which finds the shared memory at `memory`, and at `guest`
+    /// what describes a whole machine; what is to run under it is missing yet. Unless `elision`, it
+    /// sees each access by itself.
     pub fn command(&self, memory: &Path, elision: bool, guest: Option<&Path>) -> Command {
         let mut plugin = escaped(&self.plugin);
         plugin.push(",");

@@ -180,8 +180,8 @@ impl Files {
         Ok(())
     }
 
-    /// Copies a file, or a folder without its contents, and all links and folders on the way. Whether
-    /// it is new.
+    /// Copies a file, or a folder without its contents, and all links and folders on the way.
+    /// Whether it is new.
     fn copy(&mut self, path: &Path) -> io::Result<bool> {
         let mut place = PathBuf::from("/");
         let mut rest: VecDeque<OsString> = parts_of(path);

@@ -1,4 +1,4 @@
-//! The guest's first process: a script that starts the server, then the load, and says how they end.
+//! The guest's first process: a script that starts server and load, and says how they end.
 //!
 //! What it says goes to the second serial line, a line each: `ready`, `server STATUS`, `load
 //! STATUS`; what server and load print goes to the first, with the kernel's own messages. Whichever
@@ -37,7 +37,8 @@ report() { echo "$@" >/dev/ttyS1; }
 const SERVE: &str = r#"$b --install -s /usr/bin 2>/dev/null
 $b ip link set lo up
 sockets() {
-    $b cat /proc/net/tcp /proc/net/tcp6 /proc/net/unix 2>/dev/null | $b grep -c -e ' 0A ' -e ' 00010000 '
+    $b cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | $b grep -c ' 0A '
+    $b grep -c ' 00010000 ' /proc/net/unix
     $b cat /proc/net/udp /proc/net/udp6 2>/dev/null | $b wc -l
 }
 before=$(sockets)
@@ -54,9 +55,9 @@ report ready
 const END: &str = r#"status=$?
 report load $status
 if [ $status = 0 ]; then
-    $b kill "$(cat /run/server)"
+    $b kill "$($b cat /run/server)"
     tries=0
-    while $b kill -0 "$(cat /run/server)" 2>/dev/null && [ $tries -lt 100 ]; do
+    while $b kill -0 "$($b cat /run/server)" 2>/dev/null && [ $tries -lt 100 ]; do
         $b sleep 0.1
         tries=$((tries + 1))
     done

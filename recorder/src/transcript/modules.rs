@@ -111,8 +111,8 @@ pub struct Mapping {
 
 impl Modules {
     /// Knows none yet. Only `program`, what else the server executes ([`Modules::begins`]), and the
-    /// libraries that these are loaded with can be patched. `kernel` is what the module has of which
-    /// no file says anything.
+    /// libraries that these are loaded with can be patched. `kernel` is what the module has of
+    /// which no file says anything.
     pub fn new(program: &Path, kernel: Option<Arc<Kernel>>, observer: Observer) -> Modules {
         let program = program.to_owned();
         let (wanted, orders) = channel();
