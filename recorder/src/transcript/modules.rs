@@ -10,7 +10,7 @@ use crate::system::Kernel;
 use corehop_patcher::Analysis;
 use corehop_symbols as symbols;
 use corehop_traces::{Error, Function, FunctionId, Module, Writer};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,12 +25,17 @@ pub struct Modules {
     wanted: Sender<Wanted>,
     read: Receiver<Functions>,
     reads_files: bool,
+    /// Whether a module is one of the trace before its code is recorded. On a machine much code
+    /// runs that never is.
+    at_once: bool,
+    /// Modules whose functions were asked for and have not come, in that order.
+    asked: VecDeque<usize>,
 }
 
 struct Loaded {
-    path: String,
-    load_bias: u64,
-    number: u32,
+    module: Module,
+    /// Its number in the trace, once it is there.
+    number: Option<u32>,
     functions: Option<Functions>,
 }
 
@@ -117,6 +122,7 @@ impl Modules {
         let program = program.to_owned();
         let (wanted, orders) = channel();
         let (send, read) = channel();
+        let at_once = kernel.is_none();
         std::thread::spawn(move || {
             let mut loaded = Vec::new();
             load(program, &mut loaded);
@@ -149,6 +155,8 @@ impl Modules {
             wanted,
             read,
             reads_files: true,
+            at_once,
+            asked: VecDeque::new(),
         }
     }
 
@@ -160,6 +168,8 @@ impl Modules {
             wanted: channel().0,
             read: channel().1,
             reads_files: false,
+            at_once: true,
+            asked: VecDeque::new(),
         }
     }
 
@@ -199,8 +209,9 @@ impl Modules {
             .as_ref()
             .and_then(|binary| binary.load_bias(mapping.start, mapping.file_offset, size_bytes));
         let load_bias = bias.unwrap_or(mapping.start.wrapping_sub(mapping.file_offset));
-        let known =
-            |module: &Loaded| (&module.path, module.load_bias) == (&mapping.path, load_bias);
+        let known = |known: &Loaded| {
+            (&known.module.path, known.module.load_bias) == (&mapping.path, load_bias)
+        };
         if let Some(place) = self.loaded.iter().position(known) {
             return Ok(place);
         }
@@ -209,23 +220,38 @@ impl Modules {
             (Some(bias), Some((start, end))) => (bias.wrapping_add(start), bias.wrapping_add(end)),
             _ => (mapping.start, mapping.end),
         };
-        let number = writer.module(&Module {
+        let module = Module {
             path: mapping.path.clone(),
             build_id: binary.map(|binary| binary.build_id).unwrap_or_default(),
             load_bias,
             start,
             end,
-        })?;
-        // The thread outlives this sender, if there is one.
-        let path = mapping.path.clone().into();
-        let _ = self.wanted.send(Wanted::Functions(path));
+        };
         self.loaded.push(Loaded {
-            path: mapping.path.clone(),
-            load_bias,
-            number,
+            module,
+            number: None,
             functions: None,
         });
-        Ok(self.loaded.len() - 1)
+        let place = self.loaded.len() - 1;
+        if self.at_once {
+            self.number(place, writer)?;
+        }
+        Ok(place)
+    }
+
+    /// The number of a module in the trace, which has it from now on.
+    fn number(&mut self, place: usize, writer: &mut Writer) -> Result<u32, Error> {
+        let Loaded { module, number, .. } = &mut self.loaded[place];
+        if let Some(number) = number {
+            return Ok(*number);
+        }
+        let new = writer.module(module)?;
+        *number = Some(new);
+        // The thread outlives this sender, if there is one.
+        let path = module.path.clone().into();
+        let _ = self.wanted.send(Wanted::Functions(path));
+        self.asked.push_back(place);
+        Ok(new)
     }
 
     /// Number of the module, for this recording, that the code at `address` of a process belongs to
@@ -244,10 +270,8 @@ impl Modules {
         address: u64,
         writer: &mut Writer,
     ) -> Result<Option<FunctionId>, Error> {
-        let Loaded {
-            load_bias, number, ..
-        } = self.loaded[module];
-        let offset = address.wrapping_sub(load_bias);
+        let number = self.number(module, writer)?;
+        let offset = address.wrapping_sub(self.loaded[module].module.load_bias);
         let functions = self.functions(module);
         let Some((symbol, known)) = functions.by_offset.get_mut(&offset) else {
             return Ok(None);
@@ -267,14 +291,10 @@ impl Modules {
 
     /// The functions of a module, waiting for them if they are still being read.
     fn functions(&mut self, module: usize) -> &mut Functions {
-        while self.loaded[module].functions.is_none() {
-            let next = self
-                .loaded
-                .iter_mut()
-                .find(|module| module.functions.is_none());
-            if let Some(next) = next {
-                next.functions = Some(self.read.recv().unwrap_or_default());
-            }
+        while self.loaded[module].functions.is_none()
+            && let Some(next) = self.asked.pop_front()
+        {
+            self.loaded[next].functions = Some(self.read.recv().unwrap_or_default());
         }
         self.loaded[module].functions.get_or_insert_default()
     }
