@@ -33,6 +33,20 @@ pub enum Number {
     Written(u32),
 }
 
+impl Block {
+    /// One that was met, and makes these accesses, as the plugin encodes them.
+    pub fn new(met: Met, accesses: &[u64]) -> Block {
+        let accesses = accesses.iter();
+        let accesses = accesses.map_while(|&access| PlainAccess::decode(access));
+        Block {
+            start: met.start,
+            instructions: met.instruction_sizes.len(),
+            accesses: accesses.collect(),
+            number: Number::Defined(met),
+        }
+    }
+}
+
 impl Met {
     /// The block as the trace defines it.
     pub fn definition(self) -> Definition {

@@ -26,7 +26,7 @@ pub use modules::Modules;
 
 use crate::events::{self, Observer, Warning};
 use block::{Block, Definition, Met, Number};
-use corehop_elision::{AccessForm, PlainAccess, complete};
+use corehop_elision::{AccessForm, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
 use corehop_traces::{CodeBlock, DataAccess, Error, ThreadId, Writer};
@@ -289,25 +289,14 @@ impl Sink for Transcript {
                 code,
                 accesses,
             } => {
-                let module = self.modules.at(process, start);
-                let instructions = instruction_sizes.len();
-                let met = Met {
-                    module,
-                    start,
-                    instruction_sizes,
-                    code,
-                };
                 if code_block < MOST_BLOCKS {
-                    let accesses = accesses
-                        .iter()
-                        .map_while(|&access| PlainAccess::decode(access));
-                    let block = Block {
-                        number: Number::Defined(met),
+                    let met = Met {
+                        module: self.modules.at(process, start),
                         start,
-                        instructions,
-                        accesses: accesses.collect(),
+                        instruction_sizes,
+                        code,
                     };
-                    self.blocks.insert(code_block, block);
+                    self.blocks.insert(code_block, Block::new(met, &accesses));
                 }
                 Ok(())
             }
