@@ -1,8 +1,8 @@
 //! A server recorded with the operating system, on a machine of its own.
 //!
 //! That takes `qemu-system-x86_64`, a kernel and a static busybox; without them these tests say
-//! that they are skipped, unless COREHOP_INSIST is set. The first of them also asks the kernel where
-//! its functions are, if it is new here.
+//! that they are skipped, unless COREHOP_INSIST is set. The first of them also asks the kernel
+//! where its functions are, if it is new here.
 
 use crate::recording::{Recording, compile};
 use corehop_recorder::{system, tools};
