@@ -13,6 +13,7 @@
 
 pub(crate) mod callbacks;
 mod description;
+pub(crate) mod half;
 pub(crate) mod pages;
 mod ram;
 mod tasks;
@@ -54,11 +55,6 @@ pub(crate) fn set(path: &Path) -> Result<Pages, Error> {
     let pages = Pages::of(&description.code);
     let _ = GUEST.set(Guest { ram, description });
     Ok(pages)
-}
-
-/// Whether an address is in the kernel's half.
-pub(crate) fn is_kernel(address: u64) -> bool {
-    address >> 47 != 0
 }
 
 /// Whether a thread that comes to this place ends there.

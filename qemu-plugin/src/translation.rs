@@ -149,7 +149,7 @@ impl Block {
             return;
         }
         let first = places.start;
-        let privilege = match system::is_kernel(self.start) {
+        let privilege = match system::half::is_kernel(self.start) {
             true => Privilege::Kernel,
             false => Privilege::User,
         };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The callbacks of a whole machine: those of `vcpu`, for the thread that runs.
 
+use super::half::is_kernel;
 use super::tasks;
 use crate::{size_and_kind, vcpu};
 use corehop_ring::word;
@@ -39,7 +40,7 @@ pub(crate) unsafe extern "C" fn on_user_access(
     template: *mut c_void,
 ) {
     let place = tasks::place();
-    if place != 0 && !super::is_kernel(address) {
+    if place != 0 && !is_kernel(address) {
         let word = template as usize as u64 | size_and_kind::of(info);
         // SAFETY: as in `on_execution`.
         unsafe { vcpu::accesses(place, word::at(word, address)) };

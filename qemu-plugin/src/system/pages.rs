@@ -7,7 +7,7 @@
 //! count as what is expected there.
 
 use super::description::Code;
-use super::is_kernel;
+use super::half::is_kernel;
 use corehop_ring::Message;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

@@ -6,7 +6,7 @@
 //! server needs is named by `--rootfs`. Rejected: to watch what a server opens, which would have to
 //! run it once outside of the guest.
 
-use super::Error;
+use super::error::Error;
 use crate::binaries::binary::Binary;
 use crate::binaries::linked;
 use crate::binaries::program::Program;

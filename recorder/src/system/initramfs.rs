@@ -3,9 +3,9 @@
 //! The archive is of cpio's "newc" kind (the kernel's Documentation/driver-api/early-userspace/
 //! buffer-format.rst). It is made anew each time: to copy the files is all there is to it.
 
+use super::error::{Error, create};
 use super::files::{Entry, Files};
 use super::parts::Parts;
-use super::{Error, create};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;

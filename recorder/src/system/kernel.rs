@@ -5,9 +5,10 @@
 //! that is new here is started once, alone. Its description of its own types is read out of its
 //! memory then. What was found stays in the user's cache, by the kernel's contents.
 
+use super::error::Error;
 use super::machine::Machine;
 use super::parts::Parts;
-use super::{Error, btf, files, init, initramfs, report};
+use super::{btf, files, init, initramfs, report};
 use crate::tools::{Qemu, cache};
 use corehop_outputs::{Output, PUBLIC};
 use corehop_processes::end_with_this_process;

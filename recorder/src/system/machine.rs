@@ -5,7 +5,7 @@
 //! runs a thousand million a second, however slow the recording is, and two recordings of one
 //! command do the same. The memory is a file without a name, which the plugin maps as well.
 
-use super::Error;
+use super::error::Error;
 use super::parts::Parts;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::OsString;

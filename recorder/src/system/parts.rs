@@ -3,7 +3,7 @@
 //! `scripts/guest.sh` fetches both as Debian's packages and unpacks them into the user's cache, so
 //! nothing is installed and no boot loader is touched. What is installed already will do as well.
 
-use super::Error;
+use super::error::Error;
 use crate::tools::cache;
 use std::path::{Path, PathBuf};
 
