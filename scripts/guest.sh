@@ -33,8 +33,8 @@ failure_code=7
 (cd "$work" && apt-get -qq -o APT::Sandbox::User= download "$kernel" busybox-static >&2) ||
     fail "they could not be fetched" "see apt's message above; it needs the network"
 for package in "$work"/*.deb; do
-    dpkg-deb -x "$package" "$work/root"
+    dpkg-deb -x "$package" "$work/unpacked"
 done
-cp "$work"/root/boot/vmlinuz-*-cloud-amd64 "$home/boot"
-cp "$work/root/bin/busybox" "$home/bin"
+cp "$work"/unpacked/boot/vmlinuz-*-cloud-amd64 "$home/boot"
+cp "$work/unpacked/bin/busybox" "$home/bin"
 say "in $home"
