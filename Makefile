@@ -9,7 +9,7 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scri
 FLEET := ../fleet/src ../fleet/tests ../fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
-.PHONY: help demo figures test test-long qemu test-qemu10 bench-hop bench-record bench-staged \
+.PHONY: help demo figures test test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
 	bench-servers bench-utilisation bench-verdicts bench-connections bench-truth bench-replay bench-data-hops \
 	bench-search bench-core-model bench-fleet build deb test-deb sample fuzz soak test-upstream test-msrv \
 	test-ubsan test-miri test-tsan coverage deny lint-c clean
@@ -29,6 +29,7 @@ help:
 	@echo 'make deny   licences, sources, duplicates and advisories of the crates that are used'
 	@echo 'make lint-c  the layout of the C (clang-format 14)'
 	@echo 'make qemu   builds QEMU 10 from Debian'\''s source, for servers that crash under 7.2 (postgres)'
+	@echo 'make guest  fetches the kernel and the shell of the machine that record --system records'
 	@echo 'make test-qemu10  records under it, postgres too, and fails where it is missing'
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
@@ -111,6 +112,9 @@ lint-c:
 
 qemu:
 	@scripts/qemu.sh
+
+guest:
+	@scripts/guest.sh
 
 test-qemu10:
 	@scripts/setup.sh test

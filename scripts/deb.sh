@@ -52,8 +52,9 @@ compress "$documents/changelog"
 for page in README.md CHANGELOG.md docs/*/*.md; do
     place "$page" "$documents/$page"
 done
-# It builds a QEMU that servers need which crash under Debian's.
-for script in scripts/qemu.sh scripts/setup/*.sh; do
+# They build a QEMU that servers need which crash under Debian's, and fetch what a machine to record
+# is made of.
+for script in scripts/qemu.sh scripts/guest.sh scripts/setup/*.sh; do
     place "$script" "$share/corehop/$script"
 done
 place scripts/deb/copyright "$documents/copyright"

@@ -53,6 +53,7 @@ test "\$(corehop --version)" = "corehop $version"
 test -f /usr/share/man/man1/corehop-partition.1.gz
 bash -c '. /usr/share/bash-completion/completions/corehop; complete -p corehop'
 sh -n /usr/share/corehop/scripts/qemu.sh
+sh -n /usr/share/corehop/scripts/guest.sh
 mkdir /tmp/tutorial
 cd /tmp/tutorial
 sh -e /tutorial.sh

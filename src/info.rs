@@ -68,6 +68,8 @@ struct Activity {
     fetches: u64,
     loads: u64,
     stores: u64,
+    /// Those of them that the kernel made, by kind.
+    of_kernel: [u64; 3],
     /// Accesses of each complete request, ascending.
     per_request: Vec<u64>,
     system_calls: SystemCalls,
@@ -77,7 +79,7 @@ impl Activity {
     fn of(trace: &Trace) -> Result<Activity, corehop_traces::Error> {
         let bar = Bar::new();
         bar.begin("reading", Some(trace.execution_count()));
-        let mut by_kind = [0; 3];
+        let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
         let mut by_request = vec![0; trace.requests().len()];
         let mut system_calls = SystemCalls::of(trace);
         let mut executions = trace.executions();
@@ -85,6 +87,7 @@ impl Activity {
         while let Some(execution) = executions.next()? {
             for access in execution.accesses {
                 by_kind[access.kind as usize] += 1;
+                of_kernel[access.kind as usize] += u64::from(access.is_kernels());
             }
             system_calls.execution(trace, &execution);
             if let Some(request) = execution.request {
@@ -106,6 +109,7 @@ impl Activity {
             fetches: of(Kind::Fetch),
             loads: of(Kind::Load),
             stores: of(Kind::Store),
+            of_kernel,
             per_request,
             system_calls,
         })
@@ -288,6 +292,7 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "loads": activity.loads,
         "stores": activity.stores,
         "system_calls": activity.system_calls.as_json(),
+        "kernel_accesses": activity.of_kernel.iter().sum::<u64>(),
         "columns": columns.collect::<Value>(),
     })
 }
@@ -325,6 +330,17 @@ fn request_lines(trace: &Trace, activity: &Activity) -> Vec<(&'static str, Strin
         line("connections", each);
     }
     lines
+}
+
+/// How much the kernel did, in the trace of a machine.
+fn of_kernel(activity: &Activity) -> Option<String> {
+    let all: u64 = activity.of_kernel.iter().sum();
+    let share = 100.0 * all as f64 / activity.accesses().max(1) as f64;
+    let [fetches, loads, stores] = activity.of_kernel.map(grouped);
+    let accesses = grouped(all);
+    (all > 0).then(|| {
+        format!("{accesses}, {share:.1} %: {fetches} fetches, {loads} loads, {stores} stores")
+    })
 }
 
 fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Lines {
@@ -370,6 +386,9 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Lines {
         &format!("{accesses}: {fetches} fetches, {loads} loads, {stores} stores"),
     );
     line("system calls", &activity.system_calls.in_short());
+    if let Some(of_kernel) = of_kernel(activity) {
+        line("in the kernel", &of_kernel);
+    }
     for (place, module) in trace.modules().iter().enumerate() {
         let name = if place == 0 { "modules" } else { "" };
         let build_id = match module.build_id.as_str() {

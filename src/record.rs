@@ -5,7 +5,7 @@
 use crate::failure::{Exit, Failure};
 use crate::recording::{self, CARRIED};
 use clap::Args;
-use corehop_recorder::Options;
+use corehop_recorder::{Options, SystemOptions};
 use std::path::PathBuf;
 
 /// Record what a server touches while it serves requests
@@ -69,6 +69,25 @@ pub struct Arguments {
     #[arg(long)]
     keep_running: bool,
 
+    /// Record the operating system, too: a machine is started that has the files which the server
+    /// and --load name (docs/guide/system.md)
+    #[arg(long)]
+    system: bool,
+
+    /// What puts the server on that machine under load when it listens, as a shell command that
+    /// ends; without it the server has to do something by itself
+    #[arg(long, value_name = "COMMAND", requires = "system")]
+    load: Option<String>,
+
+    /// A folder whose contents that machine's root has as well
+    #[arg(long, value_name = "DIR", requires = "system")]
+    rootfs: Option<PathBuf>,
+
+    /// Memory of that machine
+    #[arg(long, value_name = "MIB", default_value_t = 1024, requires = "system",
+          value_parser = clap::value_parser!(u64).range(128..=3072))]
+    guest_memory: u64,
+
     /// Replace the trace where it exists
     #[arg(long)]
     force: bool,
@@ -95,6 +114,11 @@ impl Arguments {
             force: self.force,
             log: None,
             command: self.command.clone(),
+            system: self.system.then(|| SystemOptions {
+                load: self.load.clone(),
+                rootfs: self.rootfs.clone(),
+                memory_mib: self.guest_memory,
+            }),
             plugins: CARRIED,
         }
     }

@@ -8,6 +8,8 @@
 
 use crate::instruction::is_atomic;
 use crate::recorded::Recorded;
+use crate::shared::plugin;
+use crate::system::callbacks as machine;
 use crate::vcpu;
 use corehop_elision::PlainAccess;
 use corehop_ring::word;
@@ -26,6 +28,13 @@ struct Callback {
     template: u64,
 }
 
+/// Whose code it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Privilege {
+    User,
+    Kernel,
+}
+
 /// Has the accesses of an instruction of a code block recorded. `leads` is the word of an execution
 /// that the first one begins, if this is its instruction.
 pub(crate) fn watch(
@@ -34,8 +43,13 @@ pub(crate) fn watch(
     place: usize,
     bytes: &[u8],
     leads: Option<u64>,
+    privilege: Privilege,
 ) {
-    let Some(Callback { function, template }) = callback(recorded, place, bytes, leads) else {
+    let callback = match plugin().records_a_machine {
+        true => Some(callback_of_machine(place, bytes, privilege)),
+        false => callback(recorded, place, bytes, leads),
+    };
+    let Some(Callback { function, template }) = callback else {
         return;
     };
     // QEMU 7.2 mistakes the kinds asked for (it tests `kinds & (kind + 1)`), so both are asked for
@@ -73,6 +87,19 @@ fn callback(
             (None, true) => of(vcpu::on_plain_store, template_of(access)),
         },
     }
+}
+
+/// The same where a whole machine is recorded, every access by itself: a page may be missing at
+/// any of them.
+fn callback_of_machine(place: usize, bytes: &[u8], privilege: Privilege) -> Callback {
+    let function: OnAccess = match (privilege, is_atomic(bytes)) {
+        (Privilege::User, false) => machine::on_user_access,
+        (Privilege::User, true) => machine::on_atomic_user_access,
+        (Privilege::Kernel, false) => machine::on_kernel_access,
+        (Privilege::Kernel, true) => machine::on_atomic_kernel_access,
+    };
+    let template = word::data_template(place);
+    Callback { function, template }
 }
 
 /// All of an access's word but the address.

@@ -11,7 +11,8 @@
 //! `shared`, and `known` is what has been found of the server's code and memory. System calls are
 //! followed from the start (`system_calls`), at the cost of a callback each: they say which
 //! descriptors are connections, where new code is mapped, and which other program a process
-//! executes (`exec`), which runs under QEMU with the plugin too.
+//! executes (`exec`), which runs under QEMU with the plugin too. Of a whole machine (`system`) none
+//! of that is needed, and everything is instrumented from the start.
 
 mod address_space;
 mod callbacks;
@@ -30,6 +31,7 @@ mod shared;
 mod signals;
 mod size_and_kind;
 mod stale;
+mod system;
 mod system_calls;
 mod translation;
 mod vcpu;
@@ -82,7 +84,8 @@ unsafe fn register(id: qemu_plugin_id_t) {
 
 /// Entry point: `memory=PATH` names the memory that the recorder shares; `elision=off` has every
 /// access recorded by itself, `elision=pieces` says that this QEMU moves 16 and 32 bytes in
-/// pieces of 8. The rest is what the program has from the one before it ([`Inherited`]).
+/// pieces of 8. `system=PATH` names what describes the guest, of a whole machine. The rest is what
+/// the program has from the one before it ([`Inherited`]).
 ///
 /// # Safety
 /// QEMU calls this once, with valid arguments.
@@ -112,8 +115,10 @@ pub unsafe extern "C" fn qemu_plugin_install(
 /// Why the plugin does not work here.
 #[derive(Debug, thiserror::Error)]
 enum NotInstalled {
-    #[error("only user-mode QEMU (qemu-x86_64) is supported")]
-    WholeSystem,
+    #[error("the argument system=PATH is for a whole machine, and for that alone")]
+    OtherMode,
+    #[error(transparent)]
+    Guest(#[from] system::Error),
     #[error("the argument memory=PATH is missing; start this with `corehop record`")]
     NoMemory,
     #[error(transparent)]
@@ -125,13 +130,17 @@ enum NotInstalled {
 }
 
 fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(), NotInstalled> {
-    if system {
-        return Err(NotInstalled::WholeSystem);
+    let named = |name: &str| {
+        let mut arguments = arguments.iter();
+        arguments.find_map(|argument| argument.strip_prefix(name))
+    };
+    let description = named("system=");
+    if system != description.is_some() {
+        return Err(NotInstalled::OtherMode);
     }
-    let path = arguments
-        .iter()
-        .find_map(|argument| argument.strip_prefix("memory="))
-        .ok_or(NotInstalled::NoMemory)?;
+    let pages = description.map(|path| system::set(Path::new(path)));
+    let pages = pages.transpose()?;
+    let path = named("memory=").ok_or(NotInstalled::NoMemory)?;
     let memory = Memory::open(Path::new(path))?;
     let marker = memory.marker().ok_or(NotInstalled::NoMarker)?;
     memory.set_loaded();
@@ -139,10 +148,8 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
         id,
         memory,
         at_system_calls: marker == RequestMarker::SystemCalls,
-        elision: match arguments
-            .iter()
-            .find_map(|argument| argument.strip_prefix("elision="))
-        {
+        records_a_machine: system,
+        elision: match named("elision=") {
             Some("off") => Elision::Off,
             how => Elision::On {
                 in_pieces: how == Some("pieces"),
@@ -155,7 +162,13 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
     }
     let inherited = Inherited::of(arguments);
     let has_relatives = inherited.as_ref().is_some_and(|one| one.has_relatives);
-    known::set(Mappings::new(marker), has_relatives);
+    known::set(Mappings::new(marker, pages), has_relatives);
+    if system {
+        phase::go_on();
+        // SAFETY: `id` is ours, and the callback lives as long as the process.
+        unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation)) };
+        return Ok(());
+    }
     let invocation = Invocation::of_this_process();
     if let (Some(inherited), Some(invocation)) = (inherited, &invocation) {
         let program = invocation.program.to_string_lossy().into_owned();

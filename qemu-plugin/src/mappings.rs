@@ -4,9 +4,10 @@
 //! The process's mappings say it. They are read again whenever code is met where none was before,
 //! which covers libraries opened at any time. QEMU strips the guest's permission to execute, so a
 //! mapping is code when code is found in it. Where something new is mapped, what was known there is
-//! forgotten.
+//! forgotten. Of a whole machine no file says what is mapped: there pages do (`system::pages`).
 
 use crate::maps::{self, Line};
+use crate::system::pages::Pages;
 use corehop_ring::{Message, RequestMarker};
 use std::ops::Range;
 
@@ -15,15 +16,18 @@ pub(crate) struct Mappings {
     known: Vec<Range<u64>>,
     request_marker: RequestMarker,
     marker: Option<u64>,
+    /// Of a whole machine.
+    pages: Option<Pages>,
 }
 
 impl Mappings {
     /// Knows none yet.
-    pub(crate) fn new(request_marker: RequestMarker) -> Self {
+    pub(crate) fn new(request_marker: RequestMarker, pages: Option<Pages>) -> Self {
         Mappings {
             known: Vec::new(),
             request_marker,
             marker: None,
+            pages,
         }
     }
 
@@ -48,6 +52,20 @@ impl Mappings {
     /// Guest address at which a request begins, once its file is mapped.
     pub(crate) fn marker(&self) -> Option<u64> {
         self.marker
+    }
+
+    /// Code is met in a whole machine, in a page with these contents; the message to send when it
+    /// is of another file than was thought.
+    pub(crate) fn meet(&mut self, address: u64, page: &[u8]) -> Option<Message> {
+        let pages = self.pages.as_mut()?;
+        let met = pages.meet(address, page);
+        self.marker = match &self.request_marker {
+            RequestMarker::At { path, file_offset } => {
+                pages.address_of(address, path, *file_offset)
+            }
+            _ => None,
+        };
+        met
     }
 
     /// Looks up the mapping around `address`; the message to send when it is a new one.

@@ -71,7 +71,8 @@ pub(crate) fn enter() -> bool {
     before.is_some()
 }
 
-/// At the start of a program that a recorded process has executed: what it does is recorded too.
+/// At the start of a program that a recorded process has executed: what it does is recorded too. At
+/// the start of a machine, of which all is instrumented.
 pub(crate) fn go_on() {
     change(|phase, open| (phase == Phase::Waiting).then_some((Phase::Recording, open)));
 }
@@ -88,7 +89,7 @@ pub(crate) fn rest() {
     if memory.is_stopped() {
         return end();
     }
-    if Phase::now() != Phase::Recording {
+    if Phase::now() != Phase::Recording || plugin().records_a_machine {
         return;
     }
     if memory.is_next_near() {

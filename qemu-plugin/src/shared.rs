@@ -15,6 +15,8 @@ pub(crate) struct Plugin {
     /// Whether requests begin where system calls say so.
     pub(crate) at_system_calls: bool,
     pub(crate) elision: Elision,
+    /// Whether the guest is a whole machine.
+    pub(crate) records_a_machine: bool,
     /// Called when QEMU has stopped all threads, and will translate anew whatever they run next.
     pub(crate) on_reset: unsafe extern "C" fn(qemu_plugin_id_t),
 }
@@ -42,9 +44,13 @@ pub(crate) fn plugin() -> &'static Plugin {
         .expect("callbacks are registered after this is set")
 }
 
-/// Has QEMU drop all translated code; only from a callback.
+/// Has QEMU drop all translated code; only from a callback. Where a whole machine is recorded all
+/// of it stays (see `system`).
 pub(crate) fn reset() {
     let plugin = plugin();
+    if plugin.records_a_machine {
+        return;
+    }
     // SAFETY: called from a callback of this plugin, with the id that QEMU gave it.
     unsafe { qemu_plugin_reset(plugin.id, Some(plugin.on_reset)) };
 }

@@ -5,20 +5,22 @@
 //! falling through: then the marker starts another one, so that a request always begins with a code
 //! block.
 
-use crate::callbacks::watch;
+use crate::callbacks::{Privilege, watch};
 use crate::instruction::{Bytes, no_op_number};
 use crate::known::{self, Known};
 use crate::mappings::Mappings;
 use crate::phase::Phase;
 use crate::shared::plugin;
+use crate::system::{self, callbacks as machine};
 use crate::{stale, vcpu};
 use corehop_ring::{RequestMarker, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
-    qemu_plugin_register_vcpu_insn_exec_cb, qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb,
-    qemu_plugin_tb_get_insn, qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
+    qemu_plugin_insn_haddr, qemu_plugin_register_vcpu_insn_exec_cb,
+    qemu_plugin_register_vcpu_tb_exec_cb, qemu_plugin_tb, qemu_plugin_tb_get_insn,
+    qemu_plugin_tb_n_insns, qemu_plugin_tb_vaddr,
 };
-use std::ffi::c_void;
+use std::ffi::{c_uint, c_void};
 use std::ops::Range;
 
 /// Called for every block before it runs for the first time.
@@ -38,7 +40,11 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
     let Some(mut known) = known::lock() else {
         return;
     };
-    if let Some(message) = known.mappings.discover(block.start) {
+    let message = match plugin().records_a_machine {
+        true => known.mappings.meet(block.start, block.page()),
+        false => known.mappings.discover(block.start),
+    };
+    if let Some(message) = message {
         let _ = plugin().memory.send(&message);
     }
     let marks = block.marks(&known.mappings);
@@ -52,6 +58,8 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
         start = end;
     }
 }
+
+type OnExecution = unsafe extern "C" fn(c_uint, *mut c_void);
 
 /// A block being translated: QEMU's handles are valid until its callback returns.
 struct Block {
@@ -82,6 +90,23 @@ impl Block {
 
     fn len(&self) -> usize {
         self.instructions.len()
+    }
+
+    /// The contents of the page that it begins in, of a whole machine; none where that is no
+    /// memory.
+    fn page(&self) -> &[u8] {
+        const PAGE_BYTES: usize = 4096;
+        let Some(&first) = self.instructions.first() else {
+            return &[];
+        };
+        // SAFETY: the handle is valid while its block is translated.
+        let place = unsafe { qemu_plugin_insn_haddr(first) } as usize & !(PAGE_BYTES - 1);
+        match place {
+            0 => &[],
+            // SAFETY: the guest's memory is there as long as QEMU, in whole pages, and no guest
+            // code runs on the only virtual CPU meanwhile.
+            place => unsafe { std::slice::from_raw_parts(place as *const u8, PAGE_BYTES) },
+        }
     }
 
     fn address_of(&self, place: usize) -> u64 {
@@ -124,6 +149,13 @@ impl Block {
             return;
         }
         let first = places.start;
+        let privilege = match system::half::is_kernel(self.start) {
+            true => Privilege::Kernel,
+            false => Privilege::User,
+        };
+        if system::is_exit(self.address_of(first)) {
+            self.watch_instruction(first, machine::on_exit, 0);
+        }
         let (instructions, code) = (&self.instructions[places.clone()], &self.bytes[places]);
         let Ok(recorded) = known.recorded(self.address_of(first), code) else {
             return;
@@ -140,16 +172,25 @@ impl Block {
                 place,
                 bytes,
                 leads.map(|(_, template)| template),
+                privilege,
             );
         }
     }
 
     /// Has the code block that begins at the instruction `first` say that it runs.
     fn watch_execution(&self, first: usize, marked: bool, number: u32) {
-        let callback = match marked {
-            true => Some(vcpu::on_marked_execution as _),
-            false => Some(vcpu::on_execution as _),
+        let callback: OnExecution = match (plugin().records_a_machine, marked) {
+            (false, true) => vcpu::on_marked_execution,
+            (false, false) => vcpu::on_execution,
+            (true, true) => machine::on_marked_execution,
+            (true, false) => machine::on_execution,
         };
+        self.watch_instruction(first, callback, number);
+    }
+
+    /// Has a function called before the instruction `first` runs.
+    fn watch_instruction(&self, first: usize, callback: OnExecution, number: u32) {
+        let callback = Some(callback);
         let (flags, number) = (QEMU_PLUGIN_CB_NO_REGS, number as usize as *mut c_void);
         // SAFETY: the handles are QEMU's own and still valid; the callbacks match the types and
         // treat the user data as the number it is.

@@ -4,6 +4,7 @@
 //!
 //! In user mode a virtual CPU is a thread, and its number finds what that thread writes, with no
 //! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
+//! Where a whole machine is recorded, `system` hands out the numbers, a thread of a server each.
 //! Each function that QEMU calls looks its thread up once, and hands it on to all that it calls in
 //! turn.
 
@@ -19,11 +20,13 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 mod calls;
+mod machine;
 
 pub(crate) use calls::{
     enters_system_call, has_read, leaves_program, leaves_system_call, system_call,
     tells_system_call,
 };
+pub(crate) use machine::{accesses, ends, enters_cpu, leaves_cpu, names};
 
 const MOST_VCPUS: usize = 1 << 16;
 
@@ -44,6 +47,8 @@ struct Vcpu {
     call: SystemCall,
     /// The recorder was told that it is in one.
     call_is_told: bool,
+    /// The numbers of its process and of itself in the guest, where these are not the host's.
+    in_guest: Option<[u32; 2]>,
 }
 
 impl Vcpu {
@@ -59,6 +64,7 @@ impl Vcpu {
                 arguments: [0; 4],
             },
             call_is_told: false,
+            in_guest: None,
         }
     }
 
@@ -110,9 +116,11 @@ impl Vcpu {
     /// Starts this thread's stream.
     #[cold]
     fn begin(&mut self) {
-        // SAFETY: gettid has no arguments and cannot fail.
-        let thread = unsafe { libc::gettid() }.cast_unsigned();
-        let process = std::process::id();
+        let [process, thread] = self.in_guest.unwrap_or_else(|| {
+            // SAFETY: gettid has no arguments and cannot fail.
+            let thread = unsafe { libc::gettid() }.cast_unsigned();
+            [std::process::id(), thread]
+        });
         BEGUN.store(true, Ordering::Relaxed);
         known::begins();
         let begun = self.stream.begin(&plugin().memory, process, thread);

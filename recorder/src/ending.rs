@@ -29,6 +29,8 @@ pub fn finish_trace(
         Over::Requests => EndReason::RequestsReached,
         Over::Server(_) => EndReason::ServerExited,
         Over::Interrupted => EndReason::Interrupted,
+        Over::Load(status) => EndReason::Failed(Error::LoadFailed { status: *status }.to_string()),
+        Over::Machine => EndReason::Failed(Error::GuestFailed.to_string()),
         Over::Memory(bytes) => EndReason::Failed(memory_limit(*bytes, options).to_string()),
     };
     let ended = transcript.end();
@@ -45,6 +47,8 @@ pub fn finish_trace(
             status: *status,
             qemu: qemu_version.into(),
         }),
+        Over::Load(status) => Err(Error::LoadFailed { status: *status }),
+        Over::Machine => Err(Error::GuestFailed),
         Over::Memory(bytes) => Err(memory_limit(*bytes, options)),
         Over::Interrupted => Err(Error::Interrupted),
     }
@@ -61,9 +65,11 @@ pub fn unwritten(source: corehop_traces::Error, options: &Options) -> Error {
 fn nothing_recorded(options: &Options, qemu_version: &str, memory: &Memory, over: &Over) -> Error {
     let request_at = options.request_at.clone();
     match over {
-        Over::Server(_) if !memory.is_loaded() => Error::PluginNotLoaded,
+        Over::Server(_) | Over::Machine if !memory.is_loaded() => Error::PluginNotLoaded,
+        Over::Load(status) if !status.success() => Error::LoadFailed { status: *status },
+        Over::Machine => Error::GuestFailed,
         Over::Memory(bytes) => memory_limit(*bytes, options),
-        Over::Server(status) => Error::ServerEndedEarly {
+        Over::Server(status) | Over::Load(status) => Error::ServerEndedEarly {
             status: *status,
             request_at,
             qemu: qemu_version.into(),

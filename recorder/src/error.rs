@@ -2,7 +2,7 @@
 
 use crate::binaries::{marker, program};
 use crate::choice::TooMany;
-use crate::{tools, trace_file};
+use crate::{system, tools, trace_file};
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
@@ -20,6 +20,26 @@ pub enum Error {
     /// QEMU or the plugin is missing.
     #[error(transparent)]
     Tools(#[from] tools::Error),
+    /// There is no machine to record.
+    #[error(transparent)]
+    Guest(#[from] system::Error),
+    /// One of these, of a server on a machine, whose console ended so.
+    #[error("{error}")]
+    InGuest {
+        /// Which.
+        error: Box<Error>,
+        /// The console's last lines.
+        last_lines: Vec<String>,
+    },
+    /// The load on the machine failed.
+    #[error("the load failed: {status}")]
+    LoadFailed {
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// The machine ended before its server or load.
+    #[error("the guest ended before its server or load did")]
+    GuestFailed,
     /// The server's program cannot be recorded.
     #[error(transparent)]
     Program(#[from] program::Error),
@@ -111,11 +131,36 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the server, its load or the machine that they run on failed.
+    pub fn is_of_server(&self) -> bool {
+        matches!(
+            self,
+            Error::PluginNotLoaded
+                | Error::ServerEndedEarly { .. }
+                | Error::ServerFailed { .. }
+                | Error::LoadFailed { .. }
+                | Error::GuestFailed
+                | Error::MemoryLimit { .. }
+                | Error::InterruptedEarly { .. }
+        )
+    }
+
     /// What the user can do about it; `None` where the message says so itself, or where it is the
     /// error of another crate, for which the caller knows.
     pub fn remedy(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Error::Tools(error) => error.remedy().into(),
+            Error::Guest(error) => error.remedy(),
+            Error::InGuest { error, .. } => return error.remedy(),
+            Error::LoadFailed { .. } => {
+                "its own messages say why; what it needs besides the files that the command names \
+                 is to be in --rootfs"
+                    .into()
+            }
+            Error::GuestFailed => {
+                "its last lines say why; a kernel that runs out of memory needs --guest-memory"
+                    .into()
+            }
             Error::Program(error) => error.remedy(),
             Error::Marker(error) => return error.remedy(),
             Error::Choice(error) => error.remedy().into(),

@@ -24,6 +24,8 @@ pub enum Event<'a> {
     ReadingFunctions,
     /// They have been read, or could not be.
     FunctionsRead,
+    /// The machine that is to be recorded is being made, which takes longer for a new kernel.
+    MakingGuest,
     /// Requests begin here.
     MarkerFound(&'a RequestMarker),
     /// The server was started, and the recorder reads what it does.

@@ -2,7 +2,8 @@
 //!
 //! The plugin writes into memory that this process shares. This process, on another core, builds
 //! the trace's columns, compresses and writes. Reading order: `recording` has the steps, `session`
-//! is the loop, `transcript` turns words into a trace, `binaries` knows the server's files.
+//! is the loop, `transcript` turns words into a trace, `binaries` knows the server's files, and
+//! `system` makes the machine that is recorded with its operating system.
 //!
 //! The crate prints nothing and reads no command line. [`Options`] say what to record, an
 //! [`Observer`] hears of what happens, and an [`Error`] says why a recording failed.
@@ -20,6 +21,7 @@ mod options;
 mod reading;
 mod recording;
 mod session;
+pub mod system;
 pub mod tools;
 pub mod trace_file;
 pub mod transcript;
@@ -29,7 +31,7 @@ pub use binaries::program::Error as ProgramError;
 pub use choice::TooMany;
 pub use error::{Error, Stopped};
 pub use events::{Event, Observer, Warning};
-pub use options::Options;
+pub use options::{Options, SystemOptions};
 pub use reading::Reading;
 pub use recording::Prepared;
 pub use session::driver::{Driver, Recorded};

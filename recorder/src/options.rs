@@ -3,6 +3,17 @@
 use crate::tools::CarriedPlugins;
 use std::path::PathBuf;
 
+/// What else is on the machine that is recorded.
+#[derive(Clone, Debug)]
+pub struct SystemOptions {
+    /// What puts the server under load, a command for a shell.
+    pub load: Option<String>,
+    /// A folder that is the machine's root, but for what is put there for the commands.
+    pub rootfs: Option<PathBuf>,
+    /// The machine's memory, in MiB.
+    pub memory_mib: u64,
+}
+
 /// What to record, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -35,6 +46,8 @@ pub struct Options {
     pub log: Option<PathBuf>,
     /// The server and its arguments; at least the server.
     pub command: Vec<String>,
+    /// Record a whole machine, on which the server runs.
+    pub system: Option<SystemOptions>,
     /// The plugins that this program carries.
     pub plugins: CarriedPlugins,
 }

@@ -15,6 +15,7 @@ use crate::session::driver::{self, Driver, Recorded};
 use crate::session::gauge::Gauge;
 use crate::session::server::Server;
 use crate::session::{Over, Session};
+use crate::system::{Guest, Outcome};
 use crate::tools::{self, Tools};
 use crate::trace_file;
 use crate::transcript::{Modules, Transcript};
@@ -25,8 +26,9 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,13 +42,18 @@ pub struct Prepared {
     memory: Memory,
     /// The memory's file, which QEMU opens.
     file: OwnedFd,
+    /// The machine, where one is recorded.
+    guest: Option<Guest>,
 }
 
 impl Prepared {
     /// Finds all that the recording needs, and checks that the trace can be written.
     pub fn new(options: Options, observer: Observer) -> Result<Prepared, Error> {
         check_output(&options)?;
-        let tools = tools::find(&options.plugins)?;
+        let tools = match options.system {
+            Some(_) => tools::find_system(&options.plugins)?,
+            None => tools::find(&options.plugins)?,
+        };
         let program = program::find(&options.command[0])?;
         observer(Event::QemuFound(&tools.qemu));
         observer(Event::ReadingFunctions);
@@ -57,6 +64,12 @@ impl Prepared {
         let preload = preload(&options)?;
         let listed = choice::numbers(options.requests, options.of, options.seed)?;
         let (memory, file) = share_memory(&options, &listed, &marker)?;
+        let guest = options.system.as_ref();
+        let guest = guest.map(|system| {
+            observer(Event::MakingGuest);
+            Guest::new(&options, system, &program, &tools)
+        });
+        let guest = guest.transpose()?;
         Ok(Prepared {
             options,
             observer,
@@ -65,6 +78,7 @@ impl Prepared {
             preload,
             memory,
             file,
+            guest,
         })
     }
 
@@ -82,7 +96,8 @@ impl Prepared {
         let control_socket = control_socket
             .map_err(|error| observer(Event::Warning(Warning::NoControlSocket(error))))
             .ok();
-        let modules = Modules::new(&self.program.resolved, Arc::clone(observer));
+        let kernel = self.guest.as_ref().map(|guest| Arc::clone(guest.kernel()));
+        let modules = Modules::new(&self.program.resolved, kernel, Arc::clone(observer));
         let mut transcript = Transcript::new(writer, modules, Arc::clone(observer));
         let started = self.start().map_err(Stopped::Recording);
         let mut server = started.inspect_err(|_| trace_file::abandon(&options.output))?;
@@ -98,6 +113,7 @@ impl Prepared {
             observer,
         };
         let (over, driven) = driver::run(&recorded, driver, session, &mut transcript);
+        let over = over.map(|over| self.in_guest(over));
         let (is_written, runs_on) = match over {
             Ok(Over::Requests) => (true, options.keep_running),
             Ok(_) => (true, false),
@@ -123,7 +139,28 @@ impl Prepared {
         if is_interrupted && interrupts() == 0 {
             driven.map_err(Stopped::Driver)?;
         }
-        finished.map_err(Stopped::Recording)
+        let told = finished.map_err(|error| match &self.guest {
+            Some(guest) if error.is_of_server() => Error::InGuest {
+                error: Box::new(error),
+                last_lines: guest.last_lines(),
+            },
+            _ => error,
+        });
+        told.map_err(Stopped::Recording)
+    }
+
+    /// What ended a recording, where QEMU's end says nothing of it.
+    fn in_guest(&self, over: Over) -> Over {
+        let (Some(guest), Over::Server(_)) = (&self.guest, &over) else {
+            return over;
+        };
+        let status = |status: i32| ExitStatus::from_raw(status << 8);
+        match guest.outcome() {
+            Outcome::Server(number) => Over::Server(status(number)),
+            Outcome::Load(0) => Over::Server(status(0)),
+            Outcome::Load(number) => Over::Load(status(number)),
+            Outcome::Nothing => Over::Machine,
+        }
     }
 
     fn create_trace(&self) -> Result<Writer, Error> {
@@ -147,7 +184,13 @@ impl Prepared {
     fn start(&self) -> Result<Server, Error> {
         let shared = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
         let shared = Path::new(&shared);
-        let mut command = self.under_qemu(shared);
+        let mut command = match &self.guest {
+            Some(guest) => guest.command(&self.tools, shared),
+            None => self.under_qemu(shared),
+        };
+        if self.guest.is_some() {
+            end_with_this_process(&mut command);
+        }
         self.log(&mut command)?;
         let mark = tools::memory_argument(shared);
         Server::start(&mut command, mark.as_bytes()).map_err(|source| Error::Start {
@@ -158,7 +201,7 @@ impl Prepared {
 
     /// The server as it is to be started.
     fn under_qemu(&self, shared: &Path) -> Command {
-        let mut command = self.tools.command(shared, self.options.elision);
+        let mut command = self.tools.command(shared, self.options.elision, None);
         // Of the server's environment alone: QEMU itself is to load no more than it needs.
         if let Some(library) = &self.preload {
             let mut variable = OsString::from("LD_PRELOAD=");

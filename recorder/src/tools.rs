@@ -66,10 +66,12 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The program is another one.
-    #[error("{path} is not qemu-x86_64: it says {said:?}")]
+    #[error("{path} is not {program}: it says {said:?}")]
     NotQemu {
         /// The program.
         path: PathBuf,
+        /// What it should be.
+        program: &'static str,
         /// The first line that it printed of its version.
         said: String,
     },
@@ -89,6 +91,9 @@ pub enum Error {
         /// Its version.
         version: String,
     },
+    /// One of these, of the QEMU that emulates whole machines.
+    #[error(transparent)]
+    OfSystem(Box<Error>),
     /// The plugin that the environment names is not there.
     #[error("COREHOP_QEMU_PLUGIN names {path}, which is no file")]
     NamedPlugin {
@@ -125,6 +130,10 @@ impl Error {
                  another qemu-x86_64 in COREHOP_QEMU (`make qemu` in a checkout builds one, and \
                  /usr/share/corehop/scripts/qemu.sh of the Debian package)"
             }
+            Error::OfSystem(_) => {
+                "`apt-get install --no-install-recommends qemu-system-x86` (version 7.2 in Debian \
+                 12), or name another qemu-system-x86_64 in COREHOP_QEMU_SYSTEM"
+            }
             Error::NamedPlugin { remedy, .. } | Error::NoPlugin { remedy, .. } => remedy,
             Error::Unpack { .. } => "free some memory, or name a plugin in COREHOP_QEMU_PLUGIN",
         }
@@ -140,24 +149,43 @@ pub fn find(carried: &CarriedPlugins) -> Result<Tools, Error> {
     })
 }
 
+/// The same with the QEMU that emulates whole machines.
+pub fn find_system(carried: &CarriedPlugins) -> Result<Tools, Error> {
+    let qemu = system_qemu()?;
+    Ok(Tools {
+        plugin: qemu.plugin(carried)?,
+        qemu,
+    })
+}
+
 /// Where `make qemu` puts the QEMU that it builds, whether it is there or not.
 pub fn built_qemu() -> PathBuf {
+    cache().join("qemu/qemu-x86_64")
+}
+
+/// Where what is made for this user stays.
+pub fn cache() -> PathBuf {
     let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let cache = named("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.unwrap_or_else(|| {
         let home = named("HOME").unwrap_or_default();
         Path::new(&home).join(".cache")
     });
-    cache.join("corehop/qemu/qemu-x86_64")
+    cache.join("corehop")
 }
 
 impl Tools {
-    /// A run of QEMU with the plugin, which finds the shared memory at `memory`; what is to run
-    /// under it is missing yet. Unless `elision`, it sees each access by itself.
-    pub fn command(&self, memory: &Path, elision: bool) -> Command {
+    /// A run of QEMU with the plugin, which finds the shared memory at `memory`, and at `guest`
+    /// what describes a whole machine; what is to run under it is missing yet. Unless `elision`, it
+    /// sees each access by itself.
+    pub fn command(&self, memory: &Path, elision: bool, guest: Option<&Path>) -> Command {
         let mut plugin = escaped(&self.plugin);
         plugin.push(",");
         plugin.push(memory_argument(memory));
+        if let Some(guest) = guest {
+            plugin.push(",system=");
+            plugin.push(escaped(guest));
+        }
         match elision {
             false => plugin.push(",elision=off"),
             // How the plugin sees moves of 16 and 32 bytes.
@@ -189,9 +217,20 @@ pub fn qemu() -> Result<Qemu, Error> {
     qemu_at(named.unwrap_or_else(|| "qemu-x86_64".into()).into())
 }
 
+/// The same of the QEMU that emulates whole machines, which `$COREHOP_QEMU_SYSTEM` names.
+pub fn system_qemu() -> Result<Qemu, Error> {
+    let named = std::env::var_os("COREHOP_QEMU_SYSTEM");
+    let path = named.unwrap_or_else(|| Mode::System.program().into());
+    found(path.into(), Mode::System).map_err(|error| Error::OfSystem(Box::new(error)))
+}
+
 /// The QEMU of this name, if it takes plugins.
 pub fn qemu_at(path: PathBuf) -> Result<Qemu, Error> {
-    let version = version(&path)?;
+    found(path, Mode::User)
+}
+
+fn found(path: PathBuf, mode: Mode) -> Result<Qemu, Error> {
+    let version = version(&path, mode)?;
     let Some(api) = api_of(&version) else {
         return Err(Error::Version { path, version });
     };
@@ -199,6 +238,32 @@ pub fn qemu_at(path: PathBuf) -> Result<Qemu, Error> {
         return Err(Error::WithoutPlugins { path, version });
     }
     Ok(Qemu { path, version, api })
+}
+
+/// What a QEMU emulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// A process.
+    User,
+    /// A machine.
+    System,
+}
+
+impl Mode {
+    fn program(self) -> &'static str {
+        match self {
+            Mode::User => "qemu-x86_64",
+            Mode::System => "qemu-system-x86_64",
+        }
+    }
+
+    /// How such a QEMU begins to say its version.
+    fn introduction(self) -> &'static str {
+        match self {
+            Mode::User => "qemu-x86_64 version ",
+            Mode::System => "QEMU emulator version ",
+        }
+    }
 }
 
 /// QEMU 6 to 8 have plugin API 1, and 9.2 was the first with API 4.
@@ -222,13 +287,14 @@ fn said_by(qemu: &Path, argument: &str) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn version(qemu: &Path) -> Result<String, Error> {
+fn version(qemu: &Path, mode: Mode) -> Result<String, Error> {
     let said = said_by(qemu, "--version")?;
     let first = said.lines().next().unwrap_or_default();
-    let version = first.split_once("version ").map(|(_, version)| version);
-    let (Some(version), true) = (version, first.contains("qemu-x86_64")) else {
+    let version = first.split_once(mode.introduction());
+    let Some((_, version)) = version else {
         return Err(Error::NotQemu {
             path: qemu.into(),
+            program: mode.program(),
             said: first.into(),
         });
     };

@@ -1,10 +1,10 @@
 //! What one 8-byte word of the data stream says.
 //!
 //! A data access has to fit one word, because there are as many of them as loads and stores: user
-//! addresses are in the lower half, so 47 bits carry them, and the program counter is only the
-//! instruction's place in the code block, whose execution comes before it in the stream. An
-//! execution and its first access have one word in common where that is possible: it saves a
-//! third of all words, and of all callbacks.
+//! addresses are in the lower half and the kernel's in the upper, so 47 bits and the kind of word
+//! carry them, and the program counter is only the instruction's place in the code block, whose
+//! execution comes before it in the stream. An execution and its first access have one word in
+//! common where that is possible: it saves a third of all words, and of all callbacks.
 
 use std::ops::RangeInclusive;
 
@@ -24,6 +24,7 @@ const CONNECTION: u64 = 4 << TAG_SHIFT;
 const SYSTEM_CALL: u64 = 5 << TAG_SHIFT;
 // All that is of an execution is at least this, and all with which one begins at least the next:
 // to ask that of a word is one comparison.
+const KERNEL_DATA: u64 = 5 << TAG_SHIFT;
 const DATA: u64 = 6 << TAG_SHIFT;
 const EXECUTION: u64 = 7 << TAG_SHIFT;
 
@@ -43,7 +44,7 @@ const RESULTS: RangeInclusive<i64> = -(1 << (RESULT_BITS - 1))..=(1 << (RESULT_B
 pub enum Event {
     /// A load or store by the code block whose execution was announced last on this stream.
     Data {
-        /// Guest virtual address of the first byte, below 2^47.
+        /// Guest virtual address of the first byte, below 2^47 or in the kernel's half.
         address: u64,
         /// Place of the instruction in its code block, below [`MOST_INSTRUCTIONS`].
         instruction: u16,
@@ -111,7 +112,18 @@ pub fn at(template: u64, address: u64) -> u64 {
     template | (address & ADDRESS)
 }
 
-/// All of a data word but its address: which instruction, how many bytes, load or store.
+/// The data word of an access at an address that may be in the kernel's half.
+#[inline(always)]
+pub fn in_either_half(template: u64, address: u64) -> u64 {
+    let kind = match address >> ADDRESS_BITS {
+        0 => 0,
+        _ => DATA ^ KERNEL_DATA,
+    };
+    at(template ^ kind, address)
+}
+
+/// All of a data word but its address: which instruction, how many bytes, load or store, and in
+/// which half the address is.
 pub type Form = u16;
 
 /// The form of a data word.
@@ -136,22 +148,31 @@ pub fn form_parts(form: Form) -> (u16, u8, bool) {
     )
 }
 
-/// The address in the word of an access.
+/// The address in the word of an access, but for the half that it is in.
 #[inline(always)]
 pub fn address(word: u64) -> u64 {
     word & ADDRESS
 }
 
+/// The highest bits of the address in the word of an access: all are set in the kernel's half.
+#[inline(always)]
+pub fn half(word: u64) -> u64 {
+    match word & !PAYLOAD {
+        KERNEL_DATA => !ADDRESS,
+        _ => 0,
+    }
+}
+
 /// Whether this is a data word.
 #[inline(always)]
 pub fn is_data(word: u64) -> bool {
-    word & !PAYLOAD == DATA
+    (KERNEL_DATA..EXECUTION).contains(&word)
 }
 
 /// Whether this word says what was executed, or with which access.
 #[inline(always)]
 pub fn is_of_execution(word: u64) -> bool {
-    word >= DATA
+    word >= KERNEL_DATA
 }
 
 /// Whether with this word an execution begins, and the one before is over.
@@ -188,7 +209,7 @@ impl Event {
                 store,
             } => {
                 let size_and_kind = size_and_kind(u32::from(size_shift), store);
-                at(
+                in_either_half(
                     data_template(usize::from(instruction)) | size_and_kind,
                     address,
                 )
@@ -220,10 +241,10 @@ impl Event {
         }
         let payload = word & PAYLOAD;
         Some(match word & !PAYLOAD {
-            DATA => {
+            DATA | KERNEL_DATA => {
                 let (instruction, size_shift, store) = form_parts(form(word));
                 Event::Data {
-                    address: address(word),
+                    address: address(word) | half(word),
                     instruction,
                     size_shift,
                     store,

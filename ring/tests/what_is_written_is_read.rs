@@ -71,8 +71,10 @@ fn small(chunks: u32, chunk_words: u32) -> Settings {
 
 fn events() -> impl Strategy<Value = Event> {
     let address = 0..1u64 << 47;
+    let kernels = address.clone().prop_map(|address| !address);
+    let either = prop_oneof![address.clone(), kernels];
     prop_oneof![
-        (address.clone(), 0..512u16, 0..8u8, any::<bool>()).prop_map(
+        (either, 0..512u16, 0..8u8, any::<bool>()).prop_map(
             |(address, instruction, size_shift, store)| Event::Data {
                 address,
                 instruction,

@@ -2,6 +2,7 @@
 
 use super::finding::{Check, Finding, State};
 use crate::recording::CARRIED;
+use corehop_recorder::system;
 use corehop_recorder::tools::{self, Tools};
 use corehop_ring::{Memory, RequestMarker, Settings};
 use std::os::fd::AsRawFd;
@@ -33,6 +34,7 @@ pub fn look() -> Vec<Finding> {
             .map(|tools| try_plugin(check("recording"), &tools)),
     );
     findings.push(newer_qemu());
+    findings.push(machine());
     let symbolizer = check("symbolizer");
     findings.push(match corehop_symbols::of(Path::new(SMALL)) {
         Ok(functions) => symbolizer.ok(format!("found {} functions of {SMALL}", functions.len())),
@@ -75,6 +77,22 @@ fn newer_qemu() -> Finding {
     }
 }
 
+/// What it takes to record a machine, as --system does; all else does without.
+fn machine() -> Finding {
+    let check = check("machine");
+    let qemu = match tools::system_qemu() {
+        Ok(qemu) => qemu,
+        Err(error) => return check.warn(error.to_string(), error.remedy()),
+    };
+    match system::parts() {
+        Ok(parts) => {
+            let (kernel, path) = (parts.kernel.display(), qemu.path.display());
+            check.ok(format!("{path} {}, with {kernel}", qemu.version))
+        }
+        Err(error) => check.warn(error.to_string(), error.remedy()),
+    }
+}
+
 fn check(name: &'static str) -> Check {
     Check {
         name,
@@ -94,7 +112,10 @@ fn try_plugin(check: Check, tools: &Tools) -> Finding {
     };
     memory.set_marker(&RequestMarker::SystemCalls);
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    let output = tools.command(Path::new(&shared), true).arg(SMALL).output();
+    let output = tools
+        .command(Path::new(&shared), true, None)
+        .arg(SMALL)
+        .output();
     let said = match &output {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);

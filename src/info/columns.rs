@@ -1,4 +1,4 @@
-//! What each column of a trace's file costs.
+//! What each column of a trace's file costs, as a table.
 
 use crate::line::{Lines, line};
 use corehop_traces::Trace;

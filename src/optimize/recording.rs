@@ -56,6 +56,7 @@ pub fn record(
         force: arguments.force,
         log: Some(folder.log()),
         command: arguments.command.clone(),
+        system: None,
         plugins: CARRIED,
     };
     let driving = Driving {

@@ -2,7 +2,7 @@
 
 use crate::failure::{Exit, Failure, Unexplained};
 use corehop_measurer::server::printed::{last_lines, read};
-use corehop_recorder::{Error, MarkerError, Stopped, control, tools, trace_file};
+use corehop_recorder::{Error, MarkerError, Stopped, control, system, tools, trace_file};
 use std::path::Path;
 
 /// The failure of a recording whose server wrote to `log`, if to any.
@@ -29,13 +29,21 @@ fn exit_of(error: &Error) -> Exit {
     match error {
         Error::Choice(_) => Exit::Usage,
         Error::Program(_) | Error::Marker(_) | Error::Preload { .. } => Exit::Input,
+        Error::Guest(error) => match error {
+            system::Error::Missing { .. } | system::Error::Kernel { .. } => Exit::Missing,
+            system::Error::Unsupported { .. } => Exit::Usage,
+            system::Error::File { .. } | system::Error::TooLarge { .. } => Exit::Input,
+        },
+        Error::InGuest { error, .. } => exit_of(error),
         Error::TraceFile(_) | Error::Log { .. } | Error::Write { .. } => Exit::Output,
         Error::Tools(_) | Error::SharedMemory(_) | Error::Start { .. } | Error::PluginNotLoaded => {
             Exit::Missing
         }
-        Error::ServerEndedEarly { .. } | Error::ServerFailed { .. } | Error::MemoryLimit { .. } => {
-            Exit::Server
-        }
+        Error::ServerEndedEarly { .. }
+        | Error::ServerFailed { .. }
+        | Error::LoadFailed { .. }
+        | Error::GuestFailed
+        | Error::MemoryLimit { .. } => Exit::Server,
         Error::InterruptedEarly { .. } | Error::Interrupted => Exit::Interrupted,
     }
 }
@@ -52,6 +60,10 @@ impl From<Error> for Failure {
         match error {
             Error::TraceFile(error) => error.into(),
             Error::Marker(MarkerError::Symbols(error)) => error.into(),
+            Error::InGuest { error, last_lines } => {
+                let unexplained = Failure::new(exit_of(&error), &error).below(last_lines);
+                explained(unexplained, error.remedy())
+            }
             error => {
                 let failure = explained(Failure::new(exit_of(&error), &error), error.remedy());
                 match error {

@@ -42,6 +42,7 @@ impl Speaker {
             }
             Event::ReadingFunctions => self.bar.begin("reading the functions of the server", None),
             Event::FunctionsRead => self.bar.end(),
+            Event::MakingGuest => console::detail("making the machine to record"),
             Event::MarkerFound(RequestMarker::At { path, file_offset }) => {
                 console::detail(&format!("requests begin at {path}+{file_offset:#x}"));
             }

@@ -27,3 +27,4 @@ mod recording;
 mod redis;
 mod refusals;
 mod system_calls;
+mod system;

@@ -106,6 +106,12 @@ impl Binary {
         Some((start, end.max()?))
     }
 
+    /// Offset in the file and length in bytes of each segment of code.
+    pub fn code_in_file(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.code()
+            .map(|segment| (segment.file_offset, segment.file_bytes))
+    }
+
     fn code(&self) -> impl Iterator<Item = &Segment> {
         self.segments.iter().filter(|segment| segment.executable)
     }

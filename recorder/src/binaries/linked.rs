@@ -16,6 +16,12 @@ use std::process::{Command, Stdio};
 /// The libraries' files, links followed; none for a static program, when the loader fails, or when
 /// others than this user and root may write it: a server may execute files of another user's.
 pub fn libraries_of(program: &Path) -> Vec<PathBuf> {
+    let listed = listed_by_loader(program).into_iter();
+    listed.filter_map(|file| file.canonicalize().ok()).collect()
+}
+
+/// The same by the names that the loader has for them.
+pub fn listed_by_loader(program: &Path) -> Vec<PathBuf> {
     let Some(loader) = Binary::read(program).ok().and_then(|binary| binary.loader) else {
         return Vec::new();
     };
@@ -28,10 +34,7 @@ pub fn libraries_of(program: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let lines = listed.stdout.split(|&byte| byte == b'\n');
-    lines
-        .filter_map(file_in)
-        .filter_map(|file| file.canonicalize().ok())
-        .collect()
+    lines.filter_map(file_in).collect()
 }
 
 /// Whether nobody but root and this user can have written a file.

@@ -45,6 +45,10 @@ pub enum Over {
     Requests,
     /// The server ended by itself.
     Server(ExitStatus),
+    /// The load in the guest ended so before the server.
+    Load(ExitStatus),
+    /// The guest ended before server or load.
+    Machine,
     /// The user interrupted it.
     Interrupted,
     /// The server took more memory than it may: this many bytes.

@@ -35,6 +35,7 @@ const LEADS: u32 = 1 << 31;
 /// From which of an execution's words an address follows.
 #[derive(Clone, Copy)]
 pub struct Source {
+    /// Below the highest bits of the address, which are here as they are there.
     distance: u64,
     word: u32,
     mask: u32,
@@ -46,14 +47,15 @@ impl Source {
     fn address(&self, words: &[u64]) -> u64 {
         let mask = i64::from(self.mask.cast_signed()).cast_unsigned();
         let from = word::address(words[self.word as usize]) & mask;
-        word::address(from.wrapping_add(self.distance))
+        let sum = word::address(from.wrapping_add(self.distance));
+        sum | (self.distance & !word::address(u64::MAX))
     }
-}
 
-impl From<&CompletedAccess> for Source {
-    fn from(part: &CompletedAccess) -> Source {
+    /// That of an access of an execution that has these words.
+    pub fn of(part: &CompletedAccess, words: &[u64]) -> Source {
+        let half = part.word.map_or(0, |word| word::half(words[word as usize]));
         Source {
-            distance: part.distance,
+            distance: word::address(part.distance) | half,
             word: part.word.unwrap_or(0),
             mask: if part.word.is_some() { u32::MAX } else { 0 },
         }
@@ -113,7 +115,8 @@ impl Latest {
             let (first_form, first_source) = (self.forms.len(), self.sources.len());
             let forms = words[1..].iter().map(|&word| word::form(word));
             self.forms.extend(forms);
-            self.sources.extend(parts.iter().map(Source::from));
+            let sources = parts.iter().map(|part| Source::of(part, words));
+            self.sources.extend(sources);
             Known {
                 template: (template + 1) | if leads { LEADS } else { 0 },
                 first_form: first_form as u32,

@@ -10,6 +10,7 @@
 //! takes several times as long. Accesses that follow from others were not recorded, and are put
 //! back here (`corehop_elision`).
 
+mod block;
 mod code;
 mod foreign;
 mod forked_pages;
@@ -24,11 +25,11 @@ mod tests;
 pub use modules::Modules;
 
 use crate::events::{self, Observer, Warning};
-use code::told_by;
-use corehop_elision::{AccessForm, PlainAccess, complete};
+use block::{Block, Definition, Met, Number};
+use corehop_elision::{AccessForm, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, DataAccess, Dependence, Error, Pointer, ThreadId, Writer};
+use corehop_traces::{CodeBlock, DataAccess, Error, ThreadId, Writer};
 use forms::{access_of, form_of};
 use incoming::Incoming;
 use latest::{Doing, Latest, Source};
@@ -71,29 +72,9 @@ pub struct Transcript {
     observer: Observer,
 }
 
-/// Module, address, instruction lengths, dependences and pointers. The module is the one that was
-/// there when the block was met: later, but before the block's words are read, another may take its
-/// place.
-type Definition = (Option<usize>, u64, Vec<u8>, (Vec<Dependence>, Vec<Pointer>));
-
 /// The plugin numbers code blocks from 0 on. A larger number is a wild store of the server's into
 /// the shared memory, and there are tables by number.
 const MOST_BLOCKS: u32 = 1 << 24;
-
-struct Block {
-    number: Number,
-    start: u64,
-    instructions: usize,
-    accesses: Box<[PlainAccess]>,
-}
-
-/// What a code block is to the writer.
-#[derive(Clone)]
-enum Number {
-    /// Nothing yet.
-    Defined(Definition),
-    Written(u32),
-}
 
 impl Transcript {
     /// Writes to `writer`.
@@ -227,7 +208,8 @@ impl Transcript {
         })?;
         let template = self.writer.template(code_block, &accesses)?;
         self.latest.set(number, template, its, &parts);
-        let sources: Vec<Source> = parts.iter().map(Source::from).collect();
+        let sources = parts.iter().map(|part| Source::of(part, its));
+        let sources: Vec<Source> = sources.collect();
         let sources = &sources[..];
         let doing = Doing { template, sources };
         self.progress.count(&doing);
@@ -238,16 +220,17 @@ impl Transcript {
 
     /// The writer's number of a code block, which is written when it is first executed.
     fn code_block(&mut self, number: u32) -> Result<u32, Error> {
-        let definition = match self.blocks.get(&number).map(|block| &block.number) {
+        let met = match self.blocks.get(&number).map(|block| &block.number) {
             Some(Number::Written(code_block)) => return Ok(*code_block),
-            Some(Number::Defined(definition)) => definition.clone(),
+            Some(Number::Defined(met)) => met.clone(),
             None => {
                 return Err(Error::Unrecordable {
                     problem: format!("the plugin never defined code block {number}"),
                 });
             }
         };
-        let (module, start) = (definition.0, definition.1);
+        let (module, start) = (met.module, met.start);
+        let definition = met.definition();
         let code_block = match self.written.get(&definition) {
             Some(&code_block) => code_block,
             None => {
@@ -309,21 +292,14 @@ impl Sink for Transcript {
                 code,
                 accesses,
             } => {
-                let module = self.modules.at(process, start);
-                let told = told_by(start, &instruction_sizes, &code);
-                let instructions = instruction_sizes.len();
-                let definition = (module, start, instruction_sizes, told);
                 if code_block < MOST_BLOCKS {
-                    let accesses = accesses
-                        .iter()
-                        .map_while(|&access| PlainAccess::decode(access));
-                    let block = Block {
-                        number: Number::Defined(definition),
+                    let met = Met {
+                        module: self.modules.at(process, start),
                         start,
-                        instructions,
-                        accesses: accesses.collect(),
+                        instruction_sizes,
+                        code,
                     };
-                    self.blocks.insert(code_block, block);
+                    self.blocks.insert(code_block, Block::new(met, &accesses));
                 }
                 Ok(())
             }

@@ -6,12 +6,14 @@
 
 use crate::binaries::{binary::Binary, linked};
 use crate::events::{Event, Observer, Warning};
+use crate::system::Kernel;
 use corehop_patcher::Analysis;
 use corehop_symbols as symbols;
 use corehop_traces::{Error, Function, FunctionId, Module, Writer};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// All modules of one recording.
@@ -23,12 +25,17 @@ pub struct Modules {
     wanted: Sender<Wanted>,
     read: Receiver<Functions>,
     reads_files: bool,
+    /// Whether a module is one of the trace before its code is recorded. On a machine much code
+    /// runs that never is.
+    at_once: bool,
+    /// Modules whose functions were asked for and have not come, in that order.
+    asked: VecDeque<usize>,
 }
 
 struct Loaded {
-    path: String,
-    load_bias: u64,
-    number: u32,
+    module: Module,
+    /// Its number in the trace, once it is there.
+    number: Option<u32>,
     functions: Option<Functions>,
 }
 
@@ -109,11 +116,13 @@ pub struct Mapping {
 
 impl Modules {
     /// Knows none yet. Only `program`, what else the server executes ([`Modules::begins`]), and the
-    /// libraries that these are loaded with can be patched.
-    pub fn new(program: &Path, observer: Observer) -> Modules {
+    /// libraries that these are loaded with can be patched. `kernel` is what the module has of
+    /// which no file says anything.
+    pub fn new(program: &Path, kernel: Option<Arc<Kernel>>, observer: Observer) -> Modules {
         let program = program.to_owned();
         let (wanted, orders) = channel();
         let (send, read) = channel();
+        let at_once = kernel.is_none();
         std::thread::spawn(move || {
             let mut loaded = Vec::new();
             load(program, &mut loaded);
@@ -125,6 +134,12 @@ impl Modules {
                         continue;
                     }
                 };
+                if let Some(kernel) = kernel.as_ref().filter(|_| path == Path::new(KERNEL)) {
+                    if send.send(functions_of(kernel)).is_err() {
+                        return;
+                    }
+                    continue;
+                }
                 let functions = Functions {
                     by_offset: symbols_of(&path, &observer),
                     patching: Patching::of(&path, &loaded),
@@ -140,6 +155,8 @@ impl Modules {
             wanted,
             read,
             reads_files: true,
+            at_once,
+            asked: VecDeque::new(),
         }
     }
 
@@ -151,6 +168,8 @@ impl Modules {
             wanted: channel().0,
             read: channel().1,
             reads_files: false,
+            at_once: true,
+            asked: VecDeque::new(),
         }
     }
 
@@ -190,8 +209,9 @@ impl Modules {
             .as_ref()
             .and_then(|binary| binary.load_bias(mapping.start, mapping.file_offset, size_bytes));
         let load_bias = bias.unwrap_or(mapping.start.wrapping_sub(mapping.file_offset));
-        let known =
-            |module: &Loaded| (&module.path, module.load_bias) == (&mapping.path, load_bias);
+        let known = |known: &Loaded| {
+            (&known.module.path, known.module.load_bias) == (&mapping.path, load_bias)
+        };
         if let Some(place) = self.loaded.iter().position(known) {
             return Ok(place);
         }
@@ -200,23 +220,38 @@ impl Modules {
             (Some(bias), Some((start, end))) => (bias.wrapping_add(start), bias.wrapping_add(end)),
             _ => (mapping.start, mapping.end),
         };
-        let number = writer.module(&Module {
+        let module = Module {
             path: mapping.path.clone(),
             build_id: binary.map(|binary| binary.build_id).unwrap_or_default(),
             load_bias,
             start,
             end,
-        })?;
-        // The thread outlives this sender, if there is one.
-        let path = mapping.path.clone().into();
-        let _ = self.wanted.send(Wanted::Functions(path));
+        };
         self.loaded.push(Loaded {
-            path: mapping.path.clone(),
-            load_bias,
-            number,
+            module,
+            number: None,
             functions: None,
         });
-        Ok(self.loaded.len() - 1)
+        let place = self.loaded.len() - 1;
+        if self.at_once {
+            self.number(place, writer)?;
+        }
+        Ok(place)
+    }
+
+    /// The number of a module in the trace, which has it from now on.
+    fn number(&mut self, place: usize, writer: &mut Writer) -> Result<u32, Error> {
+        let Loaded { module, number, .. } = &mut self.loaded[place];
+        if let Some(number) = number {
+            return Ok(*number);
+        }
+        let new = writer.module(module)?;
+        *number = Some(new);
+        // The thread outlives this sender, if there is one.
+        let path = module.path.clone().into();
+        let _ = self.wanted.send(Wanted::Functions(path));
+        self.asked.push_back(place);
+        Ok(new)
     }
 
     /// Number of the module, for this recording, that the code at `address` of a process belongs to
@@ -235,10 +270,8 @@ impl Modules {
         address: u64,
         writer: &mut Writer,
     ) -> Result<Option<FunctionId>, Error> {
-        let Loaded {
-            load_bias, number, ..
-        } = self.loaded[module];
-        let offset = address.wrapping_sub(load_bias);
+        let number = self.number(module, writer)?;
+        let offset = address.wrapping_sub(self.loaded[module].module.load_bias);
         let functions = self.functions(module);
         let Some((symbol, known)) = functions.by_offset.get_mut(&offset) else {
             return Ok(None);
@@ -258,16 +291,24 @@ impl Modules {
 
     /// The functions of a module, waiting for them if they are still being read.
     fn functions(&mut self, module: usize) -> &mut Functions {
-        while self.loaded[module].functions.is_none() {
-            let next = self
-                .loaded
-                .iter_mut()
-                .find(|module| module.functions.is_none());
-            if let Some(next) = next {
-                next.functions = Some(self.read.recv().unwrap_or_default());
-            }
+        while self.loaded[module].functions.is_none()
+            && let Some(next) = self.asked.pop_front()
+        {
+            self.loaded[next].functions = Some(self.read.recv().unwrap_or_default());
         }
         self.loaded[module].functions.get_or_insert_default()
+    }
+}
+
+/// The name of a machine's kernel, as the plugin gives it.
+const KERNEL: &str = "[kernel]";
+
+fn functions_of(kernel: &Kernel) -> Functions {
+    let functions = kernel.functions();
+    let by_offset = functions.map(|symbol| (symbol.offset, (symbol, None)));
+    Functions {
+        by_offset: by_offset.collect(),
+        patching: Patching::Never("it is the kernel's".into()),
     }
 }
 

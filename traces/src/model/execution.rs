@@ -31,6 +31,11 @@ pub struct Access {
 }
 
 impl Access {
+    /// Whether the kernel made it: its code is in the upper half of addresses.
+    pub fn is_kernels(&self) -> bool {
+        self.pc >> 63 == 1
+    }
+
     /// The lines this access references, as line numbers (`address / 64`), first to last.
     pub fn lines(&self) -> std::ops::RangeInclusive<u64> {
         let last = self

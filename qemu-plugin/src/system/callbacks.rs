@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The callbacks of a whole machine: those of `vcpu`, for the thread that runs.
+
+use super::half::is_kernel;
+use super::tasks;
+use crate::{size_and_kind, vcpu};
+use corehop_ring::word;
+use qemu_plugin_sys::qemu_plugin_meminfo_t;
+use std::ffi::{c_uint, c_void};
+
+/// A code block runs.
+pub(crate) unsafe extern "C" fn on_execution(_: c_uint, number: *mut c_void) {
+    if tasks::begins_block() {
+        // SAFETY: there is one virtual CPU, so nobody else uses the place of the thread that runs.
+        unsafe { vcpu::on_execution(tasks::place() as c_uint, number) };
+    }
+}
+
+/// The code block at the request marker runs.
+pub(crate) unsafe extern "C" fn on_marked_execution(_: c_uint, number: *mut c_void) {
+    tasks::serves();
+    // SAFETY: as in `on_execution`.
+    unsafe { vcpu::on_marked_execution(tasks::place() as c_uint, number) };
+}
+
+/// The thread that runs ends.
+pub(crate) unsafe extern "C" fn on_exit(_: c_uint, _: *mut c_void) {
+    if tasks::begins_block() {
+        // SAFETY: as in `on_execution`.
+        unsafe { vcpu::ends(tasks::place()) };
+    }
+}
+
+/// An access by user code. What QEMU reports in the kernel's half is the processor's own work for
+/// an interrupt that came.
+pub(crate) unsafe extern "C" fn on_user_access(
+    _: c_uint,
+    info: qemu_plugin_meminfo_t,
+    address: u64,
+    template: *mut c_void,
+) {
+    let place = tasks::place();
+    if place != 0 && !is_kernel(address) {
+        let word = template as usize as u64 | size_and_kind::of(info);
+        // SAFETY: as in `on_execution`.
+        unsafe { vcpu::accesses(place, word::at(word, address)) };
+    }
+}
+
+/// An access by the kernel.
+pub(crate) unsafe extern "C" fn on_kernel_access(
+    _: c_uint,
+    info: qemu_plugin_meminfo_t,
+    address: u64,
+    template: *mut c_void,
+) {
+    let place = tasks::place();
+    let size_and_kind = size_and_kind::of(info);
+    if place != 0 {
+        let word = template as usize as u64 | size_and_kind;
+        // SAFETY: as in `on_execution`.
+        unsafe { vcpu::accesses(place, word::in_either_half(word, address)) };
+    }
+    if tasks::is_switch(address) && word::is_store(size_and_kind) {
+        tasks::switches();
+    }
+}
+
+/// Makes a callback for the stores alone of an atomic read-modify-write, which is one in the trace.
+macro_rules! of_stores {
+    ($name:ident, $callback:ident) => {
+        pub(crate) unsafe extern "C" fn $name(
+            index: c_uint,
+            info: qemu_plugin_meminfo_t,
+            address: u64,
+            template: *mut c_void,
+        ) {
+            if word::is_store(size_and_kind::of(info)) {
+                // SAFETY: the same callback contract, with the arguments that QEMU passed.
+                unsafe { $callback(index, info, address, template) };
+            }
+        }
+    };
+}
+
+of_stores!(on_atomic_user_access, on_user_access);
+of_stores!(on_atomic_kernel_access, on_kernel_access);

@@ -1,0 +1,107 @@
+//! The machine that the guest runs on: QEMU's options, and the files that it reads and writes.
+//!
+//! One processor. Its time is counted in instructions, one a nanosecond, and does not pass while
+//! nothing is to be done: so timers interrupt as often between instructions as on a machine that
+//! runs a thousand million a second, however slow the recording is, and two recordings of one
+//! command do the same. The memory is a file without a name, which the plugin maps as well.
+
+use super::error::Error;
+use super::parts::Parts;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A machine that is ready to start.
+pub struct Machine {
+    kernel: PathBuf,
+    memory_mib: u64,
+    memory: File,
+    /// Its root file system.
+    pub initramfs: PathBuf,
+    /// What it prints.
+    pub console: PathBuf,
+    /// What its first process reports.
+    pub report: PathBuf,
+    /// What the plugin is told of it.
+    pub description: PathBuf,
+}
+
+/// Without address randomisation things are where they were in the recording before, and the
+/// kernel where its image says. One that panics ends.
+const KERNEL_OPTIONS: &str = "console=ttyS0 quiet nokaslr norandmaps panic=-1 rdinit=/init";
+
+/// The processor, as far as QEMU 7.2 emulates it: no AVX.
+const PROCESSOR: &str = "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt";
+
+impl Machine {
+    /// One whose files are in `folder`.
+    pub fn new(folder: &Path, parts: &Parts, memory_mib: u64) -> Result<Machine, Error> {
+        let memory = memfd_create("corehop-guest", MemfdFlags::CLOEXEC).map(File::from);
+        let sized = memory.map_err(std::io::Error::from).and_then(|memory| {
+            memory.set_len(memory_mib << 20)?;
+            Ok(memory)
+        });
+        Ok(Machine {
+            kernel: parts.kernel.clone(),
+            memory_mib,
+            memory: sized.map_err(Error::of_file(Path::new("its memory")))?,
+            initramfs: folder.join("initramfs"),
+            console: folder.join("console"),
+            report: folder.join("report"),
+            description: folder.join("description"),
+        })
+    }
+
+    /// The file that is its memory.
+    pub fn memory(&self) -> &File {
+        &self.memory
+    }
+
+    /// The same, as other processes open it.
+    pub fn ram(&self) -> PathBuf {
+        let descriptor = self.memory.as_raw_fd();
+        format!("/proc/{}/fd/{descriptor}", std::process::id()).into()
+    }
+
+    /// Adds the machine to a run of QEMU.
+    pub fn complete(&self, command: &mut Command) {
+        let size = self.memory_mib;
+        let ram = self.ram();
+        let ram = ram.display();
+        let serial = |path: &Path| {
+            let mut option = OsString::from("file:");
+            option.push(path);
+            option
+        };
+        command
+            .args(["-nodefaults", "-no-user-config", "-no-reboot"])
+            .args(["-display", "none", "-vga", "none", "-monitor", "none"])
+            .args(["-accel", "tcg,thread=single,tb-size=512"])
+            .args(["-icount", "shift=0,sleep=off"])
+            .args([
+                "-smp",
+                "1",
+                "-cpu",
+                PROCESSOR,
+                "-machine",
+                "pc,memory-backend=ram",
+            ])
+            .args(["-m", &format!("{size}M"), "-object"])
+            .arg(format!(
+                "memory-backend-file,id=ram,size={size}M,mem-path={ram},share=on"
+            ))
+            .arg("-serial")
+            .arg(serial(&self.console))
+            .arg("-serial")
+            .arg(serial(&self.report))
+            .arg("-kernel")
+            .arg(&self.kernel)
+            .arg("-initrd")
+            .arg(&self.initramfs)
+            .args(["-append", KERNEL_OPTIONS])
+            .stdin(Stdio::null());
+    }
+}

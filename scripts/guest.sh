@@ -1,0 +1,40 @@
+#!/bin/sh
+# Fetches what a machine to record is made of: Debian's kernel for virtual machines and a shell.
+#
+# apt fetches and verifies the packages linux-image-cloud-amd64 and busybox-static (27 and 1 MB);
+# neither is installed, so no boot loader hears of the kernel. Both files (15 MB) stay in
+# ${XDG_CACHE_HOME:-~/.cache}/corehop/guest, where `corehop record --system` looks for them.
+#
+# usage: scripts/guest.sh
+# exit code: 0 there, 6 something is missing, 7 it could not be fetched
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/setup/report.sh
+
+home=${XDG_CACHE_HOME:-$HOME/.cache}/corehop/guest
+work=$home/work
+
+# The package that the name of the newest kernel stands for.
+kernel_package() {
+    apt-cache depends linux-image-cloud-amd64 | sed -n 's/^ *Depends: \(linux-image-.*\)/\1/p' |
+        head -n 1
+}
+
+for command in apt-get dpkg-deb; do
+    command -v "$command" >/dev/null || fail "there is no $command" "this needs Debian 12"
+done
+kernel=$(kernel_package)
+[ -n "$kernel" ] || fail "apt knows no linux-image-cloud-amd64" "apt-get update"
+rm -rf "$work"
+mkdir -p "$work" "$home/boot" "$home/bin"
+trap 'rm -rf "$work"' EXIT
+say "fetching $kernel and busybox-static"
+failure_code=7
+(cd "$work" && apt-get -qq -o APT::Sandbox::User= download "$kernel" busybox-static >&2) ||
+    fail "they could not be fetched" "see apt's message above; it needs the network"
+for package in "$work"/*.deb; do
+    dpkg-deb -x "$package" "$work/unpacked"
+done
+cp "$work"/unpacked/boot/vmlinuz-*-cloud-amd64 "$home/boot"
+cp "$work/unpacked/bin/busybox" "$home/bin"
+say "in $home"

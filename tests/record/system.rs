@@ -1,0 +1,151 @@
+//! A server recorded with the operating system, on a machine of its own.
+//!
+//! That takes `qemu-system-x86_64`, a kernel and a static busybox; without them these tests say
+//! that they are skipped, unless COREHOP_INSIST is set. The first of them also asks the kernel
+//! where its functions are, if it is new here.
+
+use crate::recording::{Recording, compile};
+use corehop_recorder::{system, tools};
+use corehop_traces::{Access, Kind, Trace};
+use std::collections::BTreeSet;
+use tempfile::TempDir;
+
+/// Eight requests, in each of which 64 lines are written by the server and then by the kernel.
+const SERVER: &str = r#"
+#include <fcntl.h>
+#include <unistd.h>
+static char page[4096] __attribute__((aligned(4096)));
+__attribute__((noinline)) void serve(int zeros) {
+    for (int place = 0; place < 4096; place += 64) page[place]++;
+    if (read(zeros, page, sizeof page) != sizeof page) _exit(3);
+}
+int main(int count, char **arguments) {
+    int zeros = open("/dev/zero", O_RDONLY);
+    for (int number = 0; number < 8; number++) serve(zeros);
+    if (count > 1 && write(2, "no more of this\n", 16) == 16) return 5;
+    return 0;
+}
+"#;
+
+/// A folder with the server, linked statically, where a machine can be recorded.
+fn prepared(what: &str) -> Option<TempDir> {
+    let missing = match (tools::system_qemu(), system::parts()) {
+        (Ok(_), Ok(_)) => {
+            let folder = tempfile::tempdir().unwrap();
+            compile(folder.path(), "server", SERVER, &["-static", "-O1"]);
+            return Some(folder);
+        }
+        (Err(error), _) => error.to_string(),
+        (_, Err(error)) => error.to_string(),
+    };
+    assert!(std::env::var_os("COREHOP_INSIST").is_none(), "{missing}");
+    // Past the test's own output, which is kept back where it passes.
+    let line = format!("skipped: {what}, on a machine of its own: {missing}\n");
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+    None
+}
+
+const OPTIONS: [&str; 3] = ["--system", "--request-at", "serve"];
+
+fn start(folder: TempDir, more: &[&str], server: &[&str]) -> Recording {
+    let arguments = OPTIONS.iter().chain(more).chain(&["--"]).chain(server);
+    Recording::start_in(folder, arguments.copied())
+}
+
+/// All accesses, in order.
+fn accesses(trace: &Trace) -> Vec<Access> {
+    let mut executions = trace.executions();
+    let mut accesses = Vec::new();
+    while let Some(execution) = executions.next().unwrap() {
+        if execution.request.is_some() {
+            accesses.extend_from_slice(execution.accesses);
+        }
+    }
+    accesses
+}
+
+/// The lines of the server's page that were stored to, by itself or by the kernel.
+fn stored_lines(trace: &Trace, by_kernel: bool) -> BTreeSet<u64> {
+    let page = page_of(trace);
+    let stores = accesses(trace)
+        .into_iter()
+        .filter(|access| access.kind == Kind::Store && access.is_kernels() == by_kernel);
+    let lines = stores.flat_map(|access| access.lines());
+    lines.filter(|line| line / 64 == page).collect()
+}
+
+/// The page that has most stores of the server's own.
+fn page_of(trace: &Trace) -> u64 {
+    let mut counts = std::collections::BTreeMap::new();
+    for access in accesses(trace) {
+        if access.kind == Kind::Store && !access.is_kernels() {
+            *counts.entry(access.address / 4096).or_insert(0) += 1;
+        }
+    }
+    let most = counts.into_iter().max_by_key(|&(_, count)| count);
+    most.expect("the server stores").0
+}
+
+fn entries(trace: &Trace, name: &str) -> usize {
+    let mut executions = trace.executions();
+    let mut entries = 0;
+    while let Some(execution) = executions.next().unwrap() {
+        let entered = execution
+            .entry
+            .map(|function| &trace.functions()[function.index()]);
+        entries += usize::from(entered.is_some_and(|function| function.name == name));
+    }
+    entries
+}
+
+#[test]
+fn a_machine_is_recorded_with_its_kernel_and_names_the_functions_of_both() {
+    let Some(folder) = prepared("a static program") else {
+        return;
+    };
+    let mut recording = start(folder, &[], &["./server"]);
+    let trace = recording.trace();
+    let complete = trace.requests().iter().filter(|request| request.complete);
+    assert_eq!(complete.count(), 8);
+    assert_eq!((trace.process_count(), trace.threads().len()), (1, 1));
+    let entered = ["serve", "__x64_sys_read", "read_zero"].map(|name| entries(&trace, name));
+    assert_eq!(entered, [8, 8, 8]);
+    let kernel = trace
+        .modules()
+        .iter()
+        .filter(|module| module.path == "[kernel]");
+    assert_eq!(kernel.count(), 1);
+    // The kernel's stores for the server are to the server's addresses.
+    let own = stored_lines(&trace, false);
+    assert_eq!((own.len(), stored_lines(&trace, true)), (64, own));
+}
+
+#[test]
+fn a_server_on_a_machine_that_fails_is_told_with_its_own_last_lines() {
+    let Some(folder) = prepared("a server that fails") else {
+        return;
+    };
+    let mut recording = start(folder, &[], &["./server", "fail"]);
+    assert_eq!(recording.finish().code(), Some(7));
+    let said = recording.stderr();
+    assert!(said.contains("the server failed: exit status: 5"), "{said}");
+    assert!(said.contains("no more of this"), "{said}");
+    let trace = Trace::open(&recording.path()).unwrap();
+    assert_eq!(trace.requests().len(), 8);
+}
+
+#[test]
+fn what_only_a_process_can_do_is_refused_on_a_machine() {
+    let Some(folder) = prepared("system calls as markers") else {
+        return;
+    };
+    let arguments = ["--system", "--request-at", "syscalls", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    assert_eq!(recording.finish().code(), Some(2));
+    let said = recording.stderr();
+    assert!(
+        said.contains("--request-at syscalls does not go with --system"),
+        "{said}"
+    );
+    assert!(!recording.path().exists());
+}
