@@ -21,7 +21,6 @@ const END: u64 = 1 << TAG_SHIFT;
 const STAMP: u64 = 2 << TAG_SHIFT;
 const REQUEST: u64 = 3 << TAG_SHIFT;
 const CONNECTION: u64 = 4 << TAG_SHIFT;
-const SYSTEM_CALL: u64 = 5 << TAG_SHIFT;
 // All that is of an execution is at least this, and all with which one begins at least the next:
 // to ask that of a word is one comparison.
 const KERNEL_DATA: u64 = 5 << TAG_SHIFT;
@@ -34,7 +33,9 @@ const INSTRUCTION_SHIFT: u32 = ADDRESS_BITS;
 const SIZE_AND_KIND_SHIFT: u32 = 56;
 const STORE: u64 = 1 << 3;
 
-/// Set in a system call's word that says what it returned, in the bits below as a signed number.
+/// Set in the word of a system call, which has the tag of an end, of which nothing else is said.
+const CALLED: u64 = 1 << (RESULT_BITS - 1);
+/// Set instead in the word that says what it returned, in the bits below as a signed number.
 const RETURNED: u64 = 1 << RESULT_BITS;
 const RESULT_BITS: u32 = TAG_SHIFT - 1;
 const RESULTS: RangeInclusive<i64> = -(1 << (RESULT_BITS - 1))..=(1 << (RESULT_BITS - 1)) - 1;
@@ -222,10 +223,10 @@ impl Event {
             Event::Stamp(stamp) => STAMP | (stamp & PAYLOAD),
             Event::Request(number) => REQUEST | (number & PAYLOAD),
             Event::Connection(number) => CONNECTION | (number & PAYLOAD),
-            Event::SystemCall(number) => SYSTEM_CALL | u64::from(number.cast_unsigned()),
+            Event::SystemCall(number) => END | CALLED | u64::from(number.cast_unsigned()),
             Event::SystemCallReturned(result) => {
                 let result = result.clamp(*RESULTS.start(), *RESULTS.end());
-                SYSTEM_CALL | RETURNED | (result.cast_unsigned() & (RETURNED - 1))
+                END | RETURNED | (result.cast_unsigned() & (RETURNED - 1))
             }
             Event::End => END,
         }
@@ -256,12 +257,14 @@ impl Event {
             STAMP => Event::Stamp(payload),
             REQUEST => Event::Request(payload),
             CONNECTION => Event::Connection(payload),
-            SYSTEM_CALL if payload & RETURNED != 0 => {
+            END if payload == 0 => Event::End,
+            END if payload & RETURNED != 0 => {
                 let unused = u64::BITS - RESULT_BITS;
                 Event::SystemCallReturned((payload << unused).cast_signed() >> unused)
             }
-            SYSTEM_CALL => Event::SystemCall(u32::try_from(payload).ok()?.cast_signed()),
-            END if payload == 0 => Event::End,
+            END if payload & CALLED != 0 => {
+                Event::SystemCall(u32::try_from(payload & !CALLED).ok()?.cast_signed())
+            }
             _ => return None,
         })
     }

@@ -21,7 +21,6 @@ pub use symbol::{Symbol, demangled};
 
 use corehop_processes::python_program;
 use output::{Told, told_by};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

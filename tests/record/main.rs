@@ -26,5 +26,5 @@ mod qemu10;
 mod recording;
 mod redis;
 mod refusals;
-mod system_calls;
 mod system;
+mod system_calls;
