@@ -218,8 +218,10 @@ fn head(line: &str) -> Result<Head, &'static str> {
     let (thread, rest) = line.trim_start().split_once(' ').unwrap_or((line, ""));
     let thread = thread.rsplit('/').next().and_then(|tid| tid.parse().ok());
     let thread = thread.ok_or("neither a thread's number nor a call, which begins with a tab")?;
+    // Behind the address perf names the variable that it belongs to, which may have colons.
     let (event, address) = rest
-        .rsplit_once(':')
+        .split_once(": ")
+        .or_else(|| Some((rest.strip_suffix(':')?, "")))
         .ok_or("no event, which ends with a colon")?;
     let event = event.to_ascii_lowercase();
     let kind = match (event.contains("load"), event.contains("store")) {

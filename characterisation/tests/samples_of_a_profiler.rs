@@ -1,6 +1,7 @@
 //! What `perf script` prints is read sample by sample, and what is not of its kind is named by the
-//! number of its line. The file in `samples/` is as perf 6.1 lays out samples of two events with
-//! call chains; this repository's machines have no such counters.
+//! number of its line. `samples/mariadbd.perf` is made up, with the layout that perf's manual tells;
+//! `samples/redis-page-faults.perf` was recorded, by perf 6.1 from redis-server: page faults, which
+//! have an address too, since counters of loads are not to be had on every machine.
 
 use corehop_characterisation::classes::Class;
 use corehop_characterisation::perf_script::{Sampled, read};
@@ -85,4 +86,19 @@ fn a_name_of_c_plus_plus_is_found_with_its_arguments_and_without() {
         let found = read(&text[..], "perf.txt", &names(&[name])).unwrap();
         assert_eq!(found.within, [within], "{name}");
     }
+}
+
+#[test]
+fn what_perf_recorded_is_read_with_the_variables_that_it_names() {
+    let recorded = include_str!("samples/redis-page-faults.perf");
+    let refused = of(recorded.as_bytes()).unwrap_err();
+    let expected = "perf.txt: line 1: the event is neither of loads nor of stores";
+    assert!(refused.starts_with(expected), "{refused}");
+    // A fault of a first touch is one of a store as good as always.
+    let recorded = recorded.replace("page-faults:", "cpu/mem-stores/P:");
+    let recorded = recorded.replacen("[unknown]", "vtable for a::b", 1);
+    let asked = names(&["dictAddRaw", "createObject"]);
+    let found = read(recorded.as_bytes(), "perf.txt", &asked).unwrap();
+    assert_eq!((found.samples, found.dropped, found.threads), (40, 0, 1));
+    assert_eq!(found.within, [10, 30]);
 }
