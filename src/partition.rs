@@ -6,6 +6,7 @@
 mod backends;
 mod choices;
 mod comparison;
+mod delegated;
 mod doubts;
 mod finished_search;
 mod json;
@@ -43,13 +44,16 @@ use sweep::MachineSweep;
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop partition --cores 4 bank.trace -o split.toml
-Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop")]
+Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop
+Example: corehop partition --delegate 1 bank.trace -o delegated.toml")]
 pub struct Arguments {
     /// The trace to search; the bundled sample (MariaDB under TPC-C) when none is named.
     trace: Option<PathBuf>,
     /// Number of cores to split over.
-    #[arg(long)]
-    cores: u32,
+    #[arg(long, required_unless_present = "delegate")]
+    cores: Option<u32>,
+    #[command(flatten)]
+    calls: delegated::Arguments,
     /// Number of functions to hop at; with more than cores, several share a core. As many as cores
     /// unless named.
     #[arg(long)]
@@ -125,6 +129,13 @@ pub struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// Cores used in all.
+    fn cores(&self) -> u32 {
+        self.cores.unwrap_or_else(|| self.calls.cores())
+    }
+}
+
 /// A time limit that is none.
 #[derive(Debug, thiserror::Error)]
 #[error("seconds are a number from 0 up")]
@@ -143,13 +154,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     machines::tell_host(arguments.machine.iter().map(String::as_str));
     let mut machines = machine_list::weighted(&arguments.machine)?;
     for of in &mut machines {
-        check_cores(arguments.cores, &of.machine)?;
+        check_cores(arguments.cores(), &of.machine)?;
         if let Some(by) = arguments.backend {
             of.machine.hop_cost_cycles = by.backend().hop_cycles(&of.machine);
         }
     }
     check_functions(arguments)?;
     check_machines(arguments)?;
+    arguments.calls.check(arguments)?;
     // Known before the search: its result must not be lost.
     let output = arguments.output.as_deref();
     let output = output.map(|path| Output::at(path, arguments.force));
@@ -157,7 +169,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     let checkpoint = checkpoint(arguments, &machines, &trace)?;
-    let one_way = match arguments.returns.delegate().is_asked() && !arguments.sweep {
+    let looks_for_returns = arguments.returns.delegate().is_asked() || arguments.calls.are_asked();
+    let one_way = match looks_for_returns && !arguments.sweep {
         true => one_way::known(&trace),
         false => Vec::new(),
     };
@@ -257,19 +270,20 @@ fn checkpoint(
 
 fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Settings<'a> {
     Settings {
-        cores: arguments.cores,
-        functions: arguments.functions.unwrap_or(arguments.cores),
+        cores: arguments.cores(),
+        functions: arguments.functions.unwrap_or(arguments.cores()),
         searched: arguments.scope.searched(),
-        rule: arguments.scope.rule(),
+        rule: arguments.calls.rule(arguments),
         seed: arguments.scope.seed,
         objective: arguments.objective.objective(arguments.connections),
         repeat_connections: arguments.repeat_connections,
         strategy: arguments.strategy.strategy(),
+        delegated_calls: arguments.calls.wanted(arguments),
         delegate: arguments.returns.delegate(),
         one_way: &[],
         time_limit: arguments.time_limit,
         evaluate_held_out: true,
-        compare_fewer: !arguments.sweep,
+        compare_fewer: !arguments.sweep && !arguments.calls.are_asked(),
         checkpoint,
     }
 }
@@ -341,8 +355,8 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
 
 fn check_functions(arguments: &Arguments) -> Result<(), Failure> {
     match arguments.functions {
-        Some(functions) if functions < arguments.cores => {
-            let cores = arguments.cores;
+        Some(functions) if functions < arguments.cores() => {
+            let cores = arguments.cores();
             let message = format!(
                 "--functions {functions}: with {cores} cores, at least {cores} functions move \
                  threads, one to each"

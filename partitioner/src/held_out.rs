@@ -271,7 +271,9 @@ fn split_at(placed: &[(FunctionId, CoreId)]) -> Split {
 }
 
 /// One comparison of those of several machines: weight, everything on one core, and the split.
-fn together<'r>(of_machines: impl Iterator<Item = (f64, &'r Replay, &'r Replay)>) -> Comparison {
+pub(crate) fn together<'r>(
+    of_machines: impl Iterator<Item = (f64, &'r Replay, &'r Replay)>,
+) -> Comparison {
     let compared = of_machines.map(|(weight, one, split)| Comparison {
         weight,
         ..compare(one.counters, split)

@@ -6,7 +6,8 @@
 //! [`strategy`]). It replays the best few in full, shared L3 included, and evaluates the best of
 //! them on the held-out requests ([`held_out`]); where throughput counts, the best by a timed
 //! replay ([`finalists`]). Then it asks whether threads had better go back when calls return
-//! ([`mod@delegation`]).
+//! ([`mod@delegation`]). Calls that are delegated from a core at home, or beside a split, are looked
+//! for in another way ([`delegated`]).
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ pub mod backend;
 pub mod candidates;
 pub mod checkpoint;
 mod comparison;
+pub mod delegated;
 pub mod delegation;
 mod error;
 pub mod evaluate;
@@ -69,7 +71,9 @@ pub struct Settings<'a> {
     pub repeat_connections: bool,
     /// How to go about it; `None` for the cheapest way that proves its result.
     pub strategy: Option<Strategy>,
-    /// Whether to look for calls that had better end with a hop back.
+    /// Calls to delegate, beside the split or instead of one; on so many cores in all.
+    pub delegated_calls: Option<delegated::Wanted>,
+    /// Whether to look for calls of a split without such that had better end with a hop back.
     pub delegate: Delegate,
     /// Functions at the end of whose calls no thread can go back.
     pub one_way: &'a [FunctionId],
@@ -96,6 +100,7 @@ impl Default for Settings<'_> {
             objective: Objective::L2,
             repeat_connections: false,
             strategy: None,
+            delegated_calls: None,
             delegate: Delegate::Never,
             one_way: &[],
             time_limit: None,
@@ -121,6 +126,8 @@ pub struct Outcome {
     pub evaluated: Evaluated,
     /// What going back would do, or does; `None` when nobody asked, or the search was stopped.
     pub delegation: Option<Delegation>,
+    /// The delegated calls that were added to the split that the ranking is of, if any were asked.
+    pub added: Option<delegated::Added>,
     /// The best splits over fewer cores, by ascending number, if they were asked for.
     pub fewer: Vec<Fewer>,
     /// The best splits, as indices of candidate groups, and what is known of all others.
@@ -199,6 +206,9 @@ pub fn partition(
     settings: &Settings<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, Error> {
+    if let Some(wanted) = &settings.delegated_calls {
+        return delegated::partition((trace, machines), settings, wanted, progress);
+    }
     let mut outcome = search_and_evaluate(trace, machines, settings, progress)?;
     let [machine] = machines else {
         return Ok(outcome);
@@ -318,6 +328,7 @@ fn search_and_evaluate(
         delegated: Vec::new(),
         evaluated,
         delegation: None,
+        added: None,
         fewer,
         sets_replayed,
         ranking,

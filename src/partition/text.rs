@@ -1,10 +1,11 @@
 //! The search's outcome in words, for a terminal.
 
 use super::finished_search::FinishedSearch;
-use super::{backends, doubts, returns};
+use super::{backends, delegated, doubts, returns};
 use crate::line::{Lines, line};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::backend::all_cost_time;
+use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use corehop_plans::{Mode, Plan};
@@ -30,22 +31,21 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
         parts.held_out.len()
     );
     say(&mut text, "requests", &drawn);
-    say(&mut text, "candidates", &candidates(search));
-    let ranking = &outcome.ranking;
-    let strategy = format!("{}: {}", name(ranking.strategy), ranking.why);
-    say(&mut text, "strategy", &strategy);
-    let searched = format!(
-        "{} ({}) in {:.1} s",
-        ranking.evaluated,
-        how(ranking),
-        search.seconds
-    );
-    say(&mut text, "splits", &searched);
+    let rule = &search.result.settings.rule;
     say(
         &mut text,
-        "",
-        &proof(ranking, search.result.settings.objective),
+        "candidates",
+        &candidates(&outcome.candidates, rule),
     );
+    let objective = search.result.settings.objective;
+    let ranking = &outcome.ranking;
+    let what = delegated::name_of_splits(search);
+    for (label, said) in looked_for((what, ranking), objective, search.seconds) {
+        say(&mut text, label, &said);
+    }
+    for (label, said) in delegated::lines(search) {
+        say(&mut text, label, &said);
+    }
     if outcome.evaluated.shared_cache_changed_rank {
         say(
             &mut text,
@@ -124,6 +124,27 @@ fn name(strategy: Strategy) -> &'static str {
     }
 }
 
+/// How splits or calls were looked for, how many, and what is known of all others.
+pub fn looked_for(
+    (what, ranking): (&'static str, &Ranking),
+    objective: Objective,
+    seconds: f64,
+) -> [(&'static str, String); 3] {
+    let how = match ranking.strategy {
+        Strategy::Bound if what == "sets" => "and all others by lower bounds",
+        _ => how(ranking),
+    };
+    let searched = format!("{} ({how}) in {seconds:.1} s", ranking.evaluated);
+    [
+        (
+            "strategy",
+            format!("{}: {}", name(ranking.strategy), ranking.why),
+        ),
+        (what, searched),
+        ("", proof(ranking, objective)),
+    ]
+}
+
 fn how(ranking: &Ranking) -> &'static str {
     match ranking.strategy {
         Strategy::Exhaustive if ranking.stopped => "not every one: stopped",
@@ -164,13 +185,16 @@ fn say(text: &mut Lines, label: &str, what: &str) {
     line!(text, "{label:<11} {what}");
 }
 
-fn candidates(search: &FinishedSearch<'_>) -> String {
-    let candidates = &search.result.outcome.candidates;
-    let (rule, left_out) = (&search.result.settings.rule, candidates.unpatchable.len());
+/// Candidates that were chosen from.
+pub fn candidates(candidates: &Candidates, rule: &CandidateRule) -> String {
+    let left_out = candidates.unpatchable.len();
+    let groups = match candidates.groups as usize == candidates.chosen.len() {
+        true => String::new(),
+        false => format!(" in {} groups", candidates.groups),
+    };
     let mut said = format!(
-        "{} functions in {} groups, called at most {} in a request and in {:.0} % of them",
+        "{} functions{groups}, called at most {} in a request and in {:.0} % of them",
         candidates.chosen.len(),
-        candidates.groups,
         if rule.max_calls == 1 {
             "once".into()
         } else {
@@ -256,7 +280,7 @@ fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
     line!(text, "core  entering");
     let split = search.result.outcome.split.iter();
     for ((function, core), planned) in split.zip(&plan.functions) {
-        let chosen = &search.result.outcome.candidates.chosen;
+        let chosen = delegated::chosen_from(search, *function);
         let candidate = chosen
             .iter()
             .find(|c| c.function == *function)
@@ -267,15 +291,12 @@ fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
             1 => String::new(),
             _ => format!(" (or one of {} called with it)", group - 1),
         };
-        let share = candidate.called.share * 100.0;
+        let share = delegated::share(search, candidate);
         let back = match planned.mode {
             Mode::Call => ", and back when it returns",
             Mode::Enter | Mode::Count => "",
         };
-        line!(
-            text,
-            "{core:>4}  {name}, in {share:.0} % of requests{alike}{back}"
-        );
+        line!(text, "{core:>4}  {name}, {share} of requests{alike}{back}");
     }
     line!(text);
 }
