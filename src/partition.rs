@@ -4,12 +4,14 @@
 //! folder beside it says the result in words, in JSON and as a plan.
 
 mod backends;
+mod calls;
 mod choices;
 mod comparison;
 mod delegated;
 mod doubts;
 mod finished_search;
 mod json;
+mod looked_for;
 mod returns;
 mod sweep;
 mod text;
@@ -24,6 +26,7 @@ use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
+use calls::{Beside, Calls};
 use choices::{Aim, By, How, Returns};
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
@@ -53,7 +56,7 @@ pub struct Arguments {
     #[arg(long, required_unless_present = "delegate")]
     cores: Option<u32>,
     #[command(flatten)]
-    calls: delegated::Arguments,
+    calls: Calls,
     /// Number of functions to hop at; with more than cores, several share a core. As many as cores
     /// unless named.
     #[arg(long)]
@@ -134,6 +137,18 @@ impl Arguments {
     fn cores(&self) -> u32 {
         self.cores.unwrap_or_else(|| self.calls.cores())
     }
+
+    /// What calls to delegate are asked beside.
+    fn beside_calls(&self) -> Beside<'_> {
+        Beside {
+            cores: self.cores,
+            functions: self.functions,
+            scope: &self.scope,
+            objective: self.objective,
+            strategy: self.strategy,
+            returns: self.returns,
+        }
+    }
 }
 
 /// A time limit that is none.
@@ -161,7 +176,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     check_functions(arguments)?;
     check_machines(arguments)?;
-    arguments.calls.check(arguments)?;
+    arguments.calls.check(&arguments.beside_calls())?;
     // Known before the search: its result must not be lost.
     let output = arguments.output.as_deref();
     let output = output.map(|path| Output::at(path, arguments.force));
@@ -273,12 +288,12 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         cores: arguments.cores(),
         functions: arguments.functions.unwrap_or(arguments.cores()),
         searched: arguments.scope.searched(),
-        rule: arguments.calls.rule(arguments),
+        rule: arguments.calls.rule(&arguments.beside_calls()),
         seed: arguments.scope.seed,
         objective: arguments.objective.objective(arguments.connections),
         repeat_connections: arguments.repeat_connections,
         strategy: arguments.strategy.strategy(),
-        delegated_calls: arguments.calls.wanted(arguments),
+        delegated_calls: arguments.calls.wanted(&arguments.beside_calls()),
         delegate: arguments.returns.delegate(),
         one_way: &[],
         time_limit: arguments.time_limit,

@@ -6,8 +6,8 @@
 //! [`strategy`]). It replays the best few in full, shared L3 included, and evaluates the best of
 //! them on the held-out requests ([`held_out`]); where throughput counts, the best by a timed
 //! replay ([`finalists`]). Then it asks whether threads had better go back when calls return
-//! ([`mod@delegation`]). Calls that are delegated from a core at home, or beside a split, are looked
-//! for in another way ([`delegated`]).
+//! ([`mod@delegation`]). Calls that run on another core than their callers, at home or beside a
+//! split, are looked for in another way ([`delegated`]).
 
 #![forbid(unsafe_code)]
 
@@ -40,6 +40,7 @@ use candidates::{CandidateRule, Candidates};
 use checkpoint::Checkpoint;
 use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
+use delegated::CallsWanted;
 use delegation::{Delegate, Delegation, FoundSplit, delegation};
 use evaluate::{Evaluator, Placement, rounds};
 use fewer::Fewer;
@@ -207,7 +208,7 @@ pub fn partition(
     progress: &dyn Progress,
 ) -> Result<Outcome, Error> {
     if let Some(wanted) = &settings.delegated_calls {
-        return delegated::partition((trace, machines), settings, wanted, progress);
+        return with_delegated_calls((trace, machines), settings, wanted, progress);
     }
     let mut outcome = search_and_evaluate(trace, machines, settings, progress)?;
     let [machine] = machines else {
@@ -231,6 +232,66 @@ pub fn partition(
     }
     outcome.delegation = Some(found);
     Ok(outcome)
+}
+
+/// The best calls to delegate, beside the best split or instead of it.
+fn with_delegated_calls(
+    (trace, machines): (&Trace, &[Weighted]),
+    settings: &Settings<'_>,
+    wanted: &delegated::Wanted,
+    progress: &dyn Progress,
+) -> Result<Outcome, Error> {
+    let split = match wanted.with_split {
+        true => Some(search_and_evaluate(trace, machines, settings, progress)?),
+        false => None,
+    };
+    let base = split
+        .as_ref()
+        .map_or(&[][..], |found| &found.split)
+        .to_vec();
+    let train_test = train_test_split_of(trace, settings)?;
+    let asked = CallsWanted {
+        trace,
+        machines,
+        train_test: &train_test,
+        base: &base,
+        wanted,
+        cores: settings.cores,
+        objective: settings.objective,
+        strategy: settings.strategy,
+        one_way: settings.one_way,
+        time_limit: settings.time_limit,
+        progress,
+    };
+    let found = asked.find()?;
+    let delegated = found.calls.iter().map(|&(function, _)| function).collect();
+    let placed = [&base[..], &found.calls].concat();
+    let (candidates, ranking) = (found.candidates, found.ranking);
+    Ok(match split {
+        Some(split) => Outcome {
+            split: placed,
+            delegated,
+            added: Some(delegated::Added {
+                candidates,
+                ranking,
+                alone: split.evaluated,
+            }),
+            evaluated: found.evaluated,
+            ..split
+        },
+        None => Outcome {
+            train_test,
+            split: placed,
+            delegated,
+            evaluated: found.evaluated,
+            delegation: None,
+            added: None,
+            fewer: Vec::new(),
+            sets_replayed: ranking.evaluated as usize,
+            ranking,
+            candidates,
+        },
+    })
 }
 
 /// What this search replays its finalists with, or why it does not.

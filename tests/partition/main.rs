@@ -1,6 +1,7 @@
 //! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
 
 mod backends;
+mod delegated;
 mod report;
 mod space;
 

@@ -14,21 +14,22 @@ mod bounds;
 mod search;
 mod sets;
 
+use crate::Error;
 use crate::candidates::{Candidate, CandidateRule, Candidates, Unpatchable};
 use crate::evaluate::{IndexedPlacement, Key, Placement, named, random, rounds};
 use crate::finalists::Finals;
 use crate::held_out::{Comparison, Evaluated, Ranked, compare_on, together};
+use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::TrainTestSplit;
-use crate::strategy::Ranking;
+use crate::strategy::{Ranking, Strategy};
 use crate::weights::{Factors, Weighted};
-use crate::{Error, Outcome, Settings, search_and_evaluate, train_test_split_of};
 use bounds::Bounds;
 use corehop_simulator::{CoreId, Machine, Prepared, PrivateReplay, ReplayOptions, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
 use search::CallSearch;
 use sets::Sets;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Most calls in a request of a function that is delegated, unless asked otherwise.
 pub const MAX_CALLS: u32 = 10;
@@ -67,7 +68,7 @@ pub fn candidates(
     requests: &[RequestId],
     rule: &CandidateRule,
     one_way: &[FunctionId],
-) -> Result<Candidates, Error> {
+) -> Result<Candidates, corehop_traces::Error> {
     let mut candidates = Candidates::of(trace, requests, rule)?;
     let chosen = std::mem::take(&mut candidates.chosen).into_iter();
     let goes_back = |candidate: &Candidate| !one_way.contains(&candidate.function);
@@ -90,107 +91,97 @@ pub fn candidates(
     Ok(candidates)
 }
 
-/// Searches `trace` for the calls to delegate that make the value on `machines` smallest.
-pub(crate) fn partition(
-    (trace, machines): (&Trace, &[Weighted]),
-    settings: &Settings<'_>,
-    wanted: &Wanted,
-    progress: &dyn Progress,
-) -> Result<Outcome, Error> {
-    let split = match wanted.with_split {
-        true => Some(search_and_evaluate(trace, machines, settings, progress)?),
-        false => None,
-    };
-    let base = split
-        .as_ref()
-        .map_or(Placement::new(), |found| found.split.clone());
-    let train_test = train_test_split_of(trace, settings)?;
-    let candidates = candidates_beside(&base, (trace, &train_test), (wanted, settings), progress)?;
-    let functions = candidates.representatives();
-    progress.begin("preparing the searched requests", None);
-    let options = ReplayOptions {
-        requests: Some(train_test.searched.clone()),
-        ..ReplayOptions::default()
-    };
-    let simulated: Vec<&Machine> = machines.iter().map(|of| &of.machine).collect();
-    let moving: Vec<FunctionId> = base.iter().map(|&(function, _)| function).collect();
-    let moving = [&functions[..], &moving].concat();
-    let prepared = Prepared::with_calls(trace, &simulated, &moving, &options)?;
-    let rounds = rounds(train_test.searched.len());
-    let factors = Factors::of(machines, settings.objective, &prepared, rounds)?;
-    progress.end();
-    let search = SetSearch {
-        prepared: &prepared,
-        factors: &factors,
-        rounds,
-        base: &base,
-        functions: &functions,
-    };
-    let ranking = search.run(settings, wanted, progress)?;
-    let judge = Judge {
-        trace,
-        machines,
-        train_test: &train_test,
-        prepared: &prepared,
-        progress,
-    };
-    let evaluated = judge.evaluate(&search, &ranking)?;
-    let best = named(&ranking.best[0].1, &functions);
-    let delegated: Vec<FunctionId> = best.iter().map(|&(function, _)| function).collect();
-    let placed = [&base[..], &best].concat();
-    Ok(match split {
-        Some(split) => Outcome {
-            split: placed,
-            delegated,
-            added: Some(Added {
-                candidates,
-                ranking,
-                alone: split.evaluated,
-            }),
-            evaluated,
-            ..split
-        },
-        None => Outcome {
-            train_test,
-            split: placed,
-            delegated,
-            evaluated,
-            delegation: None,
-            added: None,
-            fewer: Vec::new(),
-            sets_replayed: ranking.evaluated as usize,
-            ranking,
-            candidates,
-        },
-    })
+/// A search for calls, beside the functions of `base` or instead of any.
+pub(crate) struct CallsWanted<'a> {
+    pub trace: &'a Trace,
+    pub machines: &'a [Weighted],
+    pub train_test: &'a TrainTestSplit,
+    pub base: &'a Placement,
+    pub wanted: &'a Wanted,
+    /// Number of cores in all.
+    pub cores: u32,
+    pub objective: Objective,
+    pub strategy: Option<Strategy>,
+    /// Functions at the end of whose calls no thread can go back.
+    pub one_way: &'a [FunctionId],
+    pub time_limit: Option<Duration>,
+    pub progress: &'a dyn Progress,
 }
 
-/// The candidates but for the functions of the split; without a split there must be one.
-fn candidates_beside(
-    base: &Placement,
-    (trace, train_test): (&Trace, &TrainTestSplit),
-    (wanted, settings): (&Wanted, &Settings<'_>),
-    progress: &dyn Progress,
-) -> Result<Candidates, Error> {
-    let training: Vec<RequestId> = train_test.training().collect();
-    progress.begin("counting calls", None);
-    let found = candidates(trace, &training, &wanted.rule, settings.one_way);
-    progress.end();
-    let mut found = found?;
-    let moves = |function: FunctionId| base.iter().any(|placed| placed.0 == function);
-    found.chosen.retain(|candidate| !moves(candidate.function));
-    for (group, candidate) in (0..).zip(&mut found.chosen) {
-        candidate.group = group;
+/// What it finds.
+pub(crate) struct Found {
+    /// The functions whose calls are delegated, each with its core.
+    pub calls: Placement,
+    pub candidates: Candidates,
+    pub ranking: Ranking,
+    /// How they compare, with the functions of the base.
+    pub evaluated: Evaluated,
+}
+
+impl CallsWanted<'_> {
+    /// Searches for the calls that make the value smallest.
+    pub fn find(&self) -> Result<Found, Error> {
+        let candidates = self.candidates()?;
+        let functions = candidates.representatives();
+        let progress = self.progress;
+        progress.begin("preparing the searched requests", None);
+        let options = ReplayOptions {
+            requests: Some(self.train_test.searched.clone()),
+            ..ReplayOptions::default()
+        };
+        let simulated: Vec<&Machine> = self.machines.iter().map(|of| &of.machine).collect();
+        let moving: Vec<FunctionId> = self.base.iter().map(|&(function, _)| function).collect();
+        let moving = [&functions[..], &moving].concat();
+        let prepared = Prepared::with_calls(self.trace, &simulated, &moving, &options)?;
+        let rounds = rounds(self.train_test.searched.len());
+        let factors = Factors::of(self.machines, self.objective, &prepared, rounds)?;
+        progress.end();
+        let search = SetSearch {
+            prepared: &prepared,
+            factors: &factors,
+            rounds,
+            base: self.base,
+            functions: &functions,
+        };
+        let ranking = search.run(self)?;
+        let judge = Judge {
+            trace: self.trace,
+            machines: self.machines,
+            train_test: self.train_test,
+            prepared: &prepared,
+            progress,
+        };
+        Ok(Found {
+            evaluated: judge.evaluate(&search, &ranking)?,
+            calls: named(&ranking.best[0].1, &functions),
+            candidates,
+            ranking,
+        })
     }
-    found.groups = found.chosen.len() as u32;
-    match found.chosen.is_empty() && base.is_empty() {
-        false => Ok(found),
-        true => Err(Error::TooFewCandidates {
-            found: 0,
-            wanted: 1,
-            min_share: wanted.rule.min_share,
-            max_calls: wanted.rule.max_calls,
-        }),
+
+    /// The candidates but for the functions of the base; without any there must be one.
+    fn candidates(&self) -> Result<Candidates, Error> {
+        let training: Vec<RequestId> = self.train_test.training().collect();
+        let rule = &self.wanted.rule;
+        self.progress.begin("counting calls", None);
+        let found = candidates(self.trace, &training, rule, self.one_way);
+        self.progress.end();
+        let mut found = found?;
+        let moves = |function: FunctionId| self.base.iter().any(|placed| placed.0 == function);
+        found.chosen.retain(|candidate| !moves(candidate.function));
+        for (group, candidate) in (0..).zip(&mut found.chosen) {
+            candidate.group = group;
+        }
+        found.groups = found.chosen.len() as u32;
+        match found.chosen.is_empty() && self.base.is_empty() {
+            false => Ok(found),
+            true => Err(Error::TooFewCandidates {
+                found: 0,
+                wanted: 1,
+                min_share: rule.min_share,
+                max_calls: rule.max_calls,
+            }),
+        }
     }
 }
 
@@ -211,35 +202,29 @@ impl SetSearch<'_> {
         Split::new(placed).delegating(delegated)
     }
 
-    fn run(
-        &self,
-        settings: &Settings<'_>,
-        wanted: &Wanted,
-        progress: &dyn Progress,
-    ) -> Result<Ranking, Error> {
+    fn run(&self, asked: &CallsWanted<'_>) -> Result<Ranking, Error> {
+        let with_split = asked.wanted.with_split;
         let sets = Sets {
             candidates: self.functions.len() as u32,
-            most: wanted.functions,
-            may_be_none: wanted.with_split,
-            cores: (u32::from(!wanted.with_split), settings.cores - 1),
-            alike: !wanted.with_split,
+            most: asked.wanted.functions,
+            may_be_none: with_split,
+            cores: (u32::from(!with_split), asked.cores - 1),
+            alike: !with_split,
         };
-        let terms = match settings.objective.is_ranked_as_it_is() {
+        let terms = match asked.objective.is_ranked_as_it_is() {
             true => self.factors.terms_with(|machine| {
                 PrivateReplay::of_delegated(self.prepared, machine, self.rounds)
             }),
             false => None,
         };
-        let bounds = terms
-            .as_ref()
-            .map(|terms| Bounds::new(terms, settings.cores));
+        let bounds = terms.as_ref().map(|terms| Bounds::new(terms, asked.cores));
         let cores =
             |set: &IndexedPlacement| -> Vec<CoreId> { self.prepared.cores(&self.split(set)) };
         let lower_bounds =
             |sets: &[IndexedPlacement]| bounds.as_ref().map_or(Vec::new(), |of| of.of(sets, cores));
         // Each round has every occurrence where the first has it, but after switching functions.
-        let is_around_home = !wanted.with_split;
-        let is_bounded = bounds.is_some() && is_around_home && settings.cores == 2;
+        let is_around_home = !with_split;
+        let is_bounded = bounds.is_some() && is_around_home && asked.cores == 2;
         let where_calls_run = |set: &IndexedPlacement| -> Key {
             let cores = (0..).zip(cores(set));
             let elsewhere = cores.filter(|&(_, core)| core != CoreId(0));
@@ -252,13 +237,13 @@ impl SetSearch<'_> {
         };
         let search = CallSearch {
             sets,
-            strategy: settings.strategy,
+            strategy: asked.strategy,
             value: &value,
             lower_bounds: is_bounded.then_some(&lower_bounds),
             where_calls_run: is_around_home.then_some(&where_calls_run),
             least: bounds.as_ref().map_or(0, Bounds::least),
-            until: settings.time_limit.map(|limit| Instant::now() + limit),
-            progress,
+            until: asked.time_limit.map(|limit| Instant::now() + limit),
+            progress: asked.progress,
         };
         search.run()
     }
