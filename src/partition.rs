@@ -5,6 +5,7 @@
 
 mod backends;
 mod calls;
+mod checks;
 mod choices;
 mod comparison;
 mod delegated;
@@ -12,6 +13,7 @@ mod doubts;
 mod finished_search;
 mod json;
 mod looked_for;
+mod named;
 mod returns;
 mod sweep;
 mod text;
@@ -27,18 +29,20 @@ use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
 use calls::{Beside, Calls};
-use choices::{Aim, By, How, Returns};
+use checks::{check_cores, check_functions};
+use choices::{Aim, By, How, Points, Returns, seconds};
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::checkpoint::Checkpoint;
+use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::fewer::functions;
 use corehop_partitioner::plan::SearchResult;
 use corehop_partitioner::resamples::{Resample, resample};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Settings, machine_list};
-use corehop_simulator::Machine;
 use corehop_traces::{FunctionId, Trace};
 use finished_search::FinishedSearch;
+use named::Named;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sweep::MachineSweep;
@@ -109,6 +113,12 @@ pub struct Arguments {
     draws: u32,
     #[command(flatten)]
     scope: Scope,
+    #[command(flatten)]
+    named: Named,
+    /// Where threads may change core: at entries of functions; or at any code block, which tells
+    /// what that limit costs, and of which no plan can be made.
+    #[arg(long, value_enum, default_value_t = Points::Entries)]
+    points: Points,
     /// How to search: every split; branch and bound; local search; at random; or whichever of the
     /// first two proves the result at less cost.
     #[arg(long, value_enum, default_value_t = How::Auto)]
@@ -138,6 +148,20 @@ impl Arguments {
         self.cores.unwrap_or_else(|| self.calls.cores())
     }
 
+    /// Whether what is asked has meaning at entries of functions only.
+    fn has_use_for_entries(&self) -> bool {
+        let goes_back = matches!(self.returns, Returns::Auto) || self.calls.are_asked();
+        goes_back || self.output.is_some() || self.checkpoint.is_some()
+    }
+
+    /// How hops back are looked at.
+    fn returns(&self) -> Delegate {
+        match self.points {
+            Points::Entries => self.returns.delegate(),
+            Points::Blocks => Delegate::Never,
+        }
+    }
+
     /// What calls to delegate are asked beside.
     fn beside_calls(&self) -> Beside<'_> {
         Beside {
@@ -151,19 +175,6 @@ impl Arguments {
     }
 }
 
-/// A time limit that is none.
-#[derive(Debug, thiserror::Error)]
-#[error("seconds are a number from 0 up")]
-struct NotSeconds;
-
-fn seconds(text: &str) -> Result<Duration, NotSeconds> {
-    let seconds = text
-        .parse()
-        .ok()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or(NotSeconds)
-}
-
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     machines::tell_host(arguments.machine.iter().map(String::as_str));
@@ -174,7 +185,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             of.machine.hop_cost_cycles = by.backend().hop_cycles(&of.machine);
         }
     }
-    check_functions(arguments)?;
+    check_functions(arguments.functions, arguments.cores())?;
     check_machines(arguments)?;
     arguments.calls.check(&arguments.beside_calls())?;
     // Known before the search: its result must not be lost.
@@ -182,9 +193,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
     arguments.jobs.keep_to()?;
-    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    let (mut trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    if arguments.points == Points::Blocks {
+        trace = trace.with_a_function_at_every_block();
+    }
+    let named = arguments.named.requests(&trace)?;
     let checkpoint = checkpoint(arguments, &machines, &trace)?;
-    let looks_for_returns = arguments.returns.delegate().is_asked() || arguments.calls.are_asked();
+    let looks_for_returns = arguments.returns().is_asked() || arguments.calls.are_asked();
     let one_way = match looks_for_returns && !arguments.sweep {
         true => one_way::known(&trace),
         false => Vec::new(),
@@ -192,6 +207,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let never: Vec<FunctionId> = one_way.iter().map(|(function, _)| *function).collect();
     let mut settings = settings(arguments, checkpoint.as_ref());
     settings.one_way = &never;
+    settings.only = arguments.named.only(&named);
     let bar = Bar::stopped_by_signals().map_err(|error| Failure::no_signals(&error))?;
     if arguments.sweep {
         let sweep = MachineSweep {
@@ -201,12 +217,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             settings: &settings,
             functions: arguments.functions,
         };
-        let rows = sweep.run(&bar)?;
-        let said = match arguments.json {
-            true => sweep.as_json(&rows),
-            false => sweep.as_text(&rows),
-        };
-        console::print(&said)?;
+        print_sweep(&sweep, arguments.json, &bar)?;
         return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
@@ -236,6 +247,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let delivered = deliver(&search, arguments, output.as_ref());
     checkpoint.map_or(Ok(()), Checkpoint::finish)?;
     delivered
+}
+
+fn print_sweep(sweep: &MachineSweep<'_>, json: bool, bar: &Bar) -> Result<(), Failure> {
+    let rows = sweep.run(bar)?;
+    console::print(&match json {
+        true => sweep.as_json(&rows),
+        false => sweep.as_text(&rows),
+    })
 }
 
 /// This search and those with other seeds, so many in all; without requests to judge them by, only
@@ -288,13 +307,14 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
         cores: arguments.cores(),
         functions: arguments.functions.unwrap_or(arguments.cores()),
         searched: arguments.scope.searched(),
+        only: None,
         rule: arguments.calls.rule(&arguments.beside_calls()),
         seed: arguments.scope.seed,
         objective: arguments.objective.objective(arguments.connections),
         repeat_connections: arguments.repeat_connections,
         strategy: arguments.strategy.strategy(),
         delegated_calls: arguments.calls.wanted(&arguments.beside_calls()),
-        delegate: arguments.returns.delegate(),
+        delegate: arguments.returns(),
         one_way: &[],
         time_limit: arguments.time_limit,
         evaluate_held_out: true,
@@ -337,19 +357,6 @@ fn deliver(
     }
 }
 
-fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
-    let usage = |message: String| Failure::new(Exit::Usage, message);
-    match cores {
-        0 | 1 => Err(usage(format!("--cores {cores}: a split needs at least 2 cores")).explained()),
-        _ if cores > machine.cores => Err(usage(format!(
-            "--cores {cores}: machine {} has {} cores",
-            machine.name, machine.cores
-        ))
-        .remedy("ask for fewer cores, or name a larger --machine")),
-        _ => Ok(()),
-    }
-}
-
 fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
     let usage = |message: &str, remedy: &str| {
         let failure = Failure::new(Exit::Usage, message);
@@ -360,24 +367,14 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
             "--sweep: each machine is searched by itself, so weights mean nothing",
             "leave the weights out",
         ),
+        _ if arguments.points == Points::Blocks && arguments.has_use_for_entries() => usage(
+            "--points blocks: in the middle of functions no code is patched, nor do calls begin",
+            "leave out --output, --delegate, --checkpoint and --returns auto",
+        ),
         (false, Returns::Auto) if arguments.machine.len() > 1 => usage(
             "--returns auto: hops back are chosen for one machine",
             "name one machine, or leave --returns out",
         ),
-        _ => Ok(()),
-    }
-}
-
-fn check_functions(arguments: &Arguments) -> Result<(), Failure> {
-    match arguments.functions {
-        Some(functions) if functions < arguments.cores() => {
-            let cores = arguments.cores();
-            let message = format!(
-                "--functions {functions}: with {cores} cores, at least {cores} functions move \
-                 threads, one to each"
-            );
-            Err(Failure::new(Exit::Usage, message).remedy("ask for fewer cores, or more functions"))
-        }
         _ => Ok(()),
     }
 }

@@ -30,87 +30,29 @@ pub mod plan;
 pub mod progress;
 pub mod requests;
 pub mod resamples;
+mod settings;
 pub mod strategy;
 pub mod weights;
 
 pub use error::Error;
 pub use held_out::{Comparison, Evaluated};
+pub use settings::Settings;
 
-use candidates::{CandidateRule, Candidates};
-use checkpoint::Checkpoint;
-use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
+use candidates::Candidates;
+use corehop_simulator::{Machine, Prepared, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
 use delegated::CallsWanted;
 use delegation::{Delegate, Delegation, FoundSplit, delegation};
-use evaluate::{Evaluator, Placement, rounds};
+use evaluate::{Evaluator, Placement};
 use fewer::Fewer;
 use finalists::{Finals, TimedReplay, Wanted};
 use held_out::HeldOutEvaluation;
 use objective::Objective;
 use progress::Progress;
-use requests::{Searched, TrainTestSplit};
-use std::time::{Duration, Instant};
-use strategy::{Ranking, Search, Strategy};
+use requests::TrainTestSplit;
+use std::time::Instant;
+use strategy::{Ranking, Search};
 use weights::{Factors, Weighted};
-
-/// What to search for.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
-    /// Number of cores, at least 2.
-    pub cores: u32,
-    /// Number of functions to choose, no fewer than cores; cores may have several.
-    pub functions: u32,
-    /// Requests to search on.
-    pub searched: Searched,
-    /// What makes a function a candidate.
-    pub rule: CandidateRule,
-    /// Decides which requests are searched, and where a local search starts.
-    pub seed: u64,
-    /// What a split is to make small.
-    pub objective: Objective,
-    /// For [`Objective::Throughput`]: whether connections beyond those of the trace repeat them.
-    pub repeat_connections: bool,
-    /// How to go about it; `None` for the cheapest way that proves its result.
-    pub strategy: Option<Strategy>,
-    /// Calls to delegate, beside the split or instead of one; on so many cores in all.
-    pub delegated_calls: Option<delegated::Wanted>,
-    /// Whether to look for calls of a split without such that had better end with a hop back.
-    pub delegate: Delegate,
-    /// Functions at the end of whose calls no thread can go back.
-    pub one_way: &'a [FunctionId],
-    /// Longest time to look for splits; the result then depends on the speed of the host.
-    pub time_limit: Option<Duration>,
-    /// Whether to evaluate the result on requests that were not searched.
-    pub evaluate_held_out: bool,
-    /// Whether to find out if fewer cores do as well, where the result is evaluated.
-    pub compare_fewer: bool,
-    /// Where to keep what is learnt, and to find what was.
-    pub checkpoint: Option<&'a Checkpoint>,
-}
-
-impl Default for Settings<'_> {
-    /// One function on each of two cores, for the fewest L2 misses, from ten requests; nothing is
-    /// asked beyond that split and its held-out evaluation.
-    fn default() -> Self {
-        Settings {
-            cores: 2,
-            functions: 2,
-            searched: Searched::Sample(10),
-            rule: CandidateRule::default(),
-            seed: 1,
-            objective: Objective::L2,
-            repeat_connections: false,
-            strategy: None,
-            delegated_calls: None,
-            delegate: Delegate::Never,
-            one_way: &[],
-            time_limit: None,
-            evaluate_held_out: true,
-            compare_fewer: false,
-            checkpoint: None,
-        }
-    }
-}
 
 /// The split found and how it was found.
 #[derive(Clone, Debug)]
@@ -159,15 +101,6 @@ impl Outcome {
         let held_out = self.evaluated.held_out.as_ref()?;
         fewer::as_good(&self.fewer, held_out, objective)
     }
-}
-
-/// The requests that this search uses; none are held out where it is not to be evaluated.
-fn train_test_split_of(trace: &Trace, settings: &Settings<'_>) -> Result<TrainTestSplit, Error> {
-    let mut train_test = TrainTestSplit::of(trace.requests(), settings.searched, settings.seed)?;
-    if !settings.evaluate_held_out {
-        train_test.held_out.clear();
-    }
-    Ok(train_test)
 }
 
 /// The candidates that this search chooses from.
@@ -249,7 +182,7 @@ fn with_delegated_calls(
         .as_ref()
         .map_or(&[][..], |found| &found.split)
         .to_vec();
-    let train_test = train_test_split_of(trace, settings)?;
+    let train_test = settings.train_test_split(trace)?;
     let asked = CallsWanted {
         trace,
         machines,
@@ -328,19 +261,17 @@ fn search_and_evaluate(
         0 < settings.cores && settings.cores <= settings.functions,
         "a split has at least one core, and a function for each"
     );
-    let train_test = train_test_split_of(trace, settings)?;
+    let train_test = settings.train_test_split(trace)?;
     let candidates = candidates_of(trace, &train_test, settings, progress)?;
     let functions = candidates.representatives();
     progress.begin("preparing the searched requests", None);
-    let options = ReplayOptions {
-        requests: Some(train_test.searched.clone()),
-        ..ReplayOptions::default()
-    };
+    let options = train_test.searched_options();
     let simulated: Vec<&Machine> = machines.iter().map(|of| &of.machine).collect();
     let prepared = Prepared::new(trace, &simulated, &functions, &options)?;
-    let rounds = rounds(train_test.searched.len());
+    let rounds = train_test.rounds();
     let factors = Factors::of(machines, settings.objective, &prepared, rounds)?;
-    let terms = factors.terms(&prepared, rounds);
+    let is_sum = !train_test.last_counts;
+    let terms = is_sum.then(|| factors.terms(&prepared, rounds)).flatten();
     progress.end();
     let mut evaluator = match &terms {
         Some(terms) => Evaluator::new(terms, &functions),

@@ -7,7 +7,9 @@ use crate::line::{Lines, line};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::objective::Objective;
+use corehop_partitioner::requests::TrainTestSplit;
 use corehop_plans::{Mode, Plan};
+use corehop_traces::RequestId;
 use corehop_wording::number::{change, change_between, counted};
 use std::path::Path;
 
@@ -21,14 +23,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
         "trace",
         &format!("{}, machine {}", plan.trace, plan.machine),
     );
-    let drawn = format!(
-        "{} requests searched (seed {}), {} warm up, {} judge",
-        parts.searched.len(),
-        plan.seed,
-        parts.warm_up.len(),
-        parts.held_out.len()
-    );
-    say(&mut text, "requests", &drawn);
+    say(&mut text, "requests", &requests(parts, plan.seed));
     let rule = &search.result.settings.rule;
     say(
         &mut text,
@@ -70,11 +65,36 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
     text
 }
 
+/// Which requests were used for what.
+fn requests(parts: &TrainTestSplit, seed: u64) -> String {
+    let searched = parts.searched.len();
+    match (parts.last_counts, parts.held_out.len()) {
+        (true, _) => format!("{searched} named, of which the last counts"),
+        (false, judge) => format!(
+            "{searched} requests searched (seed {seed}), {} warm up, {judge} judge",
+            parts.warm_up.len()
+        ),
+    }
+}
+
 /// One sentence: whether the split pays on requests that were not searched.
 pub fn verdict(search: &FinishedSearch<'_>) -> String {
     let objective = search.result.settings.objective;
-    let Some(held_out) = &search.result.outcome.evaluated.held_out else {
-        return "not judged: every request was searched".into();
+    let outcome = search.result.outcome;
+    let Some(held_out) = &outcome.evaluated.held_out else {
+        let ratio = outcome.evaluated.searched.ratio(objective);
+        return match (search.result.settings.only, ratio) {
+            (Some(only), Some(ratio)) => {
+                let RequestId(last) = only.requests[only.requests.len() - 1];
+                let of = match only.judge_last {
+                    true => format!("of request {last}"),
+                    false => "of the requests named".into(),
+                };
+                let name = objective.name();
+                format!("not judged: {} {name} {of}, searched itself", change(ratio))
+            }
+            _ => "not judged: every request was searched".into(),
+        };
     };
     let name = match search.result.machines {
         [_] => objective.name().to_owned(),

@@ -2,6 +2,7 @@
 
 mod backends;
 mod delegated;
+mod points;
 mod report;
 mod space;
 

@@ -8,12 +8,12 @@ use std::process::Command;
 /// goes on with its own. Either fits an L2 of 256 KiB, both do not.
 const SOURCE: &str = r#"
 static volatile char own[150 << 10], others[150 << 10];
-__attribute__((noinline, noclone)) void look_up(int again) {
-    for (int i = 0; i < sizeof others; i += 64) others[i];
+__attribute__((noinline, noclone, aligned(64))) void look_up(int again) {
     if (again) look_up(0);
-    __asm__ volatile("");
+    for (int i = 0; i < sizeof others; i += 64) others[i];
+    __asm__ volatile("nop; nop; nop; nop; nop; nop; nop; nop");
 }
-__attribute__((noinline)) void serve(void) {
+__attribute__((noinline, aligned(64))) void serve(void) {
     for (int i = 0; i < sizeof own; i += 64) own[i];
     look_up(1);
     for (int i = 0; i < sizeof own; i += 64) own[i];

@@ -16,7 +16,7 @@ mod sets;
 
 use crate::Error;
 use crate::candidates::{Candidate, CandidateRule, Candidates, Unpatchable};
-use crate::evaluate::{IndexedPlacement, Key, Placement, named, random, rounds};
+use crate::evaluate::{IndexedPlacement, Key, Placement, named, random};
 use crate::finalists::Finals;
 use crate::held_out::{Comparison, Evaluated, Ranked, compare_on, together};
 use crate::objective::Objective;
@@ -25,7 +25,7 @@ use crate::requests::TrainTestSplit;
 use crate::strategy::{Ranking, Strategy};
 use crate::weights::{Factors, Weighted};
 use bounds::Bounds;
-use corehop_simulator::{CoreId, Machine, Prepared, PrivateReplay, ReplayOptions, Split};
+use corehop_simulator::{CoreId, Machine, Prepared, PrivateReplay, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
 use search::CallSearch;
 use sets::Sets;
@@ -125,15 +125,12 @@ impl CallsWanted<'_> {
         let functions = candidates.representatives();
         let progress = self.progress;
         progress.begin("preparing the searched requests", None);
-        let options = ReplayOptions {
-            requests: Some(self.train_test.searched.clone()),
-            ..ReplayOptions::default()
-        };
+        let options = self.train_test.searched_options();
         let simulated: Vec<&Machine> = self.machines.iter().map(|of| &of.machine).collect();
         let moving: Vec<FunctionId> = self.base.iter().map(|&(function, _)| function).collect();
         let moving = [&functions[..], &moving].concat();
         let prepared = Prepared::with_calls(self.trace, &simulated, &moving, &options)?;
-        let rounds = rounds(self.train_test.searched.len());
+        let rounds = self.train_test.rounds();
         let factors = Factors::of(self.machines, self.objective, &prepared, rounds)?;
         progress.end();
         let search = SetSearch {

@@ -11,6 +11,7 @@ mod contents;
 pub(crate) mod executions;
 pub(crate) mod order;
 pub(crate) mod player;
+mod points;
 mod reading;
 pub(crate) mod sizes;
 mod switches;
