@@ -10,10 +10,12 @@ use crate::bundled;
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
+use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
 use clap::Args;
 use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
+use corehop_partitioner::delegated;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_traces::{FunctionId, RequestId, Trace};
@@ -37,9 +39,14 @@ pub struct Arguments {
     /// could have a core of its own: counted over all requests
     #[arg(
         long,
-        conflicts_with_all = ["requests", "all_requests", "seed", "max_calls", "group_within"]
+        conflicts_with_all = ["requests", "all_requests", "seed", "max_calls", "group_within",
+            "delegate"]
     )]
     by_argument: bool,
+    /// List the functions whose calls could be delegated, as `corehop partition --delegate` does:
+    /// each is a group of its own, and threads must be able to go back from it.
+    #[arg(long)]
+    delegate: bool,
     /// Print one JSON object instead of the table.
     #[arg(long)]
     json: bool,
@@ -67,12 +74,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let learning: Vec<RequestId> = parts.training().collect();
     let bar = Bar::new();
     bar.begin("counting calls", None);
-    let candidates = Candidates::of(&trace, &learning, &scope.rule());
+    let (rule, candidates) = match arguments.delegate {
+        false => (
+            scope.rule(),
+            Candidates::of(&trace, &learning, &scope.rule()),
+        ),
+        true => (
+            scope.rule_of_calls(),
+            that_go_back(&trace, &learning, &scope.rule_of_calls()),
+        ),
+    };
     bar.end();
     let listing = Listing {
         trace: &trace,
         trace_name: &trace_name,
-        rule: scope.rule(),
+        rule,
         seed: scope.seed,
         candidates: &candidates?,
     };
@@ -80,6 +96,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => console::print(&Lines::of_json(&listing.as_json())),
         false => console::print(&listing.as_text()),
     }
+}
+
+/// Functions whose calls can be delegated; of those from which no thread can go back, why not.
+fn that_go_back(
+    trace: &Trace,
+    learning: &[RequestId],
+    rule: &CandidateRule,
+) -> Result<Candidates, corehop_traces::Error> {
+    let one_way = one_way::known(trace);
+    let never: Vec<FunctionId> = one_way.iter().map(|(function, _)| *function).collect();
+    let mut candidates = delegated::candidates(trace, learning, rule, &never)?;
+    for unpatchable in &mut candidates.unpatchable {
+        let known = one_way.iter().find(|(of, _)| *of == unpatchable.function);
+        let is_entry = trace.functions()[unpatchable.function.index()]
+            .unpatchable
+            .is_some();
+        if let Some((_, reason)) = known.filter(|_| !is_entry) {
+            unpatchable.reason.clone_from(reason);
+        }
+    }
+    Ok(candidates)
 }
 
 impl Listing<'_> {

@@ -5,11 +5,16 @@
 
 mod backends;
 mod by_argument;
+mod calls;
+mod checks;
 mod choices;
 mod comparison;
+mod delegated;
 mod doubts;
 mod finished_search;
 mod json;
+mod looked_for;
+mod named;
 mod returns;
 mod sweep;
 mod text;
@@ -25,19 +30,21 @@ use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
 use by_argument::Asked;
-use choices::{Aim, By, How, Returns};
+use calls::{Beside, Calls};
+use checks::{check_functions, machines_of};
+use choices::{Aim, By, How, Points, Returns, seconds};
 use clap::Args;
 use corehop_outputs::{Output, PUBLIC};
-use corehop_partitioner::by_argument::Sought;
 use corehop_partitioner::checkpoint::Checkpoint;
+use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::fewer::functions;
 use corehop_partitioner::plan::SearchResult;
 use corehop_partitioner::resamples::{Resample, resample};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Settings, machine_list};
-use corehop_simulator::Machine;
 use corehop_traces::{FunctionId, Trace};
 use finished_search::FinishedSearch;
+use named::Named;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sweep::MachineSweep;
@@ -47,13 +54,16 @@ use sweep::MachineSweep;
 #[command(after_help = "\
 Example: corehop partition --cores 4 bank.trace -o split.toml
 Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop
+Calls:   corehop partition --delegate 1 bank.trace -o delegated.toml
 By data: corehop partition --cores 2 --by-argument bank.trace -o by-object.toml")]
 pub struct Arguments {
     /// The trace to search; the bundled sample (MariaDB under TPC-C) when none is named.
     trace: Option<PathBuf>,
     /// Number of cores to split over.
-    #[arg(long)]
-    cores: u32,
+    #[arg(long, required_unless_present = "delegate")]
+    cores: Option<u32>,
+    #[command(flatten)]
+    calls: Calls,
     /// Number of functions to hop at; with more than cores, several share a core. As many as cores
     /// unless named.
     #[arg(long)]
@@ -112,9 +122,15 @@ pub struct Arguments {
         long,
         conflicts_with_all = ["functions", "fewer", "sweep", "objective", "backend", "connections",
             "repeat_connections", "draws", "max_calls", "group_within", "strategy", "returns",
-            "time_limit", "checkpoint"]
+            "time_limit", "checkpoint", "delegate", "only", "points"]
     )]
     by_argument: bool,
+    #[command(flatten)]
+    named: Named,
+    /// Where threads may change core: at entries of functions; or at any code block, which tells
+    /// what that limit costs, and of which no plan can be made.
+    #[arg(long, value_enum, default_value_t = Points::Entries)]
+    points: Points,
     /// How to search: every split; branch and bound; local search; at random; or whichever of the
     /// first two proves the result at less cost.
     #[arg(long, value_enum, default_value_t = How::Auto)]
@@ -138,48 +154,70 @@ pub struct Arguments {
     json: bool,
 }
 
-/// A time limit that is none.
-#[derive(Debug, thiserror::Error)]
-#[error("seconds are a number from 0 up")]
-struct NotSeconds;
+impl Arguments {
+    /// Cores used in all.
+    fn cores(&self) -> u32 {
+        self.cores.unwrap_or_else(|| self.calls.cores())
+    }
 
-fn seconds(text: &str) -> Result<Duration, NotSeconds> {
-    let seconds = text
-        .parse()
-        .ok()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or(NotSeconds)
+    /// Whether what is asked has meaning at entries of functions only.
+    fn has_use_for_entries(&self) -> bool {
+        let goes_back = matches!(self.returns, Returns::Auto) || self.calls.are_asked();
+        goes_back || self.output.is_some() || self.checkpoint.is_some()
+    }
+
+    /// How hops back are looked at.
+    fn returns(&self) -> Delegate {
+        match self.points {
+            Points::Entries => self.returns.delegate(),
+            Points::Blocks => Delegate::Never,
+        }
+    }
+
+    /// What calls to delegate are asked beside.
+    fn beside_calls(&self) -> Beside<'_> {
+        Beside {
+            cores: self.cores,
+            functions: self.functions,
+            scope: &self.scope,
+            objective: self.objective,
+            strategy: self.strategy,
+            returns: self.returns,
+        }
+    }
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     machines::tell_host(arguments.machine.iter().map(String::as_str));
-    let mut machines = machine_list::weighted(&arguments.machine)?;
-    for of in &mut machines {
-        check_cores(arguments.cores, &of.machine)?;
-        if let Some(By::Carrier) = arguments.backend {
-            of.machine.set_hop_cost(of.machine.carried_hop_cycles());
-        }
-    }
-    check_functions(arguments)?;
+    let machines = machines_of(arguments)?;
+    check_functions(arguments.functions, arguments.cores())?;
     check_machines(arguments)?;
+    arguments.calls.check(&arguments.beside_calls())?;
     // Known before the search: its result must not be lost.
     let output = arguments.output.as_deref();
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
     arguments.jobs.keep_to()?;
-    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    let (mut trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     if arguments.by_argument {
-        return search_by_argument(arguments, (&trace, &trace_name), &machines, output.as_ref());
+        let asked = Asked::of(arguments, (&trace, &trace_name), &machines, output.as_ref());
+        return by_argument::run(&asked);
     }
+    if arguments.points == Points::Blocks {
+        trace = trace.with_a_function_at_every_block();
+    }
+    let named = arguments.named.requests(&trace)?;
     let checkpoint = checkpoint(arguments, &machines, &trace)?;
-    let one_way = match arguments.returns.delegate().is_asked() && !arguments.sweep {
+    let looks_for_returns = arguments.returns().is_asked() || arguments.calls.are_asked();
+    let one_way = match looks_for_returns && !arguments.sweep {
         true => one_way::known(&trace),
         false => Vec::new(),
     };
     let never: Vec<FunctionId> = one_way.iter().map(|(function, _)| *function).collect();
     let mut settings = settings(arguments, checkpoint.as_ref());
     settings.one_way = &never;
+    settings.only = arguments.named.only(&named);
     let bar = Bar::stopped_by_signals().map_err(|error| Failure::no_signals(&error))?;
     if arguments.sweep {
         let sweep = MachineSweep {
@@ -189,12 +227,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             settings: &settings,
             functions: arguments.functions,
         };
-        let rows = sweep.run(&bar)?;
-        let said = match arguments.json {
-            true => sweep.as_json(&rows),
-            false => sweep.as_text(&rows),
-        };
-        console::print(&said)?;
+        print_sweep(&sweep, arguments.json, &bar)?;
         return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
@@ -226,26 +259,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     delivered
 }
 
-fn search_by_argument(
-    arguments: &Arguments,
-    (trace, trace_name): (&Trace, &str),
-    machines: &[Weighted],
-    output: Option<&Output>,
-) -> Result<(), Failure> {
-    let scope = &arguments.scope;
-    by_argument::run(&Asked {
-        trace,
-        trace_name,
-        machines,
-        sought: Sought {
-            cores: arguments.cores,
-            searched: scope.searched(),
-            seed: scope.seed,
-            min_share: scope.rule().min_share,
-        },
-        output,
-        is_forced: arguments.anyway || arguments.force,
-        json: arguments.json,
+fn print_sweep(sweep: &MachineSweep<'_>, json: bool, bar: &Bar) -> Result<(), Failure> {
+    let rows = sweep.run(bar)?;
+    console::print(&match json {
+        true => sweep.as_json(&rows),
+        false => sweep.as_text(&rows),
     })
 }
 
@@ -296,19 +314,21 @@ fn checkpoint(
 
 fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Settings<'a> {
     Settings {
-        cores: arguments.cores,
-        functions: arguments.functions.unwrap_or(arguments.cores),
+        cores: arguments.cores(),
+        functions: arguments.functions.unwrap_or(arguments.cores()),
         searched: arguments.scope.searched(),
-        rule: arguments.scope.rule(),
+        only: None,
+        rule: arguments.calls.rule(&arguments.beside_calls()),
         seed: arguments.scope.seed,
         objective: arguments.objective.objective(arguments.connections),
         repeat_connections: arguments.repeat_connections,
         strategy: arguments.strategy.strategy(),
-        delegate: arguments.returns.delegate(),
+        delegated_calls: arguments.calls.wanted(&arguments.beside_calls()),
+        delegate: arguments.returns(),
         one_way: &[],
         time_limit: arguments.time_limit,
         evaluate_held_out: true,
-        compare_fewer: !arguments.sweep,
+        compare_fewer: !arguments.sweep && !arguments.calls.are_asked(),
         checkpoint,
     }
 }
@@ -347,19 +367,6 @@ fn deliver(
     }
 }
 
-fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
-    let usage = |message: String| Failure::new(Exit::Usage, message);
-    match cores {
-        0 | 1 => Err(usage(format!("--cores {cores}: a split needs at least 2 cores")).explained()),
-        _ if cores > machine.cores => Err(usage(format!(
-            "--cores {cores}: machine {} has {} cores",
-            machine.name, machine.cores
-        ))
-        .remedy("ask for fewer cores, or name a larger --machine")),
-        _ => Ok(()),
-    }
-}
-
 fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
     let usage = |message: &str, remedy: &str| {
         let failure = Failure::new(Exit::Usage, message);
@@ -370,24 +377,14 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
             "--sweep: each machine is searched by itself, so weights mean nothing",
             "leave the weights out",
         ),
+        _ if arguments.points == Points::Blocks && arguments.has_use_for_entries() => usage(
+            "--points blocks: in the middle of functions no code is patched, nor do calls begin",
+            "leave out --output, --delegate, --checkpoint and --returns auto",
+        ),
         (false, Returns::Auto) if arguments.machine.len() > 1 => usage(
             "--returns auto: hops back are chosen for one machine",
             "name one machine, or leave --returns out",
         ),
-        _ => Ok(()),
-    }
-}
-
-fn check_functions(arguments: &Arguments) -> Result<(), Failure> {
-    match arguments.functions {
-        Some(functions) if functions < arguments.cores => {
-            let cores = arguments.cores;
-            let message = format!(
-                "--functions {functions}: with {cores} cores, at least {cores} functions move \
-                 threads, one to each"
-            );
-            Err(Failure::new(Exit::Usage, message).remedy("ask for fewer cores, or more functions"))
-        }
         _ => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 
 use clap::Args;
 use corehop_partitioner::candidates::CandidateRule;
+use corehop_partitioner::delegated;
 use corehop_partitioner::requests::Searched;
 
 /// The options that say so.
@@ -17,9 +18,10 @@ pub struct Scope {
     /// Decides which requests are drawn.
     #[arg(long, default_value_t = 1, value_parser = seeds())]
     pub seed: u64,
-    /// Leave out functions called more often than this in any request.
-    #[arg(long, value_name = "CALLS", default_value_t = CandidateRule::default().max_calls)]
-    max_calls: u32,
+    /// Leave out functions called more often than this in any request; 1 unless named, and 10 for
+    /// calls to delegate.
+    #[arg(long, value_name = "CALLS")]
+    max_calls: Option<u32>,
     /// Leave out functions called in a smaller share of the requests than this.
     #[arg(long, value_name = "SHARE", default_value_t = CandidateRule::default().min_share,
           value_parser = share)]
@@ -66,16 +68,26 @@ impl Scope {
 
     /// What makes a function a candidate, in words.
     pub fn admitted(&self) -> String {
+        let rule = self.rule();
         format!(
             "--max-calls {} --min-share {} --group-within {}",
-            self.max_calls, self.min_share, self.group_within
+            rule.max_calls, rule.min_share, rule.group_within
         )
     }
 
     /// What makes a function a candidate.
     pub fn rule(&self) -> CandidateRule {
+        self.rule_with(CandidateRule::default().max_calls)
+    }
+
+    /// What makes a function's calls such that might be delegated.
+    pub fn rule_of_calls(&self) -> CandidateRule {
+        self.rule_with(delegated::MAX_CALLS)
+    }
+
+    fn rule_with(&self, max_calls: u32) -> CandidateRule {
         CandidateRule {
-            max_calls: self.max_calls,
+            max_calls: self.max_calls.unwrap_or(max_calls),
             min_share: self.min_share,
             group_within: self.group_within,
         }

@@ -9,12 +9,12 @@
 //! evaluated like the split itself.
 
 use crate::Error;
-use crate::evaluate::{Placement, rounds};
+use crate::evaluate::Placement;
 use crate::held_out::{Comparison, Evaluated};
 use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::TrainTestSplit;
-use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Split, replay};
+use corehop_simulator::{Machine, Prepared, Replay, Split, replay};
 use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -121,13 +121,10 @@ pub fn delegation(
         split,
         evaluated,
     } = found;
-    let rounds = rounds(train_test.searched.len());
+    let rounds = train_test.rounds();
     let functions: Vec<FunctionId> = split.iter().map(|&(function, _)| function).collect();
     progress.begin("trying hops back", None);
-    let options = ReplayOptions {
-        requests: Some(train_test.searched.clone()),
-        ..ReplayOptions::default()
-    };
+    let options = train_test.searched_options();
     let prepared = Prepared::with_calls(trace, &[machine], &functions, &options)?;
     let delegated = |combination: &Combination| -> Vec<FunctionId> {
         let functions = functions.iter().zip(combination);

@@ -8,7 +8,7 @@
 
 use crate::Error;
 use crate::comparison::compare;
-use crate::evaluate::{Placement, rounds};
+use crate::evaluate::Placement;
 use crate::fewer::{Fewer, named};
 use crate::finalists::{Finals, MOST_FINALISTS, Timed, TimedReplay};
 use crate::objective::Objective;
@@ -162,7 +162,7 @@ impl HeldOutEvaluation<'_> {
     ) -> Result<(Vec<Ranked>, Vec<usize>, Finals), Error> {
         let stage = "replaying the best splits in full";
         self.progress.begin(stage, Some(ranked.len() as u64));
-        let rounds = rounds(self.train_test.searched.len());
+        let rounds = self.train_test.rounds();
         let in_full = |(ranked_cost, split): (u64, Placement)| {
             let value = self
                 .factors
@@ -271,7 +271,9 @@ fn split_at(placed: &[(FunctionId, CoreId)]) -> Split {
 }
 
 /// One comparison of those of several machines: weight, everything on one core, and the split.
-fn together<'r>(of_machines: impl Iterator<Item = (f64, &'r Replay, &'r Replay)>) -> Comparison {
+pub(crate) fn together<'r>(
+    of_machines: impl Iterator<Item = (f64, &'r Replay, &'r Replay)>,
+) -> Comparison {
     let compared = of_machines.map(|(weight, one, split)| Comparison {
         weight,
         ..compare(one.counters, split)

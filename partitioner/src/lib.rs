@@ -6,7 +6,8 @@
 //! [`strategy`]). It replays the best few in full, shared L3 included, and evaluates the best of
 //! them on the held-out requests ([`held_out`]); where throughput counts, the best by a timed
 //! replay ([`finalists`]). Then it asks whether threads had better go back when calls return
-//! ([`mod@delegation`]).
+//! ([`mod@delegation`]). Calls that run on another core than their callers, at home or beside a
+//! split, are looked for in another way ([`delegated`]).
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,7 @@ pub mod by_argument;
 pub mod candidates;
 pub mod checkpoint;
 mod comparison;
+pub mod delegated;
 pub mod delegation;
 mod error;
 pub mod evaluate;
@@ -29,83 +31,29 @@ pub mod plan;
 pub mod progress;
 pub mod requests;
 pub mod resamples;
+mod settings;
 pub mod strategy;
 pub mod weights;
 
 pub use error::Error;
 pub use held_out::{Comparison, Evaluated};
+pub use settings::Settings;
 
-use candidates::{CandidateRule, Candidates};
-use checkpoint::Checkpoint;
-use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
+use candidates::Candidates;
+use corehop_simulator::{Machine, Prepared, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
+use delegated::CallsWanted;
 use delegation::{Delegate, Delegation, FoundSplit, delegation};
-use evaluate::{Evaluator, Placement, rounds};
+use evaluate::{Evaluator, Placement};
 use fewer::Fewer;
 use finalists::{Finals, TimedReplay, Wanted};
 use held_out::HeldOutEvaluation;
 use objective::Objective;
 use progress::Progress;
-use requests::{Searched, TrainTestSplit};
-use std::time::{Duration, Instant};
-use strategy::{Ranking, Search, Strategy};
+use requests::TrainTestSplit;
+use std::time::Instant;
+use strategy::{Ranking, Search};
 use weights::{Factors, Weighted};
-
-/// What to search for.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
-    /// Number of cores, at least 2.
-    pub cores: u32,
-    /// Number of functions to choose, no fewer than cores; cores may have several.
-    pub functions: u32,
-    /// Requests to search on.
-    pub searched: Searched,
-    /// What makes a function a candidate.
-    pub rule: CandidateRule,
-    /// Decides which requests are searched, and where a local search starts.
-    pub seed: u64,
-    /// What a split is to make small.
-    pub objective: Objective,
-    /// For [`Objective::Throughput`]: whether connections beyond those of the trace repeat them.
-    pub repeat_connections: bool,
-    /// How to go about it; `None` for the cheapest way that proves its result.
-    pub strategy: Option<Strategy>,
-    /// Whether to look for calls that had better end with a hop back.
-    pub delegate: Delegate,
-    /// Functions at the end of whose calls no thread can go back.
-    pub one_way: &'a [FunctionId],
-    /// Longest time to look for splits; the result then depends on the speed of the host.
-    pub time_limit: Option<Duration>,
-    /// Whether to evaluate the result on requests that were not searched.
-    pub evaluate_held_out: bool,
-    /// Whether to find out if fewer cores do as well, where the result is evaluated.
-    pub compare_fewer: bool,
-    /// Where to keep what is learnt, and to find what was.
-    pub checkpoint: Option<&'a Checkpoint>,
-}
-
-impl Default for Settings<'_> {
-    /// One function on each of two cores, for the fewest L2 misses, from ten requests; nothing is
-    /// asked beyond that split and its held-out evaluation.
-    fn default() -> Self {
-        Settings {
-            cores: 2,
-            functions: 2,
-            searched: Searched::Sample(10),
-            rule: CandidateRule::default(),
-            seed: 1,
-            objective: Objective::L2,
-            repeat_connections: false,
-            strategy: None,
-            delegate: Delegate::Never,
-            one_way: &[],
-            time_limit: None,
-            evaluate_held_out: true,
-            compare_fewer: false,
-            checkpoint: None,
-        }
-    }
-}
 
 /// The split found and how it was found.
 #[derive(Clone, Debug)]
@@ -122,6 +70,8 @@ pub struct Outcome {
     pub evaluated: Evaluated,
     /// What going back would do, or does; `None` when nobody asked, or the search was stopped.
     pub delegation: Option<Delegation>,
+    /// The delegated calls that were added to the split that the ranking is of, if any were asked.
+    pub added: Option<delegated::Added>,
     /// The best splits over fewer cores, by ascending number, if they were asked for.
     pub fewer: Vec<Fewer>,
     /// The best splits, as indices of candidate groups, and what is known of all others.
@@ -152,15 +102,6 @@ impl Outcome {
         let held_out = self.evaluated.held_out.as_ref()?;
         fewer::as_good(&self.fewer, held_out, objective)
     }
-}
-
-/// The requests that this search uses; none are held out where it is not to be evaluated.
-fn train_test_split_of(trace: &Trace, settings: &Settings<'_>) -> Result<TrainTestSplit, Error> {
-    let mut train_test = TrainTestSplit::of(trace.requests(), settings.searched, settings.seed)?;
-    if !settings.evaluate_held_out {
-        train_test.held_out.clear();
-    }
-    Ok(train_test)
 }
 
 /// The candidates that this search chooses from.
@@ -200,6 +141,9 @@ pub fn partition(
     settings: &Settings<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, Error> {
+    if let Some(wanted) = &settings.delegated_calls {
+        return with_delegated_calls((trace, machines), settings, wanted, progress);
+    }
     let mut outcome = search_and_evaluate(trace, machines, settings, progress)?;
     let [machine] = machines else {
         return Ok(outcome);
@@ -222,6 +166,66 @@ pub fn partition(
     }
     outcome.delegation = Some(found);
     Ok(outcome)
+}
+
+/// The best calls to delegate, beside the best split or instead of it.
+fn with_delegated_calls(
+    (trace, machines): (&Trace, &[Weighted]),
+    settings: &Settings<'_>,
+    wanted: &delegated::Wanted,
+    progress: &dyn Progress,
+) -> Result<Outcome, Error> {
+    let split = match wanted.with_split {
+        true => Some(search_and_evaluate(trace, machines, settings, progress)?),
+        false => None,
+    };
+    let base = split
+        .as_ref()
+        .map_or(&[][..], |found| &found.split)
+        .to_vec();
+    let train_test = settings.train_test_split(trace)?;
+    let asked = CallsWanted {
+        trace,
+        machines,
+        train_test: &train_test,
+        base: &base,
+        wanted,
+        cores: settings.cores,
+        objective: settings.objective,
+        strategy: settings.strategy,
+        one_way: settings.one_way,
+        time_limit: settings.time_limit,
+        progress,
+    };
+    let found = asked.find()?;
+    let delegated = found.calls.iter().map(|&(function, _)| function).collect();
+    let placed = [&base[..], &found.calls].concat();
+    let (candidates, ranking) = (found.candidates, found.ranking);
+    Ok(match split {
+        Some(split) => Outcome {
+            split: placed,
+            delegated,
+            added: Some(delegated::Added {
+                candidates,
+                ranking,
+                alone: split.evaluated,
+            }),
+            evaluated: found.evaluated,
+            ..split
+        },
+        None => Outcome {
+            train_test,
+            split: placed,
+            delegated,
+            evaluated: found.evaluated,
+            delegation: None,
+            added: None,
+            fewer: Vec::new(),
+            sets_replayed: ranking.evaluated as usize,
+            ranking,
+            candidates,
+        },
+    })
 }
 
 /// What this search replays its finalists with, or why it does not.
@@ -258,19 +262,17 @@ fn search_and_evaluate(
         0 < settings.cores && settings.cores <= settings.functions,
         "a split has at least one core, and a function for each"
     );
-    let train_test = train_test_split_of(trace, settings)?;
+    let train_test = settings.train_test_split(trace)?;
     let candidates = candidates_of(trace, &train_test, settings, progress)?;
     let functions = candidates.representatives();
     progress.begin("preparing the searched requests", None);
-    let options = ReplayOptions {
-        requests: Some(train_test.searched.clone()),
-        ..ReplayOptions::default()
-    };
+    let options = train_test.searched_options();
     let simulated: Vec<&Machine> = machines.iter().map(|of| &of.machine).collect();
     let prepared = Prepared::new(trace, &simulated, &functions, &options)?;
-    let rounds = rounds(train_test.searched.len());
+    let rounds = train_test.rounds();
     let factors = Factors::of(machines, settings.objective, &prepared, rounds)?;
-    let terms = factors.terms(&prepared, rounds);
+    let is_sum = !train_test.last_counts;
+    let terms = is_sum.then(|| factors.terms(&prepared, rounds)).flatten();
     progress.end();
     let mut evaluator = match &terms {
         Some(terms) => Evaluator::new(terms, &functions),
@@ -319,6 +321,7 @@ fn search_and_evaluate(
         delegated: Vec::new(),
         evaluated,
         delegation: None,
+        added: None,
         fewer,
         sets_replayed,
         ranking,

@@ -5,6 +5,7 @@
 //! rest; and *held-out*, its second half, which nothing before the final verdict looks at.
 
 use crate::Error;
+use crate::evaluate::rounds;
 use corehop_simulator::ReplayOptions;
 use corehop_traces::{Request, RequestId};
 use rand::SeedableRng;
@@ -29,6 +30,17 @@ pub struct TrainTestSplit {
     pub warm_up: Vec<RequestId>,
     /// Counted for the verdict.
     pub held_out: Vec<RequestId>,
+    /// Whether of those searched only the last counts, and the others warm the caches up.
+    pub last_counts: bool,
+}
+
+/// Requests to search on that were named: none are left to evaluate the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Only<'a> {
+    /// These, at least one, ascending, all complete.
+    pub requests: &'a [RequestId],
+    /// Whether only the last of them counts.
+    pub judge_last: bool,
 }
 
 /// The requests that the recording did not cut short.
@@ -45,6 +57,36 @@ pub fn complete(requests: &[Request]) -> Vec<RequestId> {
 const HELD_OUT_STREAM: u64 = 1;
 
 impl TrainTestSplit {
+    /// Of requests that were named.
+    pub fn only(only: Only<'_>) -> TrainTestSplit {
+        TrainTestSplit {
+            searched: only.requests.to_vec(),
+            warm_up: Vec::new(),
+            held_out: Vec::new(),
+            last_counts: only.judge_last,
+        }
+    }
+
+    /// Replays the searched requests.
+    pub fn searched_options(&self) -> ReplayOptions<'static> {
+        ReplayOptions {
+            requests: Some(self.searched.clone()),
+            warm_up_requests: match self.last_counts {
+                true => self.searched.len() - 1,
+                false => 0,
+            },
+            ..ReplayOptions::default()
+        }
+    }
+
+    /// How often the searched requests are replayed in a row ([`rounds`]).
+    pub fn rounds(&self) -> usize {
+        match self.last_counts {
+            true => 1,
+            false => rounds(self.searched.len()),
+        }
+    }
+
     /// Replays the held-out requests, after those that warm up.
     pub fn held_out_options(&self) -> ReplayOptions<'static> {
         ReplayOptions {
@@ -94,6 +136,7 @@ impl TrainTestSplit {
             searched: part(true),
             warm_up,
             held_out,
+            last_counts: false,
         })
     }
 

@@ -92,9 +92,17 @@ impl<'a> Factors<'a> {
 
     /// What one core of each machine adds; `None` where cores of one share an L2.
     pub fn terms(&self, prepared: &Prepared, rounds: usize) -> Option<Vec<Term>> {
+        self.terms_with(|machine| PrivateReplay::new(prepared, machine, rounds))
+    }
+
+    /// The same where a core of a machine replays so.
+    pub(crate) fn terms_with(
+        &self,
+        private_replay: impl Fn(&Machine) -> Option<PrivateReplay>,
+    ) -> Option<Vec<Term>> {
         let term = |&(machine, factor): &(&Machine, u64)| {
             Some(Term {
-                private_replay: PrivateReplay::new(prepared, machine, rounds)?,
+                private_replay: private_replay(machine)?,
                 cost: self.objective.cost(machine),
                 factor,
             })

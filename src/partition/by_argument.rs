@@ -1,7 +1,7 @@
 //! `corehop partition --by-argument`: finds the function whose calls go to the cores of the objects
 //! that they are about, and writes it as a plan.
 
-use super::{comparison, text};
+use super::{Arguments, comparison, text};
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
@@ -25,6 +25,32 @@ pub struct Asked<'a> {
     /// The plan is written whatever it gains.
     pub is_forced: bool,
     pub json: bool,
+}
+
+impl<'a> Asked<'a> {
+    /// What the command line asks of this trace.
+    pub fn of(
+        arguments: &Arguments,
+        (trace, trace_name): (&'a Trace, &'a str),
+        machines: &'a [Weighted],
+        output: Option<&'a Output>,
+    ) -> Asked<'a> {
+        let scope = &arguments.scope;
+        Asked {
+            trace,
+            trace_name,
+            machines,
+            sought: Sought {
+                cores: arguments.cores(),
+                searched: scope.searched(),
+                seed: scope.seed,
+                min_share: scope.rule().min_share,
+            },
+            output,
+            is_forced: arguments.anyway || arguments.force,
+            json: arguments.json,
+        }
+    }
 }
 
 /// Searches, tells, and keeps the plan unless it gains nothing.

@@ -5,6 +5,7 @@ use corehop_partitioner::backend::Backend;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::Strategy;
+use std::time::Duration;
 
 /// How to search.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -44,6 +45,15 @@ impl Returns {
             Returns::Auto => Delegate::Take,
         }
     }
+}
+
+/// Where threads may change core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Points {
+    /// At entries of functions.
+    Entries,
+    /// At the beginning of any code block, in replay only.
+    Blocks,
 }
 
 /// How threads will hop.
@@ -86,4 +96,18 @@ impl Aim {
             Aim::Throughput => Objective::Throughput { connections },
         }
     }
+}
+
+/// A time limit that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("seconds are a number from 0 up")]
+pub struct NotSeconds;
+
+/// Reads a time limit.
+pub fn seconds(text: &str) -> Result<Duration, NotSeconds> {
+    let seconds = text
+        .parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or(NotSeconds)
 }

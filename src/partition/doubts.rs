@@ -179,7 +179,10 @@ fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
             false => search.name(function),
         };
         let names: Vec<String> = split.iter().filter(differs).map(named).collect();
-        names.join(", ")
+        match names.is_empty() {
+            true => "nothing".into(),
+            false => names.join(", "),
+        }
     };
     let objective = search.result.settings.objective;
     let of = |next: u64, taken: u64| change(next as f64 / taken.max(1) as f64);

@@ -1,7 +1,7 @@
 //! The search's outcome as one JSON object.
 
 use super::finished_search::FinishedSearch;
-use super::{backends, comparison, doubts, returns, text};
+use super::{backends, comparison, delegated, doubts, returns, text};
 use crate::line::Lines;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::backend::Backend;
@@ -41,6 +41,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
         "hops_per_request": hops.hops as f64 / hops.requests as f64,
         "shared_cache_changed_rank": outcome.evaluated.shared_cache_changed_rank,
         "returns": returns::value(search),
+        "delegated": delegated::value(search),
         "machines": machines(search),
         "plan": plan.functions,
         "request": plan.request,

@@ -1,15 +1,16 @@
 //! The search's outcome in words, for a terminal.
 
 use super::finished_search::FinishedSearch;
-use super::{backends, doubts, returns};
+use super::looked_for::{candidates, looked_for};
+use super::{backends, delegated, doubts, returns};
 use crate::line::{Lines, line};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::objective::Objective;
-use corehop_partitioner::strategy::{Ranking, Strategy};
+use corehop_partitioner::requests::TrainTestSplit;
 use corehop_plans::{Mode, Plan};
+use corehop_traces::RequestId;
 use corehop_wording::number::{change, change_between, counted};
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// All lines of the result.
@@ -22,30 +23,22 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
         "trace",
         &format!("{}, machine {}", plan.trace, plan.machine),
     );
-    let drawn = format!(
-        "{} requests searched (seed {}), {} warm up, {} judge",
-        parts.searched.len(),
-        plan.seed,
-        parts.warm_up.len(),
-        parts.held_out.len()
-    );
-    say(&mut text, "requests", &drawn);
-    say(&mut text, "candidates", &candidates(search));
-    let ranking = &outcome.ranking;
-    let strategy = format!("{}: {}", name(ranking.strategy), ranking.why);
-    say(&mut text, "strategy", &strategy);
-    let searched = format!(
-        "{} ({}) in {:.1} s",
-        ranking.evaluated,
-        how(ranking),
-        search.seconds
-    );
-    say(&mut text, "splits", &searched);
+    say(&mut text, "requests", &requests(parts, plan.seed));
+    let rule = &search.result.settings.rule;
     say(
         &mut text,
-        "",
-        &proof(ranking, search.result.settings.objective),
+        "candidates",
+        &candidates(&outcome.candidates, rule),
     );
+    let objective = search.result.settings.objective;
+    let ranking = &outcome.ranking;
+    let what = delegated::name_of_splits(search);
+    for (label, said) in looked_for((what, ranking), objective, search.seconds) {
+        say(&mut text, label, &said);
+    }
+    for (label, said) in delegated::lines(search) {
+        say(&mut text, label, &said);
+    }
     if outcome.evaluated.shared_cache_changed_rank {
         say(
             &mut text,
@@ -72,11 +65,36 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
     text
 }
 
+/// Which requests were used for what.
+fn requests(parts: &TrainTestSplit, seed: u64) -> String {
+    let searched = parts.searched.len();
+    match (parts.last_counts, parts.held_out.len()) {
+        (true, _) => format!("{searched} named, of which the last counts"),
+        (false, judge) => format!(
+            "{searched} requests searched (seed {seed}), {} warm up, {judge} judge",
+            parts.warm_up.len()
+        ),
+    }
+}
+
 /// One sentence: whether the split pays on requests that were not searched.
 pub fn verdict(search: &FinishedSearch<'_>) -> String {
     let objective = search.result.settings.objective;
-    let Some(held_out) = &search.result.outcome.evaluated.held_out else {
-        return "not judged: every request was searched".into();
+    let outcome = search.result.outcome;
+    let Some(held_out) = &outcome.evaluated.held_out else {
+        let ratio = outcome.evaluated.searched.ratio(objective);
+        return match (search.result.settings.only, ratio) {
+            (Some(only), Some(ratio)) => {
+                let RequestId(last) = only.requests[only.requests.len() - 1];
+                let of = match only.judge_last {
+                    true => format!("of request {last}"),
+                    false => "of the requests named".into(),
+                };
+                let name = objective.name();
+                format!("not judged: {} {name} {of}, searched itself", change(ratio))
+            }
+            _ => "not judged: every request was searched".into(),
+        };
     };
     let name = match search.result.machines {
         [_] => objective.name().to_owned(),
@@ -114,74 +132,8 @@ pub fn verdict(search: &FinishedSearch<'_>) -> String {
     }
 }
 
-/// As `--strategy` has it.
-fn name(strategy: Strategy) -> &'static str {
-    match strategy {
-        Strategy::Exhaustive => "exhaustive",
-        Strategy::Bound => "bound",
-        Strategy::Local => "local",
-        Strategy::Random => "random",
-    }
-}
-
-fn how(ranking: &Ranking) -> &'static str {
-    match ranking.strategy {
-        Strategy::Exhaustive if ranking.stopped => "not every one: stopped",
-        Strategy::Exhaustive => "every one",
-        Strategy::Bound => "and all others by branch and bound",
-        Strategy::Local => "local search with restarts",
-        Strategy::Random => "drawn at random",
-    }
-}
-
-/// What is known of the splits that were not evaluated.
-fn proof(ranking: &Ranking, objective: Objective) -> String {
-    // Where the ranking is by something else than the objective, the proof is of that.
-    let by = match ranking.in_full || objective.is_ranked_as_it_is() {
-        true => String::new(),
-        false => format!(", by {}", objective.ranked_by()),
-    };
-    if ranking.is_optimal() {
-        return format!("proven optimal{by}");
-    }
-    let stopped = if ranking.stopped { "stopped; " } else { "" };
-    match (ranking.better_share, ranking.gap()) {
-        (Some(share), _) => format!(
-            "{stopped}with 99 % confidence at most {:.2} % of all splits are better",
-            share * 100.0
-        ),
-        (None, Some(gap)) => {
-            format!(
-                "{stopped}within {:.1} % of the best possible{by}",
-                gap * 100.0
-            )
-        }
-        (None, None) => format!("{stopped}the best of these, not proven best"),
-    }
-}
-
 fn say(text: &mut Lines, label: &str, what: &str) {
     line!(text, "{label:<11} {what}");
-}
-
-fn candidates(search: &FinishedSearch<'_>) -> String {
-    let candidates = &search.result.outcome.candidates;
-    let (rule, left_out) = (&search.result.settings.rule, candidates.unpatchable.len());
-    let mut said = format!(
-        "{} functions in {} groups, called at most {} in a request and in {:.0} % of them",
-        candidates.chosen.len(),
-        candidates.groups,
-        if rule.max_calls == 1 {
-            "once".into()
-        } else {
-            format!("{} times", rule.max_calls)
-        },
-        rule.min_share * 100.0,
-    );
-    if left_out > 0 {
-        write!(said, "; {left_out} more cannot be patched").expect("writing to a string");
-    }
-    said
 }
 
 /// By machine, what was searched and what was not.
@@ -256,7 +208,7 @@ fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
     line!(text, "core  entering");
     let split = search.result.outcome.split.iter();
     for ((function, core), planned) in split.zip(&plan.functions) {
-        let chosen = &search.result.outcome.candidates.chosen;
+        let chosen = delegated::chosen_from(search, *function);
         let candidate = chosen
             .iter()
             .find(|c| c.function == *function)
@@ -267,15 +219,12 @@ fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
             1 => String::new(),
             _ => format!(" (or one of {} called with it)", group - 1),
         };
-        let share = candidate.called.share * 100.0;
+        let share = delegated::share(search, candidate);
         let back = match planned.mode {
             Mode::Call => ", and back when it returns",
             Mode::Enter | Mode::Count => "",
         };
-        line!(
-            text,
-            "{core:>4}  {name}, in {share:.0} % of requests{alike}{back}"
-        );
+        line!(text, "{core:>4}  {name}, {share} of requests{alike}{back}");
     }
     line!(text);
 }

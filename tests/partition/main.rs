@@ -1,6 +1,8 @@
 //! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
 
 mod backends;
+mod delegated;
+mod points;
 mod report;
 mod space;
 

@@ -10,6 +10,7 @@ mod coming_and_going;
 mod connections;
 mod control;
 mod datagrams;
+mod delegated;
 mod dependences;
 mod elision;
 mod endings;

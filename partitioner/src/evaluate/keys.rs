@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A set of occurrences.
-pub(super) type Key = u128;
+pub(crate) type Key = u128;
 
 /// What is known of sets.
 pub(super) type ByKey<T> = HashMap<Key, T, BuildHasherDefault<KeyHasher>>;
@@ -37,7 +37,7 @@ impl Prefixes {
 }
 
 /// The key of a set of one: of what is numbered `index`.
-pub(super) fn random(index: u64) -> Key {
+pub(crate) fn random(index: u64) -> Key {
     u128::from(mixed(2 * index)) << 64 | u128::from(mixed(2 * index + 1))
 }
 

@@ -86,10 +86,7 @@ pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
 fn choose(evaluator: &Evaluator<'_>, search: &Search<'_>, splits: u128) -> (Strategy, String) {
     let (alone, most) = match evaluator.is_in_full() {
         false => ("", EXHAUSTIVE_SPLITS),
-        true => (
-            "cores share an L2, so each split is replayed in full: ",
-            EXHAUSTIVE_REPLAYS,
-        ),
+        true => ("each split is replayed in full: ", EXHAUSTIVE_REPLAYS),
     };
     let many = format!("{alone}{splits} splits are too many to try them all");
     // What runs on a core of several functions is not settled before all of them are decided.

@@ -67,12 +67,19 @@ pub type OfLanes = [[u64; LANES]; 3];
 impl LowerBound {
     /// Of what cores of a machine replay.
     pub fn new(private_replay: &PrivateReplay) -> LowerBound {
+        LowerBound::of_together(private_replay, 1)
+    }
+
+    /// Of what so many such cores miss together, wherever occurrences run: a line that none of them
+    /// held when a window began is missed by the first that references it. A lane is all of them.
+    pub fn of_together(private_replay: &PrivateReplay, cores: u32) -> LowerBound {
+        let held_lines = private_replay.held_lines.saturating_mul(cores);
         let set_partitions = (0..private_replay.set_partitions()).into_par_iter();
         LowerBound {
             set_partitions: set_partitions
-                .map(|index| PartitionMeetings::new(private_replay, index))
+                .map(|index| PartitionMeetings::new(private_replay, index, held_lines))
                 .collect(),
-            held_lines: private_replay.held_lines,
+            held_lines,
         }
     }
 
@@ -96,7 +103,7 @@ impl LowerBound {
 }
 
 impl PartitionMeetings {
-    fn new(private_replay: &PrivateReplay, index: usize) -> PartitionMeetings {
+    fn new(private_replay: &PrivateReplay, index: usize, held_lines: u32) -> PartitionMeetings {
         let l2_sets = private_replay.l2_sets(index).to_vec();
         let mut last: Vec<Option<usize>> = vec![None; l2_sets.len()];
         let mut meetings: Vec<Meeting> = Vec::new();
@@ -122,7 +129,7 @@ impl PartitionMeetings {
         });
         let mut set_partition = PartitionMeetings { l2_sets, meetings };
         for (index, length) in LENGTHS.into_iter().enumerate() {
-            set_partition.cut(index, length * private_replay.held_lines);
+            set_partition.cut(index, length.saturating_mul(held_lines));
         }
         set_partition
     }

@@ -13,6 +13,7 @@
 //! all cores to read off one was rejected: it costs as many times more as there are cores.
 
 use crate::filters::entry::{self, Entry, kind, line};
+use crate::filters::trace_reduction::Piece;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::state::HierarchyState;
@@ -24,12 +25,13 @@ use crate::report::tally::Tally;
 use corehop_traces::{FunctionId, Kind, ThreadId};
 use rayon::prelude::*;
 
-/// What a thread did between two functions at which it may move.
+/// What a thread did between two functions at which it may move, or ends of their calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrence {
     /// The thread.
     pub thread: ThreadId,
-    /// The function whose entry began it; `None` for what a thread did before its first.
+    /// The function whose entry began it; `None` for what a thread did before its first, or since a
+    /// call ended.
     pub entered: Option<FunctionId>,
 }
 
@@ -71,11 +73,43 @@ impl PrivateReplay {
     /// # Panics
     /// As [`Prepared::replay`], when it was prepared for other machines.
     pub fn new(prepared: &Prepared, machine: &Machine, rounds: usize) -> Option<PrivateReplay> {
+        let of_pieces = || occurrences(prepared, rounds);
+        PrivateReplay::with(prepared, machine, of_pieces)
+    }
+
+    /// The same for splits that delegate calls. What a thread does between two entries or returns
+    /// is an occurrence; they are in replay order, as [`Prepared::cores`] has them.
+    ///
+    /// # Panics
+    /// As [`PrivateReplay::new`].
+    pub fn of_delegated(
+        prepared: &Prepared,
+        machine: &Machine,
+        rounds: usize,
+    ) -> Option<PrivateReplay> {
+        let of_pieces = || {
+            let occurrence = |piece: &Piece| Occurrence {
+                thread: piece.thread,
+                entered: piece.entered,
+            };
+            let occurrences: Vec<Occurrence> = prepared.pieces.iter().map(occurrence).collect();
+            let each: Vec<u32> = (0..occurrences.len() as u32).collect();
+            (occurrences, vec![each; rounds])
+        };
+        PrivateReplay::with(prepared, machine, of_pieces)
+    }
+
+    /// With these occurrences, and round after round the occurrence of each piece.
+    fn with(
+        prepared: &Prepared,
+        machine: &Machine,
+        of_pieces: impl FnOnce() -> (Vec<Occurrence>, Vec<Vec<u32>>),
+    ) -> Option<PrivateReplay> {
         if machine.l2.shared_by > 1 {
             return None;
         }
         prepared.check_machine(machine);
-        let (occurrences, of_pieces) = occurrences(prepared, rounds);
+        let (occurrences, of_pieces) = of_pieces();
         let private = Machine {
             l3: None,
             ..machine.clone()
@@ -284,7 +318,7 @@ fn held_lines(machine: &Machine, set_partition_count: u64) -> u32 {
 fn occurrences(prepared: &Prepared, rounds: usize) -> (Vec<Occurrence>, Vec<Vec<u32>>) {
     let threads = prepared.pieces.iter().map(|piece| piece.thread.index() + 1);
     let mut of_threads: Vec<Vec<Occurrence>> = vec![Vec::new(); threads.max().unwrap_or(0)];
-    let mut place = |piece: &crate::filters::trace_reduction::Piece| {
+    let mut place = |piece: &Piece| {
         let of_thread = &mut of_threads[piece.thread.index()];
         if piece.entered.is_some() || of_thread.is_empty() {
             of_thread.push(Occurrence {

@@ -18,6 +18,7 @@ use crate::filters::guaranteed_hit::GuaranteedHits;
 use crate::filters::trace_reduction::Piece;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::{self, Geometry};
+use crate::ids::CoreId;
 use crate::machine::{Level, Machine};
 use crate::options::{ReplayOptions, chosen_requests};
 use crate::report::replay::Replay;
@@ -175,16 +176,7 @@ impl Prepared {
     ) -> Result<Replay, Error> {
         checks::check_cores(machine, split)?;
         self.check_machine(machine);
-        let planned = split.functions();
-        let is_break = |function: FunctionId| self.breaks.get(function.index()) == Some(&true);
-        assert!(
-            planned.into_iter().all(is_break),
-            "prepared for splits at other functions"
-        );
-        assert!(
-            self.calls.is_some() || split.delegated().next().is_none(),
-            "prepared without calls"
-        );
+        self.check_functions(split);
         let mut placement = PiecePlacement::new(split, self.calls.as_ref(), self.first_counted);
         let place = |_| {
             placement.begin_again();
@@ -212,6 +204,30 @@ impl Prepared {
             requests: self.requests,
         };
         Ok(report.replay(&tallies))
+    }
+
+    /// Where every occurrence of [`crate::PrivateReplay::of_delegated`] runs under a split, in one
+    /// round.
+    ///
+    /// # Panics
+    /// When the split delegates calls and it was not prepared with them.
+    pub fn cores(&self, split: &Split) -> Vec<CoreId> {
+        self.check_functions(split);
+        let mut placement = PiecePlacement::new(split, self.calls.as_ref(), self.first_counted);
+        placement.place(self.pieces.iter()).cores
+    }
+
+    fn check_functions(&self, split: &Split) {
+        let planned = split.functions();
+        let is_break = |function: FunctionId| self.breaks.get(function.index()) == Some(&true);
+        assert!(
+            planned.into_iter().all(is_break),
+            "prepared for splits at other functions"
+        );
+        assert!(
+            self.calls.is_some() || split.delegated().next().is_none(),
+            "prepared without calls"
+        );
     }
 
     /// # Panics

@@ -224,6 +224,14 @@ impl Templates {
         )
     }
 
+    /// From here on templates enter what is said of their code blocks.
+    pub fn enter(&mut self, entered: &[Option<FunctionId>]) {
+        for template in &mut self.all {
+            let entry = entered[template.code_block as usize];
+            template.entry = entry.map_or(0, |entry| entry.0 + 1);
+        }
+    }
+
     /// Adds the next template: `data` made by one execution of a code block, which is given with
     /// its number and the function that it enters.
     ///

@@ -14,6 +14,7 @@ pub(crate) mod executions;
 pub(crate) mod open_calls;
 pub(crate) mod order;
 pub(crate) mod player;
+mod points;
 mod reading;
 pub(crate) mod sizes;
 mod switches;

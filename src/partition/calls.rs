@@ -1,0 +1,91 @@
+//! The options of `corehop partition --delegate`: calls on another core than their callers.
+//!
+//! Alone it asks for calls around a core at home, with `--cores` for calls beside the split.
+
+use super::choices::{Aim, How, Returns};
+use crate::failure::{Exit, Failure};
+use crate::scope::Scope;
+use clap::Args;
+use corehop_partitioner::candidates::CandidateRule;
+use corehop_partitioner::delegated::Wanted;
+
+/// The options that say which calls.
+#[derive(Args)]
+pub struct Calls {
+    /// Look for so many functions at most whose calls run on another core and come back; all else
+    /// stays at home, or with --cores where the best split has it.
+    #[arg(long, value_name = "FUNCTIONS", value_parser = clap::value_parser!(u32).range(1..=64),
+          conflicts_with_all = ["sweep", "fewer", "checkpoint"])]
+    delegate: Option<u32>,
+    /// For --delegate: number of cores beside the one at home.
+    #[arg(long, value_name = "CORES", default_value_t = 1, conflicts_with = "cores",
+          requires = "delegate", value_parser = clap::value_parser!(u32).range(1..))]
+    elsewhere: u32,
+}
+
+/// What else was asked, as far as calls depend on it.
+pub struct Beside<'a> {
+    pub cores: Option<u32>,
+    pub functions: Option<u32>,
+    pub scope: &'a Scope,
+    pub objective: Aim,
+    pub strategy: How,
+    pub returns: Returns,
+}
+
+impl Calls {
+    /// Whether calls are looked for.
+    pub fn are_asked(&self) -> bool {
+        self.delegate.is_some()
+    }
+
+    /// Cores used in all, where there is no split.
+    pub fn cores(&self) -> u32 {
+        self.elsewhere.saturating_add(1)
+    }
+
+    /// What makes a function a candidate of what is ranked first: the split, where there is one.
+    pub fn rule(&self, beside: &Beside<'_>) -> CandidateRule {
+        match (self.delegate, beside.cores) {
+            (Some(_), None) => beside.scope.rule_of_calls(),
+            _ => beside.scope.rule(),
+        }
+    }
+
+    /// The calls to look for.
+    pub fn wanted(&self, beside: &Beside<'_>) -> Option<Wanted> {
+        self.delegate.map(|functions| Wanted {
+            functions,
+            rule: beside.scope.rule_of_calls(),
+            with_split: beside.cores.is_some(),
+        })
+    }
+
+    /// Refuses what has no meaning with calls.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`].
+    pub fn check(&self, beside: &Beside<'_>) -> Result<(), Failure> {
+        let refused = match (beside.objective, beside.strategy, beside.returns) {
+            _ if self.delegate.is_none() => return Ok(()),
+            (Aim::Throughput, ..) => (
+                "--objective throughput: calls are delegated for one connection's sake",
+                "take --objective cycles, and let corehop replay --timed tell of throughput",
+            ),
+            (_, How::Random, _) => (
+                "--strategy random: calls are not drawn at random",
+                "take auto, exhaustive, bound or local",
+            ),
+            (.., Returns::Auto) => (
+                "--returns auto: beside delegated calls no others are made to go back",
+                "leave --returns out, or search without --delegate",
+            ),
+            _ if beside.cores.is_none() && beside.functions.is_some() => (
+                "--functions: without --cores there is no split that could have them",
+                "name them with --delegate, or add --cores",
+            ),
+            _ => return Ok(()),
+        };
+        Err(Failure::new(Exit::Usage, refused.0).remedy(refused.1))
+    }
+}

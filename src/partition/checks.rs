@@ -1,0 +1,48 @@
+//! Numbers of cores and functions that make no split, each refused in its own words.
+
+use super::Arguments;
+use super::choices::By;
+use crate::failure::{Exit, Failure};
+use corehop_partitioner::machine_list;
+use corehop_partitioner::weights::Weighted;
+use corehop_simulator::Machine;
+
+/// The machines named, with hops of the backend named.
+pub fn machines_of(arguments: &Arguments) -> Result<Vec<Weighted>, Failure> {
+    let mut machines = machine_list::weighted(&arguments.machine)?;
+    for of in &mut machines {
+        check_cores(arguments.cores(), &of.machine)?;
+        if let Some(By::Carrier) = arguments.backend {
+            of.machine.set_hop_cost(of.machine.carried_hop_cycles());
+        }
+    }
+    Ok(machines)
+}
+
+/// Refuses fewer than two cores, and more than the machine has.
+fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    match cores {
+        0 | 1 => Err(usage(format!("--cores {cores}: a split needs at least 2 cores")).explained()),
+        _ if cores > machine.cores => Err(usage(format!(
+            "--cores {cores}: machine {} has {} cores",
+            machine.name, machine.cores
+        ))
+        .remedy("ask for fewer cores, or name a larger --machine")),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses fewer functions than cores.
+pub fn check_functions(functions: Option<u32>, cores: u32) -> Result<(), Failure> {
+    match functions {
+        Some(functions) if functions < cores => {
+            let message = format!(
+                "--functions {functions}: with {cores} cores, at least {cores} functions move \
+                 threads, one to each"
+            );
+            Err(Failure::new(Exit::Usage, message).remedy("ask for fewer cores, or more functions"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,52 @@
+//! `--only`: requests to search on that are named instead of drawn, and whether the last is judged.
+
+use crate::failure::{Exit, Failure};
+use crate::requests::{RequestList, request_list};
+use clap::Args;
+use corehop_partitioner::requests::Only;
+use corehop_traces::{RequestId, Trace};
+
+/// The options that say so.
+#[derive(Args)]
+pub struct Named {
+    /// Search on these requests, counted from 0, such as 3,5-9, and no others; none is left to
+    /// judge the result.
+    #[arg(long, value_name = "LIST", value_parser = request_list,
+          conflicts_with_all = ["requests", "all_requests", "sweep", "fewer", "checkpoint"])]
+    only: Option<RequestList>,
+    /// For --only: count the last of these requests alone; those before it warm the caches.
+    #[arg(long, requires = "only")]
+    judge_last: bool,
+}
+
+impl Named {
+    /// The requests named, ascending.
+    ///
+    /// # Errors
+    /// When the trace has not all of them, or not whole.
+    pub fn requests(&self, trace: &Trace) -> Result<Vec<RequestId>, Failure> {
+        let known = trace.requests();
+        let of = |list: &RequestList| list.of(known.len());
+        let mut requests = self.only.as_ref().map_or(Vec::new(), of);
+        requests.sort_unstable();
+        requests.dedup();
+        let is_whole = |id: &RequestId| known.get(id.index()).is_some_and(|of| of.complete);
+        let RequestId(number) = match requests.iter().find(|id| !is_whole(id)) {
+            None => return Ok(requests),
+            Some(&id) => id,
+        };
+        let message = format!(
+            "--only {number}: the trace has no such request, or the recording cut it short"
+        );
+        let failure = Failure::new(Exit::Usage, message);
+        Err(failure.remedy("corehop info says how many requests it holds, counted from 0"))
+    }
+
+    /// What is asked of them.
+    pub fn only<'a>(&self, requests: &'a [RequestId]) -> Option<Only<'a>> {
+        (!requests.is_empty()).then_some(Only {
+            requests,
+            judge_last: self.judge_last,
+        })
+    }
+}

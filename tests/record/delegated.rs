@@ -1,0 +1,52 @@
+//! A call that `partition --delegate` finds is made by the patched program as often as it said.
+
+use crate::recording::Recording;
+use corehop_patcher::patch;
+use std::process::Command;
+
+/// `serve` works on its data, twice has `look_up` work on other data, which calls itself once, and
+/// goes on with its own. Either fits an L2 of 256 KiB, both do not.
+const SOURCE: &str = r#"
+static volatile char own[150 << 10], others[150 << 10];
+__attribute__((noinline, noclone, aligned(64))) void look_up(int again) {
+    if (again) look_up(0);
+    for (int i = 0; i < sizeof others; i += 64) others[i];
+    __asm__ volatile("nop; nop; nop; nop; nop; nop; nop; nop");
+}
+__attribute__((noinline, aligned(64))) void serve(void) {
+    for (int i = 0; i < sizeof own; i += 64) own[i];
+    look_up(1);
+    for (int i = 0; i < sizeof own; i += 64) own[i];
+    look_up(0);
+    for (int i = 0; i < sizeof own; i += 64) own[i];
+}
+int main(void) {
+    for (int i = 0; i < 60; i++) serve();
+}
+"#;
+
+#[test]
+fn the_patched_program_hops_as_often_as_the_search_said() {
+    let mut recording = Recording::of(SOURCE);
+    recording.trace();
+    let path = |name: &str| recording.folder().join(name);
+    let searched = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["partition", "--delegate", "1", "--json", "-o"])
+        .args([path("delegated.toml"), recording.path()])
+        .output()
+        .unwrap();
+    assert!(searched.status.success(), "{searched:?}");
+    let found: serde_json::Value = serde_json::from_slice(&searched.stdout).unwrap();
+    assert_eq!(found["delegated"]["functions"][0], "look_up");
+    // There and back, twice; from within itself it goes nowhere.
+    assert_eq!(found["hops_per_request"], 4.0);
+    let plan = corehop_plans::read(&path("delegated.toml")).unwrap();
+    patch(&path("server"), &plan, &path("server.hop"), true).unwrap();
+    let ran = Command::new(path("server.hop"))
+        .env("COREHOP_BACKEND", "count")
+        .env("COREHOP_STATS", path("statistics"))
+        .status();
+    assert!(ran.unwrap().success());
+    let statistics = std::fs::read(path("statistics")).unwrap();
+    assert_eq!(crate::going_back::number(&statistics, "hops"), 60 * 4);
+}
