@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use clap::builder::Resettable;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
-use file::{File, Place, Setting};
+use file::{File, NEVER, Place, Setting};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -28,9 +28,6 @@ const NAME: &str = "corehop.toml";
 
 /// Names the file too; none is read where it is empty.
 const VARIABLE: &str = "COREHOP_CONFIG";
-
-/// Never taken from a file: what it overwrites or dares, the user says each time.
-const NEVER: [&str; 5] = ["anyway", "config", "force", "help", "output"];
 
 /// The key for what stands behind `--`.
 const SERVER: &str = "command";

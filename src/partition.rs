@@ -190,7 +190,7 @@ impl Arguments {
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     machines::tell_host(arguments.machine.iter().map(String::as_str));
-    let machines = machines_of(arguments)?;
+    let machines = machines_of(&arguments.machine, arguments.cores(), arguments.backend)?;
     check_functions(arguments.functions, arguments.cores())?;
     check_machines(arguments)?;
     arguments.calls.check(&arguments.beside_calls())?;
@@ -201,8 +201,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let (mut trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     if arguments.by_argument {
-        let asked = Asked::of(arguments, (&trace, &trace_name), &machines, output.as_ref());
-        return by_argument::run(&asked);
+        return by_argument::run(&Asked {
+            trace: &trace,
+            trace_name: &trace_name,
+            machines: &machines,
+            cores: arguments.cores(),
+            scope: &arguments.scope,
+            output: output.as_ref(),
+            is_forced: arguments.anyway || arguments.force,
+            json: arguments.json,
+        });
     }
     if arguments.points == Points::Blocks {
         trace = trace.with_a_function_at_every_block();

@@ -3,11 +3,12 @@
 use serde_json::Value;
 use std::process::{Command, Output};
 
-const CHECKS: [&str; 17] = [
+const CHECKS: [&str; 18] = [
     "qemu",
     "plugin",
     "recording",
     "qemu 10",
+    "machine",
     "symbolizer",
     "cpus",
     "smt",

@@ -1,12 +1,14 @@
 //! The file itself: its keys and values with their lines, and what is wrong with them.
 
-use super::NEVER;
 use crate::failure::{Exit, Failure};
 use rustix::fs::{Mode, OFlags};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
+
+/// Never taken from a file: what it overwrites or dares, the user says each time.
+pub const NEVER: [&str; 5] = ["anyway", "config", "force", "help", "output"];
 
 /// A value by its option's name.
 pub struct Setting {

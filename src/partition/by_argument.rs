@@ -1,11 +1,12 @@
 //! `corehop partition --by-argument`: finds the function whose calls go to the cores of the objects
 //! that they are about, and writes it as a plan.
 
-use super::{Arguments, comparison, text};
+use super::{comparison, text};
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::progress::Bar;
+use crate::scope::Scope;
 use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::by_argument::{Found, Sought, plan_of, search};
 use corehop_partitioner::objective::Objective;
@@ -20,37 +21,13 @@ pub struct Asked<'a> {
     pub trace: &'a Trace,
     pub trace_name: &'a str,
     pub machines: &'a [Weighted],
-    pub sought: Sought,
+    /// On 2 to so many cores.
+    pub cores: u32,
+    pub scope: &'a Scope,
     pub output: Option<&'a Output>,
     /// The plan is written whatever it gains.
     pub is_forced: bool,
     pub json: bool,
-}
-
-impl<'a> Asked<'a> {
-    /// What the command line asks of this trace.
-    pub fn of(
-        arguments: &Arguments,
-        (trace, trace_name): (&'a Trace, &'a str),
-        machines: &'a [Weighted],
-        output: Option<&'a Output>,
-    ) -> Asked<'a> {
-        let scope = &arguments.scope;
-        Asked {
-            trace,
-            trace_name,
-            machines,
-            sought: Sought {
-                cores: arguments.cores(),
-                searched: scope.searched(),
-                seed: scope.seed,
-                min_share: scope.rule().min_share,
-            },
-            output,
-            is_forced: arguments.anyway || arguments.force,
-            json: arguments.json,
-        }
-    }
 }
 
 /// Searches, tells, and keeps the plan unless it gains nothing.
@@ -59,7 +36,13 @@ pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
         let message = "--by-argument searches for one machine";
         return Err(Failure::new(Exit::Usage, message).remedy("name one --machine"));
     };
-    let Some(found) = search(asked.trace, machine, &asked.sought, &Bar::new())? else {
+    let sought = Sought {
+        cores: asked.cores,
+        searched: asked.scope.searched(),
+        seed: asked.scope.seed,
+        min_share: asked.scope.rule().min_share,
+    };
+    let Some(found) = search(asked.trace, machine, &sought, &Bar::new())? else {
         let message = format!(
             "{}: no function's argument is known to be one of several objects",
             asked.trace_name
@@ -67,7 +50,7 @@ pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Refused, message)
             .remedy("search by function: leave --by-argument out"));
     };
-    let named = (&*machine.machine.name, asked.sought.seed);
+    let named = (&*machine.machine.name, asked.scope.seed);
     let plan = plan_of(&found, asked.trace, asked.trace_name, named);
     let pays = ratio(&found).is_some_and(|ratio| ratio < 1.0);
     let output = asked.output.filter(|_| pays || asked.is_forced);
@@ -137,7 +120,7 @@ fn text_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, output: Option<
     let drawn = format!(
         "{} requests searched (seed {}), {} warm up, {} judge",
         parts.searched.len(),
-        asked.sought.seed,
+        asked.scope.seed,
         parts.warm_up.len(),
         parts.held_out.len()
     );
@@ -145,7 +128,7 @@ fn text_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, output: Option<
     let tried = format!(
         "{} that are objects, on 2 to {} cores: {} replays, the best taken",
         counted(found.tried as u64, "argument", "arguments"),
-        asked.sought.cores,
+        asked.cores,
         found.replays
     );
     say("candidates", &tried);

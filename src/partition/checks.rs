@@ -1,6 +1,5 @@
 //! Numbers of cores and functions that make no split, each refused in its own words.
 
-use super::Arguments;
 use super::choices::By;
 use crate::failure::{Exit, Failure};
 use corehop_partitioner::machine_list;
@@ -8,11 +7,15 @@ use corehop_partitioner::weights::Weighted;
 use corehop_simulator::Machine;
 
 /// The machines named, with hops of the backend named.
-pub fn machines_of(arguments: &Arguments) -> Result<Vec<Weighted>, Failure> {
-    let mut machines = machine_list::weighted(&arguments.machine)?;
+pub fn machines_of(
+    named: &[String],
+    cores: u32,
+    backend: Option<By>,
+) -> Result<Vec<Weighted>, Failure> {
+    let mut machines = machine_list::weighted(named)?;
     for of in &mut machines {
-        check_cores(arguments.cores(), &of.machine)?;
-        if let Some(By::Carrier) = arguments.backend {
+        check_cores(cores, &of.machine)?;
+        if let Some(By::Carrier) = backend {
             of.machine.set_hop_cost(of.machine.carried_hop_cycles());
         }
     }
