@@ -5,6 +5,7 @@
 
 use crate::running::Variant;
 use crate::server::Server;
+use crate::timed::WINDOW;
 use serde_json::{Value, json};
 
 /// A variant beside the original.
@@ -46,6 +47,7 @@ impl Row {
             "server": self.server, "load": self.load, "size_of_l2": self.size_of_l2,
             "connections": self.connections, "backend": self.variant.name(), "ratio": self.ratio,
             "interval": self.interval, "predicted": self.predicted,
+            "core_model": self.predicted.map(|_| WINDOW),
         })
     }
 

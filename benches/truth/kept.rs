@@ -1,10 +1,12 @@
 //! The real servers' rows, from the figures that are kept beside the experiments' pages.
 //!
 //! Only variants that hop have predictions worth the name: without hops the replay is the
-//! original's own. A row that was not measured, or not predicted, is left out.
+//! original's own. A row that was not measured, or not predicted by the model that predicts now, is
+//! left out.
 
 use crate::patched::Outcome;
 use crate::row::Row;
+use crate::timed::WINDOW;
 use serde_json::Value;
 use std::path::Path;
 
@@ -41,6 +43,7 @@ pub fn rows() -> Outcome<Vec<Row>> {
 fn of(row: &Value, file: &str) -> Option<Row> {
     let word = |key: &str| row[key].as_str();
     let backend = word("backend").filter(|backend| HOPPING.contains(backend))?;
+    word("core_model").filter(|&model| model == WINDOW)?;
     let (server, load) = (word("server")?, word("load")?);
     let size = row["size_of_l2"]
         .as_f64()
