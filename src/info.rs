@@ -3,6 +3,7 @@
 //! Everything but the executions is read when a trace is opened; they are gone through once, to say
 //! how much each request did.
 
+mod activity;
 mod columns;
 mod stretches;
 mod system_calls;
@@ -10,15 +11,13 @@ mod system_calls;
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
-use crate::progress::Bar;
+use activity::Activity;
 use clap::Args;
-use corehop_partitioner::progress::Progress;
-use corehop_traces::{EndReason, Ending, Kind, Note, Trace};
+use corehop_traces::{EndReason, Ending, Note, Trace};
 use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
-use system_calls::SystemCalls;
 
 /// Say what is in a trace
 #[derive(Args)]
@@ -58,70 +57,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         lines.append(&activity.system_calls.as_text());
     }
     console::print(&lines)
-}
-
-/// How often the progress bar moves: some tens of times a second.
-const EXECUTIONS_PER_REPORT: u64 = 1 << 20;
-
-/// What the executions of a trace add up to.
-struct Activity {
-    fetches: u64,
-    loads: u64,
-    stores: u64,
-    /// Those of them that the kernel made, by kind.
-    of_kernel: [u64; 3],
-    /// Accesses of each complete request, ascending.
-    per_request: Vec<u64>,
-    system_calls: SystemCalls,
-}
-
-impl Activity {
-    fn of(trace: &Trace) -> Result<Activity, corehop_traces::Error> {
-        let bar = Bar::new();
-        bar.begin("reading", Some(trace.execution_count()));
-        let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
-        let mut by_request = vec![0; trace.requests().len()];
-        let mut system_calls = SystemCalls::of(trace);
-        let mut executions = trace.executions();
-        let mut passed: u64 = 0;
-        while let Some(execution) = executions.next()? {
-            for access in execution.accesses {
-                by_kind[access.kind as usize] += 1;
-                of_kernel[access.kind as usize] += u64::from(access.is_kernels());
-            }
-            system_calls.execution(trace, &execution);
-            if let Some(request) = execution.request {
-                by_request[request.index()] += execution.accesses.len() as u64;
-            }
-            passed += 1;
-            if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
-                bar.advance(EXECUTIONS_PER_REPORT);
-            }
-        }
-        bar.end();
-        let requests = trace.requests().iter().zip(by_request);
-        let complete = requests.filter(|(request, _)| request.complete);
-        let mut per_request: Vec<u64> = complete.map(|(_, accesses)| accesses).collect();
-        per_request.sort_unstable();
-        system_calls.finish();
-        let of = |kind: Kind| by_kind[kind as usize];
-        Ok(Activity {
-            fetches: of(Kind::Fetch),
-            loads: of(Kind::Load),
-            stores: of(Kind::Store),
-            of_kernel,
-            per_request,
-            system_calls,
-        })
-    }
-
-    fn accesses(&self) -> u64 {
-        self.fetches + self.loads + self.stores
-    }
-
-    fn bytes_per_access(&self, trace: &Trace) -> Option<f64> {
-        (self.accesses() > 0).then(|| trace.size_bytes() as f64 / self.accesses() as f64)
-    }
 }
 
 /// The least, middle and most of ascending numbers; the upper of two in the middle.

@@ -201,16 +201,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let (mut trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     if arguments.by_argument {
-        return by_argument::run(&Asked {
-            trace: &trace,
-            trace_name: &trace_name,
-            machines: &machines,
-            cores: arguments.cores(),
-            scope: &arguments.scope,
-            output: output.as_ref(),
-            is_forced: arguments.anyway || arguments.force,
-            json: arguments.json,
-        });
+        return by_argument(arguments, (&trace, &trace_name), &machines, output.as_ref());
     }
     if arguments.points == Points::Blocks {
         trace = trace.with_a_function_at_every_block();
@@ -235,7 +226,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             settings: &settings,
             functions: arguments.functions,
         };
-        print_sweep(&sweep, arguments.json, &bar)?;
+        sweep.print(arguments.json, &bar)?;
         return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
@@ -267,11 +258,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     delivered
 }
 
-fn print_sweep(sweep: &MachineSweep<'_>, json: bool, bar: &Bar) -> Result<(), Failure> {
-    let rows = sweep.run(bar)?;
-    console::print(&match json {
-        true => sweep.as_json(&rows),
-        false => sweep.as_text(&rows),
+fn by_argument(
+    arguments: &Arguments,
+    (trace, trace_name): (&Trace, &str),
+    machines: &[Weighted],
+    output: Option<&Output>,
+) -> Result<(), Failure> {
+    by_argument::run(&Asked {
+        trace,
+        trace_name,
+        machines,
+        cores: arguments.cores(),
+        scope: &arguments.scope,
+        output,
+        is_forced: arguments.anyway || arguments.force,
+        json: arguments.json,
     })
 }
 

@@ -208,7 +208,7 @@ fn a_core_model_says_what_misses_cost() {
 fn the_interval_model_is_told_with_its_figures() {
     let said = said(&["--core-model", "interval", "--scheduler", "pinned"]);
     let expected = "interval model: 4 instructions per cycle, a window of 224 instructions, a \
-                    buffer of 56 stores\nthe trace does not say what addresses come from: misses \
+                    buffer of 56 stores\nthe trace does not say what addresses come from: loads \
                     within a window all overlap\n";
     assert!(said.contains(expected), "{said}");
 }

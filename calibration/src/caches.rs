@@ -4,8 +4,8 @@
 //! alike. Sizes follow from what the kernel says of the caches: half a level for the first and the
 //! second, which leaves room for others' lines, and for the third four times the second, which
 //! keeps little of that: of a shared third level a virtual machine may have a third, and a larger
-//! walk would tell what memory takes. What memory takes is measured on lines that were thrown out of the caches, since no
-//! walk is larger than some third levels.
+//! walk would tell what memory takes. That is measured on lines that were thrown out of the caches,
+//! since no walk is larger than some third levels.
 
 use crate::clock::{Clocks, core_ghz, warm_up};
 use crate::effort::Effort;

@@ -1,7 +1,7 @@
 //! What `perf script` prints is read sample by sample, and what is not of its kind is named by the
-//! number of its line. `samples/mariadbd.perf` is made up, with the layout that perf's manual tells;
-//! `samples/redis-page-faults.perf` was recorded, by perf 6.1 from redis-server: page faults, which
-//! have an address too, since counters of loads are not to be had on every machine.
+//! number of its line. `samples/mariadbd.perf` is made up, with the layout that perf's manual
+//! tells; `samples/redis-page-faults.perf` was recorded, by perf 6.1 from redis-server: faults of
+//! pages, which have an address too, since not every machine has counters of loads.
 
 use corehop_characterisation::classes::Class;
 use corehop_characterisation::perf_script::{Sampled, read};

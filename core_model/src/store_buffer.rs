@@ -1,5 +1,5 @@
-//! Stores that wait for their lines while the core goes on: they are done in order, and a core waits
-//! when it has as many of them as the buffer has entries.
+//! Stores that wait for their lines while the core goes on: they are done in order, and a core
+//! waits when it has as many of them as the buffer has entries.
 
 use crate::PARTS;
 use corehop_simulator::Core;

@@ -3,7 +3,10 @@
 //! One table says where splitting pays and where it stops to. No plan comes of it: whoever has read
 //! the table asks for the split of one row.
 
+use crate::console;
+use crate::failure::Failure;
 use crate::line::{Lines, line};
+use crate::progress::Bar;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::weights::Weighted;
@@ -43,8 +46,17 @@ pub struct MachineSweep<'a> {
 }
 
 impl<'a> MachineSweep<'a> {
+    /// Searches, and prints what was found.
+    pub fn print(&self, json: bool, bar: &Bar) -> Result<(), Failure> {
+        let rows = self.run(bar)?;
+        console::print(&match json {
+            true => self.as_json(&rows),
+            false => self.as_text(&rows),
+        })
+    }
+
     /// Searches for 2 cores and more on each machine.
-    pub fn run(&self, progress: &dyn Progress) -> Result<Vec<SearchRow<'a>>, Error> {
+    fn run(&self, progress: &dyn Progress) -> Result<Vec<SearchRow<'a>>, Error> {
         let mut rows = Vec::new();
         for one in self.machines.chunks(1) {
             let machine = &one[0].machine;
@@ -75,12 +87,12 @@ impl<'a> MachineSweep<'a> {
     }
 
     /// The table as one JSON object.
-    pub fn as_json(&self, rows: &[SearchRow<'_>]) -> Lines {
+    fn as_json(&self, rows: &[SearchRow<'_>]) -> Lines {
         Lines::of_json(&as_json(rows, self.trace_name, self.settings.objective))
     }
 
     /// The table, with a sentence for each machine.
-    pub fn as_text(&self, rows: &[SearchRow<'_>]) -> Lines {
+    fn as_text(&self, rows: &[SearchRow<'_>]) -> Lines {
         as_text(rows, self.trace_name, self.settings.objective)
     }
 }

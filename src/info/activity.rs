@@ -1,0 +1,70 @@
+//! What the executions of a trace add up to, by one pass through them.
+
+use super::system_calls::SystemCalls;
+use crate::progress::Bar;
+use corehop_partitioner::progress::Progress;
+use corehop_traces::{Kind, Trace};
+
+/// How often the progress bar moves: some tens of times a second.
+const EXECUTIONS_PER_REPORT: u64 = 1 << 20;
+
+/// What the executions of a trace add up to.
+pub struct Activity {
+    pub fetches: u64,
+    pub loads: u64,
+    pub stores: u64,
+    /// Those of them that the kernel made, by kind.
+    pub of_kernel: [u64; 3],
+    /// Accesses of each complete request, ascending.
+    pub per_request: Vec<u64>,
+    pub system_calls: SystemCalls,
+}
+
+impl Activity {
+    pub fn of(trace: &Trace) -> Result<Activity, corehop_traces::Error> {
+        let bar = Bar::new();
+        bar.begin("reading", Some(trace.execution_count()));
+        let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
+        let mut by_request = vec![0; trace.requests().len()];
+        let mut system_calls = SystemCalls::of(trace);
+        let mut executions = trace.executions();
+        let mut passed: u64 = 0;
+        while let Some(execution) = executions.next()? {
+            for access in execution.accesses {
+                by_kind[access.kind as usize] += 1;
+                of_kernel[access.kind as usize] += u64::from(access.is_kernels());
+            }
+            system_calls.execution(trace, &execution);
+            if let Some(request) = execution.request {
+                by_request[request.index()] += execution.accesses.len() as u64;
+            }
+            passed += 1;
+            if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
+                bar.advance(EXECUTIONS_PER_REPORT);
+            }
+        }
+        bar.end();
+        let requests = trace.requests().iter().zip(by_request);
+        let complete = requests.filter(|(request, _)| request.complete);
+        let mut per_request: Vec<u64> = complete.map(|(_, accesses)| accesses).collect();
+        per_request.sort_unstable();
+        system_calls.finish();
+        let of = |kind: Kind| by_kind[kind as usize];
+        Ok(Activity {
+            fetches: of(Kind::Fetch),
+            loads: of(Kind::Load),
+            stores: of(Kind::Store),
+            of_kernel,
+            per_request,
+            system_calls,
+        })
+    }
+
+    pub fn accesses(&self) -> u64 {
+        self.fetches + self.loads + self.stores
+    }
+
+    pub fn bytes_per_access(&self, trace: &Trace) -> Option<f64> {
+        (self.accesses() > 0).then(|| trace.size_bytes() as f64 / self.accesses() as f64)
+    }
+}
