@@ -4,7 +4,8 @@
 //! alike. Sizes follow from what the kernel says of the caches: half a level for the first and the
 //! second, which leaves room for others' lines, and for the third four times the second, which
 //! keeps little of that: of a shared third level a virtual machine may have a third, and a larger
-//! walk would tell what memory takes. That is measured on lines that were thrown out of the caches,
+//! walk would tell what memory takes. The third level's own figure is the curve's (curve.rs), which
+//! goes on with one walk while it lasts. What memory takes is measured on lines that were thrown out of the caches,
 //! since no walk is larger than some third levels.
 
 use crate::clock::{Clocks, core_ghz, warm_up};
@@ -43,7 +44,7 @@ pub struct Latencies {
     pub l2_sequential: Option<Figure>,
     /// As `l3`, line after line.
     pub l3_sequential: Option<Figure>,
-    /// Around and around a path that is a quarter larger than the L2.
+    /// Around and around a random path that is a quarter larger than the L2.
     pub circular: Option<Figure>,
 }
 
@@ -172,14 +173,10 @@ fn data_trials(described: &Machine, sizes: Sizes) -> Result<(Vec<Trial>, bool), 
             |all| &mut all.l2_sequential,
             Walk::of(sizes.l2, sequential, huge)?,
         ),
-        Trial::new(
-            |all| &mut all.circular,
-            Walk::of(circular, Order::Circular, huge)?,
-        ),
+        Trial::new(|all| &mut all.circular, Walk::of(circular, random, huge)?),
     ];
     if let Some(bytes) = sizes.l3 {
         trials.extend([
-            Trial::new(|all| &mut all.l3, Walk::of(bytes, random, huge)?),
             Trial::new(
                 |all| &mut all.l3_small_pages,
                 Walk::of(bytes, random, small)?,

@@ -8,23 +8,34 @@ use crate::effort::Effort;
 use crate::error::Error;
 use crate::native::mapping::Pages;
 use crate::observer::{Observer, step};
-use crate::samples::median;
+use crate::samples::{Figure, Readings, median};
 use crate::walk::{Order, Repeated, Walk, memory};
 use corehop_simulator::Machine;
 use corehop_simulator::machine::LINE_SIZE_BYTES;
 use procfs::{Current, Meminfo};
+use std::ops::RangeInclusive;
 
 /// Of the memory that is free, a walk takes at most one part in so many.
 const SHARE_OF_MEMORY: u64 = 4;
 /// Where the kernel does not say how much is free.
 const USUAL_FREE_BYTES: u64 = 1 << 30;
 
+/// What the walks found.
+#[derive(Clone, Debug, Default)]
+pub struct Curve {
+    /// By rising size.
+    pub points: Vec<Point>,
+    /// What a step takes that the third level serves: of all walks of two to four times the second
+    /// level, of which that keeps little.
+    pub l3: Option<Figure>,
+}
+
 /// Measures on the CPU that this thread is kept on.
 pub fn measure(
     described: &Machine,
     effort: &Effort,
     observer: &dyn Observer,
-) -> Result<Vec<Point>, Error> {
+) -> Result<Curve, Error> {
     let most = effort
         .largest_walk_bytes
         .min(free_bytes() / SHARE_OF_MEMORY);
@@ -32,6 +43,8 @@ pub fn measure(
     let largest = *sizes.last().expect("a size at least");
     observer.begin("latency by size", effort.curve_rounds * sizes.len() as u64);
     let mut readings = vec![Vec::new(); sizes.len()];
+    let mut l3 = Readings::default();
+    let served_by_l3 = served_by_l3(described);
     let mut mapping = memory(largest, Pages::Huge)?;
     for _ in 0..effort.curve_rounds {
         for (bytes, readings) in sizes.iter().zip(&mut readings) {
@@ -39,7 +52,11 @@ pub fn measure(
             walk.warm_up();
             let ghz = core_ghz();
             for _ in 0..effort.repetitions {
-                readings.push(walk.repeat() * ghz);
+                let ns = walk.repeat();
+                readings.push(ns * ghz);
+                if served_by_l3.contains(bytes) {
+                    l3.push(ns, ghz);
+                }
             }
             mapping = walk.into_mapping();
             step(observer)?;
@@ -50,7 +67,17 @@ pub fn measure(
         bytes,
         cycles: median(readings),
     };
-    Ok(sizes.into_iter().zip(&readings).map(point).collect())
+    Ok(Curve {
+        points: sizes.into_iter().zip(&readings).map(point).collect(),
+        l3: l3.figure(),
+    })
+}
+
+/// Sizes of walks that the third level serves; none where there is none.
+fn served_by_l3(described: &Machine) -> RangeInclusive<u64> {
+    let l2 = described.l2.size_bytes;
+    let most = described.l3.map_or(0, |l3| (4 * l2).min(l3.size_bytes / 2));
+    2 * l2..=most
 }
 
 /// From a quarter of the L1D to four times the last level, or `most`.

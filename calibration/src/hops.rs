@@ -37,8 +37,6 @@ struct Trial {
     word: &'static str,
     samples: u32,
     variables: &'static [(&'static str, &'static str)],
-    /// Whether the CPUs have something else to do.
-    is_busy: bool,
     readings: Readings,
 }
 
@@ -52,7 +50,6 @@ fn trials(samples: u32, has_carriers: bool) -> Vec<Trial> {
         word,
         samples: samples.max(1),
         variables,
-        is_busy: false,
         readings: Readings::default(),
     };
     let (some, few) = (samples / 4, samples / 10);
@@ -72,17 +69,6 @@ fn trials(samples: u32, has_carriers: bool) -> Vec<Trial> {
             &[],
         ),
     ];
-    let busy = trial(
-        |all: &mut Hops| &mut all.affinity_busy,
-        "affinity",
-        "hop",
-        some,
-        &[][..],
-    );
-    trials.push(Trial {
-        is_busy: true,
-        ..busy
-    });
     if has_carriers {
         trials.extend([
             trial(
@@ -121,13 +107,8 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
     for _ in 0..effort.hop_rounds {
         for trial in &mut trials {
             let ghz = on(first, || Ok(core_ghz()))?;
-            // Without the others' work it is a hop to a CPU that was just left, and left out.
-            let Ok(busy) = trial.is_busy.then(Awake::keep).transpose() else {
-                continue;
-            };
             let words = [trial.word.to_owned(), trial.samples.to_string()];
             let printed = program.run_in(trial.variables, Some(trial.backend), &words);
-            drop(busy);
             // Ctrl-C reaches the program too.
             step(observer)?;
             printed?.iter().for_each(|&ns| trial.readings.push(ns, ghz));
@@ -139,4 +120,34 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
         *(trial.slot)(&mut hops) = trial.readings.figure();
     }
     Ok((hops, left_out))
+}
+
+/// A hop by `sched_setaffinity` to a CPU that has something else to do; `None` where none can be
+/// made, or the kernel lets no thread have the lowest priority.
+pub fn to_busy(effort: &Effort, observer: &dyn Observer) -> Result<Option<Figure>, Error> {
+    let Ok(program) = Program::hop(Mode::Enter) else {
+        return Ok(None);
+    };
+    let [first, second] = program.processors;
+    if first == second {
+        return Ok(None);
+    }
+    let words = [
+        "hop".to_owned(),
+        (effort.hop_samples / 4).max(1).to_string(),
+    ];
+    let mut readings = Readings::default();
+    observer.begin("hops to busy CPUs", effort.hop_rounds);
+    for _ in 0..effort.hop_rounds {
+        let ghz = on(first, || Ok(core_ghz()))?;
+        let Ok(busy) = Awake::keep() else {
+            return Ok(None);
+        };
+        let printed = program.run_in(&[], Some("affinity"), &words);
+        drop(busy);
+        step(observer)?;
+        printed?.iter().for_each(|&ns| readings.push(ns, ghz));
+    }
+    observer.end();
+    Ok(readings.figure())
 }

@@ -26,8 +26,9 @@ pub fn calibrate(
     let cpus = allowed();
     let first = *cpus.first().ok_or(Error::NoCpu)?;
     let measured = on(first, || caches::measure(described, effort, observer))?;
-    let latencies = measured.latencies;
     let curve = on(first, || curve::measure(described, effort, observer))?;
+    let mut latencies = measured.latencies;
+    latencies.l3 = curve.l3;
     let l3_ns = latencies.l3.map(|figure| figure.ns.median);
     let pairs = cores::pairs(sysfs, &cpus, l3_ns, effort, observer)?;
     let mut left_out = measured.left_out;
@@ -41,13 +42,16 @@ pub fn calibrate(
         Some(pair) => cores::transfer(pair.cpus, effort)?,
     };
     step(observer)?;
-    let (hops, without) = match hops::measure(effort, observer) {
+    let (mut hops, without) = match hops::measure(effort, observer) {
         Err(error @ Error::Program { .. }) => {
             (hops::Hops::default(), vec![format!("hops: {error}")])
         }
         measured => measured?,
     };
     left_out.extend(without);
+    // What keeps the CPUs busy from now on is no disturbance.
+    let disturbance = watch.end();
+    hops.affinity_busy = hops::to_busy(effort, observer)?;
     Ok(Calibration {
         cpu_model: calibrated::cpu_model(),
         cpus,
@@ -55,7 +59,7 @@ pub fn calibrate(
         described: described.clone(),
         clocks: measured.clocks,
         has_huge_pages: measured.has_huge_pages,
-        capacities: curve::capacities(described, &latencies, &curve),
+        capacities: curve::capacities(described, &latencies, &curve.points),
         replacement: replacement::of(described, &latencies),
         l2_prefetch_gain: gain(latencies.l2, latencies.l2_sequential),
         l3_prefetch_gain: gain(latencies.l3, latencies.l3_sequential),
@@ -63,8 +67,8 @@ pub fn calibrate(
         transfer,
         hops,
         pairs,
-        curve,
-        disturbance: watch.end(),
+        curve: curve.points,
+        disturbance,
         left_out,
     })
 }

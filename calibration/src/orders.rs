@@ -18,30 +18,7 @@ pub fn random(lines: u32, random: &mut impl Rng) -> Vec<u32> {
 
 /// The successors of `lines` lines, each after the one before it in memory.
 pub fn sequential(lines: u32) -> Vec<u32> {
-    strided(lines, 1)
-}
-
-/// The successors of `lines` lines at a fixed stride too long for a prefetcher to follow: about
-/// the golden section of the whole, so that lines near each other in memory are far apart in time.
-pub fn circular(lines: u32) -> Vec<u32> {
-    const GOLDEN_SECTION: f64 = 0.618_033_988_749_895;
-    let mut stride = ((f64::from(lines) * GOLDEN_SECTION) as u32).max(1);
-    while common_divisor(stride, lines) > 1 {
-        stride += 1;
-    }
-    strided(lines, stride)
-}
-
-fn strided(lines: u32, stride: u32) -> Vec<u32> {
-    let after = |line: u32| (u64::from(line) + u64::from(stride)) % u64::from(lines);
-    (0..lines).map(|line| after(line) as u32).collect()
-}
-
-fn common_divisor(a: u32, b: u32) -> u32 {
-    match b {
-        0 => a,
-        _ => common_divisor(b, a % b),
-    }
+    (0..lines).map(|line| (line + 1) % lines).collect()
 }
 
 #[cfg(test)]
@@ -67,21 +44,10 @@ mod tests {
         fn every_order_is_one_cycle_through_all_lines(lines in 1_u32..3000, seed in any::<u64>()) {
             let mut generator = ChaCha8Rng::seed_from_u64(seed);
             let random = random(lines, &mut generator);
-            for next in [random, sequential(lines), circular(lines)] {
+            for next in [random, sequential(lines)] {
                 prop_assert_eq!(next.len(), lines as usize);
                 prop_assert_eq!(length_of_cycle(&next), lines as usize);
             }
-        }
-    }
-
-    #[test]
-    fn a_circular_path_never_goes_on_to_a_neighbour() {
-        for lines in [40_960_u32, 5120, 20_480] {
-            let stride = circular(lines)[0];
-            assert!(
-                stride > lines / 2 && stride < lines * 2 / 3,
-                "{stride} of {lines}"
-            );
         }
     }
 }
