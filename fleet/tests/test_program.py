@@ -30,7 +30,7 @@ def test_a_row_is_what_partition_says(workplace: Workplace) -> None:
         check=True,
     )
     options = ["--requests", "2", "--draws", "1", "--strategy", "random", "--returns", "never"]
-    command = [PROGRAM, "partition", "--cores", "2", "--json", *options, trace]
+    command = [str(PROGRAM), "partition", "--cores", "2", "--json", *options, str(trace)]
     said = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     (row,) = workplace.rows()
     assert row["status"] == "done"

@@ -83,7 +83,7 @@ class Patcher:
         refused = {function["offset"] for function in said["unsafe"]}
         one_way = {function["offset"] for function in said["call_unsafe"]}
         with opened(str(program)) as image:
-            functions = [(f["offset"], f["symbol"]) for f in read_functions(image)]
+            functions = [(f["offset"], f["symbol"]) for f in read_functions(image, None)]
         safe = [function for function in functions if function[0] not in refused]
         return Plan(program, said["build_id"], hooks_of(safe, one_way))
 
