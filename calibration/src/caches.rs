@@ -5,8 +5,8 @@
 //! second, which leaves room for others' lines, and for the third four times the second, which
 //! keeps little of that: of a shared third level a virtual machine may have a third, and a larger
 //! walk would tell what memory takes. The third level's own figure is the curve's (curve.rs), which
-//! goes on with one walk while it lasts. What memory takes is measured on lines that were thrown out of the caches,
-//! since no walk is larger than some third levels.
+//! goes on with one walk while it lasts. What memory takes is measured on lines that were thrown
+//! out of the caches, since no walk is larger than some third levels.
 
 use crate::clock::{Clocks, core_ghz, warm_up};
 use crate::effort::Effort;
