@@ -35,6 +35,7 @@
 //!   buffer has entries, waits for that one first.
 //! - A switch waits for the last store. There is no group then.
 
+use crate::latest_loads::LatestLoads;
 use crate::store_buffer::StoreBuffer;
 use crate::{CoreModel, InOrder, PARTS, Reference, ServedBy};
 use corehop_simulator::Machine;
@@ -52,14 +53,9 @@ pub struct Interval {
     /// The position from which on a miss is not of the group.
     group_ends: u64,
     window: u64,
-    /// By the last 8 bits of its number, when a load is done, of the last 256 loads.
-    loads_done: Box<[u64; LOADS]>,
-    loads: usize,
+    loads: LatestLoads,
     stores: StoreBuffer,
 }
-
-/// One more than `address_from` can go back.
-const LOADS: usize = 256;
 
 impl Interval {
     /// A core of `machine`, at cycle 0.
@@ -74,8 +70,7 @@ impl Interval {
             group_began: 0,
             group_ends: 0,
             window: u64::from(core.reorder_window_instructions),
-            loads_done: Box::new([0; LOADS]),
-            loads: 0,
+            loads: LatestLoads::new(),
             stores: StoreBuffer::new(core),
         }
     }
@@ -85,24 +80,14 @@ impl Interval {
         self.stalls
     }
 
-    /// When the load is done that an address comes from.
-    #[inline(always)]
-    fn source_done(&self, address_from: u8) -> u64 {
-        match address_from {
-            0 => 0,
-            back => self.loads_done[(self.loads.wrapping_sub(usize::from(back))) % LOADS],
-        }
-    }
-
     #[inline(always)]
     fn load(&mut self, reference: Reference) {
-        let source_done = self.source_done(reference.address_from);
+        let source_done = self.loads.source_done(reference.address_from);
         let done = match reference.served_by {
             ServedBy::L1 => source_done,
             _ => self.missing_load(reference, source_done),
         };
-        self.loads_done[self.loads % LOADS] = done;
-        self.loads = self.loads.wrapping_add(1);
+        self.loads.push(done);
     }
 
     /// When it is done.

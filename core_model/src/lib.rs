@@ -13,6 +13,7 @@
 mod address_sources;
 mod in_order;
 mod interval;
+mod latest_loads;
 mod store_buffer;
 mod window;
 

@@ -31,6 +31,7 @@
 //!   that one before all this, and the core with it.
 //! - A switch waits for the last load to have left and for the last store to be done.
 
+use crate::latest_loads::LatestLoads;
 use crate::store_buffer::StoreBuffer;
 use crate::{CoreModel, InOrder, PARTS, Reference, ServedBy};
 use corehop_simulator::Machine;
@@ -45,17 +46,12 @@ pub struct Window {
     latencies: InOrder,
     position: u64,
     window: u64,
-    /// By the last 8 bits of its number, when a load is done, of the last 256 loads.
-    loads_done: Box<[u64; LOADS]>,
-    loads: usize,
+    loads: LatestLoads,
     /// Positions at which there are loads that may not have left, and when the last there leaves.
     held: VecDeque<(u64, u64)>,
     last_left: u64,
     stores: StoreBuffer,
 }
-
-/// One more than `address_from` can go back.
-const LOADS: usize = 256;
 
 impl Window {
     /// A core of `machine`, at cycle 0.
@@ -67,8 +63,7 @@ impl Window {
             latencies: InOrder::new(machine),
             position: 0,
             window: u64::from(core.reorder_window_instructions),
-            loads_done: Box::new([0; LOADS]),
-            loads: 0,
+            loads: LatestLoads::new(),
             held: VecDeque::new(),
             last_left: 0,
             stores: StoreBuffer::new(core),
@@ -77,14 +72,10 @@ impl Window {
 
     #[inline(always)]
     fn load(&mut self, reference: Reference) {
-        let source_done = match reference.address_from {
-            0 => 0,
-            back => self.loads_done[self.loads.wrapping_sub(usize::from(back)) % LOADS],
-        };
+        let source_done = self.loads.source_done(reference.address_from);
         let latency = self.latencies.cycles_of(reference) << PARTS;
         let done = self.now.max(source_done) + latency;
-        self.loads_done[self.loads % LOADS] = done;
-        self.loads = self.loads.wrapping_add(1);
+        self.loads.push(done);
         self.last_left = self.last_left.max(done);
         match self.held.back_mut() {
             Some((position, left)) if *position == self.position => *left = self.last_left,
