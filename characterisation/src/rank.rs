@@ -1,14 +1,18 @@
 //! Rank correlation: whether one number orders functions as another does.
 //!
-//! Spearman's: the correlation of ranks, equal values having the mean of theirs. It asks nothing of
-//! how large differences are, which a rule of thumb cannot know.
+//! Spearman's: the correlation of ranks, equal values having the mean of theirs (Spearman, "The
+//! proof and measurement of association between two things", 1904; with ties as in Kendall and
+//! Gibbons, *Rank Correlation Methods*, 5th edition, 1990, chapter 3). It asks nothing of how large
+//! differences are, which a rule of thumb cannot know.
 
-/// Spearman's rank correlation of pairs; `None` for fewer than three, or where all of either are
-/// equal.
+/// Spearman's rank correlation of pairs; `None` for fewer than three, since two are always ordered
+/// alike or inversely, and where all of either are equal.
 pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
-    if pairs.len() < 3 {
-        return None;
-    }
+    spearman(pairs).filter(|_| pairs.len() >= 3)
+}
+
+/// The same, of two pairs too.
+pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let ranks_of =
         |value: fn(&(f64, f64)) -> f64| ranks(&pairs.iter().map(value).collect::<Vec<_>>());
     let [first, second] = [ranks_of(|pair| pair.0), ranks_of(|pair| pair.1)];
