@@ -196,7 +196,7 @@ fn as_text(calibration: &Calibration, kept: Option<&Path>) -> Lines {
         ("hop, carrier awake", hops.carrier_awake),
         ("hop, carrier asleep", hops.carrier_parked),
         ("hop, sched_setaffinity", hops.affinity_awake),
-        ("hop, sched_setaffinity, CPU busy", hops.affinity_busy),
+        ("hop, sched_setaffinity, threads queue", hops.affinity_busy),
         ("hop, sched_setaffinity, CPU asleep", hops.affinity_parked),
     ];
     for (what, figure) in rows {

@@ -55,6 +55,12 @@ impl Found {
         Ok(())
     }
 
+    /// The latest round counts no more.
+    pub fn forget_round(&mut self) {
+        self.rates.pop();
+        self.shares.pop();
+    }
+
     /// Medians of touches a second.
     pub fn measured(&self) -> Ways {
         medians(&self.rates)

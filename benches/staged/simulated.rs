@@ -32,7 +32,12 @@ pub fn rates(program: &Program, point: Point) -> Outcome<Option<Ways>> {
     let paths = [path(program, point, 0)?, path(program, point, 1)?];
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("staged.trace");
-    let hops = [machine.carried_hop_cycles(), machine.hop_cost_cycles];
+    // With more sessions than cores, some wait for each core that another comes to.
+    let by_affinity = match point.sessions > 2 {
+        true => machine.busy_hop_cost_cycles,
+        false => machine.hop_cost_cycles,
+    };
+    let hops = [machine.carried_hop_cycles(), by_affinity];
     let mut rate = |split: &Split, hop_cycles: u32| {
         machine.hop_cost_cycles = hop_cycles;
         replay(&file, &machine, split)

@@ -21,6 +21,8 @@ pub struct Effort {
     pub hop_rounds: u64,
     /// Hops of a round, of the kind that is fastest; slower kinds have fewer.
     pub hop_samples: u32,
+    /// How long threads that queue hop in a round.
+    pub queuing_ms: u32,
 }
 
 impl Effort {
@@ -35,6 +37,7 @@ impl Effort {
         pair_repetitions: 101,
         hop_rounds: 9,
         hop_samples: 2000,
+        queuing_ms: 100,
     };
 
     /// A few seconds: all is measured, and nothing well.
@@ -48,5 +51,6 @@ impl Effort {
         pair_repetitions: 5,
         hop_rounds: 1,
         hop_samples: 100,
+        queuing_ms: 20,
     };
 }

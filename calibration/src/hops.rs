@@ -1,7 +1,11 @@
-//! What a hop costs: by each backend, to a core that is awake, to one that sleeps, to one that has
-//! something else to do.
+//! What a hop costs: by each backend, to a core that is awake, to one that sleeps, and where threads
+//! queue for both cores.
 //!
-//! The trials take turns, round after round, so that what else the machine does falls on all alike.
+//! One thread's hop is timed there and back. Where threads queue, no CPU is woken and many hops come
+//! with one interrupt: their cost is the time of both CPUs for each hop of several threads that do
+//! nothing else. Rejected: a hop to a CPU that a thread of the lowest priority keeps from halting.
+//! It is an interrupt and a switch for one hop alone, twice what a hop among many takes. The trials
+//! take turns, round after round, so that what else the machine does falls on all alike.
 
 use crate::clock::core_ghz;
 use crate::effort::Effort;
@@ -12,7 +16,6 @@ use crate::pinned::on;
 use crate::samples::{Figure, Readings};
 use corehop_measurer::machine::cpus::can_carry;
 use corehop_plans::Mode;
-use corehop_processes::Awake;
 use serde::Serialize;
 
 /// One way each; `None` of what could not be measured.
@@ -24,7 +27,7 @@ pub struct Hops {
     pub carrier_parked: Option<Figure>,
     /// By `sched_setaffinity`, to a CPU that was just left.
     pub affinity_awake: Option<Figure>,
-    /// By `sched_setaffinity`, to a CPU that has something else to do.
+    /// By `sched_setaffinity`, where threads queue for the CPU.
     pub affinity_busy: Option<Figure>,
     /// By `sched_setaffinity`, to a CPU that has had nothing to do for 200 us.
     pub affinity_parked: Option<Figure>,
@@ -34,22 +37,26 @@ pub struct Hops {
 struct Trial {
     slot: fn(&mut Hops) -> &mut Option<Figure>,
     backend: &'static str,
-    word: &'static str,
-    samples: u32,
+    words: Vec<String>,
     variables: &'static [(&'static str, &'static str)],
+    /// What is printed, as nanoseconds of a hop.
+    to_ns: fn(f64) -> f64,
     readings: Readings,
 }
 
 /// Has a carrier sleep after 50 us, sooner than the program comes back.
 const SLEEPS_SOON: &[(&str, &str)] = &[("COREHOP_SPIN_US", "50")];
+/// So many that threads queue for both CPUs all the time, and as few as servers have workers.
+const QUEUING_THREADS: u32 = 8;
 
-fn trials(samples: u32, has_carriers: bool) -> Vec<Trial> {
-    let trial = |slot, backend, word, samples: u32, variables| Trial {
+fn trials(effort: &Effort, has_carriers: bool) -> Vec<Trial> {
+    let samples = effort.hop_samples;
+    let trial = |slot, backend, word: &str, samples: u32, variables| Trial {
         slot,
         backend,
-        word,
-        samples: samples.max(1),
+        words: vec![word.to_owned(), samples.max(1).to_string()],
         variables,
+        to_ns: |ns| ns,
         readings: Readings::default(),
     };
     let (some, few) = (samples / 4, samples / 10);
@@ -68,6 +75,18 @@ fn trials(samples: u32, has_carriers: bool) -> Vec<Trial> {
             few,
             &[],
         ),
+        Trial {
+            slot: |all: &mut Hops| &mut all.affinity_busy,
+            backend: "affinity",
+            words: ["many", "1"]
+                .map(str::to_owned)
+                .into_iter()
+                .chain([QUEUING_THREADS, effort.queuing_ms].map(|number| number.to_string()))
+                .collect(),
+            variables: &[],
+            to_ns: |hops_per_second| 2.0 * 1e9 / hops_per_second,
+            readings: Readings::default(),
+        },
     ];
     if has_carriers {
         trials.extend([
@@ -102,16 +121,16 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
     if !can_carry() {
         left_out.push("hops by carrier: not possible here, as `corehop doctor` says".into());
     }
-    let mut trials = trials(effort.hop_samples, can_carry());
+    let mut trials = trials(effort, can_carry());
     observer.begin("hops", effort.hop_rounds * trials.len() as u64);
     for _ in 0..effort.hop_rounds {
         for trial in &mut trials {
             let ghz = on(first, || Ok(core_ghz()))?;
-            let words = [trial.word.to_owned(), trial.samples.to_string()];
-            let printed = program.run_in(trial.variables, Some(trial.backend), &words);
+            let printed = program.run_in(trial.variables, Some(trial.backend), &trial.words);
             // Ctrl-C reaches the program too.
             step(observer)?;
-            printed?.iter().for_each(|&ns| trial.readings.push(ns, ghz));
+            let readings = printed?.into_iter().map(trial.to_ns);
+            readings.for_each(|ns| trial.readings.push(ns, ghz));
         }
     }
     observer.end();
@@ -120,34 +139,4 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
         *(trial.slot)(&mut hops) = trial.readings.figure();
     }
     Ok((hops, left_out))
-}
-
-/// A hop by `sched_setaffinity` to a CPU that has something else to do; `None` where none can be
-/// made, or the kernel lets no thread have the lowest priority.
-pub fn to_busy(effort: &Effort, observer: &dyn Observer) -> Result<Option<Figure>, Error> {
-    let Ok(program) = Program::hop(Mode::Enter) else {
-        return Ok(None);
-    };
-    let [first, second] = program.processors;
-    if first == second {
-        return Ok(None);
-    }
-    let words = [
-        "hop".to_owned(),
-        (effort.hop_samples / 4).max(1).to_string(),
-    ];
-    let mut readings = Readings::default();
-    observer.begin("hops to busy CPUs", effort.hop_rounds);
-    for _ in 0..effort.hop_rounds {
-        let ghz = on(first, || Ok(core_ghz()))?;
-        let Ok(busy) = Awake::keep() else {
-            return Ok(None);
-        };
-        let printed = program.run_in(&[], Some("affinity"), &words);
-        drop(busy);
-        step(observer)?;
-        printed?.iter().for_each(|&ns| readings.push(ns, ghz));
-    }
-    observer.end();
-    Ok(readings.figure())
 }

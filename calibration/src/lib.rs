@@ -39,7 +39,7 @@ pub use bend::{Capacity, Point};
 pub use caches::Latencies;
 pub use calibration::Calibration;
 pub use clock::{Clocks, core_ghz, warm_up};
-pub use cores::Pair;
+pub use cores::{Pair, transfer_cycles};
 pub use doubts::{Doubt, doubts};
 pub use effort::Effort;
 pub use error::Error;

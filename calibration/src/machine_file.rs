@@ -95,7 +95,7 @@ fn head(calibration: &Calibration) -> String {
             .into(),
         "[lines] loads of lines that another core has just written.".into(),
         "[hop]   hops of a patched program there and back, halved: by sched_setaffinity, to a CPU \
-         that was just left and to one that has something else to do, and by a carrier that is \
+         that was just left, of eight threads that hop at the same time, and by a carrier that is \
          awake."
             .into(),
     ];

@@ -42,16 +42,14 @@ pub fn calibrate(
         Some(pair) => cores::transfer(pair.cpus, effort)?,
     };
     step(observer)?;
-    let (mut hops, without) = match hops::measure(effort, observer) {
+    let (hops, without) = match hops::measure(effort, observer) {
         Err(error @ Error::Program { .. }) => {
             (hops::Hops::default(), vec![format!("hops: {error}")])
         }
         measured => measured?,
     };
     left_out.extend(without);
-    // What keeps the CPUs busy from now on is no disturbance.
     let disturbance = watch.end();
-    hops.affinity_busy = hops::to_busy(effort, observer)?;
     Ok(Calibration {
         cpu_model: calibrated::cpu_model(),
         cpus,

@@ -40,7 +40,7 @@ fn a_store_removes_the_line_from_other_cores() {
     assert_eq!(counters[0].l1d.causes(), first);
     assert_eq!(counters[0].l2.coherence_misses(), 1);
     assert_eq!(counters[0].invalidated_lines, 1);
-    assert_eq!(counters[0].cycles, 100 + 30);
+    assert_eq!(counters[0].cycles, 100 + 50);
     assert_eq!(counters[1].l2.causes(), one_cold);
     assert_eq!(counters[1].invalidated_lines, 0);
     assert_eq!(counters[1].cycles, 30 + 2 + 2);

@@ -176,14 +176,39 @@ fn readers_share_a_line_without_further_misses() {
 }
 
 #[test]
-fn an_inclusive_l3_serves_what_would_be_a_transfer() {
+fn what_the_l3_holds_of_a_modified_line_is_old() {
     let ping_pong: Vec<_> = (0..10).map(|turn| (turn % 2, Store, 7)).collect();
     let mut machine = textbook::machine();
     let total: Counters = run(&machine, 2, &ping_pong).into_iter().sum();
     assert_eq!((total.l3.accesses(), total.l3.misses()), (10, 1));
-    assert_eq!((total.transfers, total.cycles), (0, 100 + 9 * 30));
+    assert_eq!((total.transfers, total.hit_modified), (0, 9));
+    assert_eq!(total.cycles, 100 + 9 * 50);
     machine.l3.as_mut().unwrap().inclusion = Inclusion::Exclusive;
     let total: Counters = run(&machine, 2, &ping_pong).into_iter().sum();
     assert_eq!((total.l3.accesses(), total.l3.misses()), (10, 10));
-    assert_eq!((total.transfers, total.cycles), (9, 100 + 9 * 50));
+    assert_eq!((total.transfers, total.hit_modified), (9, 0));
+    assert_eq!(total.cycles, 100 + 9 * 50);
+}
+
+#[test]
+fn a_line_that_another_cluster_has_read_is_modified_no_more() {
+    // From memory, from the L2 that has modified it, and from the L3.
+    let accesses = [(0, Store, 7), (1, Load, 7), (2, Load, 7)];
+    let counters = run(&textbook::machine(), 3, &accesses);
+    let of = |count: fn(&Counters) -> u64| [0, 1, 2].map(|core: usize| count(&counters[core]));
+    assert_eq!(of(|counters| counters.hit_modified), [0, 1, 0]);
+    assert_eq!(of(|counters| counters.cycles), [100, 50, 30]);
+}
+
+#[test]
+fn a_line_that_its_cluster_has_lost_is_the_l3s() {
+    // Four more lines than the L2 of core 0 has ways; the L3 holds them all.
+    let lost = (8..12).map(|line| (0, Load, line));
+    let accesses: Vec<_> = [(0, Store, 7)]
+        .into_iter()
+        .chain(lost)
+        .chain([(1, Load, 7)])
+        .collect();
+    let counters = run(&textbook::machine(), 2, &accesses);
+    assert_eq!((counters[1].hit_modified, counters[1].cycles), (0, 30));
 }

@@ -255,6 +255,7 @@ fn while_the_l3_never_evicts_each_cluster_can_be_simulated_alone() {
             let private = |counters: Counters| Counters {
                 l3: Default::default(),
                 transfers: 0,
+                hit_modified: 0,
                 cycles: 0,
                 ..counters
             };

@@ -5,6 +5,7 @@ use crate::cache::{Cache, Cause};
 use crate::counts::Counts;
 use crate::exported::Kind;
 use crate::machine::{Inclusion, Machine};
+use std::collections::BTreeMap;
 
 /// Cores use cache `core / shared_by` of each level; those that share an L2 are a cluster.
 pub struct Caches {
@@ -13,6 +14,8 @@ pub struct Caches {
     l1d: Vec<Cache>,
     l2: Vec<Cache>,
     l3: Option<Cache>,
+    /// Lines that were stored to, and by which cluster, until another references them.
+    stored_by: BTreeMap<u64, usize>,
     pub counts: Counts,
 }
 
@@ -27,6 +30,7 @@ impl Caches {
             l1d: of(&machine.l1d),
             l2: of(&machine.l2),
             l3: machine.l3.as_ref().map(Cache::new),
+            stored_by: BTreeMap::new(),
             counts: Counts::default(),
             machine: machine.clone(),
         }
@@ -48,8 +52,12 @@ impl Caches {
             }
         };
         self.counts.cycles += cycles;
+        let cluster = core / self.machine.l2.shared_by;
+        self.stored_by
+            .retain(|&stored, &mut by| stored != line || by == cluster);
         if kind == Kind::Store {
             self.take_from_others(core, line);
+            self.stored_by.insert(line, cluster);
         }
     }
 
@@ -84,6 +92,7 @@ impl Caches {
             self.leaves_l1s(cluster, line, None, Cause::Inclusion);
         }
         if self.l3_is(Inclusion::Exclusive) {
+            self.stored_by.remove(&line);
             let l3 = self.l3.as_mut().unwrap();
             if l3.look_up(line).is_err() {
                 l3.fill(line);
@@ -93,6 +102,10 @@ impl Caches {
 
     /// The L2 of this cluster has missed the line.
     fn ask_l3(&mut self, cluster: usize, line: u64, kind: Kind) -> u64 {
+        let mut others = (0..self.l2.len()).filter(|&other| other != cluster);
+        let is_transfer = others.any(|other| self.is_held(other, line));
+        let by = self.stored_by.get(&line);
+        let is_old = by.is_some_and(|&by| by != cluster && self.is_held(by, line));
         if let Some(l3) = &mut self.l3 {
             match l3.look_up(line) {
                 Ok(()) => {
@@ -100,13 +113,15 @@ impl Caches {
                     if self.l3_is(Inclusion::Exclusive) {
                         self.l3.as_mut().unwrap().remove(line, Cause::Coherence);
                     }
+                    if is_old {
+                        self.counts.hit_modified += 1;
+                        return self.transfer_latency();
+                    }
                     return self.machine.l3.as_ref().unwrap().latency;
                 }
                 Err(cause) => self.counts.l3.miss(kind, cause),
             }
         }
-        let mut others = (0..self.l2.len()).filter(|&other| other != cluster);
-        let is_transfer = others.any(|other| self.is_held(other, line));
         if self.l3.is_some() && !self.l3_is(Inclusion::Exclusive) {
             let replaced = self.l3.as_mut().unwrap().fill(line);
             if let (Some(replaced), true) = (replaced, self.l3_is(Inclusion::Inclusive)) {
@@ -117,12 +132,16 @@ impl Caches {
         }
         if is_transfer {
             self.counts.transfers += 1;
-            let l3 = self.machine.l3.as_ref().map(|l3| l3.latency);
-            let default = l3.unwrap_or(self.machine.memory_latency);
-            self.machine.transfer_latency.unwrap_or(default)
+            self.transfer_latency()
         } else {
             self.machine.memory_latency
         }
+    }
+
+    fn transfer_latency(&self) -> u64 {
+        let l3 = self.machine.l3.as_ref().map(|l3| l3.latency);
+        let default = l3.unwrap_or(self.machine.memory_latency);
+        self.machine.transfer_latency.unwrap_or(default)
     }
 
     fn l3_is(&self, inclusion: Inclusion) -> bool {

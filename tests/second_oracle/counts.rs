@@ -11,6 +11,7 @@ pub struct Counts {
     pub l2: Level,
     pub l3: Level,
     pub transfers: u64,
+    pub hit_modified: u64,
     pub invalidated_lines: u64,
     pub cycles: u64,
 }
@@ -50,6 +51,7 @@ impl Counts {
             "l2": self.l2.to_json(),
             "l3": self.l3.to_json(),
             "transfers": self.transfers,
+            "hit_modified": self.hit_modified,
             "invalidated_lines": self.invalidated_lines,
             "cycles": self.cycles,
         })

@@ -73,12 +73,13 @@ fn compare(subject: &Subject, random_machines: u64) -> Seen {
 
 /// How often happened what there is to count, so that equal counts say something.
 #[derive(Default)]
-struct Seen([u64; 10]);
+struct Seen([u64; 11]);
 
 impl Seen {
-    const KEYS: [&str; 10] = [
+    const KEYS: [&str; 11] = [
         "/hops",
         "/counters/transfers",
+        "/counters/hit_modified",
         "/counters/invalidated_lines",
         "/counters/l1i/fetch/inclusion",
         "/counters/l1d/load/coherence",

@@ -278,6 +278,10 @@ impl Observer for Collector<'_> {
         self.sums(|sums| sums.tally.transfers[kind as usize] += 1);
     }
 
+    fn hit_modified(&mut self, _core: CoreId, kind: Kind, _line: LineId) {
+        self.sums(|sums| sums.tally.hit_modified[kind as usize] += 1);
+    }
+
     fn replaced(&mut self, level: CacheLevel, instance: usize, _core: CoreId, line: LineId) {
         if level == CacheLevel::L2 {
             self.interfering.replace(instance, line, self.segment);

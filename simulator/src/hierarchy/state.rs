@@ -9,6 +9,7 @@
 //! A line also has an *owner*, the core that stored last, while no other cache but an inclusive or
 //! non-inclusive L3 holds it: MESI's modified state. Most stores are by owners and ask no further;
 //! the owner's L1D knows it by a bit of that byte, so that such a store costs no more than a load.
+//! When another core of its cluster gets the line, the cluster is the owner.
 //!
 //! [`losses`] is how caches lose lines other than by replacement, [`prefetch`] how an L2 gets one
 //! that nobody asked for.
@@ -21,7 +22,7 @@ use super::geometry::{CoreView, Geometry};
 use super::line::{Line, ones};
 use super::policy::EMPTY;
 use crate::ids::LineId;
-use crate::machine::Inclusion;
+use crate::machine::{CORES_MAXIMUM, Inclusion};
 use crate::report::observer::{Cause, Observer};
 use crate::report::tally::Tally;
 use corehop_traces::Kind;
@@ -56,6 +57,10 @@ const OWNED: u8 = 1 << 7;
 
 /// The owner of a line that any store must look for.
 const NOBODY: u8 = u8::MAX;
+
+/// Bit of an owner: it is a cluster, the other bits say which. A store of its cores must look, too.
+const CLUSTER: u8 = 1 << 6;
+const _: () = assert!(CORES_MAXIMUM <= CLUSTER as u32);
 
 impl HierarchyState {
     /// Empty caches, no lines.
@@ -158,6 +163,7 @@ impl HierarchyState {
             self.tallies[geometry.clusters[cluster].first_core.index()].invalidated_lines += 1;
         }
         self.take_from_exclusive_l3(geometry, line);
+        self.disown(geometry, line, NOBODY);
     }
 
     /// Starts counting afresh; the caches stay as they are.
@@ -189,13 +195,38 @@ impl HierarchyState {
         self.lines[line.index()].l3_set as usize
     }
 
-    /// Whoever owns `line` must ask again before it stores.
+    /// Whoever owns `line` must ask again before it stores: this is the owner now.
     #[inline(always)]
-    fn disown(&mut self, geometry: &Geometry, line: LineId) {
-        let owner = std::mem::replace(&mut self.rows[geometry.owner(line)], NOBODY);
-        if owner != NOBODY {
+    fn disown(&mut self, geometry: &Geometry, line: LineId, now: u8) {
+        let owner = std::mem::replace(&mut self.rows[geometry.owner(line)], now);
+        if owner & CLUSTER == 0 {
             let [_, l1d] = &geometry.core_views[usize::from(owner)].l1;
             self.rows[geometry.place(line, l1d)] &= !OWNED;
+        }
+    }
+
+    /// The core of `view` gets `line`, which some core owns perhaps.
+    #[inline(always)]
+    fn share(&mut self, geometry: &Geometry, view: &CoreView, line: LineId) {
+        let owner = self.rows[geometry.owner(line)];
+        if owner != NOBODY && owner != view.core.0 as u8 {
+            let stays = owning_cluster(geometry, owner) == view.cluster;
+            let now = if stays {
+                CLUSTER | view.cluster as u8
+            } else {
+                NOBODY
+            };
+            self.disown(geometry, line, now);
+        }
+    }
+
+    /// Whether another cluster owns `line` and still holds it.
+    #[inline(always)]
+    fn is_modified_elsewhere(&self, geometry: &Geometry, view: &CoreView, line: LineId) -> bool {
+        let owner = self.rows[geometry.owner(line)];
+        owner != NOBODY && {
+            let cluster = owning_cluster(geometry, owner);
+            cluster != view.cluster && self.lines[line.index()].holders >> cluster & 1 == 1
         }
     }
 
@@ -211,13 +242,11 @@ impl HierarchyState {
         } = access;
         let l1 = view.l1(kind);
         self.count_miss(access, l1, observer);
-        if self.rows[geometry.owner(line)] != view.core.0 as u8 {
-            self.disown(geometry, line);
-        }
         match self.way(geometry, line, &view.l2) {
             Some(way) => self.ways.hit(&view.l2, self.set(line, &view.l2), way),
             None => self.miss_l2(access, observer),
         }
+        self.share(geometry, view, line);
         let victim = self.fill(access, l1, self.set(line, l1), line, observer);
         if victim != EMPTY && geometry.l2_inclusion != Inclusion::Inclusive {
             self.forget_holder(geometry, view.cluster, victim);
@@ -239,7 +268,14 @@ impl HierarchyState {
             core, l2, cluster, ..
         } = view;
         self.count_miss(access, l2, observer);
-        if !self.look_up_l3(access, observer) {
+        // An inclusive L3 that makes room for the line takes no other copy of it.
+        let is_modified = self.is_modified_elsewhere(geometry, view, line);
+        if self.look_up_l3(access, observer) {
+            if is_modified {
+                self.tallies[core.index()].hit_modified[kind as usize] += u64::from(counts);
+                observer.hit_modified(*core, kind, line);
+            }
+        } else {
             let others = self.lines[line.index()].holders & !(1 << cluster);
             if others != 0 {
                 self.tallies[core.index()].transfers[kind as usize] += u64::from(counts);
@@ -257,7 +293,7 @@ impl HierarchyState {
             self.forget_holder(geometry, *cluster, victim);
         }
         if let (Some(l3), Inclusion::Exclusive) = (&geometry.l3, geometry.l3_inclusion) {
-            self.disown(geometry, victim);
+            self.disown(geometry, victim, NOBODY);
             let set = self.l3_set(victim);
             match self.way(geometry, victim, l3) {
                 Some(way) => self.ways.hit(l3, set, way),
@@ -331,5 +367,14 @@ impl HierarchyState {
             self.tallies[view.core.index()].count(cache.level, kind, cause);
         }
         observer.missed(cache.level, view.core, kind, cause, line);
+    }
+}
+
+/// The cluster that owns a line, or whose core does.
+#[inline(always)]
+fn owning_cluster(geometry: &Geometry, owner: u8) -> usize {
+    match owner & CLUSTER {
+        0 => geometry.core_views[usize::from(owner)].cluster,
+        _ => usize::from(owner & !CLUSTER),
     }
 }

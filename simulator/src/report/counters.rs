@@ -23,6 +23,9 @@ pub struct Counters {
     pub l3: LevelCounters,
     /// Accesses that no cache of the core's own and no L3 served, but one above another L2.
     pub transfers: u64,
+    /// Hits of the L3, of lines that another cluster has modified and holds: `perf c2c` calls them
+    /// HITM. What the L3 holds is old, so they cost what a transfer does.
+    pub hit_modified: u64,
     /// Times the cores' clusters (L2 and the L1s above it) lost a line to another cluster's store.
     pub invalidated_lines: u64,
     /// The sum, over all accesses, of the latency of what served it, plus hops times the cost of
@@ -137,8 +140,11 @@ impl Counters {
             (self.l1i.hits(), machine.l1i.latency_cycles),
             (self.l1d.hits(), machine.l1d.latency_cycles),
             (self.l2.hits(), machine.l2.latency_cycles),
-            (self.l3.hits(), l3_latency_cycles),
-            (self.transfers, machine.transfer_latency_cycles),
+            (self.l3.hits() - self.hit_modified, l3_latency_cycles),
+            (
+                self.transfers + self.hit_modified,
+                machine.transfer_latency_cycles,
+            ),
             (from_memory, machine.memory_latency_cycles),
             (hops, machine.hop_cost_cycles),
         ]
@@ -185,6 +191,7 @@ impl AddAssign for Counters {
         self.l2 += other.l2;
         self.l3 += other.l3;
         self.transfers += other.transfers;
+        self.hit_modified += other.hit_modified;
         self.invalidated_lines += other.invalidated_lines;
         self.cycles += other.cycles;
     }

@@ -64,6 +64,11 @@ pub trait Observer {
         let _ = (core, kind, line);
     }
 
+    /// What the L3 holds of `line` is old: caches above another L2 served `core`.
+    fn hit_modified(&mut self, core: CoreId, kind: Kind, line: LineId) {
+        let _ = (core, kind, line);
+    }
+
     /// An access of `core` made instance `instance` of `level` give up `line` for want of room.
     fn replaced(&mut self, level: CacheLevel, instance: usize, core: CoreId, line: LineId) {
         let _ = (level, instance, core, line);

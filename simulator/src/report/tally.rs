@@ -16,6 +16,8 @@ pub struct Tally {
     misses: [[[u64; 4]; 3]; 3],
     /// Accesses that caches above another L2 served, by kind.
     pub transfers: [u64; 3],
+    /// Accesses that the L3 served, while another cluster had the line modified, by kind.
+    pub hit_modified: [u64; 3],
     /// Times this core's cluster lost a line to another cluster's store; told to the first core of
     /// the cluster.
     pub invalidated_lines: u64,
@@ -73,6 +75,7 @@ impl Tally {
             l2,
             l3,
             transfers: self.transfers.iter().sum(),
+            hit_modified: self.hit_modified.iter().sum(),
             invalidated_lines: self.invalidated_lines,
             cycles: 0,
         };
@@ -97,6 +100,9 @@ impl AddAssign<&Tally> for Tally {
             *count += more;
         }
         for (count, more) in self.transfers.iter_mut().zip(other.transfers) {
+            *count += more;
+        }
+        for (count, more) in self.hit_modified.iter_mut().zip(other.hit_modified) {
             *count += more;
         }
         self.invalidated_lines += other.invalidated_lines;

@@ -11,6 +11,7 @@ pub mod calls;
 use cache::{Cache, Lost};
 use corehop_simulator::{CacheLevel, Counters, Inclusion, KindCounters, LevelCounters, Machine};
 use corehop_traces::Kind;
+use std::collections::HashMap;
 
 /// What happened, in words that [`corehop_simulator::Observer`] has too.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,8 @@ pub struct Oracle {
     l1d: Vec<Cache>,
     l2: Vec<Cache>,
     l3: Option<Cache>,
+    /// By line, the cluster that has it modified.
+    modified: HashMap<u64, usize>,
     counters: Vec<Counters>,
     pub events: Vec<Event>,
 }
@@ -51,6 +54,7 @@ impl Oracle {
             l1d: caches(machine.l1d),
             l2: caches(machine.l2),
             l3: machine.l3.map(Cache::new),
+            modified: HashMap::new(),
             machine: machine.clone(),
             counters: vec![Counters::default(); cores_used as usize],
             events: Vec::new(),
@@ -75,8 +79,16 @@ impl Oracle {
     pub fn access(&mut self, core: usize, kind: Kind, line: u64) {
         let latency_cycles = self.serve(core, kind, line);
         self.counters[core].cycles += u64::from(latency_cycles);
+        self.others_see(core, line);
         if kind == Kind::Store {
             self.store(core, line);
+        }
+    }
+
+    /// What another cluster has modified is so no more once this core has referenced it.
+    fn others_see(&mut self, core: usize, line: u64) {
+        if self.modified.get(&line) != Some(&self.view(core).l2) {
+            self.modified.remove(&line);
         }
     }
 
@@ -137,6 +149,7 @@ impl Oracle {
                 self.l1s_lose(cluster, victim, Lost::OuterLevel);
             }
             if self.l3_is(Inclusion::Exclusive) {
+                self.modified.remove(&victim);
                 let l3 = self.l3.as_mut().unwrap();
                 if !l3.hit(victim)
                     && let Some(victim) = l3.fill(victim)
@@ -152,6 +165,9 @@ impl Oracle {
     fn serve_beyond_l2(&mut self, core: usize, kind: Kind, line: u64) -> u32 {
         let cluster = self.view(core).l2;
         let elsewhere = (0..self.l2.len()).any(|other| other != cluster && self.held(other, line));
+        let has_modified = self.modified.get(&line).copied();
+        let has_modified = has_modified.filter(|&other| other != cluster);
+        let is_modified = has_modified.is_some_and(|other| self.held(other, line));
         let exclusive = self.l3_is(Inclusion::Exclusive);
         let inclusive = self.l3_is(Inclusion::Inclusive);
         if let Some(l3) = &mut self.l3 {
@@ -160,6 +176,10 @@ impl Oracle {
             if l3.hit(line) {
                 if exclusive {
                     l3.lose(line, Lost::Store);
+                }
+                if is_modified {
+                    self.counters[core].hit_modified += 1;
+                    return self.machine.transfer_latency_cycles;
                 }
                 return self.machine.l3.unwrap().latency_cycles;
             }
@@ -216,6 +236,7 @@ impl Oracle {
 
     fn store(&mut self, core: usize, line: u64) {
         let own = self.view(core);
+        self.modified.insert(line, own.l2);
         for cluster in 0..self.l2.len() {
             if cluster != own.l2 && self.cluster_loses_to_store(cluster, line) {
                 let event = Event::Invalidated(cluster, core, line);
@@ -242,6 +263,7 @@ impl Oracle {
         }
         let before = self.counters.clone();
         let latency_cycles = self.serve_beyond_l1(core, Kind::Load, line);
+        self.others_see(core, line);
         self.counters = before;
         Some(latency_cycles)
     }
@@ -257,6 +279,7 @@ impl Oracle {
             self.cluster_loses_to_store(cluster, line);
         }
         self.exclusive_l3_loses_to_store(line);
+        self.modified.remove(&line);
     }
 
     fn cluster_loses_to_store(&mut self, cluster: usize, line: u64) -> bool {

@@ -109,6 +109,10 @@ impl<P: Prefetcher> Observer for Watch<P> {
         self.served_by = ServedBy::OtherL2;
     }
 
+    fn hit_modified(&mut self, _core: CoreId, _kind: Kind, _line: LineId) {
+        self.served_by = ServedBy::OtherL2;
+    }
+
     fn replaced(&mut self, level: CacheLevel, instance: usize, _core: CoreId, line: LineId) {
         if level == CacheLevel::L2 {
             let owner = self.owners[line.index() * self.l2s + instance];

@@ -21,9 +21,6 @@ impl HierarchyState {
         if self.lines[line.index()].holders & holds != 0 {
             return false;
         }
-        if self.rows[geometry.owner(line)] != view.core.0 as u8 {
-            self.disown(geometry, line);
-        }
         let access = Access {
             geometry,
             view,
@@ -32,6 +29,7 @@ impl HierarchyState {
             counts: false,
         };
         self.miss_l2(access, observer);
+        self.share(geometry, view, line);
         self.lines[line.index()].holders |= holds;
         true
     }
