@@ -102,12 +102,17 @@ pub fn imported(
 /// Of every import that allows it, the calls; of the others, the entries.
 pub fn plan_of_all_imports(binary: &Path, cores: u32) -> Plan {
     let mut plan = plan_of_all_calls(binary, cores);
-    let known: Vec<u64> = plan.functions.iter().map(|function| function.offset).collect();
+    let known: Vec<u64> = plan
+        .functions
+        .iter()
+        .map(|function| function.offset)
+        .collect();
     // Unwind tables describe some tables of stubs as a function.
-    plan.functions.extend(imported(binary, cores, |function, goes_back| {
-        let is_new = !known.contains(&function.offset);
-        is_new.then_some(if goes_back { Mode::Call } else { Mode::Enter })
-    }));
+    plan.functions
+        .extend(imported(binary, cores, |function, goes_back| {
+            let is_new = !known.contains(&function.offset);
+            is_new.then_some(if goes_back { Mode::Call } else { Mode::Enter })
+        }));
     plan
 }
 
