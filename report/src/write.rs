@@ -1,5 +1,6 @@
 //! From a trace and a plan to the files of a report.
 
+use crate::classified::Classification;
 use crate::contents::{FUNCTIONS, Report};
 use crate::error::Error;
 use crate::files::Outputs;
@@ -103,6 +104,7 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
         pictured: &pictured,
         attribution: &attribution,
         sources: Sources::of(&explained, FUNCTIONS),
+        classification: Classification::of(&explained, progress)?,
         space,
         sweep: options.sweep,
     };

@@ -67,6 +67,27 @@ fn pictures_and_numbers_leave_as_files() {
 }
 
 #[test]
+fn delegated_calls_are_drawn_with_the_lines_that_functions_keep_to_themselves() {
+    let folder = folder();
+    let plan = folder.path().join("split.toml");
+    let split = std::fs::read_to_string(&plan).unwrap();
+    let (first, last) = split.rsplit_once("\"enter\"").unwrap();
+    std::fs::write(&plan, format!("{first}\"call\"{last}")).unwrap();
+    let asked = ["--svg", "svg", "--csv", "csv", "--requests", "4-5"];
+    assert_eq!(said(&folder, &asked), "");
+    let names = names(&folder.path().join("svg"));
+    assert!(names.contains(&"classes.svg".into()), "{names:?}");
+    let table = |name: &str| std::fs::read_to_string(folder.path().join("csv").join(name)).unwrap();
+    let quoted = HOSTILE.replace('"', "\"\"");
+    let calls = format!(
+        "request,call,core,first access,accesses,L2 misses\r\n\
+         4,\"{quoted}\",0,1501,3002,10\r\n5,\"{quoted}\",0,1501,3002,10\r\n"
+    );
+    assert_eq!(table("delegated-calls.csv"), calls);
+    assert_eq!(table("classes.csv"), "");
+}
+
+#[test]
 fn programs_get_what_explain_tells_and_how_to_repeat_it() {
     let folder = folder();
     let object: Value = serde_json::from_str(&said(&folder, &["--json"])).unwrap();
