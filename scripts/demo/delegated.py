@@ -51,15 +51,15 @@ def compare(do: Stages) -> None:
 
 
 def found(do: Stages) -> Path:
-    """Search for up to two functions, on one core elsewhere."""
+    """Search for the best function to delegate."""
     plan = do.layout.scratch / "plan-found.toml"
-    command = [do.layout.corehop, "partition", trace_of(do), "--delegate", "2", "--anyway"]
+    command = [do.layout.corehop, "partition", trace_of(do), "--delegate", "1", "--anyway"]
     inputs = [do.layout.corehop, do.layout.trace]
 
     def work() -> None:
         do.corehop([*command, "--machine", MACHINE, "-o", plan])
 
-    do.steps.step("plan-found", "the best calls to delegate", inputs, [plan], work)
+    do.steps.step("plan-found", "the best call to delegate", inputs, [plan], work)
     return plan
 
 

@@ -189,7 +189,8 @@ fn a_patched_redis_hops_for_delegated_calls_as_often_as_the_replay_says() {
     redis::ask(&stream, commands(REQUESTS));
     // The one that ends the recording has no answer.
     (&stream).write_all(b"EXISTS nothing\r\n").unwrap();
-    recording.trace();
+    // Between requests redis's clock may tick, more often where the machine is slow.
+    let ticks = redis::entries(&recording.trace(), "serverCron");
     let trace = recording.path();
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| -> PathBuf { folder.path().join(name) };
@@ -207,16 +208,17 @@ fn a_patched_redis_hops_for_delegated_calls_as_often_as_the_replay_says() {
     let found_calls = found["delegated"]["functions"].as_array().unwrap().len();
     assert!((1..=2).contains(&found_calls), "{found}");
     let server = std::fs::canonicalize("/usr/bin/redis-server").unwrap();
-    let plans = [
-        corehop_plans::read(&toml).unwrap(),
-        plan(&server, &["read", "write"]),
-    ];
-    for plan in plans {
+    // No tick writes an answer; of what the search finds a tick may call some, ten times at most.
+    let slack = 2 * 10 * (ticks + 1);
+    let found = corehop_plans::read(&toml).unwrap();
+    for (plan, slack) in [(plan(&server, &["write"]), 0), (found, slack)] {
         let symbols: Vec<&str> = plan.functions.iter().map(|of| &*of.symbol).collect();
         patch(&server, &plan, &path("redis.hop"), true).unwrap();
         // What is before the first command and behind the last answer is in both runs.
         let few = counted_of_redis(folder.path(), &path("redis.hop"), 4);
         let many = counted_of_redis(folder.path(), &path("redis.hop"), 4 + REQUESTS);
-        assert_eq!(many - few, predicted(&recording, &plan), "{symbols:?}");
+        let (counted, predicted) = (many - few, predicted(&recording, &plan));
+        let said = format!("{symbols:?}: {counted} hops counted, {predicted} predicted");
+        assert!(counted.abs_diff(predicted) <= slack, "{said}");
     }
 }
