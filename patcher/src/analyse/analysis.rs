@@ -5,8 +5,8 @@
 
 use super::displaced::{Displaced, JUMP_SIZE, displaced_at_entry};
 use super::exits::{Asked, ways_out};
-use super::imported::{can_be_called_through, ends_otherwise};
 use super::functions::{Function, Layout, layout};
+use super::imported::{can_be_called_through, ends_otherwise};
 use super::obstacle::Obstacle;
 use super::refusal::Refusal;
 use super::targets::{Landings, Target, collect};

@@ -29,7 +29,11 @@ pub(crate) struct Site {
 /// The reason why one of them cannot be changed, with the function's name.
 pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, Obstacle> {
     let mut returns = BTreeMap::new();
-    let stub = |hook: &Hook| analysis.stub(hook.offset).filter(|_| hook.mode == Mode::Call);
+    let stub = |hook: &Hook| {
+        analysis
+            .stub(hook.offset)
+            .filter(|_| hook.mode == Mode::Call)
+    };
     for hook in hooks.iter().filter(|hook| hook.mode == Mode::Call) {
         if let Some(stub) = stub(hook) {
             leads_back(stub)?;

@@ -11,8 +11,8 @@ mod manifest;
 mod note;
 mod relocations;
 
-pub(crate) use imports::{Stub, stubs};
 pub(crate) use image::{Image, Section, Segment};
+pub(crate) use imports::{Stub, stubs};
 pub(crate) use manifest::{
     Change, Manifest, Original, PatchedHook, PatchedReturn, PlannedModule, Stubs, VERSION, Whole,
 };
