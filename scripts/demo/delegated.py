@@ -17,8 +17,11 @@ from typing import Any
 from demo.layout import MARIADBD, Layout, Settings, StepError
 from demo.processes import Keeper
 from demo.stages import MACHINE, Facts, Stages
+from demo.steps import Input
 
 EXIT_FAILED = 7
+
+Arguments = list[str | Path]
 
 
 def main() -> int:
@@ -53,11 +56,11 @@ def compare(do: Stages) -> None:
 def found(do: Stages) -> Path:
     """Search for the best function to delegate."""
     plan = do.layout.scratch / "plan-found.toml"
-    command = [do.layout.corehop, "partition", trace_of(do), "--delegate", "1", "--anyway"]
-    inputs = [do.layout.corehop, do.layout.trace]
+    command: Arguments = [do.layout.corehop, "partition", trace_of(do), "--delegate", "1"]
+    inputs: list[Input] = [do.layout.corehop, do.layout.trace]
 
     def work() -> None:
-        do.corehop([*command, "--machine", MACHINE, "-o", plan])
+        do.corehop([*command, "--anyway", "--machine", MACHINE, "-o", plan])
 
     do.steps.step("plan-found", "the best call to delegate", inputs, [plan], work)
     return plan
@@ -82,13 +85,14 @@ def of_libc(do: Stages) -> Path:
 
 def is_own_stub(candidate: Facts) -> bool:
     """Tell whether it is how mariadbd itself calls a function of another file."""
-    return candidate["module"] == str(MARIADBD) and candidate["symbol"].endswith("@plt")
+    symbol = str(candidate["symbol"])
+    return bool(candidate["module"] == str(MARIADBD)) and symbol.endswith("@plt")
 
 
 def hops(do: Stages, plan: Path) -> int:
     """Count the hops that the plan makes of all that was recorded."""
-    command = [do.layout.corehop, "replay", trace_of(do), "--machine", MACHINE, "--json"]
-    replayed: dict[str, Any] = json.loads(do.corehop([*command, "--plan", plan]))
+    command: Arguments = [do.layout.corehop, "replay", trace_of(do), "--machine", MACHINE]
+    replayed: dict[str, Any] = json.loads(do.corehop([*command, "--json", "--plan", plan]))
     return int(replayed["hops"])
 
 

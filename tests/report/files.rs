@@ -73,8 +73,15 @@ fn delegated_calls_are_drawn_with_the_lines_that_functions_keep_to_themselves() 
     let split = std::fs::read_to_string(&plan).unwrap();
     let (first, last) = split.rsplit_once("\"enter\"").unwrap();
     std::fs::write(&plan, format!("{first}\"call\"{last}")).unwrap();
-    let asked = ["--svg", "svg", "--csv", "csv", "--requests", "4-5"];
+    let asked = ["--svg", "svg", "--csv", "csv", "--perfetto", "t.json"];
+    let asked = [&asked[..], &["--requests", "4-5"]].concat();
     assert_eq!(said(&folder, &asked), "");
+    let timeline = std::fs::read_to_string(folder.path().join("t.json")).unwrap();
+    let timeline: Value = serde_json::from_str(&timeline).unwrap();
+    let events = timeline["traceEvents"].as_array().unwrap().iter();
+    let call = format!("{HOSTILE}, request ");
+    let is_call = |event: &&Value| event["name"].as_str().is_some_and(|n| n.starts_with(&call));
+    assert_eq!(events.filter(is_call).count(), 2);
     let names = names(&folder.path().join("svg"));
     assert!(names.contains(&"classes.svg".into()), "{names:?}");
     let table = |name: &str| std::fs::read_to_string(folder.path().join("csv").join(name)).unwrap();
