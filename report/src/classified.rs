@@ -2,8 +2,8 @@
 //! could be delegated: what the picture of the four classes is drawn from.
 //!
 //! Only a plan that delegates asks for it, since it takes two more passes over the trace. The other
-//! functions are the best by the rule of thumb, of those that may be delegated by their calls; which
-//! of them can be hooked, `corehop candidates --delegate` tells.
+//! functions are the best by the rule of thumb, of those that may be delegated by their calls;
+//! which of them can be hooked, `corehop candidates --delegate` tells.
 
 use crate::error::Error;
 use corehop_characterisation::Subject;

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// `serve` works on its data, has libc fill other data, opens, writes and closes a file, and goes on
-/// with its own. Either fits an L2 of 256 KiB, both do not.
+/// `serve` works on its data, has libc fill other data, opens, writes and closes a file, and goes
+/// on with its own. Either fits an L2 of 256 KiB, both do not.
 const SOURCE: &str = r#"
 #include <fcntl.h>
 #include <string.h>

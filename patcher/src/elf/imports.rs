@@ -4,8 +4,8 @@
 //! has put the function's address. So a stub is code of the file itself, entered once for each
 //! direct call that the file makes, with the caller's return address on top of the stack. The slot
 //! that it jumps through is named by a relocation, and that names the function. Slots are looked up
-//! rather than counted off, because linkers order stubs as they like and shape them in several ways:
-//! with or without `endbr64` and `bnd`, in `.plt`, `.plt.sec` and `.plt.got`.
+//! rather than counted off, because linkers order stubs as they like and shape them in several
+//! ways: with or without `endbr64` and `bnd`, in `.plt`, `.plt.sec` and `.plt.got`.
 
 use super::Image;
 use super::abi::{DT_STRTAB, DT_SYMTAB, PF_X, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT, SYMBOL_SIZE};

@@ -12,10 +12,10 @@
 //! stack pointer is needed any more, and the return address is on top, which tells the runtime
 //! whose call ends; but the values returned may be in any register.
 //!
-//! What calls a function of another file is a stub of one jump, and its returns are not in this file.
-//! Where threads go back from it, its trampoline pushes the address that it would jump to and jumps
-//! to a third stub. The runtime calls that address and takes it off the stack. While the hooks are
-//! shut the stub's own `ret` goes there.
+//! What calls a function of another file is a stub of one jump, and its returns are not in this
+//! file. Where threads go back from it, its trampoline pushes the address that it would jump to and
+//! jumps to a third stub. The runtime calls that address and takes it off the stack. While the
+//! hooks are shut the stub's own `ret` goes there.
 //!
 //! A displaced call pushes the original return address and jumps. Were the callee to return into
 //! the trampoline, an exception passing through would find no unwind information and end the
