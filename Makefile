@@ -11,6 +11,7 @@ RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo figures test test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
 	bench-servers bench-utilisation bench-verdicts bench-connections bench-truth bench-replay bench-data-hops \
+	bench-delegation \
 	bench-search bench-core-model bench-fleet build deb test-deb sample fuzz soak test-upstream test-msrv \
 	test-ubsan test-miri test-tsan coverage deny lint-c clean
 
@@ -42,6 +43,7 @@ help:
 	@echo 'make bench-utilisation  times threads that take locks, beside two models, and prints a table'
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
 	@echo 'make bench-data-hops  times redis with 2, 4 and 8 sets beyond an L2, each at one core by hops'
+	@echo 'make bench-delegation  times memcached with its allocator on another core'
 	@echo 'make bench-connections  throughput and misses over connections, simulated and real, and draws it'
 	@echo 'make bench-truth  predicted beside measured ratios: rank correlation and median error'
 	@echo 'make figures  fills the tables of docs/experiments from the figures kept beside them'
@@ -144,6 +146,10 @@ bench-verdicts: build
 bench-data-hops:
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench servers -- --data-hops
+
+bench-delegation:
+	@scripts/setup.sh bench || [ $$? -eq 7 ]
+	@cargo bench --locked --bench servers -- --delegation
 
 # What is not installed is left out of the tables, which say so.
 bench-connections: build

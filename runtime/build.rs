@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Version of what a patched file and the runtime expect of each other: the note, the hook table,
 /// and how a trampoline calls.
-const ABI: u32 = 5;
+const ABI: u32 = 6;
 
 const SOURCES: [&str; 34] = [
     "core/start.c",

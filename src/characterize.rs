@@ -130,7 +130,7 @@ fn functions(
     }
     let learning: Vec<RequestId> = train_test.training().collect();
     bar.begin("counting calls", None);
-    let candidates = Candidates::of(trace, &learning, &arguments.scope.rule());
+    let candidates = Candidates::of_calls(trace, &learning, &arguments.scope.rule());
     bar.end();
     let chosen = candidates?.chosen;
     Ok(chosen.iter().map(|candidate| candidate.function).collect())

@@ -292,6 +292,7 @@ impl From<corehop_report::Error> for Failure {
             Error::Trace(error) => error.into(),
             Error::Replay(error) => error.into(),
             Error::Search(error) => error.into(),
+            Error::Characterisation(error) => error.into(),
             Error::Explanation(error) => error.into(),
             Error::Output(error) => error.into(),
             Error::NoSuchRequest { complete, .. } => {

@@ -13,11 +13,13 @@
 //! `COREHOP_BENCH` names the servers to measure (`redis,memcached`), `COREHOP_STARTS` says how many
 //! starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs). `make bench-verdicts` runs it
 //! with `--verdicts`: what `auto` says, twenty times over. `make bench-data-hops` runs it with
-//! `--data-hops`: hops by data (data_hops.rs).
+//! `--data-hops`: hops by data (data_hops.rs), and `make bench-delegation` with `--delegation`: an
+//! allocator on another core (delegation.rs).
 
 mod apache;
 mod awake;
 mod data_hops;
+mod delegation;
 mod dnsmasq;
 mod dokuwiki;
 #[path = "../foretold/mod.rs"]
@@ -68,7 +70,7 @@ const VARIANTS: &[Variant] = &[
 
 fn main() -> Outcome<()> {
     let is_asked = |option: &str| std::env::args().any(|argument| argument == option);
-    let is_whole = ["--whole", "--verdicts", "--data-hops"]
+    let is_whole = ["--whole", "--verdicts", "--data-hops", "--delegation"]
         .into_iter()
         .any(is_asked);
     let effort = match is_whole {
@@ -84,6 +86,9 @@ fn main() -> Outcome<()> {
     if is_asked("--data-hops") {
         return data_hops::measure(&here, is_whole);
     }
+    if is_asked("--delegation") {
+        return delegation::measure(&here, is_whole);
+    }
     let mut table = Table::of(VARIANTS);
     for server in wanted(&here, is_whole)? {
         table.add(match server::missing(&*server, &[server::EMULATOR]) {
@@ -98,6 +103,7 @@ fn main() -> Outcome<()> {
     }
     if !is_whole {
         data_hops::measure(&here, is_whole)?;
+        delegation::measure(&here, is_whole)?;
     }
     println!("\n{}", here.since());
     let rows = table.end();

@@ -6,7 +6,7 @@
 //! once in `min_share` of them. Leaf functions count too: they can change the working set as well.
 //! What cannot be patched is left out here, before the search, with the reason.
 
-use corehop_traces::{Error, FunctionId, RequestId, Trace};
+use corehop_traces::{Error, Function, FunctionId, RequestId, Trace};
 use std::collections::HashMap;
 
 /// The rule that makes a function a candidate.
@@ -115,7 +115,8 @@ fn called(seen: &HashMap<RequestId, Calls>, requests: usize) -> Called {
 }
 
 impl Candidates {
-    /// Counts calls over `requests` and applies `rule`.
+    /// Counts calls over `requests` and applies `rule`. Stubs of imported functions are none, since
+    /// what runs behind them begins elsewhere, and what follows is their caller's.
     ///
     /// # Errors
     /// What reading the trace says.
@@ -124,6 +125,28 @@ impl Candidates {
         requests: &[RequestId],
         rule: &CandidateRule,
     ) -> Result<Candidates, Error> {
+        let may_be = |function: &Function| !function.is_import();
+        Candidates::among(trace, requests, rule, &may_be)
+    }
+
+    /// The same for functions whose calls end with a hop back, of which stubs are some.
+    ///
+    /// # Errors
+    /// What reading the trace says.
+    pub fn of_calls(
+        trace: &Trace,
+        requests: &[RequestId],
+        rule: &CandidateRule,
+    ) -> Result<Candidates, Error> {
+        Candidates::among(trace, requests, rule, &|_| true)
+    }
+
+    fn among(
+        trace: &Trace,
+        requests: &[RequestId],
+        rule: &CandidateRule,
+        may_be: &dyn Fn(&Function) -> bool,
+    ) -> Result<Candidates, Error> {
         let (calls, accesses) = count_calls(trace, requests)?;
         let mut candidates = Candidates {
             requests: requests.len(),
@@ -131,6 +154,10 @@ impl Candidates {
             ..Candidates::default()
         };
         for (&function, seen) in &calls {
+            let of = &trace.functions()[function.index()];
+            if !may_be(of) {
+                continue;
+            }
             let called = called(seen, requests.len());
             if called.most > rule.max_calls {
                 candidates.called_too_often += 1;
@@ -140,7 +167,7 @@ impl Candidates {
                 candidates.called_too_rarely += 1;
                 continue;
             }
-            match trace.functions()[function.index()].unpatchable.clone() {
+            match of.unpatchable.clone() {
                 Some(reason) => candidates.unpatchable.push(Unpatchable {
                     function,
                     called,

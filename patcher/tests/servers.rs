@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use workshop::{
-    Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_calls, start, start_reading,
+    Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_imports, start, start_reading,
 };
 
 /// A hooked server's folder, program and where it leaves its statistics.
@@ -93,10 +93,10 @@ const ROUNDS: u64 = 200;
 
 /// A server with every function hooked that allows it, in the file and in memory, counting alone
 /// and with each on the other core than its neighbours; threads stay there, or go back at the end
-/// of every call that allows it.
+/// of every call that allows it, of functions in other files too.
 fn in_every_way(binary: &str, serve: impl Fn(&Server, &str)) {
     let binary = Path::new(binary);
-    for plan in [plan_of_all(binary, 2), plan_of_all_calls(binary, 2)] {
+    for plan in [plan_of_all(binary, 2), plan_of_all_imports(binary, 2)] {
         for way in WAYS {
             for backend in ["count", "carrier"] {
                 serve(&way(binary, &plan), backend);
@@ -109,7 +109,8 @@ fn in_every_way(binary: &str, serve: impl Fn(&Server, &str)) {
 fn kept(statistics: &Statistics, backend: &str) {
     assert_eq!(statistics.0["backend"], backend);
     assert_eq!(statistics.total("failed_hops"), 0, "{backend}");
-    statistics.check_balance();
+    // Memcached's threads for its memory, of which there are four, go on until it has ended.
+    statistics.check_balance_within(4);
 }
 
 /// Starts redis, sets and gets `ROUNDS` keys, checks every answer, stops it.

@@ -7,7 +7,7 @@ use corehop_plans::{Argument, Destination, Mode};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use workshop::{build, patched, plan, plan_of_all_calls};
+use workshop::{build, patched, plan, plan_of_all_imports};
 
 const BINARIES: [&str; 3] = [
     "/usr/bin/redis-server",
@@ -34,7 +34,7 @@ static SAFE: LazyLock<Vec<Vec<bool>>> = LazyLock::new(|| {
 static PATCHED: LazyLock<(tempfile::TempDir, PathBuf, Vec<u8>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let binary = build(folder.path(), "places", &[], &["places.cpp"]);
-    let mut plan = plan_of_all_calls(&binary, 3);
+    let mut plan = plan_of_all_imports(&binary, 3);
     for (function, argument) in plan.functions.iter_mut().step_by(2).zip(Argument::ALL) {
         function.to = Destination::By(argument);
     }

@@ -1,8 +1,9 @@
 //! What a report shows, and its pictures by section.
 
+use crate::classified::Classification;
 use crate::pass::pictured::PicturedRequest;
 use crate::pictures::picture::Picture;
-use crate::pictures::{accesses, elsewhere, misses, space, split, sweep, throughput};
+use crate::pictures::{accesses, delegated, elsewhere, misses, space, split, sweep, throughput};
 use crate::search_space::space::SearchSpace;
 use crate::search_space::sweep::Sweep;
 use crate::sources::Sources;
@@ -21,6 +22,8 @@ pub struct Report<'a> {
     pub attribution: &'a Attribution,
     /// Where functions are written.
     pub sources: Sources,
+    /// Where the plan delegates calls.
+    pub classification: Option<Classification>,
     /// Unless it was left out.
     pub space: Option<SearchSpace>,
     /// Where one was given.
@@ -53,15 +56,25 @@ impl Report<'_> {
                 misses::causes(explained),
                 misses::functions(explained, &self.sources, FUNCTIONS),
             ],
-            split: vec![
-                split::phases(explained, self.pictured),
-                split::working_sets(explained),
-                split::shared(explained),
-                split::lost(explained),
-                throughput::over_connections(explained),
-            ],
+            split: self.split_pictures(),
             space: self.space_pictures(),
         }
+    }
+
+    fn split_pictures(&self) -> Vec<Picture> {
+        let explained = self.explained;
+        let mut shown = vec![split::phases(explained, self.pictured)];
+        if let Some(classification) = &self.classification {
+            shown.push(delegated::calls(explained, self.pictured));
+            shown.push(delegated::classes(explained, classification));
+        }
+        shown.extend([
+            split::working_sets(explained),
+            split::shared(explained),
+            split::lost(explained),
+            throughput::over_connections(explained),
+        ]);
+        shown
     }
 
     fn space_pictures(&self) -> Vec<Picture> {

@@ -14,6 +14,9 @@ pub enum Error {
     /// Other splits could not be found.
     #[error(transparent)]
     Search(#[from] corehop_partitioner::Error),
+    /// The lines of functions could not be told apart.
+    #[error(transparent)]
+    Characterisation(#[from] corehop_characterisation::Error),
     /// The plan could not be explained.
     #[error(transparent)]
     Explanation(#[from] corehop_explanations::Error),

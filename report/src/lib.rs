@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod classified;
 mod contents;
 mod drawing;
 mod error;

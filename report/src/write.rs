@@ -1,5 +1,6 @@
 //! From a trace and a plan to the files of a report.
 
+use crate::classified::Classification;
 use crate::contents::{FUNCTIONS, Report};
 use crate::error::Error;
 use crate::files::Outputs;
@@ -80,7 +81,7 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
     let tree = known.filter(|_| outputs.needs_call_tree());
     let mut tree = tree.map(|calls| CallTree::new(trace, calls));
     let timeline = outputs.perfetto.as_ref().and(known);
-    let mut timeline = timeline.map(|calls| Timeline::new(trace, calls, &shown));
+    let mut timeline = timeline.map(|calls| Timeline::new(trace, &explained.split, calls, &shown));
     let mut listeners: Vec<&mut dyn StepListener> = vec![&mut pictures];
     listeners.extend(tree.iter_mut().map(|tree| tree as &mut dyn StepListener));
     let timelines = timeline.iter_mut();
@@ -103,6 +104,7 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
         pictured: &pictured,
         attribution: &attribution,
         sources: Sources::of(&explained, FUNCTIONS),
+        classification: Classification::of(&explained, progress)?,
         space,
         sweep: options.sweep,
     };

@@ -12,7 +12,8 @@
  *
  * Where a plan has functions at the end of whose calls threads go back, enter_call() stands in for
  * enter(): it keeps the thread's open calls. leave_call() runs before each return that can end one.
- * At a return nothing below the stack pointer is needed any more.
+ * At a return nothing below the stack pointer is needed any more. Functions whose returns lie in
+ * files that are not hooked are called from here, by call_through().
  *
  * The flags are kept without pushfq and its popfq of twenty cycles: AH takes five, AL the overflow.
  */
@@ -266,5 +267,29 @@ leave_call:
         jmp 1b
         .cfi_endproc
         .size leave_call, . - leave_call
+
+/* Calls a function of another file, most often of libc, in which no return can be hooked. Its
+ * address is below the program's return address, which makes the stack as even as a call needs it,
+ * and below that rcx is pushed. From here on this is a function's frame like any other, so
+ * exceptions, cancellations and debuggers find their way. No register but rcx was touched. */
+        .globl call_through
+        .hidden call_through
+        .type call_through, @function
+        .p2align 5
+call_through:
+        .cfi_startproc
+        .cfi_def_cfa_offset 24
+        endbr64
+        pop %rcx
+        call *(%rsp)
+        leaq 8(%rsp), %rsp
+        .cfi_adjust_cfa_offset -8
+        call 1f
+        ret
+1:      .cfi_adjust_cfa_offset 8
+        push %rcx
+        jmp leave_call
+        .cfi_endproc
+        .size call_through, . - call_through
 
         .section .note.GNU-stack, "", @progbits

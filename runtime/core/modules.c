@@ -53,10 +53,12 @@ void modules_forked(void)
 static void fill(void)
 {
     uintptr_t leave = opened != 0 ? (uintptr_t)leave_call : 0;
+    uintptr_t through = opened != 0 ? (uintptr_t)call_through : 0;
     for (uint32_t i = 0; complete && i < program.module_count; i++) {
         uintptr_t *slot = program.modules[i].slot;
         if (slot == NULL)
             continue;
+        __atomic_store_n(&slot[2], through, __ATOMIC_RELEASE);
         __atomic_store_n(&slot[1], leave, __ATOMIC_RELEASE);
         __atomic_store_n(&slot[0], opened, __ATOMIC_RELEASE);
     }
@@ -267,7 +269,7 @@ __attribute__((visibility("default"))) void corehop_module_leaves(const void *in
         if (names != NULL)
             memcpy(names, module->names, module->names_size);
         lock();
-        module->slot[0] = module->slot[1] = 0;
+        module->slot[0] = module->slot[1] = module->slot[2] = 0;
         module->slot = NULL;
         module->names = names;
         unlock();

@@ -27,7 +27,7 @@ struct note {
     uint32_t cores;   /* cores of the plan */
     uint32_t hooks;   /* entries of the table */
     uint32_t size;    /* of this struct: a later one may be longer */
-    uint64_t slot;    /* where the trampolines look for enter and leave; zero in the file */
+    uint64_t slot;    /* where trampolines look for enter, leave and call_through; zeros */
     uint64_t table;   /* of struct hook */
     uint64_t names;   /* zero-terminated texts, one after the other */
     uint64_t modules; /* of struct planned: all the files that the plan names */
@@ -178,6 +178,7 @@ void enter_off(void);
 void enter_counting(void);
 void enter_resting(void);
 void leave_call(void);
+void call_through(void); /* calls a function of another file, and then is leave_call() */
 void enter_slowly(uint32_t hook, uintptr_t at);
 void leave_slowly(uintptr_t at);
 

@@ -18,6 +18,7 @@ mod executed;
 mod forks_and_libraries;
 mod going_back;
 mod handlers;
+mod imports;
 mod in_the_way;
 mod known_accesses;
 mod no_ops;

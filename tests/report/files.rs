@@ -67,6 +67,40 @@ fn pictures_and_numbers_leave_as_files() {
 }
 
 #[test]
+fn delegated_calls_are_drawn_with_the_lines_that_functions_keep_to_themselves() {
+    let folder = folder();
+    let plan = folder.path().join("split.toml");
+    let split = std::fs::read_to_string(&plan).unwrap();
+    let (first, last) = split.rsplit_once("\"enter\"").unwrap();
+    std::fs::write(&plan, format!("{first}\"call\"{last}")).unwrap();
+    let asked = ["--svg", "svg", "--csv", "csv", "--perfetto", "t.json"];
+    let asked = [&asked[..], &["--requests", "4-5"]].concat();
+    assert_eq!(said(&folder, &asked), "");
+    let timeline = std::fs::read_to_string(folder.path().join("t.json")).unwrap();
+    let timeline: Value = serde_json::from_str(&timeline).unwrap();
+    let events = timeline["traceEvents"].as_array().unwrap().iter();
+    let call = format!("{HOSTILE}, request ");
+    let is_call = |event: &&Value| event["name"].as_str().is_some_and(|n| n.starts_with(&call));
+    assert_eq!(events.filter(is_call).count(), 2);
+    let names = names(&folder.path().join("svg"));
+    assert!(names.contains(&"classes.svg".into()), "{names:?}");
+    let table = |name: &str| std::fs::read_to_string(folder.path().join("csv").join(name)).unwrap();
+    let quoted = HOSTILE.replace('"', "\"\"");
+    let calls = format!(
+        "request,call,core,first access,accesses,L2 misses\r\n\
+         4,\"{quoted}\",0,1501,3002,10\r\n5,\"{quoted}\",0,1501,3002,10\r\n"
+    );
+    assert_eq!(table("delegated-calls.csv"), calls);
+    // None of these calls is seen to end, so each has what comes after it: three times eight lines.
+    let classes = format!(
+        "function,delegated,PL/SL %,PL/SG %,of it stored to %,PG/SL %,PG/SG %,score %\r\n\
+         \"{quoted}\",yes,66.67,0.00,-,0.00,0.00,66.67\r\n\
+         parse,no,100.00,0.00,-,0.00,0.00,100.00\r\ncommit,no,33.33,0.00,-,0.00,0.00,33.33\r\n"
+    );
+    assert_eq!(table("classes.csv"), classes);
+}
+
+#[test]
 fn programs_get_what_explain_tells_and_how_to_repeat_it() {
     let folder = folder();
     let object: Value = serde_json::from_str(&said(&folder, &["--json"])).unwrap();

@@ -106,6 +106,7 @@ impl ObjectArguments {
         for (place, function) in trace.functions().iter().enumerate() {
             let share = requests[place] as f64 / self.requests as f64;
             match function.unpatchable {
+                _ if function.is_import() => {}
                 _ if calls[place] == 0 || share < min_share => self.called_too_rarely += 1,
                 _ if calls[place] > MOST_CALLS * self.requests => self.called_too_often += 1,
                 Some(_) => self.unpatchable += 1,

@@ -69,7 +69,7 @@ pub fn candidates(
     rule: &CandidateRule,
     one_way: &[FunctionId],
 ) -> Result<Candidates, corehop_traces::Error> {
-    let mut candidates = Candidates::of(trace, requests, rule)?;
+    let mut candidates = Candidates::of_calls(trace, requests, rule)?;
     let chosen = std::mem::take(&mut candidates.chosen).into_iter();
     let goes_back = |candidate: &Candidate| !one_way.contains(&candidate.function);
     let (back, stay): (Vec<Candidate>, Vec<Candidate>) = chosen.partition(goes_back);

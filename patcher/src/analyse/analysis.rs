@@ -6,13 +6,17 @@
 use super::displaced::{Displaced, JUMP_SIZE, displaced_at_entry};
 use super::exits::{Asked, ways_out};
 use super::functions::{Function, Layout, layout};
+use super::imported::{can_be_called_through, ends_otherwise};
 use super::obstacle::Obstacle;
 use super::refusal::Refusal;
 use super::targets::{Landings, Target, collect};
 use crate::Error;
 use crate::elf::abi::PF_X;
-use crate::elf::{Image, pointers};
+use crate::elf::{Image, Stub, pointers};
 use std::path::Path;
+
+/// What the symbol of a stub has behind that of its function.
+pub const STUB_SUFFIX: &str = "@plt";
 
 /// A binary's functions, and which of their entries may be patched.
 ///
@@ -73,6 +77,22 @@ impl Analysis {
         &self.layout.functions
     }
 
+    /// The stubs through which the file calls functions that it does not hold, in order of offset:
+    /// what it calls by itself, of libc and of other libraries. Each is an entry like a function's,
+    /// of a file that can be patched where theirs cannot.
+    pub fn imports(&self) -> impl Iterator<Item = Function> {
+        self.layout.stubs.iter().map(|(&offset, stub)| Function {
+            offset,
+            size_bytes: stub.end - offset,
+            symbol: Some(format!("{}{STUB_SUFFIX}", stub.imported)),
+        })
+    }
+
+    /// The stub at `offset`, if one is there.
+    pub(crate) fn stub(&self, offset: u64) -> Option<&Stub> {
+        self.layout.stubs.get(&offset)
+    }
+
     /// GNU build id in lower-case hexadecimal.
     pub fn build_id(&self) -> Option<&str> {
         self.image.build_id.as_deref()
@@ -115,9 +135,11 @@ impl Analysis {
     /// Why a thread cannot go back when a call of the function at virtual address `offset` ends;
     /// `None` when it can, provided that the entry can be patched.
     pub fn return_reason(&self, offset: u64) -> Option<String> {
-        self.ways_out(offset)
-            .err()
-            .map(|obstacle| obstacle.to_string())
+        let obstacle = match self.stub(offset) {
+            Some(stub) => leads_back(stub).err(),
+            None => self.ways_out(offset).err(),
+        };
+        obstacle.map(|obstacle| obstacle.to_string())
     }
 
     /// What hooks of all returns that end a call of the function at `offset` displace, or why there
@@ -156,5 +178,14 @@ impl Analysis {
         let next = self.relocated.partition_point(|&place| place < first);
         let place = self.relocated.get(next).filter(|&&place| place < end)?;
         Some(Obstacle::Relocated(*place))
+    }
+}
+
+/// Whether the runtime can call the stub's function and be returned to.
+pub(super) fn leads_back(stub: &Stub) -> Result<(), Obstacle> {
+    match &stub.imported {
+        imported if can_be_called_through(imported) => Ok(()),
+        imported if ends_otherwise(imported) => Err(Obstacle::EndsOtherwise),
+        _ => Err(Obstacle::MayTakeStack),
     }
 }

@@ -54,10 +54,7 @@ pub(super) fn displaced_at_entry(
     targets: &[Target],
     entry: u64,
 ) -> Result<Displaced, Obstacle> {
-    let functions = &layout.functions;
-    let index = functions
-        .binary_search_by_key(&entry, |f| f.offset)
-        .map_err(|_| Obstacle::NoEntry)?;
+    let end = layout.end_of_entered(entry).ok_or(Obstacle::NoEntry)?;
     let segment = image.segment_at(entry);
     if !segment.is_some_and(|s| s.is_loaded(PF_X)) {
         return Err(Obstacle::NotExecutable);
@@ -65,7 +62,6 @@ pub(super) fn displaced_at_entry(
     let code = image.bytes_at(entry).unwrap_or_default();
     let skipped = if code.starts_with(&ENDBR64) { 4 } else { 0 };
     let site = entry + skipped;
-    let end = entry.saturating_add(functions[index].size_bytes);
     let displaced = read_displaced(&code[skipped as usize..], site, end)?;
     let free = site + JUMP_SIZE;
     let following = layout.starts[layout.starts.partition_point(|&s| s <= entry)..].first();

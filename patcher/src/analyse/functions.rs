@@ -6,7 +6,7 @@
 
 use crate::elf::abi::{PT_GNU_EH_FRAME, SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE};
 use crate::elf::bytes::{text_at, u64_at};
-use crate::elf::{self, Image};
+use crate::elf::{self, Image, Stub};
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, Pointer, UnwindContext,
     UnwindSection, X86_64,
@@ -30,6 +30,8 @@ pub(super) struct Layout {
     pub functions: Vec<Function>,
     /// Entries of functions and of fragments, in order.
     pub starts: Vec<u64>,
+    /// By address, how the file calls functions that it does not hold.
+    pub stubs: BTreeMap<u64, Stub>,
     /// Entries that only the loader calls, to ask which implementation of a function to take.
     pub resolvers: BTreeSet<u64>,
     /// Start and end of each fragment, in order.
@@ -48,6 +50,16 @@ impl Layout {
     /// Whether a function or a fragment begins at `address`.
     pub fn begins(&self, address: u64) -> bool {
         self.starts.binary_search(&address).is_ok()
+    }
+
+    /// Where the function or stub ends that a hook at `entry` would be in.
+    pub fn end_of_entered(&self, entry: u64) -> Option<u64> {
+        if let Some(stub) = self.stubs.get(&entry) {
+            return Some(stub.end);
+        }
+        let function = self.functions.binary_search_by_key(&entry, |f| f.offset);
+        let function = &self.functions[function.ok()?];
+        Some(entry.saturating_add(function.size_bytes))
     }
 
     /// Where the function or fragment ends that begins at `start`.
@@ -117,7 +129,9 @@ pub(super) fn layout(image: &Image) -> Layout {
         });
     }
     found.retain(|start, _| !fragments.contains_key(start));
-    let starts: BTreeSet<u64> = found.keys().chain(fragments.keys()).copied().collect();
+    let stubs = elf::stubs(image);
+    let starts = found.keys().chain(fragments.keys()).chain(stubs.keys());
+    let starts: BTreeSet<u64> = starts.copied().collect();
     let next = |offset| starts.range((Excluded(offset), Unbounded)).next().copied();
     let functions = found.into_iter().map(|(offset, found)| Function {
         offset,
@@ -135,6 +149,7 @@ pub(super) fn layout(image: &Image) -> Layout {
             .collect(),
         starts: starts.iter().copied().collect(),
         bare,
+        stubs,
         resolvers,
     }
 }

@@ -7,12 +7,13 @@ mod analysis;
 mod displaced;
 mod exits;
 mod functions;
+mod imported;
 mod obstacle;
 mod refusal;
 mod sites;
 mod targets;
 
-pub use analysis::Analysis;
+pub use analysis::{Analysis, STUB_SUFFIX};
 pub(crate) use displaced::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
 pub use functions::Function;
 pub(crate) use obstacle::Obstacle;

@@ -40,6 +40,12 @@ pub(crate) enum Obstacle {
     ChangesWhenMoved(u64),
     #[error("the instruction at {at:#x}: {error}")]
     NotEncoded { at: u64, error: IcedError },
+    #[error("a call of it does not end with one return")]
+    EndsOtherwise,
+    #[error(
+        "it lies in another file, and nothing tells whether all its arguments are in registers"
+    )]
+    MayTakeStack,
     #[error("it can end in more than {0} functions")]
     EndsAnywhere(usize),
     #[error("the instruction at {0:#x} returns to another segment")]

@@ -5,6 +5,7 @@
 //! writer, and whoever checks what it wrote.
 
 use super::Analysis;
+use super::analysis::leads_back;
 use super::displaced::{Displaced, JUMP_SIZE};
 use super::obstacle::Obstacle;
 use crate::Hook;
@@ -18,6 +19,8 @@ pub(crate) struct Site {
     pub hook: Option<usize>,
     /// Whether a return among the displaced instructions may end a call.
     pub ends_calls: bool,
+    /// Of a stub from whose calls threads go back: the slot through which it jumps.
+    pub through: Option<u64>,
 }
 
 /// The sites of all `hooks`, in their order, and behind them those of returns alone, by address.
@@ -26,7 +29,16 @@ pub(crate) struct Site {
 /// The reason why one of them cannot be changed, with the function's name.
 pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, Obstacle> {
     let mut returns = BTreeMap::new();
+    let stub = |hook: &Hook| {
+        analysis
+            .stub(hook.offset)
+            .filter(|_| hook.mode == Mode::Call)
+    };
     for hook in hooks.iter().filter(|hook| hook.mode == Mode::Call) {
+        if let Some(stub) = stub(hook) {
+            leads_back(stub)?;
+            continue;
+        }
         let ways_out = analysis.ways_out(hook.offset)?;
         returns.extend(
             ways_out
@@ -41,12 +53,14 @@ pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, Ob
             ends_calls: returns.remove(&displaced.site).is_some(),
             hook: Some(index),
             displaced,
+            through: stub(hook).map(|stub| stub.slot),
         });
     }
     sites.extend(returns.into_values().map(|displaced| Site {
         displaced,
         hook: None,
         ends_calls: true,
+        through: None,
     }));
     check_apart(&sites)?;
     Ok(sites)

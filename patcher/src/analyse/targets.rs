@@ -107,8 +107,9 @@ impl Watched {
 
     fn new(image: &Image, layout: &Layout) -> Watched {
         let mut watched = Watched::none(image);
-        for function in &layout.functions {
-            for address in function.offset + 1..function.offset + WINDOW {
+        let entered = layout.functions.iter().map(|function| function.offset);
+        for entry in entered.chain(layout.stubs.keys().copied()) {
+            for address in entry + 1..entry + WINDOW {
                 watched.put(address, true);
             }
         }

@@ -58,7 +58,7 @@ pub(super) enum Finding {
     NoNote,
     #[error("the runtime's note and the manifest contradict each other")]
     Note,
-    #[error("the runtime's slot is not two empty words it can write")]
+    #[error("the runtime's slot is not three empty words it can write")]
     Slot,
     #[error("the tables of hooks and modules are not its manifest's")]
     Tables,

@@ -86,10 +86,15 @@ pub(super) fn check(
     findings.extend(check_segments(&image, &before.image).err());
     findings.extend(check_dynamic(&image, &before).err());
     findings.extend(check_note(&image, &manifest).err());
-    let Stubs { enter, leave } = manifest.stubs;
+    let Stubs {
+        enter,
+        leave,
+        through,
+    } = manifest.stubs;
     for (stub, slot) in [
         (enter, manifest.slot),
         (leave, manifest.slot.wrapping_add(8)),
+        (through, manifest.slot.wrapping_add(16)),
     ] {
         let code = image.bytes_at(stub).unwrap_or_default();
         findings.extend(emit::check_stub(code, stub, slot).err().map(Finding::Code));
@@ -214,7 +219,7 @@ fn check_note(image: &Image, manifest: &Manifest) -> Result<(), Finding> {
         .segment_at(note.slot)
         .filter(|s| s.is_loaded(PF_R | PF_W));
     let words = image.bytes_at(note.slot).unwrap_or_default();
-    let is_empty = [0, 8].iter().all(|&at| u64_at(words, at) == Some(0));
+    let is_empty = [0, 8, 16].iter().all(|&at| u64_at(words, at) == Some(0));
     if slot.is_none() || !is_empty {
         return Err(Finding::Slot);
     }

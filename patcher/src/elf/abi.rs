@@ -43,6 +43,8 @@ pub(crate) const ET_EXEC: u16 = 2;
 pub(crate) const ET_DYN: u16 = 3;
 pub(crate) const EM_X86_64: u16 = 62;
 pub(crate) const NT_GNU_BUILD_ID: u32 = 3;
+pub(crate) const R_X86_64_GLOB_DAT: u32 = 6;
+pub(crate) const R_X86_64_JUMP_SLOT: u32 = 7;
 pub(crate) const R_X86_64_IRELATIVE: u32 = 37;
 
 /// Sizes of the file header, a program header, a section header, a dynamic entry and a symbol.

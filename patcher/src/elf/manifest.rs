@@ -8,7 +8,7 @@ use corehop_plans::{Destination, Mode};
 use serde::{Deserialize, Serialize};
 
 /// Version of the manifest.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// What a patched file says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub(crate) struct Manifest {
     pub abi: u32,
     #[serde(flatten)]
     pub whole: Whole,
-    /// Virtual address of the runtime's two pointers.
+    /// Virtual address of the runtime's three pointers.
     pub slot: u64,
     pub stubs: Stubs,
     pub hooks: Vec<PatchedHook>,
@@ -120,6 +120,8 @@ pub(crate) struct Stubs {
     pub enter: u64,
     /// And of what a return calls.
     pub leave: u64,
+    /// And of what calls a function of another file.
+    pub through: u64,
 }
 
 /// Bytes that were at a file offset, in hexadecimal.

@@ -5,12 +5,14 @@
 pub(crate) mod abi;
 pub(crate) mod bytes;
 mod image;
+mod imports;
 mod malformed;
 mod manifest;
 mod note;
 mod relocations;
 
 pub(crate) use image::{Image, Section, Segment};
+pub(crate) use imports::{Stub, stubs};
 pub(crate) use manifest::{
     Change, Manifest, Original, PatchedHook, PatchedReturn, PlannedModule, Stubs, VERSION, Whole,
 };

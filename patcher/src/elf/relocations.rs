@@ -3,7 +3,7 @@
 use super::Image;
 use super::abi::{
     DT_JMPREL, DT_PLTRELSZ, DT_RELA, DT_RELASZ, DT_RELR, DT_RELRSZ, DT_SYMTAB, R_X86_64_IRELATIVE,
-    RELA_SIZE,
+    RELA_SIZE, SYMBOL_SIZE,
 };
 use super::bytes::{u32_at, u64_at};
 use std::collections::BTreeSet;
@@ -15,16 +15,12 @@ pub(crate) fn pointers(image: &Image) -> Vec<(u64, u64)> {
     let symbols = image
         .dynamic_value(DT_SYMTAB)
         .and_then(|a| image.bytes_at(a));
-    for (table, size) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
-        for entry in table_of(image, table, size).chunks_exact(RELA_SIZE as usize) {
-            let field = |at| u64_at(entry, at).unwrap_or(0);
-            let symbol = field(8) >> 32;
-            let value = symbols
-                .filter(|_| symbol != 0)
-                .and_then(|symbols| u64_at(symbols, symbol * 24 + 8))
-                .unwrap_or(0);
-            found.push((field(0), value.wrapping_add(field(16))));
-        }
+    for entry in entries(image) {
+        let value = symbols
+            .filter(|_| entry.symbol != 0)
+            .and_then(|symbols| u64_at(symbols, u64::from(entry.symbol) * SYMBOL_SIZE + 8))
+            .unwrap_or(0);
+        found.push((entry.place, value.wrapping_add(entry.addend)));
     }
     let mut next = 0u64;
     for word in table_of(image, DT_RELR, DT_RELRSZ).chunks_exact(8) {
@@ -48,12 +44,32 @@ pub(crate) fn pointers(image: &Image) -> Vec<(u64, u64)> {
 
 /// What the loader calls to learn where a function is (`R_X86_64_IRELATIVE`).
 pub(crate) fn resolvers(image: &Image) -> BTreeSet<u64> {
+    let indirect = entries(image).filter(|entry| entry.kind == R_X86_64_IRELATIVE);
+    indirect.map(|entry| entry.addend).collect()
+}
+
+/// A relocation with an addend.
+pub(super) struct Entry {
+    /// The word that it changes.
+    pub place: u64,
+    pub kind: u32,
+    /// Number of its symbol; 0 for none.
+    pub symbol: u32,
+    pub addend: u64,
+}
+
+/// The relocations with addends, those of the procedure linkage table last.
+pub(super) fn entries(image: &Image) -> impl Iterator<Item = Entry> {
     let tables = [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)];
     let entries = tables
         .into_iter()
         .flat_map(|(table, size)| table_of(image, table, size).chunks_exact(RELA_SIZE as usize));
-    let indirect = entries.filter(|entry| u32_at(entry, 8) == Some(R_X86_64_IRELATIVE));
-    indirect.filter_map(|entry| u64_at(entry, 16)).collect()
+    entries.map(|entry| Entry {
+        place: u64_at(entry, 0).unwrap_or(0),
+        kind: u32_at(entry, 8).unwrap_or(0),
+        symbol: u32_at(entry, 12).unwrap_or(0),
+        addend: u64_at(entry, 16).unwrap_or(0),
+    })
 }
 
 fn table_of(image: &Image, table: u64, size: u64) -> &[u8] {

@@ -23,7 +23,7 @@ pub(crate) struct Code {
 
 impl Code {
     /// The code of `hooks`, numbered from `first`, to stand at `address`; `slot` is the runtime's
-    /// two pointers.
+    /// three pointers.
     ///
     /// # Errors
     /// The reason why one of them cannot be hooked.
@@ -36,11 +36,15 @@ impl Code {
     ) -> Result<Code, Unfit> {
         let mut bytes = trampoline::stub(address, slot)?;
         bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
-        let stubs = Stubs {
+        let mut stubs = Stubs {
             enter: address,
             leave: address + bytes.len() as u64,
+            through: 0,
         };
         bytes.extend(trampoline::stub(stubs.leave, slot + POINTER_SIZE)?);
+        bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+        stubs.through = address + bytes.len() as u64;
+        bytes.extend(trampoline::stub(stubs.through, slot + 2 * POINTER_SIZE)?);
         let mut code = Code {
             bytes,
             stubs,

@@ -1,6 +1,6 @@
 //! Composes the patched file: the original's bytes, a few changed in place, and three new segments.
 //!
-//! Behind everything the original loads come RW (the runtime's pointer slot, and the dynamic
+//! Behind everything the original loads come RW (the runtime's pointers, and the dynamic
 //! section where it had no room to grow), RX (stub and trampolines) and R (program headers, notes,
 //! hook table, string table). Linkers leave no room for more program headers, so the table moves.
 //! New data stands at file offset = address - load base: kernels before 5.18 tell the loader where
@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 pub(crate) const TOOL: &str = concat!("corehop ", env!("CARGO_PKG_VERSION"));
 
 const PAGE: u64 = 4096;
-const SLOT_SIZE: u64 = 16;
+const SLOT_SIZE: u64 = 24;
 
 /// What the loader is asked to bring in: the runtime in the patched file's own folder, and for a
 /// library what tells the runtime of it.

@@ -12,6 +12,11 @@
 //! stack pointer is needed any more, and the return address is on top, which tells the runtime
 //! whose call ends; but the values returned may be in any register.
 //!
+//! What calls a function of another file is a stub of one jump, and its returns are not in this
+//! file. Where threads go back from it, its trampoline pushes the address that it would jump to and
+//! jumps to a third stub. The runtime calls that address and takes it off the stack. While the
+//! hooks are shut the stub's own `ret` goes there.
+//!
 //! A displaced call pushes the original return address and jumps. Were the callee to return into
 //! the trampoline, an exception passing through would find no unwind information and end the
 //! program. A shadow stack would object; the loader turns those off because the runtime is not
@@ -85,6 +90,11 @@ pub(super) fn trampoline(
         code.extend(branch(CALL, address + code.len() as u64, stubs.enter)?);
         code.extend(STEP_UP);
     }
+    if let Some(slot) = site.through {
+        code.extend(push_target(address + code.len() as u64, slot)?);
+        code.extend(branch(JUMP, address + code.len() as u64, stubs.through)?);
+        return Ok(code);
+    }
     for (instruction, original) in site.displaced.parts() {
         if site.ends_calls && is_return(instruction) {
             code.extend(branch(CALL, address + code.len() as u64, stubs.leave)?);
@@ -102,6 +112,21 @@ pub(super) fn trampoline(
         code.extend(branch(JUMP, address + code.len() as u64, resume)?);
     }
     Ok(code)
+}
+
+/// Pushes the address that the loader has put into a slot; registers and flags stay.
+fn push_target(at: u64, slot: u64) -> Result<Vec<u8>, Unfit> {
+    let assemble = || {
+        let mut a = CodeAssembler::new(64)?;
+        let operand = MemoryOperand::with_base_displ(Register::RIP, slot as i64);
+        a.add_instruction(Instruction::with1(Code::Push_rm64, operand)?)?;
+        a.assemble(at)
+    };
+    assemble().map_err(|error| Unfit::Push {
+        at,
+        pushed: slot,
+        error,
+    })
 }
 
 /// Pushes an address of the program wherever it was loaded; registers and flags stay.
@@ -136,6 +161,12 @@ pub(crate) fn check_trampoline(
         let call = branch(CALL, rest.address, stubs.enter)?;
         rest.bytes(&call, "does not call the stub")?;
         rest.bytes(&STEP_UP, "does not restore the stack")?;
+    }
+    if let Some(slot) = site.through {
+        let push = push_target(rest.address, slot)?;
+        rest.bytes(&push, "does not push the imported function's address")?;
+        let jump = branch(JUMP, rest.address, stubs.through)?;
+        return rest.bytes(&jump, "does not jump to the stub that calls it");
     }
     for (instruction, original) in site.displaced.parts() {
         if site.ends_calls && is_return(instruction) {

@@ -47,15 +47,7 @@ pub fn plan(
     let hooked = analysis.functions().iter().enumerate();
     let functions = hooked.filter_map(|(index, function)| {
         let core = core_of(index, function)?;
-        let made_up = || format!("fn_{:x}", function.offset);
-        Some(PlannedFunction {
-            module: binary.to_str().unwrap().into(),
-            build_id: analysis.build_id().unwrap().into(),
-            offset: function.offset,
-            symbol: function.symbol.clone().unwrap_or_else(made_up),
-            to: Destination::Core(core),
-            mode: Mode::Enter,
-        })
+        Some(planned(binary, &analysis, function, core, Mode::Enter))
     });
     Plan {
         version: 1,
@@ -67,6 +59,61 @@ pub fn plan(
         expected: None,
         functions: functions.collect(),
     }
+}
+
+fn planned(
+    binary: &Path,
+    analysis: &Analysis,
+    function: &Function,
+    core: u32,
+    mode: Mode,
+) -> PlannedFunction {
+    let made_up = || format!("fn_{:x}", function.offset);
+    PlannedFunction {
+        module: binary.to_str().unwrap().into(),
+        build_id: analysis.build_id().unwrap().into(),
+        offset: function.offset,
+        symbol: function.symbol.clone().unwrap_or_else(made_up),
+        to: Destination::Core(core),
+        mode,
+    }
+}
+
+/// The imported functions for which `mode_of` names a mode, each on the core after its neighbour's.
+pub fn imported(
+    binary: &Path,
+    cores: u32,
+    mode_of: impl Fn(&Function, bool) -> Option<Mode>,
+) -> Vec<PlannedFunction> {
+    let analysis = Analysis::of(binary).unwrap();
+    let chosen = analysis.imports().filter_map(|function| {
+        assert_eq!(analysis.entry_reason(function.offset), None);
+        let may_go_back = analysis.return_reason(function.offset).is_none();
+        Some((mode_of(&function, may_go_back)?, function))
+    });
+    let numbered = chosen.zip(1..);
+    numbered
+        .map(|((mode, function), number)| {
+            planned(binary, &analysis, &function, number % cores, mode)
+        })
+        .collect()
+}
+
+/// Of every import that allows it, the calls; of the others, the entries.
+pub fn plan_of_all_imports(binary: &Path, cores: u32) -> Plan {
+    let mut plan = plan_of_all_calls(binary, cores);
+    let known: Vec<u64> = plan
+        .functions
+        .iter()
+        .map(|function| function.offset)
+        .collect();
+    // Unwind tables describe some tables of stubs as a function.
+    plan.functions
+        .extend(imported(binary, cores, |function, goes_back| {
+            let is_new = !known.contains(&function.offset);
+            is_new.then_some(if goes_back { Mode::Call } else { Mode::Enter })
+        }));
+    plan
 }
 
 /// A plan that hooks every function that may be hooked, on alternating cores.
@@ -306,9 +353,18 @@ impl Statistics {
 
     /// Fails unless every call that began has ended or is open.
     pub fn check_balance(&self) {
+        self.check_balance_within(0);
+    }
+
+    /// The same of a program with so many threads that go on while its counters are read.
+    pub fn check_balance_within(&self, threads: u64) {
         let ends = ["returned", "unwound", "continued", "stayed", "open"];
         let ended: u64 = ends.iter().map(|key| self.of_calls(key)).sum();
-        assert_eq!(self.of_calls("calls"), ended);
+        let calls = self.of_calls("calls");
+        assert!(
+            calls.abs_diff(ended) <= threads,
+            "{calls} calls, {ended} ended"
+        );
     }
 
     /// Number of functions that were called at all.

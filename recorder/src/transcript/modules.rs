@@ -7,7 +7,7 @@
 use crate::binaries::{binary::Binary, linked};
 use crate::events::{Event, Observer, Warning};
 use crate::system::Kernel;
-use corehop_patcher::Analysis;
+use corehop_patcher::{Analysis, Refusal, STUB_SUFFIX};
 use corehop_symbols as symbols;
 use corehop_traces::{Error, Function, FunctionId, Module, Writer};
 use std::collections::{HashMap, VecDeque};
@@ -140,9 +140,13 @@ impl Modules {
                     }
                     continue;
                 }
+                let patching = Patching::of(&path, &loaded);
+                let mut by_offset = symbols_of(&path, &observer);
+                let stubs = imports(&path, &patching);
+                by_offset.extend(stubs.map(|stub| (stub.offset, (stub, None))));
                 let functions = Functions {
-                    by_offset: symbols_of(&path, &observer),
-                    patching: Patching::of(&path, &loaded),
+                    by_offset,
+                    patching,
                 };
                 if send.send(functions).is_err() {
                     return;
@@ -310,6 +314,31 @@ fn functions_of(kernel: &Kernel) -> Functions {
         by_offset: by_offset.collect(),
         patching: Patching::Never("it is the kernel's".into()),
     }
+}
+
+/// The stubs of what a file calls and does not hold; those of libc and its loader are none, which
+/// no hook can be put into.
+fn imports(path: &Path, patching: &Patching) -> impl Iterator<Item = symbols::Symbol> {
+    let of_file = |analysis: &Analysis| match analysis.refusal() {
+        Some(Refusal::NeededByTheRuntime) => Vec::new(),
+        _ => analysis.imports().collect(),
+    };
+    let functions = match patching {
+        Patching::Analysed(analysis) => of_file(analysis),
+        Patching::Never(_) => Analysis::of(path).map_or(Vec::new(), |of| of_file(&of)),
+        Patching::Unknown => Vec::new(),
+    };
+    functions.into_iter().map(|function| {
+        let symbol = function.symbol.unwrap_or_default();
+        let imported = symbol.strip_suffix(STUB_SUFFIX).unwrap_or(&symbol);
+        symbols::Symbol {
+            offset: function.offset,
+            size: function.size_bytes,
+            name: format!("{}{STUB_SUFFIX}", symbols::demangled(imported)),
+            symbol,
+            aliases: Vec::new(),
+        }
+    })
 }
 
 /// A program and its libraries are loaded before hooks are put in place.

@@ -6,7 +6,7 @@
 
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_plans::inert_json;
-use corehop_simulator::CoreId;
+use corehop_simulator::{CoreId, Split};
 use corehop_traces::{Calls, FunctionId, OpenCalls, RequestId, ThreadId, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -23,11 +23,14 @@ struct CoreSlice {
     begins: u64,
     ends: u64,
     missed: [u64; 2],
+    /// The delegated function whose call it is.
+    called: Option<FunctionId>,
 }
 
 /// Collects events, step by step.
 pub struct Timeline<'t> {
     trace: &'t Trace,
+    split: &'t Split,
     open: OpenCalls<'t>,
     requests: BTreeSet<RequestId>,
     /// By thread: how many of its open calls have begun in the timeline.
@@ -39,10 +42,16 @@ pub struct Timeline<'t> {
 
 impl<'t> Timeline<'t> {
     /// `calls` has those of all functions.
-    pub fn new(trace: &'t Trace, calls: &'t Calls, requests: &[RequestId]) -> Timeline<'t> {
+    pub fn new(
+        trace: &'t Trace,
+        split: &'t Split,
+        calls: &'t Calls,
+        requests: &[RequestId],
+    ) -> Timeline<'t> {
         let threads = trace.threads().len();
         Timeline {
             trace,
+            split,
             open: OpenCalls::new(calls, threads),
             requests: requests.iter().copied().collect(),
             begun: vec![0; threads],
@@ -73,7 +82,9 @@ impl<'t> Timeline<'t> {
         let (core, thread) = (step.core, step.execution.thread);
         let same = |slice: &&mut CoreSlice| (slice.core, slice.request) == (core, request);
         if self.slices.last_mut().filter(same).is_none() {
+            let entered = step.execution.entry;
             self.slices.push(CoreSlice {
+                called: entered.filter(|&function| self.split.delegates(function)),
                 core,
                 request,
                 thread,
@@ -113,10 +124,13 @@ impl<'t> Timeline<'t> {
         events.append(&mut self.events);
         events.extend(self.slices.iter().map(|slice| {
             let [one, split] = slice.missed;
+            let called = slice.called.map_or(String::new(), |function| {
+                format!("{}, ", self.trace.functions()[function.index()].name)
+            });
             json!({
                 "ph": "X", "pid": CORES, "tid": slice.core, "ts": slice.begins,
                 "dur": slice.ends - slice.begins,
-                "name": format!("request {} of thread {}", slice.request, slice.thread),
+                "name": format!("{called}request {} of thread {}", slice.request, slice.thread),
                 "args": { "L2 misses, one core": one, "L2 misses, split": split },
             })
         }));

@@ -1,6 +1,7 @@
 //! What the report shows, one picture for each question.
 
 pub mod accesses;
+pub mod delegated;
 pub mod elsewhere;
 pub mod misses;
 pub mod picture;

@@ -36,6 +36,15 @@ pub struct Function {
     pub unpatchable: Option<String>,
 }
 
+impl Function {
+    /// Whether it is a stub of the procedure linkage table, by which its file calls a function that
+    /// it does not hold.
+    #[must_use]
+    pub fn is_import(&self) -> bool {
+        self.symbol.ends_with("@plt")
+    }
+}
+
 /// One instruction of a code block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {

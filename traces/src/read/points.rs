@@ -18,7 +18,9 @@ impl Trace {
         let known = self.contents.functions.clone();
         let mut of_addresses: HashMap<u64, FunctionId> = HashMap::new();
         for number in 0..self.contents.code_blocks.len() {
-            if self.contents.entered[number].is_some() {
+            // A stub is a point like any other block, and no candidate of its own.
+            let entered = self.contents.entered[number].map(|function| &known[function.index()]);
+            if entered.is_some_and(|function| !function.is_import()) {
                 continue;
             }
             let start = self.contents.code_blocks[number].start;

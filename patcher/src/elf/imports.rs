@@ -1,0 +1,94 @@
+//! Functions that a file calls and does not hold, by the stubs through which it calls them.
+//!
+//! A linker makes a stub for each, in the procedure linkage table: one jump to wherever the loader
+//! has put the function's address. So a stub is code of the file itself, entered once for each
+//! direct call that the file makes, with the caller's return address on top of the stack. The slot
+//! that it jumps through is named by a relocation, and that names the function. Slots are looked up
+//! rather than counted off, because linkers order stubs as they like and shape them in several
+//! ways: with or without `endbr64` and `bnd`, in `.plt`, `.plt.sec` and `.plt.got`.
+
+use super::Image;
+use super::abi::{DT_STRTAB, DT_SYMTAB, PF_X, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT, SYMBOL_SIZE};
+use super::bytes::{text_at, u16_at, u32_at};
+use super::relocations::entries;
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic};
+use std::collections::{BTreeMap, HashMap};
+
+/// Stubs begin at multiples of this.
+const STEP: usize = 8;
+
+/// A stub of the procedure linkage table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stub {
+    /// Virtual address just behind its jump.
+    pub end: u64,
+    /// Where the loader puts the function's address.
+    pub slot: u64,
+    /// The function's linker symbol.
+    pub imported: String,
+}
+
+/// All stubs of functions that the file does not define, by address.
+pub(crate) fn stubs(image: &Image) -> BTreeMap<u64, Stub> {
+    let slots = slots(image);
+    let tables = image.sections.iter();
+    let tables = tables.filter(|section| section.name.starts_with(".plt"));
+    let mut found = BTreeMap::new();
+    for table in tables {
+        let is_code = image
+            .segment_at(table.address)
+            .is_some_and(|segment| segment.is_loaded(PF_X));
+        let code = image.contents(table).filter(|_| is_code);
+        let code = code.unwrap_or_default();
+        for at in (0..code.len()).step_by(STEP) {
+            let address = table.address.wrapping_add(at as u64);
+            if let Some((end, slot)) = jump_at(&code[at..], address)
+                && let Some(imported) = slots.get(&slot)
+            {
+                let imported = imported.clone();
+                found.insert(
+                    address,
+                    Stub {
+                        end,
+                        slot,
+                        imported,
+                    },
+                );
+            }
+        }
+    }
+    found
+}
+
+/// Where the jump ends that the code begins with, and which slot it goes through.
+fn jump_at(code: &[u8], address: u64) -> Option<(u64, u64)> {
+    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    let mut instruction = decoder.decode();
+    if instruction.mnemonic() == Mnemonic::Endbr64 {
+        instruction = decoder.decode();
+    }
+    let is_jump = instruction.flow_control() == FlowControl::IndirectBranch
+        && instruction.mnemonic() == Mnemonic::Jmp
+        && instruction.is_ip_rel_memory_operand();
+    is_jump.then(|| (instruction.next_ip(), instruction.ip_rel_memory_address()))
+}
+
+/// Undefined symbols by the slots that the loader fills with their addresses.
+fn slots(image: &Image) -> HashMap<u64, String> {
+    let table = |tag| {
+        let address = image.dynamic_value(tag);
+        address.and_then(|address| image.bytes_at(address))
+    };
+    let (Some(symbols), Some(names)) = (table(DT_SYMTAB), table(DT_STRTAB)) else {
+        return HashMap::new();
+    };
+    let kinds = [R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT];
+    let filled = entries(image).filter(|entry| kinds.contains(&entry.kind));
+    let named = filled.filter_map(|entry| {
+        let at = u64::from(entry.symbol) * SYMBOL_SIZE;
+        let is_undefined = u16_at(symbols, at + 6)? == 0;
+        let name = text_at(names, u32_at(symbols, at)?.into())?;
+        (is_undefined && !name.is_empty()).then(|| (entry.place, name.to_owned()))
+    });
+    named.collect()
+}

@@ -1,0 +1,216 @@
+//! What a plan does by delegating calls: when calls are away, and what their functions keep to
+//! themselves.
+
+use super::picture::Picture;
+use super::split::{class_of, lengths};
+use crate::classified::{Classification, Classified};
+use crate::drawing::chart::{BAR, BarPart, Drawing, beyond, scale};
+use crate::drawing::table::Table;
+use crate::pass::pictured::{PicturedRequest, Stay};
+use corehop_explanations::Explanation;
+use corehop_traces::FunctionId;
+use corehop_wording::name::shortened;
+use corehop_wording::number::{counted, grouped};
+
+/// Room for the names of rows.
+const NAMES: f64 = 76.0;
+
+/// Short calls are drawn so wide at least, that they are seen.
+const LEAST: f64 = 1.5;
+
+/// The requests pictured, each with the calls that were away from its core.
+pub fn calls(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Picture {
+    let delegated: Vec<FunctionId> = explained.split.delegated().collect();
+    let longest = pictured.iter().map(|of| of.cells.references).max();
+    let names = pictured.iter().map(|of| format!("request {}", of.request));
+    let names: Vec<String> = names.collect();
+    let begin = beyond(names.iter().map(String::as_str), NAMES);
+    let scale = scale(begin, longest.unwrap_or(0) as f64, 10);
+    let mut drawing = Drawing::default();
+    legend(&mut drawing, explained, &delegated);
+    let mut table = Table::new(&[
+        "request",
+        "call",
+        "core",
+        "first access",
+        "accesses",
+        "L2 misses",
+    ]);
+    let mut all = 0;
+    for (of, name) in pictured.iter().zip(&names) {
+        let whole = BarPart {
+            class: "cold band",
+            value: of.cells.references as f64,
+            label: format!("{name}, where it began"),
+        };
+        let away: Vec<(&Stay, u64, usize)> = away(of, &delegated).collect();
+        all += away.len();
+        let y = drawing.y;
+        let said = counted(away.len() as u64, "call", "calls");
+        drawing.bar((name, begin), scale, &[whole], &said);
+        for (stay, accesses, place) in away {
+            let called = shortened(explained.name(delegated[place]));
+            let left = begin + stay.begins as f64 * scale;
+            let width = (accesses as f64 * scale).max(LEAST);
+            let said = format!(
+                "{name}, core {}, {called}: {} accesses, {} L2 misses",
+                stay.core,
+                grouped(accesses),
+                grouped(stay.missed)
+            );
+            drawing.rectangle([left, y, width, BAR], &colour_of(place), &said);
+            let numbers = [stay.begins, accesses, stay.missed].map(|number| number.to_string());
+            let named = [of.request.to_string(), called, stay.core.to_string()];
+            table.row(named.into_iter().chain(numbers));
+        }
+    }
+    drawing.y += 12.0;
+    drawing.text(
+        begin,
+        drawing.y,
+        "small",
+        "accesses since the request began →",
+    );
+    Picture {
+        name: "delegated-calls".into(),
+        title: "Delegated calls".into(),
+        hint: "When each of these requests is away for a call: each coloured piece is one, on \
+               another core than the grey around it. Calls that take their thread nowhere, since \
+               it is there already, are not drawn."
+            .into(),
+        said: format!(
+            "{} that are away in {}.",
+            counted(all as u64, "call", "calls"),
+            counted(pictured.len() as u64, "request", "requests")
+        ),
+        drawing,
+        table,
+    }
+}
+
+/// The class of a function's colour: not those of the first two cores.
+fn colour_of(place: usize) -> String {
+    class_of(place as u32 + 2)
+}
+
+/// Names of functions by their colours.
+fn legend(drawing: &mut Drawing, explained: &Explanation<'_>, functions: &[FunctionId]) {
+    let names = functions
+        .iter()
+        .map(|&function| shortened(explained.name(function)));
+    let names: Vec<String> = names.collect();
+    let classes: Vec<String> = (0..names.len()).map(colour_of).collect();
+    let meanings = classes.iter().zip(&names);
+    let meanings: Vec<(&str, &str)> = meanings
+        .map(|(class, name)| (class.as_str(), name.as_str()))
+        .collect();
+    drawing.legend(&meanings);
+    drawing.y += 4.0;
+}
+
+/// The stays of a request that a delegated call began, each with its accesses and the function's
+/// place.
+fn away<'a>(
+    of: &'a PicturedRequest,
+    delegated: &'a [FunctionId],
+) -> impl Iterator<Item = (&'a Stay, u64, usize)> {
+    lengths(of).filter_map(|(stay, accesses)| {
+        let place = delegated
+            .iter()
+            .position(|&one| stay.entered == Some(one))?;
+        Some((stay, accesses, place))
+    })
+}
+
+/// Colour, meaning, and whether lines are phase-global and session-global.
+const CLASSES: [(&str, &str, [bool; 2]); 4] = [
+    ("own", "its own, one session's", [false, false]),
+    ("coherence", "its own, of several", [false, true]),
+    ("inclusion", "others' too, one session's", [true, false]),
+    ("cold", "others' too, of several", [true, true]),
+];
+
+/// The four classes of each function's lines, as shares of the server's.
+pub fn classes(explained: &Explanation<'_>, of: &Classification) -> Picture {
+    let all = of.totals.data.lines.max(1) as f64;
+    let share = |lines: u64| lines as f64 / all * 100.0;
+    let largest = of.functions.iter().map(|one| share(one.data.all().lines));
+    let scale = scale(0.0, largest.fold(0.0, f64::max), 16);
+    let mut drawing = Drawing::default();
+    let legend = CLASSES.map(|(class, meaning, _)| (class, meaning));
+    drawing.legend(&legend);
+    let mut table = Table::new(&[
+        "function",
+        "delegated",
+        "PL/SL %",
+        "PL/SG %",
+        "of it stored to %",
+        "PG/SL %",
+        "PG/SG %",
+        "score %",
+    ]);
+    for one in &of.functions {
+        let name = explained.name(one.function);
+        let heading = match one.is_planned {
+            true => format!("{}, delegated", shortened(name)),
+            false => shortened(name),
+        };
+        drawing.heading(&heading);
+        let part = |(class, meaning, [phase, session]): (&'static str, &str, [bool; 2])| BarPart {
+            class,
+            value: share(one.data.of(phase, session).lines),
+            label: format!(
+                "{meaning}: {}",
+                percent(share(one.data.of(phase, session).lines))
+            ),
+        };
+        let parts = CLASSES.map(part);
+        let said = format!("score {:+.2} %", one.score * 100.0);
+        drawing.bar(("", 0.0), scale, &parts, &said);
+        table.row(cells(name, one, share));
+    }
+    Picture {
+        name: "classes".into(),
+        title: "What functions keep to themselves".into(),
+        hint: hint(of),
+        said: format!(
+            "The lines of {} in four classes.",
+            counted(of.functions.len() as u64, "function", "functions")
+        ),
+        drawing,
+        table,
+    }
+}
+
+fn hint(of: &Classification) -> String {
+    let sessions = match of.are_sessions_told_apart {
+        true => "Sessions are the connections, or else the threads.",
+        false => "The trace has one session: nothing is of several.",
+    };
+    format!(
+        "Data lines touched in calls of each function, as shares of the server's {}. Its own are \
+         touched in them alone: what delegating saves; lines of others and of one session are what \
+         it loses. {sessions} Below those that the plan delegates stand the best others by the \
+         rule of thumb, whose score is told.",
+        grouped(of.totals.data.lines)
+    )
+}
+
+fn percent(share: f64) -> String {
+    format!("{share:.2} %")
+}
+
+fn cells(name: &str, one: &Classified, share: impl Fn(u64) -> f64) -> [String; 8] {
+    let lines = |phase, session| format!("{:.2}", share(one.data.of(phase, session).lines));
+    let updates = one.data.of(false, true).update_ratio();
+    [
+        name.to_owned(),
+        if one.is_planned { "yes" } else { "no" }.into(),
+        lines(false, false),
+        lines(false, true),
+        updates.map_or_else(|| "-".into(), |ratio| format!("{:.0}", ratio * 100.0)),
+        lines(true, false),
+        lines(true, true),
+        format!("{:.2}", one.score * 100.0),
+    ]
+}

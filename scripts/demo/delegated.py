@@ -1,0 +1,112 @@
+"""mariadbd with delegated calls under the demo's transactions: counted hops beside predicted ones.
+
+Two plans, of the demo's own recording: the calls that `corehop partition --delegate` finds, and the
+calls of all functions of libc and other libraries that mariadbd's own stubs make at most ten times
+in any request, all of them on one other core. As in the demo, hops of a run without transactions
+are taken off, and what the demo has done before is not done again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from demo.layout import MARIADBD, Layout, Settings, StepError
+from demo.processes import Keeper
+from demo.stages import MACHINE, Facts, Stages
+from demo.steps import Input
+
+EXIT_FAILED = 7
+
+Arguments = list[str | Path]
+
+
+def main() -> int:
+    """Go through both plans, and print a line for each."""
+    layout = Layout.here()
+    os.chdir(layout.checkout)
+    try:
+        with Keeper(layout.logs) as keeper:
+            compare(Stages(layout, Settings(), keeper))
+    except StepError as failure:
+        print(f"demo: {failure}", file=sys.stderr)
+        return EXIT_FAILED
+    return 0
+
+
+def compare(do: Stages) -> None:
+    """Have all that is missing done, and count."""
+    do.load_database()
+    reference = do.run("unpatched", server=None, backend=None)
+    do.record(reference)
+    print(f"{reference['load']['requests']} requests   functions  predicted  counted")
+    for name, plan in (("found", found(do)), ("libc", of_libc(do))):
+        predicted = hops(do, plan)
+        server = patched(do, name, plan)
+        idle = do.run(f"idle-{name}", server=server, backend="count", transactions=0)
+        facts = do.run(f"count-{name}", server=server, backend="count")
+        counted = facts["statistics"]["hops"] - idle["statistics"]["hops"]
+        functions = len(facts["statistics"]["functions"])
+        print(f"{name:<15}{functions:>9}{predicted:>11}{counted:>9}")
+
+
+def found(do: Stages) -> Path:
+    """Search for the best function to delegate."""
+    plan = do.layout.scratch / "plan-found.toml"
+    command: Arguments = [do.layout.corehop, "partition", trace_of(do), "--delegate", "1"]
+    inputs: list[Input] = [do.layout.corehop, do.layout.trace]
+
+    def work() -> None:
+        do.corehop([*command, "--anyway", "--machine", MACHINE, "-o", plan])
+
+    do.steps.step("plan-found", "the best call to delegate", inputs, [plan], work)
+    return plan
+
+
+def of_libc(do: Stages) -> Path:
+    """Plan the calls of all stubs of mariadbd that may be delegated."""
+    plan = do.layout.scratch / "plan-libc.toml"
+    listed = do.corehop([do.layout.corehop, "candidates", trace_of(do), "--delegate", "--json"])
+    candidates = json.loads(listed)["candidates"]
+    stubs = [of for of in candidates if of["unpatchable"] is None and is_own_stub(of)]
+    info = json.loads(do.corehop([do.layout.corehop, "info", "--json", trace_of(do)]))
+    build_id = next(of["build_id"] for of in info["modules"] if of["path"] == str(MARIADBD))
+    lines = [f'version = 1\nmachine = "{MACHINE}"\ntrace = "{trace_of(do)}"\ncores = 2\nseed = 1']
+    for stub in stubs:
+        lines += ["[[function]]", f'module = "{MARIADBD}"', f'build_id = "{build_id}"']
+        lines += [f"offset = {stub['offset']}", f'symbol = "{stub["symbol"]}"']
+        lines += ["core = 1", 'mode = "call"']
+    plan.write_text("\n".join(lines) + "\n")
+    return plan
+
+
+def is_own_stub(candidate: Facts) -> bool:
+    """Tell whether it is how mariadbd itself calls a function of another file."""
+    symbol = str(candidate["symbol"])
+    return bool(candidate["module"] == str(MARIADBD)) and symbol.endswith("@plt")
+
+
+def hops(do: Stages, plan: Path) -> int:
+    """Count the hops that the plan makes of all that was recorded."""
+    command: Arguments = [do.layout.corehop, "replay", trace_of(do), "--machine", MACHINE]
+    replayed: dict[str, Any] = json.loads(do.corehop([*command, "--json", "--plan", plan]))
+    return int(replayed["hops"])
+
+
+def patched(do: Stages, name: str, plan: Path) -> Path:
+    """Write the server with these hooks."""
+    server = do.layout.scratch / f"mariadbd.{name}"
+    do.corehop([do.layout.corehop, "patch", "--plan", plan, MARIADBD, "-o", server, "--force"])
+    return server
+
+
+def trace_of(do: Stages) -> str:
+    """Give the recording's name as it reads from the checkout."""
+    return do.layout.short(do.layout.trace)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
