@@ -67,10 +67,8 @@ fn simulated(machine: &Machine, is_whole: bool) -> Outcome<Value> {
         .iter()
         .map(|[in_place, delegated]| delegated.touches_per_kcycle / in_place.touches_per_kcycle);
     let changes: Vec<f64> = changes.collect();
-    table::changes(&grid, &changes);
-    println!();
+    table::changes(&grid, "delegation changes, at", &changes);
     table::misses(&grid, &found);
-    println!();
     table::beside_text(&grid, &[("simulated", &changes)]);
     Ok(table::figures(&grid, &found))
 }
@@ -101,17 +99,14 @@ fn native(is_whole: bool) -> Outcome<Value> {
         simulated::SESSIONS
     );
     let changes: Vec<f64> = measured.iter().map(|point| point.ratio[1]).collect();
-    table::changes(&grid, &changes);
-    println!();
+    table::changes(&grid, "delegation changes, at", &changes);
     table::rates(&grid, &measured);
-    println!();
     let foretold = simulated
         .iter()
         .map(|[in_place, delegated]| delegated.touches_per_kcycle / in_place.touches_per_kcycle);
     let foretold: Vec<f64> = foretold.collect();
     println!("simulated on this machine's description, {}\n", host.name);
-    table::changes(&grid, &foretold);
-    println!();
+    table::changes(&grid, "simulated here", &foretold);
     table::beside_text(
         &grid,
         &[("native", &changes), ("simulated here", &foretold)],

@@ -7,32 +7,21 @@ use crate::text::TEXT;
 use serde_json::{Value, json};
 
 /// Ratios by working set and updates, as changes.
-pub fn changes(grid: &Grid, ratios: &[f64]) {
+pub fn changes(grid: &Grid, title: &str, ratios: &[f64]) {
     let words = grid.updates.iter().map(|updates| format!("{updates} %"));
     let row = |at: usize| ratios[at..at + grid.updates.len()].iter().copied();
-    print(grid, &words.collect::<Vec<_>>(), |at| {
+    print(grid, (title, &words.collect::<Vec<_>>()), |at| {
         row(at).map(change).collect()
     });
 }
 
-/// Misses in a hundred touches: without updates, and of what was written, with nothing else.
+/// Misses in a hundred touches: of each level without updates, and of L1Ds where every touch
+/// writes, because it does.
 pub fn misses(grid: &Grid, found: &[[Rates; 2]]) {
-    println!(
-        "misses in 100 touches, in place and delegated: of L1Ds, L2s and the L3 without updates; \
-         where each touch writes, of L1Ds because of it\n"
-    );
-    let words = [
-        "L1D",
-        "delegated",
-        "L2",
-        "delegated",
-        "L3",
-        "delegated",
-        "written",
-        "delegated",
-    ];
+    let levels = ["L1D", "L2", "L3", "L1D, written"];
+    let words = levels.map(|level| [level.to_owned(), "delegated".into()]);
     let last = grid.updates.len() - 1;
-    print(grid, &words.map(String::from), |at| {
+    print(grid, ("misses in 100 touches", &words.concat()), |at| {
         let pairs = [
             found[at].map(|rates| rates.l1d_misses),
             found[at].map(|rates| rates.l2_misses),
@@ -46,10 +35,9 @@ pub fn misses(grid: &Grid, found: &[[Rates; 2]]) {
 
 /// Million touches a second, in place and delegated, without updates and with nothing else.
 pub fn rates(grid: &Grid, measured: &[Measured]) {
-    println!("million touches a second, and quarters of the rounds' ratios\n");
     let (first, last) = (grid.updates[0], grid.updates[grid.updates.len() - 1]);
     let words = [first, last].map(|u| [format!("at {u} %"), "delegated".into(), "ratio".into()]);
-    print(grid, &words.concat(), |at| {
+    print(grid, ("million touches a second", &words.concat()), |at| {
         let ends = [at, at + grid.updates.len() - 1];
         let shown = ends.map(|at| {
             let Measured { rates, ratio } = &measured[at];
@@ -98,18 +86,18 @@ pub fn figures(grid: &Grid, found: &[[Rates; 2]]) -> Value {
 }
 
 /// A row for each working set; `cells` is told where the row's points begin.
-fn print(grid: &Grid, words: &[String], cells: impl Fn(usize) -> Vec<String>) {
+fn print(grid: &Grid, (title, words): (&str, &[String]), cells: impl Fn(usize) -> Vec<String>) {
     let shown = |cells: &[String]| {
-        cells
-            .iter()
-            .map(|cell| format!("{cell:>12}"))
-            .collect::<String>()
+        let cells = cells.iter().map(|cell| format!("{cell:>13}"));
+        cells.collect::<String>()
     };
-    println!("{:<8}{:>8}{}", "around", "KiB", shown(words));
+    println!("{title:<26}{:>8}{}", "KiB", shown(words));
     for (row, (level, _, set)) in grid.rows.iter().enumerate() {
         let cells = cells(row * grid.updates.len());
-        println!("{:<8}{set:>8}{}", level.name(), shown(&cells));
+        let around = format!("around an {}", level.name());
+        println!("{around:<26}{set:>8}{}", shown(&cells));
     }
+    println!();
 }
 
 /// A ratio as a change in percent.

@@ -62,18 +62,23 @@ fn all(
             ..point
         })
     });
-    let sent = sending.iter().flat_map(|&threads| {
-        [64, 128, 256, 512, 1024, 2048, 4096].map(|message_bytes| Point {
-            threads,
-            section_lines: 1,
-            message_bytes,
-            ..point
-        })
+    // With the text's component, whose server is busy; with a quarter of it, ours is.
+    let sent = [point.local_lines, point.local_lines / 4].map(|local_lines| {
+        let of = sending.iter().flat_map(move |&threads| {
+            [64, 256, 1024, 4096].map(|message_bytes| Point {
+                threads,
+                local_lines,
+                section_lines: 1,
+                message_bytes,
+                ..point
+            })
+        });
+        of.collect::<Vec<_>>()
     });
     let experiment = |name, ways, points| Experiment { name, ways, points };
     vec![
         experiment("displacement", &Way::ALL[..], displaced.collect()),
         experiment("invalidation", &Way::ALL[..], invalidated.collect()),
-        experiment("message size", &SERVED[..], sent.collect()),
+        experiment("message size", &SERVED[..], sent.concat()),
     ]
 }

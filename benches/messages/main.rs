@@ -22,6 +22,7 @@ mod simulated;
 #[path = "../synthetic/mod.rs"]
 mod synthetic;
 mod table;
+mod text;
 
 use corehop_simulator::Machine;
 use experiments::Experiment;

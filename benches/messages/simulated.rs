@@ -90,7 +90,7 @@ const MESSAGES: u64 = 6 * SPACING + 2 * BESIDE;
 /// Keeps small buffers from falling into the same sets.
 const BESIDE: u64 = 1 << 14;
 /// Rounds of each thread before counting, and counted.
-const ROUNDS: u64 = 6;
+const ROUNDS: u64 = 32;
 
 /// One way at one point.
 pub fn rates(machine: &Machine, way: Way, point: Point) -> Result<Rates, Error> {

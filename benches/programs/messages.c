@@ -275,10 +275,11 @@ static int measure(const char *way, int count, int duration_ms)
     for (int i = 0; i < count; i++)
         pthread_join(started[i], NULL);
     double rounds = (double)(after.rounds - before.rounds);
+    double parts = rounds > 0 ? rounds : 1;
     double messages = (double)(after.taken - before.taken);
     double local = (double)(after.local_ticks - before.local_ticks);
     double sections = (double)(after.section_ticks - before.section_ticks);
-    printf("%.0f %.0f %.0f %.4f\n", rounds / seconds, local / rounds, sections / rounds,
+    printf("%.0f %.0f %.0f %.4f\n", rounds / seconds, local / parts, sections / parts,
            messages > 0 ? (double)(after.found_one - before.found_one) / messages : 0);
     return 0;
 }

@@ -141,8 +141,11 @@ static void *serve(void *first)
             take_turn(session);
     sched_setaffinity(0, sizeof *processors, &processors[(session - sessions) % 2]);
     while (!__atomic_load_n(&stopped, __ATOMIC_RELAXED))
-        for (struct session *each = session; each < sessions + session_count; each += 2)
+        for (struct session *each = session; each < sessions + session_count; each += 2) {
+            if (__atomic_load_n(&stopped, __ATOMIC_RELAXED))
+                break;
             take_turn(each);
+        }
     return NULL;
 }
 
