@@ -36,7 +36,7 @@ pub struct Rates {
     pub l1d_misses: f64,
     pub l2_misses: f64,
     pub l3_misses: f64,
-    /// Misses of lines that the other core had written.
+    /// Those of an L2, of lines that the other core had written.
     pub coherence_misses: f64,
 }
 
@@ -69,7 +69,7 @@ pub fn rates(machine: &Machine, point: Point) -> Result<[Rates; 2], Error> {
             l1d_misses: counters.l1d.data_misses() as f64 / touches,
             l2_misses: counters.l2.data_misses() as f64 / touches,
             l3_misses: counters.l3.data_misses() as f64 / touches,
-            coherence_misses: counters.l1d.coherence_misses() as f64 / touches,
+            coherence_misses: counters.l2.coherence_misses() as f64 / touches,
         }
     };
     Ok([rates(&outcome("pinned")?), rates(&outcome("split")?)])

@@ -15,10 +15,10 @@ pub fn changes(grid: &Grid, title: &str, ratios: &[f64]) {
     });
 }
 
-/// Misses in a hundred touches: of each level without updates, and of L1Ds where every touch
+/// Misses in a hundred touches: of each level without updates, and of L2s where every touch
 /// writes, because it does.
 pub fn misses(grid: &Grid, found: &[[Rates; 2]]) {
-    let levels = ["L1D", "L2", "L3", "L1D, written"];
+    let levels = ["L1D", "L2", "L3", "L2, written"];
     let words = levels.map(|level| [level.to_owned(), "delegated".into()]);
     let last = grid.updates.len() - 1;
     print(grid, ("misses in 100 touches", &words.concat()), |at| {
