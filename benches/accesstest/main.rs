@@ -4,10 +4,11 @@
 //! `make bench-accesstest` runs it whole. A session goes around the first half of the working set,
 //! then around the second; the sets grow from half an L1D to beyond an L3, and from none to all of
 //! the touches write. Simulated it is on the text's machine, which is the same everywhere, and on
-//! this one as the kernel or a calibration describes it; natively it is `benches/programs/staged.c`,
-//! whose phases `corehop` hooks, with the carrier backend. The text's figures stand beside both.
-//! `COREHOP_PARTS` names the parts to run (`simulated,native`), `COREHOP_ROUNDS` how often all is
-//! measured. Without arguments, as under `cargo test`, two small points show that it works.
+//! this one as the kernel or a calibration describes it; natively it is
+//! `benches/programs/staged.c`, whose phases `corehop` hooks, with the carrier backend. The text's
+//! figures stand beside both. `COREHOP_PARTS` names the parts to run (`simulated,native`),
+//! `COREHOP_ROUNDS` how often all is measured. Without arguments, as under `cargo test`, two small
+//! points show that it works.
 
 #[path = "../asked/mod.rs"]
 mod asked;

@@ -3,7 +3,7 @@
 
 use crate::grid::{Grid, Level};
 
-/// A figure: what delegating makes of the touches a second, at the best or the worst of some points.
+/// A figure: what delegating makes of the touches a second, at the best or worst of some points.
 pub struct Figure {
     pub name: &'static str,
     pub ratio: f64,

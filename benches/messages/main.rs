@@ -5,10 +5,10 @@
 //! of it is modified (data invalidation), and the size of a message, which a server copies, reads
 //! where it was written, or takes with others. Simulated it is on the text's machine, of which the
 //! four sockets are one here, with one L3; natively it is `benches/programs/messages.c` on two
-//! cores, a thread each, and simulated for this machine beside that. `COREHOP_PARTS` names the parts
-//! to run (`simulated,native`), `COREHOP_ROUNDS` how often all is measured. Without arguments, as
-//! under `cargo test`, a point of each experiment shows that it works. Rejected: natively more
-//! threads than cores, which tells how the kernel takes turns with them.
+//! cores, a thread each, and simulated for this machine beside that. `COREHOP_PARTS` names the
+//! parts to run (`simulated,native`), `COREHOP_ROUNDS` how often all is measured. Without
+//! arguments, as under `cargo test`, a point of each experiment shows that it works. Rejected:
+//! natively more threads than cores, which tells how the kernel takes turns with them.
 
 #[path = "../asked/mod.rs"]
 mod asked;

@@ -1,12 +1,12 @@
 //! Programs that walk along circular paths through lines, as traces, simulated with clocks.
 //!
-//! Both benchmarks of theses (`benches/accesstest`, `benches/messages`) are such programs: a request
-//! is a few phases, a phase one function that goes once around a path. A step loads where the next
-//! one is, so no step begins before the one before it is done; the trace says so of its code, and
-//! the core model `window` goes by it. Nothing here depends on this machine: the same arguments
-//! give the same counts everywhere.
+//! Both benchmarks of theses (`benches/accesstest`, `benches/messages`) are such programs: a
+//! request is a few phases, a phase one function that goes once around a path. A step loads where
+//! the next one is, so no step begins before the one before it is done; the trace says so of its
+//! code, and the core model `window` goes by it. Nothing here depends on this machine: the same
+//! arguments give the same counts everywhere.
 
-#![allow(dead_code, unused_imports)] // each bench and test is a crate of its own and uses a part of this
+#![allow(dead_code, unused_imports)] // each bench and test uses a part of this
 
 mod path;
 mod recorded;
