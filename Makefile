@@ -10,10 +10,10 @@ FLEET := ../fleet/src ../fleet/tests ../fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo figures test test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
-	bench-servers bench-utilisation bench-verdicts bench-connections bench-truth bench-replay bench-data-hops \
-	bench-delegation \
-	bench-search bench-core-model bench-fleet build deb test-deb sample fuzz soak test-upstream test-msrv \
-	test-ubsan test-miri test-tsan coverage deny lint-c clean
+	bench-accesstest bench-messages bench-servers bench-utilisation bench-verdicts bench-connections \
+	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
+	bench-fleet build deb test-deb sample fuzz soak test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny \
+	lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -39,6 +39,8 @@ help:
 	@echo 'make bench-record  what recording costs redis, mariadbd and sqlite3, and prints a table'
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
+	@echo 'make bench-accesstest  the same over working sets, as a thesis has it, simulated and timed'
+	@echo 'make bench-messages  a critical section under a lock, by messages and by hops, as a thesis'
 	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
 	@echo 'make bench-utilisation  times threads that take locks, beside two models, and prints a table'
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
@@ -134,6 +136,12 @@ bench-record: build
 
 bench-staged:
 	@cargo bench --locked --bench staged -- --whole
+
+bench-accesstest:
+	@cargo bench --locked --bench accesstest -- --whole
+
+bench-messages:
+	@cargo bench --locked --bench messages -- --whole
 
 # What cannot be installed is left out of the table, which says so.
 bench-servers:

@@ -9,8 +9,8 @@
  *
  * In place, two threads, each on a core of its own, serve half of the sessions each. Delegated,
  * each session is a thread; benches/staged has corehop hook both phases. The buffers are of huge
- * pages, so that a cache holds as much as its size says. Unlike Accesstest, a phase's length does
- * not depend on its working set.
+ * pages, so that a cache holds as much as its size says. With 0 touches a phase is once around its
+ * path, as in Accesstest; else its length does not depend on its working set.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -37,6 +37,7 @@ static struct session {
 } __attribute__((aligned(64))) sessions[MOST_SESSIONS];
 
 static volatile element *paths[2];
+static int lengths[2];
 static int session_count, touches, stopped, delegated;
 static cpu_set_t processors[2];
 static uint64_t state;
@@ -93,6 +94,7 @@ static int lay_path(int phase, uint32_t lines, double update_ratio)
     for (int i = 0; i < session_count; i++)
         sessions[i].at[phase] = order[random_below(count)] << 1;
     paths[phase] = path;
+    lengths[phase] = touches > 0 ? touches : (int)count;
     free(ranks);
     free(order);
     return 1;
@@ -102,7 +104,8 @@ static inline void take_steps(struct session *session, int phase)
 {
     volatile element *path = paths[phase];
     element at = session->at[phase];
-    for (int i = 0; i < touches; i++) {
+    int length = lengths[phase];
+    for (int i = 0; i < length; i++) {
         volatile element *here = &path[at >> 1];
         element next = *here;
         if (at & WRITTEN)
@@ -126,8 +129,8 @@ static void take_turn(struct session *session)
 {
     first_phase(session);
     second_phase(session);
-    __atomic_store_n(&session->touches, session->touches + 2 * (uint64_t)touches,
-                     __ATOMIC_RELAXED);
+    uint64_t taken = (uint64_t)lengths[0] + (uint64_t)lengths[1];
+    __atomic_store_n(&session->touches, session->touches + taken, __ATOMIC_RELAXED);
 }
 
 static void *serve(void *first)
@@ -138,8 +141,11 @@ static void *serve(void *first)
             take_turn(session);
     sched_setaffinity(0, sizeof *processors, &processors[(session - sessions) % 2]);
     while (!__atomic_load_n(&stopped, __ATOMIC_RELAXED))
-        for (struct session *each = session; each < sessions + session_count; each += 2)
+        for (struct session *each = session; each < sessions + session_count; each += 2) {
+            if (__atomic_load_n(&stopped, __ATOMIC_RELAXED))
+                break;
             take_turn(each);
+        }
     return NULL;
 }
 
@@ -192,7 +198,8 @@ static void list(int phase)
 }
 
 /* staged in-place|delegated KIB UPDATES TOUCHES SESSIONS MILLISECONDS SEED A B: KIB of a phase,
- * UPDATES of a touch, TOUCHES of a session in a phase, and the CPUs of the threads in place.
+ * UPDATES of a touch, TOUCHES of a session in a phase (0 for once around), and the CPUs of the
+ * threads in place.
  * staged list ... with 0 or 1 in place of MILLISECONDS: that phase's path. */
 int main(int count, char **words)
 {
@@ -210,7 +217,7 @@ int main(int count, char **words)
         CPU_SET(atoi(words[8 + i]), &processors[i]);
     }
     if (lines < 2 || lines > 1 << 24 || session_count < 1 || session_count > MOST_SESSIONS ||
-        touches < 1) {
+        touches < 0) {
         fprintf(stderr, "an argument is out of range\n");
         return 2;
     }

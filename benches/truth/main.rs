@@ -11,6 +11,8 @@
 //! are made up for. Without arguments, as under `cargo test`, two small configurations stand for all.
 //! Rejected: the correlation of the ratios themselves, which one large ratio decides.
 
+#[path = "../asked/mod.rs"]
+mod asked;
 mod configurations;
 #[allow(dead_code)] // Rates and shares of CPUs are for the staged benchmark's own table.
 #[path = "../staged/found.rs"]
@@ -108,7 +110,7 @@ fn staged(machine: &Machine, is_whole: bool) -> Outcome<Vec<Row>> {
     let (points, rounds, duration_ms) = match is_whole {
         true => {
             let l2_kib = machine.l2.size_bytes / 1024;
-            (configurations::all(l2_kib), rounds()?, 150)
+            (configurations::all(l2_kib), asked::rounds(ROUNDS)?, 150)
         }
         false => (configurations::few(), 1, 20),
     };
@@ -183,15 +185,6 @@ fn measured(
         }
     }
     Ok(counted)
-}
-
-/// How often all configurations are measured.
-fn rounds() -> Outcome<usize> {
-    let Ok(wanted) = std::env::var("COREHOP_ROUNDS") else {
-        return Ok(ROUNDS);
-    };
-    let rounds = wanted.parse().ok().filter(|&rounds| rounds > 0);
-    rounds.ok_or_else(|| format!("COREHOP_ROUNDS={wanted}: not a number of rounds").into())
 }
 
 /// What was foretold of a configuration, beside what was found.

@@ -1,6 +1,7 @@
 //! Random small traces, machines and settings: the engine and a naive event simulation agree on
 //! every counter, for every scheduler, both loads, every core model and prefetcher.
 
+mod accesstest;
 mod case;
 mod core;
 #[path = "../../../core_model/tests/naive/mod.rs"]
@@ -13,8 +14,13 @@ mod prefetches;
 mod program;
 #[path = "../../../simulator/tests/random/mod.rs"]
 mod random;
+#[allow(dead_code)] // What the bench tells of it.
+#[path = "../../../benches/accesstest/simulated.rs"]
+mod simulated;
 #[path = "../../../simulator/tests/steps/mod.rs"]
 mod steps;
+#[path = "../../../benches/synthetic/mod.rs"]
+mod synthetic;
 
 use case::{Case, Model, cases};
 use corehop_core_model::{CoreModel, InOrder, Interval, Window};

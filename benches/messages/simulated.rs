@@ -1,0 +1,256 @@
+//! Srinivasan's benchmark on a simulated machine: each way to run the critical section as a trace.
+//!
+//! Under a lock each thread has a core and runs both components there. The timed replay knows no
+//! locks: it tells how long the critical section takes on caches that other threads write to, and
+//! steady rounds through a delay and one station, the lock, have the throughput of the asymptotic
+//! bound (`corehop-utilisation`). With a server, threads that ask have cores of their own and the
+//! last core is the server's: a request's critical section happens there, by messages that are
+//! loads and stores of lines that both cores touch, or by a hop that costs what a carrier's does.
+
+use crate::synthetic::{LINE_BYTES, Phase, Step, once, record, setting, simulate, streams};
+use corehop_simulator::{CoreId, Machine, Split};
+use corehop_timed::{Error, Load, Outcome};
+use corehop_traces::FunctionId;
+use corehop_utilisation::{Network, asymptotic};
+
+/// How the critical section is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Where the thread is, under a lock.
+    Lock,
+    /// By a server thread, which copies each message and takes one at a time.
+    Copying,
+    /// The same, but reads messages where they were written.
+    ZeroCopy,
+    /// The same as that, but takes all messages that have come by then, up to [`BATCH`].
+    Batched,
+    /// By the thread itself, on the server's core.
+    Hop,
+}
+
+impl Way {
+    pub const ALL: [Way; 5] = [
+        Way::Lock,
+        Way::Copying,
+        Way::ZeroCopy,
+        Way::Batched,
+        Way::Hop,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Lock => "lock",
+            Way::Copying => "copying",
+            Way::ZeroCopy => "zero-copy",
+            Way::Batched => "batched",
+            Way::Hop => "hop",
+        }
+    }
+}
+
+/// What is varied; sizes in lines but for the message's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Of all threads, the server's included.
+    pub threads: u32,
+    pub local_lines: u64,
+    pub section_lines: u64,
+    /// Of the section's.
+    pub modified_lines: u64,
+    pub message_bytes: u64,
+}
+
+/// What a way came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// In a million cycles, or natively a second.
+    pub rounds: f64,
+    /// Of all cores, waiting left out.
+    pub cycles_per_round: f64,
+    /// The share of its time that the server's core, or the lock, is in use; natively, that of the
+    /// messages that the server finds without having to wait.
+    pub busy: f64,
+    /// In a round, L1D misses and lines that stores took from other cores; not known natively.
+    pub counted: Option<[f64; 2]>,
+}
+
+/// Messages that are taken together.
+pub const BATCH: u64 = 4;
+
+/// Between buffers; a multiple of what any level of caches holds.
+const SPACING: u64 = 1 << 28;
+/// Of lines that threads share: the section's, the lock or the queue's ends, the queue's places,
+/// the server's copy, replies; threads' messages and own lines follow.
+const SECTION: u64 = SPACING;
+const LOCK: u64 = 2 * SPACING + BESIDE;
+const PLACES: u64 = 3 * SPACING + BESIDE;
+const COPY: u64 = 4 * SPACING + 2 * BESIDE;
+const REPLIES: u64 = 5 * SPACING + 3 * BESIDE;
+const MESSAGES: u64 = 6 * SPACING + 2 * BESIDE;
+/// Keeps small buffers from falling into the same sets.
+const BESIDE: u64 = 1 << 14;
+/// Rounds of each thread before counting, and counted.
+const ROUNDS: u64 = 32;
+
+/// One way at one point.
+pub fn rates(machine: &Machine, way: Way, point: Point) -> Result<Rates, Error> {
+    let all = play(machine, way, point, true)?;
+    let round = cycles_per_round(&all);
+    let per_round = |count: u64| count as f64 / all.requests as f64;
+    let (rounds, busy) = match way {
+        Way::Lock => {
+            let local = cycles_per_round(&play(machine, way, point, false)?);
+            let lock = Network::of_stages(&[round - local], local);
+            let rate = asymptotic(&lock, point.threads).most;
+            (rate * 1e6, rate * (round - local))
+        }
+        _ => {
+            let server = &all.per_core[point.threads as usize - 1];
+            (all.requests_per_million_cycles(), server.utilisation())
+        }
+    };
+    let counters = all.counters();
+    Ok(Rates {
+        rounds,
+        cycles_per_round: round,
+        busy,
+        counted: Some([counters.l1d.data_misses(), counters.invalidated_lines].map(per_round)),
+    })
+}
+
+fn cycles_per_round(outcome: &Outcome) -> f64 {
+    let busy: u64 = outcome.per_core.iter().map(|core| core.busy_cycles).sum();
+    busy as f64 / outcome.requests as f64
+}
+
+/// The replay, with the critical section or without it.
+fn play(machine: &Machine, way: Way, point: Point, has_section: bool) -> Result<Outcome, Error> {
+    let mut machine = machine.clone();
+    machine.set_hop_cost(match way {
+        Way::Hop => machine.carried_hop_cycles(),
+        _ => 0,
+    });
+    let clients = match way {
+        Way::Lock => point.threads,
+        _ => point.threads - 1,
+    };
+    let threads: Vec<Thread> = (0..clients.into())
+        .map(|number| Thread::new(way, point, number))
+        .collect();
+    let section = clients as usize;
+    let phases = threads.iter().enumerate().map(|(number, thread)| {
+        let phases = thread.phases(number, section);
+        phases
+            .into_iter()
+            .take(if has_section { usize::MAX } else { 1 })
+            .collect()
+    });
+    let phases: Vec<Vec<Phase<'_>>> = phases.collect();
+    let names = vec!["component"; section + 1];
+    let trace = record(&names, &phases)?;
+    // Each client's function is at its core, and the section at the last.
+    let split = match way {
+        Way::Lock => Split::default(),
+        _ => Split::new((0..=clients).map(|number| (FunctionId(number), CoreId(number)))),
+    };
+    let streams = streams(&trace, &split)?;
+    let scheduler = if way == Way::Lock { "pinned" } else { "split" };
+    let rounds = ROUNDS * u64::from(clients);
+    let on = (scheduler, point.threads);
+    let mut setting = setting(&machine, &split, on, clients as usize, (rounds, rounds));
+    if way == Way::Lock {
+        // Threads that think for different times are seldom in the section together.
+        setting.load = Load::Closed {
+            think_cycles: point.local_lines * u64::from(machine.l2.latency_cycles),
+            exponential: true,
+        };
+    }
+    simulate(&streams, &setting)
+}
+
+/// What one thread does in a round, step by step.
+struct Thread {
+    local: Vec<Step>,
+    /// Writes the message, and takes a place in the queue.
+    sends: Vec<Step>,
+    /// Takes it out of the queue.
+    takes: Vec<Step>,
+    section: Vec<Step>,
+    replies: Vec<Step>,
+    receives: Vec<Step>,
+}
+
+impl Thread {
+    fn new(way: Way, point: Point, number: u64) -> Thread {
+        let own = MESSAGES + (2 * number + 1) * SPACING;
+        let reply = REPLIES + number * LINE_BYTES;
+        let place = PLACES + number * LINE_BYTES;
+        let lines = |at: u64| {
+            let count = point.message_bytes.div_ceil(LINE_BYTES);
+            (0..count).map(move |line| at + line * LINE_BYTES)
+        };
+        let message = own + SPACING + 2 * BESIDE;
+        let (mut sends, mut takes, mut replies, mut receives) = Default::default();
+        match way {
+            Way::Lock => (takes, replies) = (vec![write(LOCK)], vec![write(LOCK)]),
+            Way::Hop => {}
+            Way::Copying | Way::ZeroCopy | Way::Batched => {
+                sends = lines(message).chain([LOCK, place]).map(write).collect();
+                // Of messages that are taken together, the first finds the queue's ends.
+                if way != Way::Batched || number.is_multiple_of(BATCH) {
+                    takes.push(write(LOCK));
+                }
+                takes.push(read(place));
+                match way {
+                    Way::Copying => takes.extend(
+                        lines(message)
+                            .zip(lines(COPY))
+                            .flat_map(|(from, to)| [read(from), write(to)]),
+                    ),
+                    _ => takes.extend(lines(message).take(1).map(read)),
+                }
+                (replies, receives) = (vec![write(reply)], vec![read(reply)]);
+            }
+        }
+        Thread {
+            local: once(own, point.local_lines, 0, number + 2),
+            sends,
+            takes,
+            section: once(SECTION, point.section_lines, point.modified_lines, 1),
+            replies,
+            receives,
+        }
+    }
+
+    /// The local component, and all that follows it.
+    fn phases(&self, number: usize, section: usize) -> Vec<Phase<'_>> {
+        let phase = |function, steps, is_chained| Phase {
+            function,
+            steps,
+            is_chained,
+        };
+        let mut phases = vec![phase(number, &self.local[..], true)];
+        phases.extend([
+            phase(number, &self.sends[..], false),
+            phase(section, &self.takes[..], false),
+            phase(section, &self.section[..], true),
+            phase(section, &self.replies[..], false),
+            phase(number, &self.receives[..], false),
+        ]);
+        phases
+    }
+}
+
+fn read(address: u64) -> Step {
+    Step {
+        address,
+        is_written: false,
+    }
+}
+
+fn write(address: u64) -> Step {
+    Step {
+        address,
+        is_written: true,
+    }
+}
