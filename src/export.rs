@@ -12,11 +12,12 @@ use crate::interrupt;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
+use as_trace::{EXECUTIONS_PER_REPORT, UNDONE};
 use clap::{Args, ValueEnum};
 use corehop_exchange::{drmemtrace, lackey};
 use corehop_outputs::{Output, PRIVATE};
 use corehop_partitioner::progress::Progress;
-use corehop_traces::{Execution, RequestId, Trace};
+use corehop_traces::{Chosen, Execution, RequestId, Trace};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -68,7 +69,7 @@ enum Format {
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Format::Corehop = arguments.format {
-        return as_trace::run(arguments);
+        return export_trace(arguments);
     }
     let output = Output::at(&arguments.output, arguments.force)?;
     let trace = open(&arguments.trace)?;
@@ -86,12 +87,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(beside.finish()?)
 }
 
-const UNDONE: &str = "nothing was written";
-
 const BUFFER_BYTES: usize = 1 << 17;
 
-/// How often progress is told and an interrupt heeded: some tens of times a second.
-const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
+/// Writes a trace of what was chosen.
+fn export_trace(arguments: &Arguments) -> Result<(), Failure> {
+    as_trace::check(&arguments.output, arguments.force)?;
+    let trace = open(&arguments.trace)?;
+    let requests = chosen(arguments, &trace)?;
+    let chosen = Chosen {
+        requests: requests.as_deref(),
+        without_kernel: arguments.without_kernel,
+    };
+    as_trace::write(&arguments.output, arguments.force, &trace, &chosen)
+}
 
 fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
     let name = match arguments.output.to_str() {

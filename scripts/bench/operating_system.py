@@ -2,8 +2,8 @@
 
 Each server is recorded on a machine (`corehop record --system`), and what is asked of the trace is
 asked without the kernel as well: L2 misses, working sets, and the split that `partition` finds. All
-figures are counts, and the same in every run with the same packages. `make bench-system` runs it,
-with the corehop that it has built, or the one that COREHOP names.
+figures are counts, which differ from run to run by what kernel and server draw at random. `make
+bench-system` runs it, with the corehop that it has built, or the one that COREHOP names.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def nothing(_: Path) -> None:
 
 def pages(folder: Path) -> None:
     """A page of 1000 bytes, and a configuration of nginx that sends it."""
-    of = "client_body proxy fastcgi uwsgi scgi".split()
+    of = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     folders = " ".join(f"{name}_temp_path {name};" for name in of)
     (folder / "nginx.conf").write_text(
         "user root;\npid pid;\nerror_log errors;\nevents {}\n"
@@ -81,8 +81,8 @@ def tables(folder: Path) -> None:
         server = subprocess.Popen(mariadbd(folder), stdout=messages, stderr=messages)
     try:
         at = ["--socket", f"{folder}/socket"]
-        subprocess.run([TPCC, "wait", "--max-seconds", "120", *at], check=True)
-        load = [TPCC, "load", "--scale", "60", "--seed", "1", *at]
+        subprocess.run([str(TPCC), "wait", "--max-seconds", "120", *at], check=True)
+        load = [str(TPCC), "load", "--scale", "60", "--seed", "1", *at]
         subprocess.run(load, check=True, capture_output=True)
     finally:
         server.terminate()

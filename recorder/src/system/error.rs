@@ -66,7 +66,7 @@ impl Error {
                 "name another, or leave the variable out and let `make guest` fetch one".into()
             }
             Error::File { .. } => {
-                "server, load, --copy and --rootfs name files that are copied; each must be readable".into()
+                "server, load, --copy and --rootfs name files to copy; each must be readable".into()
             }
             Error::TooLarge { .. } => "add --guest-memory MIB, or name fewer files".into(),
             Error::Kernel { .. } => {

@@ -1,8 +1,9 @@
 //! The guest's root file system, as the archive that a kernel unpacks into memory.
 //!
 //! The archive is of cpio's "newc" kind (the kernel's Documentation/driver-api/early-userspace/
-//! buffer-format.rst). It is made anew each time: to copy the files is all there is to it. Files keep
-//! their modes and owners, but what belongs to whoever records is root's: root starts all there.
+//! buffer-format.rst). It is made anew each time: to copy the files is all there is to it. Files
+//! keep their modes and owners, but what belongs to whoever records is root's: root starts all
+//! there.
 
 use super::error::Error;
 use super::files::{Entry, Files};

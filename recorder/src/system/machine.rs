@@ -3,7 +3,7 @@
 //! One processor. Its time is counted in instructions, one a nanosecond, and does not pass while
 //! nothing is to be done: so timers interrupt as often between instructions as on a machine that
 //! runs a thousand million a second, however slow the recording is, and two recordings of one
-//! command do the same. The memory is a file without a name, which the plugin maps as well, and all
+//! command differ by the clock's time and by what kernel and server draw at random alone. The memory is a file without a name, which the plugin maps as well, and all
 //! that QEMU is given to read or write is one: so nothing is left of a recorder that was killed.
 
 use super::error::Error;
