@@ -3,8 +3,9 @@
 //! One processor. Its time is counted in instructions, one a nanosecond, and does not pass while
 //! nothing is to be done: so timers interrupt as often between instructions as on a machine that
 //! runs a thousand million a second, however slow the recording is, and two recordings of one
-//! command differ by the clock's time and by what kernel and server draw at random alone. The memory is a file without a name, which the plugin maps as well, and all
-//! that QEMU is given to read or write is one: so nothing is left of a recorder that was killed.
+//! command differ by the clock's time and by what kernel and server draw at random alone. The
+//! memory is a file without a name, which the plugin maps as well, and all that QEMU is given to
+//! read or write is one: so nothing is left of a recorder that was killed.
 
 use super::error::Error;
 use super::parts::Parts;
