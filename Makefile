@@ -12,8 +12,8 @@ RUFF := ../.venv/bin/ruff --config pyproject.toml
 .PHONY: help demo figures test test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
 	bench-accesstest bench-messages bench-servers bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
-	bench-fleet build deb test-deb sample fuzz soak test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny \
-	lint-c clean
+	bench-fleet bench-system build deb test-deb sample fuzz soak test-upstream test-msrv test-ubsan \
+	test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -36,6 +36,7 @@ help:
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
 	@echo 'make bench-core-model  redis walking a list and intersecting sets, timed and simulated'
 	@echo 'make bench-fleet  a sweep of the samples over all machines, by one worker process and by two'
+	@echo 'make bench-system  redis, nginx and mariadbd recorded with their kernel: its part, and what a split needs of it'
 	@echo 'make bench-record  what recording costs redis, mariadbd and sqlite3, and prints a table'
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
@@ -175,6 +176,11 @@ bench-utilisation:
 
 bench-core-model: build
 	@cargo bench --locked --bench core_model -- --whole
+
+# Counts alone, so it may run beside anything.
+bench-system: build
+	@scripts/setup.sh bench || [ $$? -eq 7 ]
+	@PYTHONPATH=scripts python3 -B -m bench.operating_system
 
 # In an environment of its own, .venv, which the tests need too.
 bench-fleet: build

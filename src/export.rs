@@ -5,16 +5,19 @@
 //! the trace counts, and no other simulator's figures could then be laid beside ours. The formats
 //! themselves are `corehop-exchange`'s.
 
+mod as_trace;
+
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
+use as_trace::{EXECUTIONS_PER_REPORT, UNDONE};
 use clap::{Args, ValueEnum};
 use corehop_exchange::{drmemtrace, lackey};
 use corehop_outputs::{Output, PRIVATE};
 use corehop_partitioner::progress::Progress;
-use corehop_traces::{Execution, RequestId, Trace};
+use corehop_traces::{Chosen, Execution, RequestId, Trace};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -25,11 +28,13 @@ use std::path::PathBuf;
 /// fetch is one for each 64-byte line of code that an execution of a code block touches, as a
 /// replay counts it, not one for each instruction. A load or store may span lines; a replay counts
 /// it on each. As drmemtrace's records, each instruction, load and store is one, with its thread.
+/// As a trace of corehop's own it can be replayed and searched like the one that it is of.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   corehop export bank.trace --requests 90-99 -o bank.lackey
-  corehop export --format drmemtrace bank.trace -o bank.drmemtrace")]
+  corehop export --format drmemtrace bank.trace -o bank.drmemtrace
+  corehop export --format corehop --without-kernel system.trace -o user.trace")]
 pub struct Arguments {
     /// The trace to write
     trace: PathBuf,
@@ -45,6 +50,9 @@ pub struct Arguments {
     /// Only these requests, counted from 0, such as 3,5-9
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
+    /// Leave out what the kernel executes, of a trace that was recorded with --system
+    #[arg(long)]
+    without_kernel: bool,
 }
 
 /// The forms that there are.
@@ -54,10 +62,15 @@ enum Format {
     Lackey,
     /// Records as of `DynamoRIO`'s drmemtrace, in one file
     Drmemtrace,
+    /// A trace of corehop's own, which must be a file
+    Corehop,
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Format::Corehop = arguments.format {
+        return export_trace(arguments);
+    }
     let output = Output::at(&arguments.output, arguments.force)?;
     let trace = open(&arguments.trace)?;
     let requests = chosen(arguments, &trace)?;
@@ -74,12 +87,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(beside.finish()?)
 }
 
-const UNDONE: &str = "nothing was written";
-
 const BUFFER_BYTES: usize = 1 << 17;
 
-/// How often progress is told and an interrupt heeded: some tens of times a second.
-const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
+/// Writes a trace of what was chosen.
+fn export_trace(arguments: &Arguments) -> Result<(), Failure> {
+    as_trace::check(&arguments.output, arguments.force)?;
+    let trace = open(&arguments.trace)?;
+    let requests = chosen(arguments, &trace)?;
+    let chosen = Chosen {
+        requests: requests.as_deref(),
+        without_kernel: arguments.without_kernel,
+    };
+    as_trace::write(&arguments.output, arguments.force, &trace, &chosen)
+}
 
 fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
     let name = match arguments.output.to_str() {
@@ -121,15 +141,15 @@ fn export(
 ) -> Result<(), Failure> {
     let failed = |error: io::Error| unwritable(arguments, &error);
     match arguments.format {
-        Format::Lackey => each_execution(trace, requests, |execution| {
+        Format::Lackey => each(arguments, trace, requests, |execution| {
             let mut accesses = execution.accesses.iter();
             accesses
                 .try_for_each(|access| lackey::write(access, out))
                 .map_err(failed)
         }),
-        Format::Drmemtrace => {
+        Format::Drmemtrace | Format::Corehop => {
             let mut exporter = drmemtrace::Exporter::begin(trace, out).map_err(failed)?;
-            each_execution(trace, requests, |execution| {
+            each(arguments, trace, requests, |execution| {
                 exporter.execution(execution).map_err(failed)
             })?;
             exporter.finish().map_err(failed)
@@ -137,7 +157,8 @@ fn export(
     }
 }
 
-fn each_execution(
+fn each(
+    arguments: &Arguments,
     trace: &Trace,
     requests: Option<&[RequestId]>,
     mut write: impl FnMut(&Execution<'_>) -> Result<(), Failure>,
@@ -151,7 +172,10 @@ fn each_execution(
     };
     let mut passed: u64 = 0;
     while let Some(execution) = executions.next()? {
-        write(&execution)?;
+        let block = &trace.code_blocks()[execution.code_block as usize];
+        if !arguments.without_kernel || !block.is_kernels() {
+            write(&execution)?;
+        }
         passed += 1;
         if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
             bar.advance(EXECUTIONS_PER_REPORT);

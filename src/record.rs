@@ -79,6 +79,11 @@ pub struct Arguments {
     #[arg(long, value_name = "COMMAND", requires = "system")]
     load: Option<String>,
 
+    /// A file or a folder with all that is in it that this machine has at the same path; may be
+    /// given several times
+    #[arg(long, value_name = "PATH", requires = "system")]
+    copy: Vec<PathBuf>,
+
     /// A folder whose contents that machine's root has as well
     #[arg(long, value_name = "DIR", requires = "system")]
     rootfs: Option<PathBuf>,
@@ -116,6 +121,7 @@ impl Arguments {
             command: self.command.clone(),
             system: self.system.then(|| SystemOptions {
                 load: self.load.clone(),
+                copied: self.copy.clone(),
                 rootfs: self.rootfs.clone(),
                 memory_mib: self.guest_memory,
             }),

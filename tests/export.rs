@@ -182,3 +182,57 @@ fn the_sample_has_as_many_records_as_accesses() {
         accesses
     );
 }
+
+/// A trace of user code and kernel, of one request.
+fn of_a_machine(folder: &TempDir) {
+    let path = folder.path().join("bank.trace");
+    let mut writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
+    let blocks = [0x40_0000, 0xffff_ffff_8100_0000].map(|start| {
+        writer
+            .code_block(&CodeBlock::new(start, [4]), None)
+            .unwrap()
+    });
+    let thread = writer.thread(1, 1).unwrap();
+    writer.stamp(thread, 1).unwrap();
+    writer.request(thread).unwrap();
+    for block in blocks {
+        writer.execution(thread, block).unwrap();
+        writer.data(thread, 0, Kind::Load, 8, 0x1000).unwrap();
+    }
+    writer.finish(EndReason::ServerExited).unwrap();
+}
+
+#[test]
+fn the_kernel_can_be_left_out_of_text_and_of_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    of_a_machine(&folder);
+    let of_the_server = "I  00400000,4\n L 00001000,8\n";
+    let of_the_kernel = "I  ffffffff81000000,4\n L 00001000,8\n";
+    assert_eq!(
+        said(&folder, &[]),
+        format!("{of_the_server}{of_the_kernel}")
+    );
+    assert_eq!(said(&folder, &["--without-kernel"]), of_the_server);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.args(["export", "--format", "corehop", "--without-kernel"]);
+    command.args(["bank.trace", "-o", "user.trace"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.starts_with("user.trace: 1 requests, 2 accesses, "),
+        "{told}"
+    );
+    std::fs::rename(
+        folder.path().join("user.trace"),
+        folder.path().join("bank.trace"),
+    )
+    .unwrap();
+    assert_eq!(said(&folder, &[]), of_the_server);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.args(["export", "--format", "corehop", "bank.trace"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("to standard output"), "{told}");
+    assert_eq!(output.status.code(), Some(2));
+}

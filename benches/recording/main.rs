@@ -7,10 +7,11 @@
 //! with its requests not chosen, all at once, and is driven in turn: so what else the machine does
 //! falls on all alike, and no start-up is counted. Its speed wavers still, so ratios are taken
 //! within a round. Wall time would say more of the machine than of the recorder, which works beside
-//! the server.
+//! the server. redis is recorded with its kernel as well (`guest`, named redis-system).
 //! Without arguments, as under `cargo test`, redis and sqlite3 answer a few requests, to show that
 //! it still works. `COREHOP_BENCH` names the one program to measure.
 
+mod guest;
 #[path = "../machine/mod.rs"]
 mod machine;
 #[path = "../mariadb/mod.rs"]
@@ -97,6 +98,20 @@ fn main() -> Outcome<()> {
         let statements = if is_whole { 100 } else { 5 };
         let subject = Sqlite { statements };
         figures.insert("sqlite3".into(), measure(&subject, &tools, rounds)?);
+    }
+    // Six starts of a machine are too many for a test.
+    if is_whole && wanted("redis-system") || only.as_deref() == Some("redis-system") {
+        let loads = match is_whole {
+            true => guest::Loads {
+                short: 10,
+                long: 510,
+            },
+            false => guest::Loads { short: 5, long: 25 },
+        };
+        let rounds = if is_whole { 3 } else { 1 };
+        if let Some(measured) = guest::measure(&tools, loads, rounds)? {
+            figures.insert("redis_system".into(), measured);
+        }
     }
     println!("\nOthers say of themselves, to native: {ELSEWHERE}");
     println!("\n{}", Value::Object(figures));

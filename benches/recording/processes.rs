@@ -95,6 +95,13 @@ impl Tools {
         })
     }
 
+    /// The recorder, ready for its arguments.
+    pub fn record(&self) -> Command {
+        let mut command = Command::new(&self.corehop);
+        command.arg("record");
+        command
+    }
+
     /// Size of a trace's file for each access in it.
     pub fn bytes_per_access(&self, trace: &Path) -> Outcome<f64> {
         let mut info = Command::new(&self.corehop);
@@ -135,8 +142,8 @@ impl Running {
                 command
             }
             Mode::Recording | Mode::NoElision | Mode::OneInHundred | Mode::NotChosen => {
-                let mut command = Command::new(&tools.corehop);
-                command.args(["record", "-o"]).arg(folder.join("trace"));
+                let mut command = tools.record();
+                command.arg("-o").arg(folder.join("trace"));
                 command.args(["--request-at", subject.request_at()]);
                 let few = match mode {
                     Mode::OneInHundred => Some(["10000", "1000000"]),

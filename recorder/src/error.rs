@@ -151,10 +151,15 @@ impl Error {
         Some(match self {
             Error::Tools(error) => error.remedy().into(),
             Error::Guest(error) => error.remedy(),
-            Error::InGuest { error, .. } => return error.remedy(),
+            Error::InGuest { error, .. } => match **error {
+                Error::MemoryLimit { .. } => "raise the limit, or give the guest less memory \
+                                              (--guest-memory)"
+                    .into(),
+                _ => return error.remedy(),
+            },
             Error::LoadFailed { .. } => {
                 "its own messages say why; what it needs besides the files that the command names \
-                 is to be in --rootfs"
+                 is to be named by --copy, or to be in --rootfs"
                     .into()
             }
             Error::GuestFailed => {

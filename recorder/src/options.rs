@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub struct SystemOptions {
     /// What puts the server under load, a command for a shell.
     pub load: Option<String>,
+    /// Files and whole folders that the machine has at the same paths.
+    pub copied: Vec<PathBuf>,
     /// A folder that is the machine's root, but for what is put there for the commands.
     pub rootfs: Option<PathBuf>,
     /// The machine's memory, in MiB.

@@ -110,6 +110,7 @@ impl Prepared {
             gauge: &mut gauge,
             control_socket: control_socket.as_ref(),
             must_end: &|| interrupts() > 0 || recorded.is_given_up(),
+            guest: self.guest.as_ref(),
             observer,
         };
         let (over, driven) = driver::run(&recorded, driver, session, &mut transcript);
@@ -131,6 +132,8 @@ impl Prepared {
             }
         };
         drop(control_socket);
+        // Read before QEMU says how it was ended.
+        let finished = finished.map_err(|error| self.of_guest(error));
         if let (Err(error), false) = (&finished, is_written) {
             observer(Event::Warning(Warning::ServerGoesOn(error)));
         }
@@ -139,14 +142,18 @@ impl Prepared {
         if is_interrupted && interrupts() == 0 {
             driven.map_err(Stopped::Driver)?;
         }
-        let told = finished.map_err(|error| match &self.guest {
+        finished.map_err(Stopped::Recording)
+    }
+
+    /// The error, with what the guest has said if it is of one.
+    fn of_guest(&self, error: Error) -> Error {
+        match &self.guest {
             Some(guest) if error.is_of_server() => Error::InGuest {
                 error: Box::new(error),
                 last_lines: guest.last_lines(),
             },
             _ => error,
-        });
-        told.map_err(Stopped::Recording)
+        }
     }
 
     /// What ended a recording, where QEMU's end says nothing of it.
@@ -184,19 +191,21 @@ impl Prepared {
     fn start(&self) -> Result<Server, Error> {
         let shared = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
         let shared = Path::new(&shared);
-        let mut command = match &self.guest {
-            Some(guest) => guest.command(&self.tools, shared),
-            None => self.under_qemu(shared),
+        let not_started = |source| Error::Start {
+            qemu: self.tools.qemu.path.clone(),
+            source,
         };
+        let command = match &self.guest {
+            Some(guest) => guest.command(&self.tools, shared),
+            None => Ok(self.under_qemu(shared)),
+        };
+        let mut command = command.map_err(not_started)?;
         if self.guest.is_some() {
             end_with_this_process(&mut command);
         }
         self.log(&mut command)?;
         let mark = tools::memory_argument(shared);
-        Server::start(&mut command, mark.as_bytes()).map_err(|source| Error::Start {
-            qemu: self.tools.qemu.path.clone(),
-            source,
-        })
+        Server::start(&mut command, mark.as_bytes()).map_err(not_started)
     }
 
     /// The server as it is to be started.

@@ -30,7 +30,9 @@ fn exit_of(error: &Error) -> Exit {
         Error::Choice(_) => Exit::Usage,
         Error::Program(_) | Error::Marker(_) | Error::Preload { .. } => Exit::Input,
         Error::Guest(error) => match error {
-            system::Error::Missing { .. } | system::Error::Kernel { .. } => Exit::Missing,
+            system::Error::Missing { .. }
+            | system::Error::Named { .. }
+            | system::Error::Kernel { .. } => Exit::Missing,
             system::Error::Unsupported { .. } => Exit::Usage,
             system::Error::File { .. } | system::Error::TooLarge { .. } => Exit::Input,
         },
@@ -57,15 +59,16 @@ fn explained(unexplained: Unexplained, remedy: Option<impl std::fmt::Display>) -
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        let remedy = error.remedy();
         match error {
             Error::TraceFile(error) => error.into(),
             Error::Marker(MarkerError::Symbols(error)) => error.into(),
             Error::InGuest { error, last_lines } => {
                 let unexplained = Failure::new(exit_of(&error), &error).below(last_lines);
-                explained(unexplained, error.remedy())
+                explained(unexplained, remedy)
             }
             error => {
-                let failure = explained(Failure::new(exit_of(&error), &error), error.remedy());
+                let failure = explained(Failure::new(exit_of(&error), &error), remedy);
                 match error {
                     Error::Marker(MarkerError::Ambiguous { choices, .. }) => {
                         failure.choices(choices)

@@ -81,7 +81,7 @@ fn written(
         EndReason::RequestsReached => "as asked",
         EndReason::ServerExited => "until the server ended",
         EndReason::Interrupted => "until interrupted",
-        EndReason::Failed(_) => "until the memory limit",
+        EndReason::Failed(_) => "until it failed",
     }
     .to_owned();
     if let Some((of, seed)) = chosen {

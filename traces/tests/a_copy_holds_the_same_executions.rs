@@ -1,8 +1,8 @@
 //! A copy of a recorded server, whole or of some requests, plays as the original does.
 
 use corehop_traces::{
-    CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Kind, Mapping, Pointer,
-    Request, RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy,
+    Chosen, CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Kind, Mapping,
+    Pointer, Request, RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy, copy_chosen,
 };
 use std::path::Path;
 
@@ -156,4 +156,45 @@ fn a_copy_of_some_requests_holds_only_those() {
         .map(|&request| original.requests()[request.index()])
         .collect();
     assert_eq!(copied.requests(), expected);
+}
+
+#[test]
+fn a_copy_without_the_kernel_holds_what_user_code_does_in_the_same_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let [both, user] = ["both.trace", "user.trace"].map(|name| folder.path().join(name));
+    let mut writer = Writer::create(&both, &Header::default(), &options()).unwrap();
+    let server = writer
+        .code_block(&CodeBlock::new(0x40_0000, [4]), None)
+        .unwrap();
+    let kernel = CodeBlock::new(0xffff_ffff_8100_0000, [4]);
+    let kernel = writer.code_block(&kernel, None).unwrap();
+    let thread = writer.thread(1, 1).unwrap();
+    writer.stamp(thread, 1).unwrap();
+    for _ in 0..3 {
+        writer.request(thread).unwrap();
+        for block in [server, kernel, kernel, server, kernel] {
+            writer.execution(thread, block).unwrap();
+            writer.data(thread, 0, Kind::Store, 8, 0x1000).unwrap();
+        }
+    }
+    writer.finish(EndReason::ServerExited).unwrap();
+    let both = Trace::open(&both).unwrap();
+    let chosen = Chosen {
+        requests: None,
+        without_kernel: true,
+    };
+    let summary = copy_chosen(&both, &chosen, &user, &options(), &mut || true).unwrap();
+    assert_eq!(summary.unwrap().accesses, 3 * 2 * 2);
+    let user = Trace::open(&user).unwrap();
+    let mut executions = user.executions();
+    let mut requests = Vec::new();
+    while let Some(execution) = executions.next().unwrap() {
+        assert_eq!(execution.code_block, server);
+        requests.push(execution.request.unwrap().0);
+    }
+    assert_eq!(requests, [0, 0, 1, 1, 2, 2]);
+    assert_eq!(user.requests().len(), both.requests().len());
+    let stopped = folder.path().join("stopped.trace");
+    let stopped = copy_chosen(&both, &chosen, &stopped, &options(), &mut || false).unwrap();
+    assert!(stopped.is_none());
 }

@@ -14,6 +14,7 @@ pub mod waiting;
 use crate::control::{self, ControlSocket, Order};
 use crate::events::{Event, Observer};
 use crate::reading::Reading;
+use crate::system::Guest;
 use crate::transcript::Transcript;
 use corehop_ring::{Drain, Memory};
 use corehop_traces::Error;
@@ -21,7 +22,7 @@ use gauge::Gauge;
 use server::Server;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
-use waiting::{WAITS, Waiting};
+use waiting::Watch;
 
 /// The last of the requests asked for has no next one to end it when its client has gone. So a
 /// recording also ends when all have begun and the server has been idle for this long.
@@ -69,6 +70,8 @@ pub struct Session<'a> {
     pub control_socket: Option<&'a ControlSocket>,
     /// Whether the user, or whoever drives the server, wants no more.
     pub must_end: &'a dyn Fn() -> bool,
+    /// The guest, where one is recorded.
+    pub guest: Option<&'a Guest>,
     /// Hears how far the recording has come.
     pub observer: &'a Observer,
 }
@@ -96,7 +99,7 @@ impl Session<'_> {
         let mut lull = (Instant::now(), 0);
         let mut last_look = Instant::now();
         let mut last_flush = Instant::now();
-        let mut waits_since = Some(Instant::now());
+        let mut watch = Watch::start();
         let mut pause = PAUSE;
         loop {
             // Asked before draining: what a server that has ended wrote is all there.
@@ -134,26 +137,15 @@ impl Session<'_> {
                     return Ok(Over::Memory(resident_bytes));
                 }
                 (self.observer)(Event::Progress(&reading));
-                self.tell_waiting(&mut waits_since);
+                if let Some(waiting) = watch.look(self.memory, self.guest.map(Guest::stage)) {
+                    (self.observer)(Event::Waiting(&waiting));
+                }
                 self.obey(transcript)?;
             }
             if now - last_flush > FLUSH_EVERY {
                 last_flush = now;
                 transcript.flush()?;
             }
-        }
-    }
-
-    /// Says once what was seen in place of a first request that does not come.
-    fn tell_waiting(&self, since: &mut Option<Instant>) {
-        let Some(waiting) = Waiting::of(self.memory) else {
-            // What waits for nothing now may later.
-            *since = since.map(|_| Instant::now());
-            return;
-        };
-        if since.is_some_and(|since| since.elapsed() >= WAITS) {
-            *since = None;
-            (self.observer)(Event::Waiting(&waiting));
         }
     }
 

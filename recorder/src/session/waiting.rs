@@ -1,16 +1,50 @@
 //! What a recording that waits for its first request has seen of the server instead, and what to
 //! try.
 
+use crate::system::Stage;
 use corehop_ring::{Memory, RequestMarker};
 use corehop_wording::system_call;
 use std::fmt::{Display, Formatter, Result, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// So long a recording waits before it says so.
-pub const WAITS: Duration = Duration::from_secs(10);
+const WAITS: Duration = Duration::from_secs(10);
 
 /// So many kinds of system calls are told.
 const MOST_KINDS: usize = 8;
+
+/// When a recording is to say that it waits: once, and on a guest once for each stage.
+pub struct Watch {
+    since: Instant,
+    told: Option<Option<Stage>>,
+}
+
+impl Watch {
+    /// Of a recording that begins to wait.
+    pub fn start() -> Watch {
+        Watch {
+            since: Instant::now(),
+            told: None,
+        }
+    }
+
+    /// What to say now, of a recording as [`Waiting::of`] takes it.
+    pub fn look(&mut self, memory: &Memory, stage: Option<Stage>) -> Option<Waiting> {
+        let Some(waiting) = Waiting::of(memory, stage) else {
+            // What waits for nothing now may later.
+            self.since = Instant::now();
+            return None;
+        };
+        if self.told == Some(stage) || self.since.elapsed() < WAITS {
+            return None;
+        }
+        *self = Watch {
+            told: Some(stage),
+            ..Watch::start()
+        };
+        Some(waiting)
+    }
+}
 
 /// What was seen so far.
 #[derive(Debug)]
@@ -19,16 +53,19 @@ pub struct Waiting {
     connections: u64,
     /// Numbers and counts, most first.
     calls: Vec<(u32, u32)>,
+    /// How far the guest has come, where one is recorded: there no calls are counted.
+    stage: Option<Stage>,
 }
 
 impl Waiting {
-    /// Of a recording whose server shares this memory; `None` where a request has begun, or none
-    /// is waited for.
-    pub fn of(memory: &Memory) -> Option<Waiting> {
+    /// Of a recording whose server shares this memory, on a guest that has come so far if on any;
+    /// `None` where a request has begun, or none is waited for.
+    fn of(memory: &Memory, stage: Option<Stage>) -> Option<Waiting> {
         (memory.requests().seen == 0 && !memory.is_paused()).then(|| Waiting {
             marker: memory.marker(),
             connections: memory.connections(),
             calls: memory.calls(),
+            stage,
         })
     }
 
@@ -55,8 +92,29 @@ impl Waiting {
     }
 }
 
+/// What was seen on a guest, and what to try.
+fn on_guest(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Starting => "the guest still starts",
+        Stage::Started => {
+            "the server has started on the guest, and has no socket that it listens on; the load \
+             begins when it has, or after 30 s of the guest's time; without --load the server must \
+             do something by itself"
+        }
+        Stage::Loaded => {
+            "the load runs on the guest, and no request has met the mark: see that it sends \
+             requests, or name another function: --request-at NAME"
+        }
+    }
+}
+
 impl Display for Waiting {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        let seconds = WAITS.as_secs();
+        if let Some(stage) = self.stage {
+            let seen = on_guest(stage);
+            return write!(formatter, "no request has begun for {seconds} s; {seen}");
+        }
         let mut calls = String::new();
         for &(number, count) in self.calls.iter().take(MOST_KINDS) {
             let _ = write!(
@@ -72,8 +130,7 @@ impl Display for Waiting {
         };
         write!(
             formatter,
-            "no request has begun for {} s; {connections}; system calls: {}; {}",
-            WAITS.as_secs(),
+            "no request has begun for {seconds} s; {connections}; system calls: {}; {}",
             calls.strip_prefix(", ").unwrap_or("none"),
             self.advice()
         )
@@ -92,7 +149,7 @@ mod tests {
             memory.next_connection();
         }
         calls.iter().for_each(|&number| memory.count_call(number));
-        Waiting::of(&memory).unwrap().to_string()
+        Waiting::of(&memory, None).unwrap().to_string()
     }
 
     #[test]
@@ -125,13 +182,26 @@ mod tests {
     }
 
     #[test]
+    fn of_a_guest_it_tells_how_far_that_has_come() {
+        let (memory, _file) = Memory::create(&Settings::default()).unwrap();
+        let said = |stage| Waiting::of(&memory, Some(stage)).unwrap().to_string();
+        let begin = "no request has begun for 10 s; ";
+        assert_eq!(
+            said(Stage::Starting),
+            format!("{begin}the guest still starts")
+        );
+        assert!(said(Stage::Started).starts_with(&format!("{begin}the server has started on")));
+        assert!(said(Stage::Loaded).starts_with(&format!("{begin}the load runs on the guest")));
+    }
+
+    #[test]
     fn nothing_is_told_once_a_request_has_begun_or_while_none_is_to() {
         let (memory, _file) = Memory::create(&Settings::default()).unwrap();
         memory.set_paused(true);
-        assert!(Waiting::of(&memory).is_none());
+        assert!(Waiting::of(&memory, None).is_none());
         memory.set_paused(false);
-        assert!(Waiting::of(&memory).is_some());
+        assert!(Waiting::of(&memory, None).is_some());
         memory.count_mark();
-        assert!(Waiting::of(&memory).is_none());
+        assert!(Waiting::of(&memory, None).is_none());
     }
 }

@@ -1,7 +1,6 @@
 //! Why there is no guest, and what the user can do about it.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,14 @@ pub enum Error {
         part: &'static str,
         /// What the user can do about it.
         remedy: &'static str,
+    },
+    /// A variable names a part that is not there.
+    #[error("{variable} names {path}, which is no file")]
+    Named {
+        /// The variable.
+        variable: &'static str,
+        /// The file.
+        path: PathBuf,
     },
     /// An option that only user mode has.
     #[error("{option} does not go with --system")]
@@ -55,8 +62,11 @@ impl Error {
     pub fn remedy(&self) -> Cow<'static, str> {
         match self {
             Error::Missing { remedy, .. } | Error::Unsupported { remedy, .. } => (*remedy).into(),
+            Error::Named { .. } => {
+                "name another, or leave the variable out and let `make guest` fetch one".into()
+            }
             Error::File { .. } => {
-                "server, load and --rootfs name files that are copied; each must be readable".into()
+                "server, load, --copy and --rootfs name files to copy; each must be readable".into()
             }
             Error::TooLarge { .. } => "add --guest-memory MIB, or name fewer files".into(),
             Error::Kernel { .. } => {
@@ -72,9 +82,4 @@ impl Error {
             source,
         }
     }
-}
-
-/// Writes a file that only this user can read.
-pub(super) fn create(path: &Path) -> Result<File, Error> {
-    File::create(path).map_err(Error::of_file(path))
 }

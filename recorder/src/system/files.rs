@@ -3,8 +3,8 @@
 //! A word of a command that is the path of a file is taken, alone or behind `=`; so is a program in
 //! PATH of that name, with the libraries that its loader lists and a script's interpreter. Links
 //! are taken as they are, and what they lead to. A folder is made, and stays empty: what else a
-//! server needs is named by `--rootfs`. Rejected: to watch what a server opens, which would have to
-//! run it once outside of the guest.
+//! server needs is named by `--copy`, at the path that it has, or is in the folder of `--rootfs`.
+//! Rejected: to watch what a server opens, which would have to run it once outside of the guest.
 
 use super::error::Error;
 use crate::binaries::binary::Binary;
@@ -18,7 +18,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// A file of the guest.
 pub enum Entry {
-    Folder,
+    /// As this one, but for its contents.
+    Folder(PathBuf),
     Link(PathBuf),
     /// With the contents of this one.
     File(PathBuf),
@@ -35,22 +36,26 @@ pub type Code = (u64, u64, PathBuf);
 /// Links of a path beyond which the system gives up as well.
 const MOST_LINKS: usize = 40;
 
+/// What programs read without being told to.
+const IN_ANY_CASE: [&str; 5] = [
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/ld.so.cache",
+];
+
 /// These are the kernel's in the guest.
 const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
 
 impl Files {
-    /// The folder that commands run in, and who there is.
+    /// The folder that commands run in, who there is, and where libraries are.
     pub fn new() -> Files {
         let mut files = Files::none();
         if let Ok(folder) = std::env::current_dir() {
             let _ = files.copy(&folder);
         }
-        for path in [
-            "/etc/passwd",
-            "/etc/group",
-            "/etc/hosts",
-            "/etc/nsswitch.conf",
-        ] {
+        for path in IN_ANY_CASE {
             let _ = files.copy(Path::new(path));
         }
         files
@@ -154,21 +159,33 @@ impl Files {
         Ok(())
     }
 
+    /// Takes a file as [`Files::take`] does, and of a folder all that is in it.
+    pub fn take_whole(&mut self, path: &Path) -> Result<(), Error> {
+        // Links are no folders here, so this comes to an end.
+        let mut left = vec![path.canonicalize().map_err(Error::of_file(path))?];
+        self.take(path)?;
+        while let Some(path) = left.pop() {
+            self.take(&path)?;
+            if path.is_dir() && !path.is_symlink() {
+                left.extend(listed(&path)?);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes all that is in a folder, which is the guest's root.
     pub fn take_root(&mut self, folder: &Path) -> Result<(), Error> {
         let mut folders = vec![folder.to_owned()];
         while let Some(from) = folders.pop() {
-            let listed = std::fs::read_dir(&from).map_err(Error::of_file(&from))?;
-            for entry in listed {
-                let path = entry.map_err(Error::of_file(&from))?.path();
+            for path in listed(&from)? {
                 let metadata = path.symlink_metadata().map_err(Error::of_file(&path))?;
                 let within = path.strip_prefix(folder).unwrap_or(&path);
                 let name = Path::new("/").join(within);
                 let entry = if metadata.is_symlink() {
                     Entry::Link(path.read_link().map_err(Error::of_file(&path))?)
                 } else if metadata.is_dir() {
-                    folders.push(path);
-                    Entry::Folder
+                    folders.push(path.clone());
+                    Entry::Folder(path)
                 } else if metadata.is_file() {
                     Entry::File(path)
                 } else {
@@ -209,7 +226,7 @@ impl Files {
             } else {
                 place.clone_from(&next);
                 match metadata.is_dir() {
-                    true => Entry::Folder,
+                    true => Entry::Folder(next.clone()),
                     false if metadata.is_file() => Entry::File(next.clone()),
                     // A socket or a pipe is made by whoever uses it.
                     false => return Ok(false),
@@ -219,6 +236,15 @@ impl Files {
         }
         Ok(is_new)
     }
+}
+
+/// What is in a folder.
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = std::fs::read_dir(folder).and_then(|entries| {
+        let paths = entries.map(|entry| Ok(entry?.path()));
+        paths.collect()
+    });
+    entries.map_err(Error::of_file(folder))
 }
 
 /// The names in a path, the root left out.
@@ -270,6 +296,26 @@ mod tests {
         let has = |name: &str| files.entries.contains_key(&path.join(name));
         assert!(has("file") && has("link") && has("data"));
         assert!(!has("data/inside") && !has("none"));
+    }
+
+    #[test]
+    fn a_folder_to_copy_is_taken_with_all_that_its_links_lead_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        for name in ["data/inside", "elsewhere"] {
+            std::fs::create_dir_all(path.join(name)).unwrap();
+        }
+        std::fs::write(path.join("data/inside/file"), "x").unwrap();
+        std::fs::write(path.join("elsewhere/other"), "x").unwrap();
+        symlink("../elsewhere/other", path.join("data/link")).unwrap();
+        symlink("..", path.join("data/inside/circle")).unwrap();
+        let mut files = Files::none();
+        files.take_whole(&path.join("data")).unwrap();
+        let has = |name: &str| files.entries.contains_key(&path.join(name));
+        assert!(has("data/inside/file") && has("data/link") && has("elsewhere/other"));
+        assert!(has("data/inside/circle"));
+        let missing = files.take_whole(&path.join("none")).unwrap_err();
+        assert!(missing.to_string().contains("/none: No such file"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The guest's first process: a script that starts server and load, and says how they end.
 //!
-//! What it says goes to the second serial line, a line each: `ready`, `server STATUS`, `load
-//! STATUS`; what server and load print goes to the first, with the kernel's own messages. Whichever
-//! ends first ends the guest, a load that went well after it has asked the server to end.
+//! What it says goes to the second serial line, a line each: `started`, `ready`, `server STATUS`,
+//! `load STATUS`; what server and load print goes to the first, with the kernel's own messages.
+//! Whichever ends first ends the guest, a load that went well after it has asked the server to end.
 
 use crate::binaries::program::Program;
 use std::ffi::OsString;
@@ -76,7 +76,7 @@ impl Init<'_> {
         if let Ok(folder) = std::env::current_dir() {
             script.push_str(&format!("cd {}\n", quoted(&folder.to_string_lossy())));
         }
-        script.push_str("{\n    ");
+        script.push_str("report started\n{\n    ");
         if let Some(library) = self.preload {
             script.push_str(&format!(
                 "LD_PRELOAD={} ",

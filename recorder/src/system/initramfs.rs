@@ -1,15 +1,17 @@
 //! The guest's root file system, as the archive that a kernel unpacks into memory.
 //!
 //! The archive is of cpio's "newc" kind (the kernel's Documentation/driver-api/early-userspace/
-//! buffer-format.rst). It is made anew each time: to copy the files is all there is to it.
+//! buffer-format.rst). It is made anew each time: to copy the files is all there is to it. Files
+//! keep their modes and owners, but what belongs to whoever records is root's: root starts all
+//! there.
 
-use super::error::{Error, create};
+use super::error::Error;
 use super::files::{Entry, Files};
 use super::parts::Parts;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Folders that a guest has in any case.
@@ -33,26 +35,56 @@ const NAMES: [(&str, &str); 4] = [
     ("sbin", "usr/sbin"),
 ];
 
-const FOLDER: u32 = 0o040_755;
+const FOLDER: u32 = 0o040_000;
 const LINK: u32 = 0o120_777;
 const FILE: u32 = 0o100_000;
 
+/// Who may do what with a file: its kind and permissions, and whose it is.
+#[derive(Clone, Copy)]
+struct Access {
+    mode: u32,
+    owner: [u32; 2],
+}
+
+impl Access {
+    const fn roots(mode: u32) -> Access {
+        Access {
+            mode,
+            owner: [0, 0],
+        }
+    }
+
+    /// That of a file outside.
+    fn of(kind: u32, metadata: &Metadata) -> Access {
+        let mode = kind | metadata.mode() & 0o7777;
+        match metadata.uid() == rustix::process::geteuid().as_raw() {
+            true => Access::roots(mode),
+            false => Access {
+                mode,
+                owner: [metadata.uid(), metadata.gid()],
+            },
+        }
+    }
+}
+
 /// Writes the archive; its size in bytes.
-pub fn write(path: &Path, parts: &Parts, files: &Files, script: &str) -> Result<u64, Error> {
+pub fn write(to: &File, parts: &Parts, files: &Files, script: &str) -> Result<u64, Error> {
     let mut archive = Archive {
-        out: BufWriter::new(create(path)?),
+        out: BufWriter::new(to),
         bytes: 0,
         entries: 0,
     };
+    let path = &std::env::temp_dir();
     let unwritable = Error::of_file(path);
     let written = (|| {
         for folder in FOLDERS {
-            archive.entry(folder.as_bytes(), FOLDER, b"")?;
+            archive.entry(folder.as_bytes(), Access::roots(FOLDER | 0o755), b"")?;
         }
         for (name, folder) in NAMES {
-            archive.entry(name.as_bytes(), LINK, folder.as_bytes())?;
+            archive.entry(name.as_bytes(), Access::roots(LINK), folder.as_bytes())?;
         }
-        archive.entry(b"init", FILE | 0o755, script.as_bytes())?;
+        let init = Access::roots(FILE | 0o755);
+        archive.entry(b"init", init, script.as_bytes())?;
         Ok(())
     })();
     written.map_err(unwritable)?;
@@ -65,46 +97,52 @@ pub fn write(path: &Path, parts: &Parts, files: &Files, script: &str) -> Result<
             continue;
         }
         let bytes = name.as_os_str().as_bytes();
-        match entry {
-            Entry::Folder => archive.entry(bytes, FOLDER, b""),
-            Entry::Link(target) => archive.entry(bytes, LINK, target.as_os_str().as_bytes()),
+        let added = match entry {
+            Entry::Folder(from) => {
+                let metadata = from.metadata().map_err(Error::of_file(from))?;
+                archive.entry(bytes, Access::of(FOLDER, &metadata), b"")
+            }
+            Entry::Link(target) => {
+                archive.entry(bytes, Access::roots(LINK), target.as_os_str().as_bytes())
+            }
             Entry::File(from) => {
                 archive.file(name, from)?;
                 Ok(())
             }
-        }
-        .map_err(Error::of_file(path))?;
+        };
+        added.map_err(Error::of_file(path))?;
     }
     archive.finish().map_err(Error::of_file(path))
 }
 
-struct Archive {
-    out: BufWriter<File>,
+struct Archive<'a> {
+    out: BufWriter<&'a File>,
     bytes: u64,
     entries: u32,
 }
 
-impl Archive {
+impl Archive<'_> {
     fn file(&mut self, name: &Path, from: &Path) -> Result<(), Error> {
         let contents = std::fs::read(from).map_err(Error::of_file(from))?;
         let metadata = from.metadata().map_err(Error::of_file(from))?;
-        let mode = FILE | metadata.permissions().mode() & 0o777;
-        let added = self.entry(name.as_os_str().as_bytes(), mode, &contents);
+        let access = Access::of(FILE, &metadata);
+        let added = self.entry(name.as_os_str().as_bytes(), access, &contents);
         added.map_err(Error::of_file(from))
     }
 
-    fn entry(&mut self, name: &[u8], mode: u32, contents: &[u8]) -> io::Result<()> {
+    fn entry(&mut self, name: &[u8], access: Access, contents: &[u8]) -> io::Result<()> {
         let size = u32::try_from(contents.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
         self.entries += 1;
         // Number, mode, user, group, links, time, size, two devices of two numbers, length of the
         // name, checksum.
         let links = 1;
         let length = name.len() as u32 + 1;
+        let [user, group] = access.owner;
         let fields = [
             self.entries,
-            mode,
-            0,
-            0,
+            access.mode,
+            user,
+            group,
             links,
             0,
             size,
@@ -136,7 +174,7 @@ impl Archive {
     }
 
     fn finish(mut self) -> io::Result<u64> {
-        self.entry(b"TRAILER!!!", 0, b"")?;
+        self.entry(b"TRAILER!!!", Access::roots(0), b"")?;
         self.out.flush()?;
         Ok(self.bytes)
     }

@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// What is known of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,11 +153,7 @@ fn ask(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
         kernel: parts.kernel.clone(),
         reason: reason.into(),
     };
-    let folder = corehop_outputs::private_folder().map_err(|source| Error::File {
-        path: std::env::temp_dir(),
-        source,
-    })?;
-    let machine = Machine::new(folder.path(), parts, MEMORY_MIB)?;
+    let machine = Machine::new(parts, MEMORY_MIB)?;
     let script = init::asking(PATTERN);
     initramfs::write(&machine.initramfs, parts, &files::Files::none(), &script)?;
     run(&machine, &qemu.path).map_err(|source| Error::File {
@@ -166,8 +162,9 @@ fn ask(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
     })?;
     let said = report::read(&machine.report);
     if !said.lines().any(|line| line.trim() == "whole") {
-        let last = report::last_lines(&machine.console);
-        let last = last.last().map_or("it said nothing", |line| line);
+        let said = [&machine.console, &machine.complaints].map(report::last_lines);
+        let last = said.iter().flatten().last();
+        let last = last.map_or("it said nothing", |line| line);
         return Err(unknown(last));
     }
     let mut kernel = Kernel {
@@ -192,8 +189,7 @@ fn ask(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
 /// Lets the machine run until it ends.
 fn run(machine: &Machine, qemu: &Path) -> std::io::Result<()> {
     let mut command = Command::new(qemu);
-    machine.complete(&mut command);
-    command.stdout(Stdio::null()).stderr(Stdio::null());
+    machine.complete(&mut command)?;
     end_with_this_process(&mut command);
     command.status().map(drop)
 }

@@ -3,13 +3,15 @@
 //! One processor. Its time is counted in instructions, one a nanosecond, and does not pass while
 //! nothing is to be done: so timers interrupt as often between instructions as on a machine that
 //! runs a thousand million a second, however slow the recording is, and two recordings of one
-//! command do the same. The memory is a file without a name, which the plugin maps as well.
+//! command differ by the clock's time and by what kernel and server draw at random alone. The
+//! memory is a file without a name, which the plugin maps as well, and all that QEMU is given to
+//! read or write is one: so nothing is left of a recorder that was killed.
 
 use super::error::Error;
 use super::parts::Parts;
 use rustix::fs::{MemfdFlags, memfd_create};
-use std::ffi::OsString;
 use std::fs::File;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,13 +22,15 @@ pub struct Machine {
     memory_mib: u64,
     memory: File,
     /// Its root file system.
-    pub initramfs: PathBuf,
+    pub initramfs: File,
     /// What it prints.
-    pub console: PathBuf,
+    pub console: File,
     /// What its first process reports.
-    pub report: PathBuf,
+    pub report: File,
     /// What the plugin is told of it.
-    pub description: PathBuf,
+    pub description: File,
+    /// What QEMU itself prints, and the plugin.
+    pub complaints: File,
 }
 
 /// Without address randomisation things are where they were in the recording before, and the
@@ -37,21 +41,24 @@ const KERNEL_OPTIONS: &str = "console=ttyS0 quiet nokaslr norandmaps panic=-1 rd
 const PROCESSOR: &str = "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt";
 
 impl Machine {
-    /// One whose files are in `folder`.
-    pub fn new(folder: &Path, parts: &Parts, memory_mib: u64) -> Result<Machine, Error> {
+    /// One that has nothing yet.
+    pub fn new(parts: &Parts, memory_mib: u64) -> Result<Machine, Error> {
         let memory = memfd_create("corehop-guest", MemfdFlags::CLOEXEC).map(File::from);
-        let sized = memory.map_err(std::io::Error::from).and_then(|memory| {
+        let sized = memory.map_err(io::Error::from).and_then(|memory| {
             memory.set_len(memory_mib << 20)?;
             Ok(memory)
         });
+        let folder = std::env::temp_dir();
+        let unnamed = || tempfile::tempfile_in(&folder).map_err(Error::of_file(&folder));
         Ok(Machine {
             kernel: parts.kernel.clone(),
             memory_mib,
             memory: sized.map_err(Error::of_file(Path::new("its memory")))?,
-            initramfs: folder.join("initramfs"),
-            console: folder.join("console"),
-            report: folder.join("report"),
-            description: folder.join("description"),
+            initramfs: unnamed()?,
+            console: unnamed()?,
+            report: unnamed()?,
+            description: unnamed()?,
+            complaints: unnamed()?,
         })
     }
 
@@ -60,22 +67,12 @@ impl Machine {
         &self.memory
     }
 
-    /// The same, as other processes open it.
-    pub fn ram(&self) -> PathBuf {
-        let descriptor = self.memory.as_raw_fd();
-        format!("/proc/{}/fd/{descriptor}", std::process::id()).into()
-    }
-
     /// Adds the machine to a run of QEMU.
-    pub fn complete(&self, command: &mut Command) {
+    pub fn complete(&self, command: &mut Command) -> io::Result<()> {
         let size = self.memory_mib;
-        let ram = self.ram();
+        let ram = path_of(&self.memory);
         let ram = ram.display();
-        let serial = |path: &Path| {
-            let mut option = OsString::from("file:");
-            option.push(path);
-            option
-        };
+        let serial = |file: &File| format!("file:{}", path_of(file).display());
         command
             .args(["-nodefaults", "-no-user-config", "-no-reboot"])
             .args(["-display", "none", "-vga", "none", "-monitor", "none"])
@@ -100,8 +97,17 @@ impl Machine {
             .arg("-kernel")
             .arg(&self.kernel)
             .arg("-initrd")
-            .arg(&self.initramfs)
+            .arg(path_of(&self.initramfs))
             .args(["-append", KERNEL_OPTIONS])
-            .stdin(Stdio::null());
+            .stdin(Stdio::null())
+            .stdout(self.complaints.try_clone()?)
+            .stderr(self.complaints.try_clone()?);
+        Ok(())
     }
+}
+
+/// A file without a name, as other processes open it.
+pub fn path_of(file: &File) -> PathBuf {
+    let descriptor = file.as_raw_fd();
+    format!("/proc/{}/fd/{descriptor}", std::process::id()).into()
 }

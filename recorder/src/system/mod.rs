@@ -21,22 +21,21 @@ mod report;
 pub use error::Error;
 pub use kernel::Kernel;
 pub use parts::{Parts, find as parts};
-pub use report::Outcome;
+pub use report::{Outcome, Stage};
 
 use crate::binaries::program::Program;
 use crate::options::{Options, SystemOptions};
 use crate::tools::Tools;
 use files::Files;
 use init::Init;
-use machine::Machine;
+use machine::{Machine, path_of};
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use tempfile::TempDir;
 
 /// A guest that is ready to start.
 pub struct Guest {
-    folder: TempDir,
     machine: Machine,
     kernel: Arc<Kernel>,
 }
@@ -60,13 +59,12 @@ impl Guest {
         if let Some(library) = &options.preload {
             files.take(library)?;
         }
+        for path in &system.copied {
+            files.take_whole(path)?;
+        }
         if let Some(folder) = &system.rootfs {
             files.take_root(folder)?;
         }
-        let folder = corehop_outputs::private_folder().map_err(|source| Error::File {
-            path: std::env::temp_dir(),
-            source,
-        })?;
         let init = Init {
             program,
             arguments: &options.command[1..],
@@ -74,7 +72,7 @@ impl Guest {
             preload: options.preload.as_deref(),
         };
         let memory_mib = system.memory_mib;
-        let machine = Machine::new(folder.path(), &parts, memory_mib)?;
+        let machine = Machine::new(&parts, memory_mib)?;
         let bytes = initramfs::write(&machine.initramfs, &parts, &files, &init.script())?;
         // The archive and what is unpacked of it are in memory at once, beside the kernel.
         if bytes.saturating_mul(2) > memory_mib * MIB * 3 / 4 {
@@ -84,11 +82,10 @@ impl Guest {
             });
         }
         let code = files.code();
-        let described = kernel.description(machine.ram(), &code);
-        std::fs::write(&machine.description, described)
-            .map_err(Error::of_file(&machine.description))?;
+        let described = kernel.description(path_of(machine.memory()), &code);
+        let written = (&machine.description).write_all(described.as_bytes());
+        written.map_err(Error::of_file(&std::env::temp_dir()))?;
         Ok(Guest {
-            folder,
             machine,
             kernel: Arc::new(kernel),
         })
@@ -100,11 +97,16 @@ impl Guest {
     }
 
     /// QEMU with this guest, where the plugin finds the shared memory at `shared`.
-    pub fn command(&self, tools: &Tools, shared: &Path) -> Command {
-        let described = Some(self.machine.description.as_path());
-        let mut command = tools.command(shared, false, described);
-        self.machine.complete(&mut command);
-        command
+    pub fn command(&self, tools: &Tools, shared: &Path) -> std::io::Result<Command> {
+        let described = path_of(&self.machine.description);
+        let mut command = tools.command(shared, false, Some(&described));
+        self.machine.complete(&mut command)?;
+        Ok(command)
+    }
+
+    /// How far the guest has come.
+    pub fn stage(&self) -> Stage {
+        report::stage(&self.machine.report)
     }
 
     /// How the guest has ended, which runs no more.
@@ -112,15 +114,17 @@ impl Guest {
         report::outcome(&self.machine.report)
     }
 
-    /// The last lines of its console.
+    /// The last lines of its console, and what QEMU has said.
     pub fn last_lines(&self) -> Vec<String> {
-        report::last_lines(&self.machine.console)
+        let mut lines = report::last_lines(&self.machine.console);
+        lines.extend(report::last_lines(&self.machine.complaints));
+        lines
     }
 }
 
 impl std::fmt::Debug for Guest {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Guest({})", self.folder.path().display())
+        write!(formatter, "Guest({:?})", self.stage())
     }
 }
 

@@ -27,11 +27,11 @@ pub fn find() -> Result<Parts, Error> {
         remedy: REMEDY,
     };
     let fetched = cache().join("guest");
-    let kernel = named("COREHOP_GUEST_KERNEL")
+    let kernel = named("COREHOP_GUEST_KERNEL")?
         .or_else(|| newest_kernel(&fetched.join("boot")))
         .or_else(|| newest_kernel(Path::new("/boot")));
     let places = [fetched.join("bin/busybox"), "/bin/busybox".into()];
-    let busybox = named("COREHOP_GUEST_BUSYBOX")
+    let busybox = named("COREHOP_GUEST_BUSYBOX")?
         .or_else(|| places.into_iter().find(|place| is_static(place)));
     Ok(Parts {
         kernel: kernel.ok_or_else(|| missing("kernel"))?,
@@ -39,9 +39,15 @@ pub fn find() -> Result<Parts, Error> {
     })
 }
 
-fn named(variable: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(std::env::var_os(variable)?);
-    path.is_file().then_some(path)
+/// What a variable names, which is not to be something else because it is not there.
+fn named(variable: &'static str) -> Result<Option<PathBuf>, Error> {
+    let Some(path) = std::env::var_os(variable).map(PathBuf::from) else {
+        return Ok(None);
+    };
+    match path.is_file() {
+        true => Ok(Some(path)),
+        false => Err(Error::Named { variable, path }),
+    }
 }
 
 /// Debian's kernels for virtual machines have all that a guest needs in one file. The newest by

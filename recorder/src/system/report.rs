@@ -1,6 +1,7 @@
 //! What a guest has said: how server and load have ended, and its console's last lines.
 
-use std::path::Path;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 /// How a guest has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +14,34 @@ pub enum Outcome {
     Nothing,
 }
 
+/// How far a guest has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Its kernel starts.
+    Starting,
+    /// So has the server.
+    Started,
+    /// So has the load.
+    Loaded,
+}
+
+/// How far the guest has come that reports to this file.
+pub fn stage(file: &File) -> Stage {
+    stage_of(&read(file))
+}
+
+fn stage_of(said: &str) -> Stage {
+    let has = |word| said.lines().any(|line| line.trim() == word);
+    match (has("started"), has("ready")) {
+        (_, true) => Stage::Loaded,
+        (true, false) => Stage::Started,
+        (false, false) => Stage::Starting,
+    }
+}
+
 /// How the guest has ended that reported to this file.
-pub fn outcome(path: &Path) -> Outcome {
-    outcome_of(&read(path))
+pub fn outcome(file: &File) -> Outcome {
+    outcome_of(&read(file))
 }
 
 fn outcome_of(said: &str) -> Outcome {
@@ -34,27 +60,41 @@ fn outcome_of(said: &str) -> Outcome {
 /// Lines that are shown of a console.
 const LAST_LINES: usize = 20;
 
-/// The last lines of a console, without what moves its cursor.
-pub fn last_lines(path: &Path) -> Vec<String> {
-    let said = read(path);
+/// How the kernel begins to give up; what follows may be longer than what is shown.
+const PANIC: &str = "Kernel panic";
+
+/// The last lines of a console, without what moves its cursor. One that says why the kernel gave up
+/// is the first of them.
+pub fn last_lines(file: &File) -> Vec<String> {
+    let said = read(file);
     let lines: Vec<String> = said
         .lines()
         .map(|line| line.chars().filter(|letter| !letter.is_control()).collect())
         .filter(|line: &String| !line.trim().is_empty())
         .collect();
     let first = lines.len().saturating_sub(LAST_LINES);
-    lines[first..].to_vec()
+    let mut last = lines[first..].to_vec();
+    let panic = lines[..first].iter().rfind(|line| line.contains(PANIC));
+    if let (Some(panic), Some(first)) = (panic, last.first_mut()) {
+        first.clone_from(panic);
+    }
+    last
 }
 
-/// The text of a file that a guest wrote; nothing where there is none.
-pub fn read(path: &Path) -> String {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+/// The text of a file that a guest writes; nothing where it cannot be read.
+pub fn read(file: &File) -> String {
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = vec![0; length as usize];
+    match file.read_exact_at(&mut bytes, 0) {
+        Ok(()) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(_) => String::new(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn whatever_ended_first_counts() {
@@ -65,17 +105,27 @@ mod tests {
     }
 
     #[test]
+    fn stages_follow_each_other() {
+        assert_eq!(stage_of(""), Stage::Starting);
+        assert_eq!(stage_of("started\r\nread"), Stage::Started);
+        assert_eq!(stage_of("started\nready\n"), Stage::Loaded);
+    }
+
+    #[test]
     fn the_last_lines_are_words() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("console");
         let mut said = String::from("\x1bcboot\r\n\r\n");
         (0..30).for_each(|number| said.push_str(&format!("line {number}\r\n")));
-        std::fs::write(&path, said).unwrap();
-        let lines = last_lines(&path);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(said.as_bytes()).unwrap();
+        let lines = last_lines(&file);
         assert_eq!(
             (lines.len(), &*lines[0], &*lines[19]),
             (20, "line 10", "line 29")
         );
-        assert_eq!(last_lines(&folder.path().join("none")), [""; 0]);
+        file.write_all(b"Kernel panic - of a test\n").unwrap();
+        file.write_all(&b"line\n".repeat(25)).unwrap();
+        let lines = last_lines(&file);
+        assert_eq!((lines.len(), &*lines[0]), (20, "Kernel panic - of a test"));
+        assert_eq!(last_lines(&tempfile::tempfile().unwrap()), [""; 0]);
     }
 }

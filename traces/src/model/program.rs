@@ -85,6 +85,11 @@ impl CodeBlock {
             pointers: Vec::new(),
         }
     }
+
+    /// Whether it is the kernel's: in the upper half of addresses.
+    pub fn is_kernels(&self) -> bool {
+        self.start >> 63 == 1
+    }
 }
 
 /// A request: from one request marker to the next on the same thread.

@@ -1,5 +1,5 @@
-//! Copies a trace, or some of its requests, into a new one: for samples that must be small, and for
-//! trying other ways to write the same executions.
+//! Copies a trace, or some of its requests, into a new one: for samples that must be small, for a
+//! server without its kernel, and for trying other ways to write the same executions.
 
 use crate::model::address_space::Mapping;
 use crate::model::error::Error;
@@ -22,9 +22,38 @@ pub fn copy(
     path: &Path,
     options: &WriterOptions,
 ) -> Result<Summary, Error> {
+    let chosen = Chosen {
+        requests,
+        without_kernel: false,
+    };
+    let copied = copy_chosen(trace, &chosen, path, options, &mut || true)?;
+    Ok(copied.expect("nothing stops it"))
+}
+
+/// What of a trace is to be copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chosen<'a> {
+    /// These requests; `None` for everything, also what belongs to no request.
+    pub requests: Option<&'a [RequestId]>,
+    /// Leave out what the kernel executes: code in the upper half of addresses.
+    pub without_kernel: bool,
+}
+
+/// The same of what is chosen, as long as `goes_on` says so, which is asked for each execution;
+/// `None` where it has said no, and an unfinished trace is left.
+///
+/// # Errors
+/// Those of [`copy`].
+pub fn copy_chosen(
+    trace: &Trace,
+    chosen: &Chosen<'_>,
+    path: &Path,
+    options: &WriterOptions,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Summary>, Error> {
     let mut writer = Writer::create(path, trace.header(), options)?;
     define(trace, &mut writer)?;
-    let executions = match requests {
+    let executions = match chosen.requests {
         Some(requests) => trace.executions_of(requests),
         None => trace.executions(),
     };
@@ -37,6 +66,13 @@ pub fn copy(
     let mut latest_thread = None;
     let mut serving: Vec<Option<RequestId>> = vec![None; trace.threads().len()];
     while let Some(execution) = executions.next()? {
+        if !goes_on() {
+            return Ok(None);
+        }
+        let block = &trace.code_blocks()[execution.code_block as usize];
+        if chosen.without_kernel && block.is_kernels() {
+            continue;
+        }
         let thread = execution.thread;
         let begun = |mapping: &Mapping| mapping.since <= execution.stamp;
         let same_thread = latest_thread.replace(thread) == Some(thread);
@@ -49,32 +85,15 @@ pub fn copy(
             writer.stamp(thread, stamp)?;
         }
         let before = std::mem::replace(&mut serving[thread.index()], execution.request);
-        match execution.request {
-            now if now == before => {}
-            Some(request) => {
-                let number = trace.requests()[request.index()].number;
-                writer.numbered_request(thread, number.unwrap_or(0))?;
-                if let Some(connection) = trace.requests()[request.index()].connection {
-                    writer.connection(thread, connection)?;
-                }
-            }
-            None => writer.end_request(thread)?,
+        if execution.request != before {
+            mark(trace, &mut writer, thread, execution.request)?;
         }
         writer.execution(thread, execution.code_block)?;
-        let block = &trace.code_blocks()[execution.code_block as usize];
-        for access in execution
-            .accesses
-            .iter()
-            .filter(|access| access.kind != Kind::Fetch)
-        {
-            let place = place_of(block, access.pc);
-            writer.data(
-                thread,
-                place,
-                access.kind,
-                access.size_bytes,
-                access.address,
-            )?;
+        for access in execution.accesses {
+            if access.kind != Kind::Fetch {
+                let (place, size) = (place_of(block, access.pc), access.size_bytes);
+                writer.data(thread, place, access.kind, size, access.address)?;
+            }
         }
         for call in trace.system_calls_after(thread, execution.number) {
             writer.system_call(thread, call.number, call.result)?;
@@ -85,10 +104,29 @@ pub fn copy(
             writer.request(ThreadId::from_index(thread))?;
         }
     }
-    writer.finish(match trace.ending() {
+    let summary = writer.finish(match trace.ending() {
         Ending::Finished(reason) => reason.clone(),
         Ending::Cut { .. } => EndReason::Failed("copied from a recording that was cut off".into()),
-    })
+    })?;
+    Ok(Some(summary))
+}
+
+/// Writes that a thread serves this request from here on, or none.
+fn mark(
+    trace: &Trace,
+    writer: &mut Writer,
+    thread: ThreadId,
+    request: Option<RequestId>,
+) -> Result<(), Error> {
+    let Some(request) = request else {
+        return writer.end_request(thread);
+    };
+    let request = &trace.requests()[request.index()];
+    writer.numbered_request(thread, request.number.unwrap_or(0))?;
+    match request.connection {
+        Some(connection) => writer.connection(thread, connection),
+        None => Ok(()),
+    }
 }
 
 /// Writes what executions refer to.

@@ -1,0 +1,229 @@
+"""What the operating system's part in a request is: redis, nginx and mariadbd recorded with it.
+
+Each server is recorded on a machine (`corehop record --system`), and what is asked of the trace is
+asked without the kernel as well: L2 misses, working sets, and the split that `partition` finds. All
+figures are counts, which differ from run to run by what kernel and server draw at random. `make
+bench-system` runs it, with the corehop that it has built, or the one that COREHOP names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILT = Path(os.environ.get("COREHOP", ROOT / "target/release/corehop"))
+TPCC = BUILT.with_name("corehop-tpcc")
+#: An L2 of 256 KiB, as the paper's.
+MACHINE = "xeon-e5-2620-v4"
+KERNEL = "[kernel]"
+
+
+@dataclass
+class Server:
+    """How a server is recorded: options of `record --system`, and the server's command."""
+
+    name: str
+    request_at: str
+    prepare: Callable[[Path], None]
+    options: Callable[[Path], list[str]]
+    command: Callable[[Path], list[str]]
+
+
+def corehop(folder: Path, *words: str) -> str:
+    """What corehop prints; it is to succeed."""
+    done = subprocess.run([BUILT, *words], cwd=folder, text=True, capture_output=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"corehop {' '.join(words)}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def nothing(_: Path) -> None:
+    """Prepares nothing."""
+
+
+def pages(folder: Path) -> None:
+    """A page of 1000 bytes, and a configuration of nginx that sends it."""
+    of = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    folders = " ".join(f"{name}_temp_path {name};" for name in of)
+    (folder / "nginx.conf").write_text(
+        "user root;\npid pid;\nerror_log errors;\nevents {}\n"
+        f"http {{ access_log off; {folders}\n"
+        "  server { listen 127.0.0.1:7080; root files; } }\n"
+    )
+    (folder / "files").mkdir()
+    (folder / "files/page.txt").write_text("x" * 999 + "\n")
+
+
+def mariadbd(folder: Path) -> list[str]:
+    """The server on the folder's data."""
+    return [
+        *("mariadbd", "--no-defaults", f"--datadir={folder}/data", f"--socket={folder}/socket"),
+        *(f"--pid-file={folder}/pid", "--skip-networking", "--innodb-log-file-size=16M"),
+        *("--innodb-buffer-pool-size=64M", "--innodb-buffer-pool-size-max=64M", "--user=root"),
+    ]
+
+
+def tables(folder: Path) -> None:
+    """TPC-C's tables, made by a server outside."""
+    pool = mariadbd(folder)[6:8]
+    install = ["mariadb-install-db", "--no-defaults", f"--datadir={folder}/data", *pool]
+    install += ["--auth-root-authentication-method=normal", "--skip-test-db"]
+    subprocess.run(install, check=True, capture_output=True)
+    with (folder / "messages").open("w") as messages:
+        server = subprocess.Popen(mariadbd(folder), stdout=messages, stderr=messages)
+    try:
+        at = ["--socket", f"{folder}/socket"]
+        subprocess.run([str(TPCC), "wait", "--max-seconds", "120", *at], check=True)
+        load = [str(TPCC), "load", "--scale", "60", "--seed", "1", *at]
+        subprocess.run(load, check=True, capture_output=True)
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+
+
+SERVERS = [
+    Server(
+        "redis",
+        "processCommand",
+        nothing,
+        lambda _: ["--load", "redis-benchmark -p 7000 -c 1 -n 300 -t get"],
+        lambda _: ["redis-server", "--port", "7000", "--save", ""],
+    ),
+    Server(
+        "nginx",
+        "ngx_http_process_request",
+        pages,
+        lambda _: [
+            *("--copy", "files", "--load"),
+            "curl -s -o /dev/null 'http://127.0.0.1:7080/page.txt?[1-300]'",
+        ],
+        lambda folder: [
+            *("nginx", "-p", str(folder), "-c", "nginx.conf", "-e", "stderr"),
+            *("-g", "daemon off;"),
+        ],
+    ),
+    Server(
+        "mariadbd",
+        "dispatch_command",
+        tables,
+        lambda folder: [
+            *("--copy", "data", "--load"),
+            f"{TPCC} run --transactions 20 --seed 1 --socket {folder}/socket",
+        ],
+        mariadbd,
+    ),
+]
+
+
+def record(server: Server, folder: Path) -> None:
+    """Records a hundred requests, and takes the kernel out of the trace for another."""
+    server.prepare(folder)
+    options = ["--requests", "100", "--memory-limit", "3072", *server.options(folder)]
+    words = ["record", "--system", "-o", "whole.trace", "--request-at", server.request_at]
+    corehop(folder, *words, *options, "--", *server.command(folder))
+    export = ["export", "--format", "corehop", "--without-kernel", "whole.trace"]
+    corehop(folder, *export, "-o", "user.trace")
+
+
+def replay(folder: Path, *words: str) -> dict[str, Any]:
+    """The counts of a replay."""
+    said = corehop(folder, "replay", "--machine", MACHINE, "--json", *words)
+    counts: dict[str, Any] = json.loads(said)
+    return counts
+
+
+def l2_misses(counts: dict[str, Any]) -> int:
+    """All L2s' misses."""
+    return int(counts["counters"]["l2"]["misses"])
+
+
+def accesses(counts: dict[str, Any]) -> int:
+    """Lines that are referenced."""
+    counters = counts["counters"]
+    return int(counters["l1i"]["accesses"] + counters["l1d"]["accesses"])
+
+
+def change(folder: Path, plan: str) -> float:
+    """By how many percent a plan changes the L2 misses of the whole trace."""
+    counts = replay(folder, "--plan", plan, "whole.trace")
+    before = l2_misses(counts["baseline"])
+    return 100 * (l2_misses(counts) / before - 1)
+
+
+def figures(folder: Path) -> dict[str, float]:
+    """All that is asked of a recorded server."""
+    whole = replay(folder, "--detail", "whole.trace")
+    user = replay(folder, "--detail", "user.trace")
+    kernel = [one for one in whole["functions"] if one.get("module") == KERNEL]
+    of_kernel = sum(map(l2_misses, kernel))
+    found: dict[str, float] = {
+        "accesses": accesses(whole),
+        "kernel_accesses_percent": 100 * sum(map(accesses, kernel)) / accesses(whole),
+        "l2_misses": l2_misses(whole),
+        "kernel_l2_misses_percent": 100 * of_kernel / l2_misses(whole),
+        "user_l2_misses": l2_misses(whole) - of_kernel,
+        "user_alone_l2_misses": l2_misses(user),
+    }
+    for name, counts in [("whole", whole), ("user", user)]:
+        sizes = counts["working_set"]["size_bytes"]
+        found[f"{name}_working_set_kib"] = sizes["median"] / 1024
+        found[f"{name}_largest_working_set_kib"] = sizes["largest"] / 1024
+        plan, trace = f"{name}.toml", f"{name}.trace"
+        # Also a plan that does not pay: how much that loses is a figure as well.
+        search = ["partition", "--cores", "2", "--machine", MACHINE, "--force", "-o", plan, trace]
+        corehop(folder, *search)
+        found[f"{name}_plan_percent"] = change(folder, plan)
+    return found
+
+
+ROWS = [
+    ("line references", "accesses", ",.0f"),
+    ("of them in the kernel", "kernel_accesses_percent", ".1f"),
+    ("L2 misses", "l2_misses", ",.0f"),
+    ("of them in the kernel", "kernel_l2_misses_percent", ".1f"),
+    ("L2 misses in user code", "user_l2_misses", ",.0f"),
+    ("the same without the kernel", "user_alone_l2_misses", ",.0f"),
+    ("working set of a request, median", "whole_working_set_kib", ".0f"),
+    ("the same, largest", "whole_largest_working_set_kib", ".0f"),
+    ("the same without the kernel, median", "user_working_set_kib", ".0f"),
+    ("the same, largest", "user_largest_working_set_kib", ".0f"),
+    ("L2 misses, split found with the kernel", "whole_plan_percent", "+.1f"),
+    ("L2 misses, split found without it", "user_plan_percent", "+.1f"),
+]
+
+
+def unit(key: str) -> str:
+    """What a figure is in."""
+    return {"percent": " %", "kib": " KiB"}.get(key.rsplit("_", 1)[-1], "")
+
+
+def main() -> int:
+    """Prints a table, and one JSON object in the last line."""
+    wanted = sys.argv[1:]
+    found = {}
+    for server in SERVERS:
+        if wanted and server.name not in wanted:
+            continue
+        print(f"{server.name}: recording and replaying", file=sys.stderr)
+        with tempfile.TemporaryDirectory(prefix="corehop-") as folder:
+            record(server, Path(folder))
+            found[server.name] = figures(Path(folder))
+    print(f"| on {MACHINE}, two cores |" + "".join(f" {name} |" for name in found))
+    print("|---|" + "---:|" * len(found))
+    for title, key, shape in ROWS:
+        cells = (format(one[key], shape).replace(",", " ") for one in found.values())
+        print(f"| {title} |" + "".join(f" {cell}{unit(key)} |" for cell in cells))
+    print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+//! What a server does in user mode is the same whether it is recorded alone or on a machine.
+//!
+//! Two recordings of one program differ where the system decides: where the stack is and what the
+//! loader finds on it, and at which addresses libraries are. So the program here has no libraries,
+//! code and data at fixed addresses, and a stack of its own among them. What is left to differ is
+//! that on a machine an interrupt or a missing page may leave a code block halfway: it is recorded
+//! as two executions, and the line at which it went on is fetched twice in a row.
+
+use super::{entries, with_needs};
+use crate::recording::{Recording, compile};
+use corehop_traces::{Access, Kind, Trace};
+
+const SERVER: &str = r#"
+static char stack[8192] __attribute__((aligned(4096), used));
+static volatile char page[4096] __attribute__((aligned(4096)));
+__asm__(".globl _start\n_start:\n lea stack+8192(%rip), %rsp\n call run\n hlt\n");
+static long call(long number, long first, long second, long third) {
+    long result;
+    __asm__ volatile("syscall" : "=a"(result)
+                     : "0"(number), "D"(first), "S"(second), "d"(third)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+__attribute__((noinline)) static long deep(long depth) {
+    return depth ? 1 + deep(depth - 1) * page[depth] : 0;
+}
+__attribute__((noinline)) void serve(long zeros) {
+    for (int place = 0; place < 4096; place += 64) page[place]++;
+    if (call(0, zeros, (long)page, 256) != 256) call(60, 3, 0, 0);
+    page[deep(40) & 7] = 1;
+}
+void run(void) {
+    static const char path[] = "/dev/zero";
+    long zeros = call(2, (long)path, 0, 0);
+    page[0] = stack[0];
+    for (int number = 0; number < 8; number++) serve(zeros);
+    call(60, 0, 0, 0);
+}
+"#;
+
+const OPTIONS: [&str; 5] = [
+    "-nostdlib",
+    "-static",
+    "-no-pie",
+    "-fno-stack-protector",
+    "-fcf-protection=none",
+];
+
+fn recorded(mode: &[&str]) -> Trace {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", SERVER, &OPTIONS);
+    let arguments = mode
+        .iter()
+        .chain(&["--request-at", "serve", "--", "./server"]);
+    Recording::start_in(folder, arguments.copied()).trace()
+}
+
+/// What user code does for requests: all loads and stores, and lines that are fetched, each once
+/// where it follows itself.
+fn of_user_code(trace: &Trace) -> Vec<Access> {
+    let mut executions = trace.executions().with_virtual_addresses();
+    let mut accesses = Vec::new();
+    let mut fetched = None;
+    while let Some(execution) = executions.next().unwrap() {
+        let own = execution
+            .accesses
+            .iter()
+            .filter(|access| execution.request.is_some() && !access.is_kernels());
+        for &access in own {
+            let line = (access.kind == Kind::Fetch).then_some(access.address / 64);
+            if line.is_none() {
+                accesses.push(access);
+            } else if std::mem::replace(&mut fetched, line) != line {
+                let [pc, address] = [access.address / 64 * 64; 2];
+                accesses.push(Access {
+                    pc,
+                    address,
+                    size_bytes: 64,
+                    ..access
+                });
+            }
+        }
+    }
+    accesses
+}
+
+#[test]
+fn user_code_on_a_machine_does_what_it_does_alone() {
+    if with_needs("a program recorded both ways", &[]).is_none() {
+        return;
+    }
+    let (alone, machine) = (recorded(&["--no-elision"]), recorded(&["--system"]));
+    let requests = [&alone, &machine].map(|trace| trace.requests().len());
+    assert_eq!(requests, [8, 8]);
+    let (of_alone, of_machine) = (of_user_code(&alone), of_user_code(&machine));
+    let calls = [&alone, &machine].map(|trace| entries(trace, "deep"));
+    assert_eq!(calls, [8 * 41; 2]);
+    let differs = of_alone
+        .iter()
+        .zip(&of_machine)
+        .position(|(alone, machine)| alone != machine);
+    assert_eq!(
+        (differs, of_alone.len()),
+        (None, of_machine.len()),
+        "at the first of them"
+    );
+}
