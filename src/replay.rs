@@ -9,6 +9,7 @@ mod by_argument;
 mod counted;
 mod detail;
 mod json;
+mod modes;
 mod table;
 mod timed;
 
@@ -188,11 +189,15 @@ fn count<'a>(
         _ => about(Some(&arguments.trace), error),
     })?;
     let mut replays = replays.into_iter();
-    let baselines: Vec<Replay> = replays.by_ref().take(machines.len()).collect();
+    let alone: Vec<Replay> = replays.by_ref().take(machines.len()).collect();
     let counted = |(machine, baseline)| Counted {
         machine,
         baseline,
         plan: replays.next(),
+        modes: None,
     };
-    Ok(machines.iter().zip(baselines).map(counted).collect())
+    let mut counted: Vec<Counted<'_>> = machines.iter().zip(alone).map(counted).collect();
+    let asked = baselines.iter().map(|baseline| plan.unwrap_or(baseline));
+    modes::tell(trace, &mut counted, asked, options)?;
+    Ok(counted)
 }

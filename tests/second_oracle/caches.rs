@@ -2,9 +2,10 @@
 //! word.
 
 use crate::cache::{Cache, Cause};
-use crate::counts::Counts;
+use crate::counts::{Counts, Replaced};
 use crate::exported::Kind;
 use crate::machine::{Inclusion, Machine};
+use std::collections::HashMap;
 
 /// Cores use cache `core / shared_by` of each level; those that share an L2 are a cluster.
 pub struct Caches {
@@ -13,7 +14,13 @@ pub struct Caches {
     l1d: Vec<Cache>,
     l2: Vec<Cache>,
     l3: Option<Cache>,
-    pub counts: Counts,
+    /// Of user code, then of the kernel.
+    pub counts: [Counts; 2],
+    pub replaced: Replaced,
+    /// By whom the caches are used at present.
+    mode: usize,
+    /// By whom a line was used last.
+    last: HashMap<u64, usize>,
 }
 
 impl Caches {
@@ -27,27 +34,49 @@ impl Caches {
             l1d: of(&machine.l1d),
             l2: of(&machine.l2),
             l3: machine.l3.as_ref().map(Cache::new),
-            counts: Counts::default(),
+            counts: Default::default(),
+            replaced: Replaced::default(),
+            mode: 0,
+            last: HashMap::new(),
             machine: machine.clone(),
+        }
+    }
+
+    /// What is counted from now on is of the code at this address: the upper half is the kernel's.
+    pub fn executes(&mut self, address: u64) {
+        self.mode = usize::from(address >= 1 << 63);
+    }
+
+    /// What the mode at hand counts.
+    pub fn counts(&mut self) -> &mut Counts {
+        &mut self.counts[self.mode]
+    }
+
+    /// A cache of this level has replaced a line.
+    fn has_replaced(&mut self, level: &'static str, line: Option<u64>) {
+        if let Some(line) = line {
+            self.replaced.count(level, self.last[&line], self.mode);
         }
     }
 
     /// A core references a line.
     pub fn touch(&mut self, core: usize, line: u64, kind: Kind) {
+        self.last.insert(line, self.mode);
         let cycles = match self.l1(core, kind).look_up(line) {
             Ok(()) => {
-                self.counts.l1(kind).hit(kind);
+                self.counts().l1(kind).hit(kind);
                 let (l1i, l1d) = (self.machine.l1i.latency, self.machine.l1d.latency);
                 if kind == Kind::Fetch { l1i } else { l1d }
             }
             Err(cause) => {
-                self.counts.l1(kind).miss(kind, cause);
+                self.counts().l1(kind).miss(kind, cause);
                 let cycles = self.ask_l2(core, line, kind);
-                self.l1(core, kind).fill(line);
+                let replaced = self.l1(core, kind).fill(line);
+                self.has_replaced(if kind == Kind::Fetch { "l1i" } else { "l1d" }, replaced);
                 cycles
             }
         };
-        self.counts.cycles += cycles;
+        self.counts().cycles += cycles;
         if kind == Kind::Store {
             self.take_from_others(core, line);
         }
@@ -65,13 +94,15 @@ impl Caches {
         let cluster = core / self.machine.l2.shared_by;
         match self.l2[cluster].look_up(line) {
             Ok(()) => {
-                self.counts.l2.hit(kind);
+                self.counts().l2.hit(kind);
                 self.machine.l2.latency
             }
             Err(cause) => {
-                self.counts.l2.miss(kind, cause);
+                self.counts().l2.miss(kind, cause);
                 let cycles = self.ask_l3(cluster, line, kind);
-                if let Some(replaced) = self.l2[cluster].fill(line) {
+                let replaced = self.l2[cluster].fill(line);
+                self.has_replaced("l2", replaced);
+                if let Some(replaced) = replaced {
                     self.leaves_l2(cluster, replaced);
                 }
                 cycles
@@ -86,7 +117,8 @@ impl Caches {
         if self.l3_is(Inclusion::Exclusive) {
             let l3 = self.l3.as_mut().unwrap();
             if l3.look_up(line).is_err() {
-                l3.fill(line);
+                let replaced = l3.fill(line);
+                self.has_replaced("l3", replaced);
             }
         }
     }
@@ -96,19 +128,20 @@ impl Caches {
         if let Some(l3) = &mut self.l3 {
             match l3.look_up(line) {
                 Ok(()) => {
-                    self.counts.l3.hit(kind);
+                    self.counts().l3.hit(kind);
                     if self.l3_is(Inclusion::Exclusive) {
                         self.l3.as_mut().unwrap().remove(line, Cause::Coherence);
                     }
                     return self.machine.l3.as_ref().unwrap().latency;
                 }
-                Err(cause) => self.counts.l3.miss(kind, cause),
+                Err(cause) => self.counts().l3.miss(kind, cause),
             }
         }
         let mut others = (0..self.l2.len()).filter(|&other| other != cluster);
         let is_transfer = others.any(|other| self.is_held(other, line));
         if self.l3.is_some() && !self.l3_is(Inclusion::Exclusive) {
             let replaced = self.l3.as_mut().unwrap().fill(line);
+            self.has_replaced("l3", replaced);
             if let (Some(replaced), true) = (replaced, self.l3_is(Inclusion::Inclusive)) {
                 for cluster in 0..self.l2.len() {
                     self.leaves_cluster(cluster, replaced, Cause::Inclusion);
@@ -116,7 +149,7 @@ impl Caches {
             }
         }
         if is_transfer {
-            self.counts.transfers += 1;
+            self.counts().transfers += 1;
             let l3 = self.machine.l3.as_ref().map(|l3| l3.latency);
             let default = l3.unwrap_or(self.machine.memory_latency);
             self.machine.transfer_latency.unwrap_or(default)
@@ -137,7 +170,7 @@ impl Caches {
             if cluster == own {
                 self.leaves_l1s(cluster, line, Some(core), Cause::Coherence);
             } else if self.leaves_cluster(cluster, line, Cause::Coherence) {
-                self.counts.invalidated_lines += 1;
+                self.counts().invalidated_lines += 1;
             }
         }
         if self.l3_is(Inclusion::Exclusive) {

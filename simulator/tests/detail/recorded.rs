@@ -16,6 +16,23 @@ const BUILD: &str = "0a1b";
 /// code of no function: one block in the module, one outside.
 pub const BLOCKS: u32 = 2 * FUNCTIONS + 2;
 
+/// Blocks of code of the kernel's, after all others.
+pub const KERNEL_BLOCKS: std::ops::Range<u32> = BLOCKS..BLOCKS + 3;
+/// Where they begin.
+pub const KERNEL: u64 = 0xffff_ffff_8100_0000;
+
+/// Where a block begins.
+pub fn address_of(block: u32) -> u64 {
+    let number = u64::from(block);
+    match block {
+        _ if block < FUNCTIONS => CODE + number * 128,
+        _ if block < 2 * FUNCTIONS => CODE + (number - u64::from(FUNCTIONS)) * 128 + 64,
+        _ if block == 2 * FUNCTIONS => CODE + 2048,
+        _ if block < BLOCKS => CODE + 8192,
+        _ => KERNEL + (number - u64::from(BLOCKS)) * 64,
+    }
+}
+
 fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
     let module = writer.module(&Module {
         path: "/usr/bin/server".into(),
@@ -34,10 +51,9 @@ fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
             unpatchable: None,
         })?;
     }
-    let entries = (0..FUNCTIONS).map(|f| (u64::from(f) * 128, Some(FunctionId(f))));
-    let inner = (0..FUNCTIONS).map(|f| (u64::from(f) * 128 + 64, None));
-    for (offset, entered) in entries.chain(inner).chain([(2048, None), (8192, None)]) {
-        writer.code_block(&CodeBlock::new(CODE + offset, [4]), entered)?;
+    for block in 0..KERNEL_BLOCKS.end {
+        let entered = (block < FUNCTIONS).then_some(FunctionId(block));
+        writer.code_block(&CodeBlock::new(address_of(block), [4]), entered)?;
     }
     Ok(())
 }
