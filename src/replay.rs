@@ -12,6 +12,7 @@ mod json;
 mod modes;
 mod table;
 mod timed;
+mod visits;
 
 use crate::console;
 use crate::failure::{Exit, Failure};

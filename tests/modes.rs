@@ -43,6 +43,13 @@ L1I                        0             6             6             4
 L1D                        0             0             1             2
 L2                         2             4             6             8
 L3                         0             0             0             0
+
+lines, each visit of the kernel                 it references         it replaces: user code's / all
+                                  visits   code   data   both          L1I          L1D           L2
+read                                   2      3      2      5        1 / 3        1 / 1        2 / 4
+fstat                                  1      2      0      2        2 / 2        0 / 0        1 / 2
+apic_timer_interrupt                   1      2      1      3        0 / 1        0 / 1        1 / 3
+page_fault                             1      2      0      2        2 / 2        0 / 0        1 / 2
 ";
     // The heading begins with blanks, which a continued line would lose.
     assert_eq!(tables.trim_start(), expected.trim_start());
@@ -68,4 +75,11 @@ fn scripts_get_the_same_counts() {
         "size_bytes": {"median": 576, "largest": 576},
     });
     assert_eq!(kernel["working_set"], lines);
+    let timer = json!({
+        "reason": "interrupt", "name": "apic_timer_interrupt", "visits": 1,
+        "code_lines": 2, "data_lines": 1, "lines": 3,
+        "l1i": {"user": 0, "all": 1}, "l1d": {"user": 0, "all": 1}, "l2": {"user": 1, "all": 3},
+        "l3": {"user": 0, "all": 0},
+    });
+    assert_eq!(modes["visits"][2], timer);
 }

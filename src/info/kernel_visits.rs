@@ -149,7 +149,7 @@ impl<'t> KernelVisits<'t> {
     pub fn as_json(&self) -> Value {
         let kinds = self.kinds().into_iter().map(|(reason, name, done)| {
             json!({
-                "reason": key(reason),
+                "reason": reason.key(),
                 "name": name,
                 "visits": done.visits,
                 "visits_per_request": self.a_request(&done),
@@ -172,15 +172,5 @@ fn plural(reason: Reason) -> &'static str {
         Reason::Exception => "exceptions",
         Reason::Idle => "idle",
         Reason::Other => "from before the recording",
-    }
-}
-
-fn key(reason: Reason) -> &'static str {
-    match reason {
-        Reason::SystemCall => "system-call",
-        Reason::Interrupt => "interrupt",
-        Reason::Exception => "exception",
-        Reason::Idle => "idle",
-        Reason::Other => "other",
     }
 }

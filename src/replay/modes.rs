@@ -1,6 +1,7 @@
 //! What user code and the kernel did, in a trace of a machine: a table, and keys for scripts.
 
 use super::counted::Counted;
+use super::visits;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
 use corehop_simulator::detail::{ModeUse, Modes, Replaced, Spread, WorkingSet, replay_by_mode};
@@ -58,6 +59,7 @@ pub fn add(text: &mut Lines, modes: &Modes) {
     lines("  of code", |set| set.code_lines);
     lines("  of data", |set| set.data_lines);
     replacements(text, modes);
+    visits::add(text, &modes.visits);
 }
 
 fn replacements(text: &mut Lines, modes: &Modes) {
@@ -113,5 +115,6 @@ pub fn value(modes: &Modes) -> Value {
         "user": of(&modes.user),
         "kernel": of(&modes.kernel),
         "replaced": modes.replaced,
+        "visits": visits::value(&modes.visits),
     })
 }

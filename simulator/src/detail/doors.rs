@@ -21,6 +21,19 @@ pub enum Reason {
     Other,
 }
 
+impl Reason {
+    /// In a word, for scripts.
+    pub fn key(self) -> &'static str {
+        match self {
+            Reason::SystemCall => "system-call",
+            Reason::Interrupt => "interrupt",
+            Reason::Exception => "exception",
+            Reason::Idle => "idle",
+            Reason::Other => "other",
+        }
+    }
+}
+
 /// What entering a function says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Door {

@@ -14,6 +14,7 @@ mod pass;
 mod reuse_distance;
 mod segments;
 mod sums;
+mod visited;
 mod visits;
 mod working_set;
 
@@ -25,5 +26,6 @@ pub use modes::{Mode, ModeUse, Modes, Replaced, Replacements, replay_by_mode};
 pub use pass::{Cost, Detail, FunctionCost, replay_in_detail};
 pub use reuse_distance::{Distances, LruStack, ReuseDistances};
 pub use segments::{START, Segments};
+pub use visited::{Footprint, ReplacedBy, VisitKind};
 pub use visits::{Visit, Visits};
 pub use working_set::{RECENT_REQUESTS, Spread, WorkingSet, WorkingSets};

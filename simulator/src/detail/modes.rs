@@ -9,6 +9,7 @@
 
 use super::followed::{CountedRequests, Follower, follow};
 use super::sums::Sums;
+use super::visited::{VisitKind, Visited};
 use super::working_set::{WorkingSet, WorkingSets};
 use crate::error::Error;
 use crate::ids::{CoreId, LineId};
@@ -49,6 +50,9 @@ pub struct Modes {
     pub kernel: ModeUse,
     /// Whose lines each replaced.
     pub replaced: Replacements,
+    /// What visits of the kernel referenced and replaced, by kind: those that began when counting
+    /// had.
+    pub visits: Vec<VisitKind>,
 }
 
 /// What the code of one mode did.
@@ -136,6 +140,7 @@ struct Collector<'t> {
     /// By line: who referenced it last.
     last: Vec<Mode>,
     replaced: Replacements,
+    visited: Visited<'t>,
 }
 
 impl<'t> Collector<'t> {
@@ -147,6 +152,7 @@ impl<'t> Collector<'t> {
             working_sets: Default::default(),
             last: Vec::new(),
             replaced: Replacements::default(),
+            visited: Visited::of(trace),
         }
     }
 
@@ -169,6 +175,7 @@ impl<'t> Collector<'t> {
             user: used(user, of_user),
             kernel: used(kernel, of_kernel),
             replaced: self.replaced,
+            visits: self.visited.finish(),
         }
     }
 }
@@ -177,6 +184,7 @@ impl Follower for Collector<'_> {
     fn begin(&mut self, execution: &Execution<'_>) {
         let block = &self.trace.code_blocks()[execution.code_block as usize];
         self.mode = Mode::of(block.start);
+        self.visited.begin(execution);
         for sets in &mut self.working_sets {
             sets.serve(execution.thread, execution.request);
         }
@@ -189,6 +197,7 @@ impl Follower for Collector<'_> {
     fn start_counting(&mut self) {
         self.sums = Default::default();
         self.replaced = Replacements::default();
+        self.visited.start_counting();
     }
 }
 
@@ -197,6 +206,7 @@ impl Observer for Collector<'_> {
     fn accessed(&mut self, _core: CoreId, kind: Kind, line: LineId) {
         self.sums().accesses[kind as usize] += 1;
         self.working_sets[self.mode as usize].reference(kind, line);
+        self.visited.reference(kind, line);
         if line.index() >= self.last.len() {
             self.last.resize(line.index() + 1, Mode::User);
         }
@@ -213,6 +223,7 @@ impl Observer for Collector<'_> {
 
     fn replaced(&mut self, level: CacheLevel, _instance: usize, _core: CoreId, line: LineId) {
         let (whose, by) = (self.last[line.index()], self.mode);
+        self.visited.replace(level, whose);
         let replaced = match level {
             CacheLevel::L1I => &mut self.replaced.l1i,
             CacheLevel::L1D => &mut self.replaced.l1d,

@@ -2,7 +2,7 @@
 //!
 //! A system call is a visit, and so is an interrupt or an exception. One may interrupt another,
 //! whose visit goes on when it is over. Code tells where: entries have names ([`Reason`]), an
-//! interrupt ends with `iret`, and where a thread is back in user code all of its visits have ended.
+//! interrupt ends with `iret`, and once a thread is back in user code all its visits have ended.
 
 use super::doors::{Door, Reason};
 use super::modes::Mode;

@@ -1,12 +1,14 @@
-//! User code and the kernel, told apart: exact on a program made for it, and equal to the naive
-//! oracle on random ones that do both.
+//! User code and the kernel, told apart: equal to the naive oracle on random programs that do both,
+//! by mode and by visit of the kernel.
 
 use crate::numbered::split as split_of;
 use crate::oracle::{Event, Oracle};
 use crate::random::{equal, holds, machines};
-use crate::recorded::{FUNCTIONS, KERNEL, KERNEL_BLOCKS, address_of, record};
+use crate::recorded::{BLOCKS, FUNCTIONS, KERNEL, KERNEL_BLOCKS, address_of, record};
 use crate::steps::Step;
-use corehop_simulator::detail::{Mode, ModeUse, Replaced, replay_by_mode};
+use corehop_simulator::detail::{
+    Footprint, Mode, ModeUse, Modes, Reason, Replaced, replay_by_mode,
+};
 use corehop_simulator::{CacheLevel, Machine, ReplayOptions, Split, replay};
 use corehop_traces::{Kind, Trace};
 use proptest::collection::vec;
@@ -15,13 +17,106 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What the replay and the oracle say of both modes in the same words.
-fn told(user: &ModeUse, kernel: &ModeUse, replaced: &Value) -> Value {
+fn told(modes: &Modes) -> Value {
     let of = |mode: &ModeUse| {
         let sets = mode.working_sets.iter();
         let sets = sets.map(|set| (set.request.0, [set.code_lines, set.data_lines, set.lines]));
         json!({ "counters": mode.counters, "sets": sets.collect::<Vec<_>>() })
     };
-    json!([of(user), of(kernel), replaced])
+    let visits = modes.visits.iter().map(|kind| {
+        let Footprint {
+            code_lines,
+            data_lines,
+            lines,
+            ..
+        } = kind.footprint;
+        let replaced = json!(kind.footprint);
+        let replaced = LEVELS.map(|level| {
+            let of = &replaced[level];
+            [of["user"].as_u64().unwrap(), of["all"].as_u64().unwrap()]
+        });
+        let kind = (kind.reason, kind.name.clone(), kind.visits);
+        (kind, [code_lines, data_lines, lines], replaced)
+    });
+    let mut visits: Vec<String> = visits.map(|kind| format!("{kind:?}")).collect();
+    visits.sort();
+    let (user, kernel) = (of(&modes.user), of(&modes.kernel));
+    json!([user, kernel, modes.replaced, visits])
+}
+
+const LEVELS: [&str; 4] = ["l1i", "l1d", "l2", "l3"];
+
+/// What one visit did, by the oracle.
+#[derive(Default)]
+struct NaiveVisit {
+    code: HashSet<u64>,
+    data: HashSet<u64>,
+    replaced: [[u64; 2]; 4],
+    reads: bool,
+}
+
+/// By step of the kernel, the step that began its visit: found by going through what its thread
+/// did since it was in user code.
+fn beginning_of(steps: &[Step], place: usize) -> usize {
+    let own = |&other: &usize| steps[other].thread == steps[place].thread;
+    let is_kernels = |&other: &usize| KERNEL_BLOCKS.contains(&steps[other].block);
+    let back = (0..=place).rev().filter(own).take_while(is_kernels);
+    let mut since: Vec<usize> = back.collect();
+    since.reverse();
+    let (mut open, mut leaves) = (Vec::new(), false);
+    for step in since {
+        if leaves {
+            open.pop();
+        }
+        let block = steps[step].block - BLOCKS;
+        leaves = block == 3;
+        match block {
+            0 => open = vec![step],
+            2 => open.push(step),
+            _ if open.is_empty() => open.push(step),
+            _ => {}
+        }
+    }
+    *open.last().unwrap()
+}
+
+/// Sums of the visits that began at `first` or later, as [`told`] has them.
+fn by_kind(steps: &[Step], visits: &BTreeMap<usize, NaiveVisit>, first: usize) -> Vec<String> {
+    let mut kinds = BTreeMap::new();
+    for (&begun, visit) in visits.iter().filter(|(begun, _)| **begun >= first) {
+        let (reason, name) = match steps[begun].block - BLOCKS {
+            0 if visit.reads => (Reason::SystemCall, "read"),
+            0 => (Reason::SystemCall, ""),
+            2 => (Reason::Exception, "page_fault"),
+            _ => (Reason::Other, ""),
+        };
+        let sizes = [
+            visit.code.len(),
+            visit.data.len(),
+            visit.code.union(&visit.data).count(),
+        ];
+        let sums = kinds
+            .entry((reason, name.to_owned()))
+            .or_insert((0, [0; 3], [[0; 2]; 4]));
+        sums.0 += 1;
+        (0..3).for_each(|of| sums.1[of] += sizes[of]);
+        for (sum, more) in sums
+            .2
+            .as_flattened_mut()
+            .iter_mut()
+            .zip(visit.replaced.as_flattened())
+        {
+            *sum += more;
+        }
+    }
+    let kinds = kinds.into_iter();
+    let mut kinds: Vec<String> = kinds
+        .map(|((reason, name), (visits, sizes, replaced))| {
+            format!("{:?}", ((reason, name, visits), sizes, replaced))
+        })
+        .collect();
+    kinds.sort();
+    kinds
 }
 
 /// Adds what `after` counts more than `before` to `sum`.
@@ -36,12 +131,12 @@ fn add_change(sum: &mut Value, before: &Value, after: &Value) {
     *sum = (sum.as_u64().unwrap_or(0) + after - before).into();
 }
 
-fn name(level: CacheLevel) -> &'static str {
+fn number(level: CacheLevel) -> usize {
     match level {
-        CacheLevel::L1I => "l1i",
-        CacheLevel::L1D => "l1d",
-        CacheLevel::L2 => "l2",
-        CacheLevel::L3 => "l3",
+        CacheLevel::L1I => 0,
+        CacheLevel::L1D => 1,
+        CacheLevel::L2 => 2,
+        CacheLevel::L3 => 3,
     }
 }
 
@@ -75,17 +170,23 @@ fn naive(
     let (mut last, mut sets) = (HashMap::new(), Sets::new());
     let (mut core_of, mut request_of, mut begun) = ([0; 2], [None; 2], 0);
     let mut counting = warm_up == 0;
-    for step in steps {
+    let (mut visits, mut first) = (BTreeMap::<usize, NaiveVisit>::new(), 0);
+    for (place, step) in steps.iter().enumerate() {
         let thread = step.thread as usize;
         if step.begins_request {
             request_of[thread] = Some(begun);
             begun += 1;
         }
         if !counting && request_of[thread] >= Some(warm_up) {
-            counting = true;
+            (counting, first) = (true, place);
             (sums, replaced) = ([zero.clone(), zero.clone()], none_replaced.clone());
         }
         let mode = usize::from(address_of(step.block) >= 1 << 63);
+        let mut visit = (mode == 1).then(|| {
+            let visit = visits.entry(beginning_of(steps, place)).or_default();
+            visit.reads |= step.block == BLOCKS + 1;
+            visit
+        });
         let before = counters(&oracle);
         if let Some(&(_, core)) = split.iter().find(|(function, _)| *function == step.block)
             && std::mem::replace(&mut core_of[thread], core as usize) != core as usize
@@ -105,9 +206,20 @@ fn naive(
                     if let Event::Replaced(level, _, _, victim) = event {
                         let modes = ["user", "kernel"];
                         let key = format!("{}_by_{}", modes[last[&victim]], modes[mode]);
-                        let count = &mut replaced[name(level)][key];
+                        let count = &mut replaced[LEVELS[number(level)]][key];
                         *count = (count.as_u64().unwrap() + 1).into();
+                        if let Some(visit) = &mut visit {
+                            let of = &mut visit.replaced[number(level)];
+                            of[0] += u64::from(last[&victim] == 0);
+                            of[1] += 1;
+                        }
                     }
+                }
+                if let Some(visit) = &mut visit {
+                    match kind {
+                        Kind::Fetch => visit.code.insert(line),
+                        Kind::Load | Kind::Store => visit.data.insert(line),
+                    };
                 }
                 if let Some(request) = request_of[thread] {
                     let lines = sets.entry((request, mode)).or_default();
@@ -130,7 +242,8 @@ fn naive(
         });
         json!({ "counters": sums[mode], "sets": sizes.collect::<Vec<_>>() })
     };
-    json!([of(0), of(1), replaced])
+    let first = if counting { first } else { usize::MAX };
+    json!([of(0), of(1), replaced, by_kind(steps, &visits, first)])
 }
 
 fn programs() -> impl Strategy<Value = Vec<Step>> {
@@ -139,7 +252,7 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
         (0u64..1500).prop_map(|near| KERNEL + 4096 + near)
     ];
     let data = vec((address, any::<bool>()), 0..4);
-    let blocks = prop_oneof![0..2 * FUNCTIONS, KERNEL_BLOCKS];
+    let blocks = prop_oneof![1 => 0..2 * FUNCTIONS, 3 => KERNEL_BLOCKS];
     let step = (0u32..2, prop::bool::weighted(0.1), blocks, data);
     let step = step.prop_map(|(thread, begins_request, block, data)| Step {
         thread,
@@ -178,9 +291,8 @@ fn what_user_code_and_the_kernel_do_is_what_the_oracle_counts() {
             let modes = replay_by_mode(&trace, &machine, &on, &options)
                 .unwrap()
                 .unwrap();
-            let replaced = json!(modes.replaced);
             let expected = naive(&trace, &steps, &machine, &split, warm_up);
-            equal(&told(&modes.user, &modes.kernel, &replaced), &expected)?;
+            equal(&told(&modes), &expected)?;
             let whole = replay(&trace, &machine, &on, &options).unwrap();
             equal(modes.user.counters + modes.kernel.counters, whole.counters)
         },

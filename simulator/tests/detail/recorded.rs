@@ -17,7 +17,14 @@ const BUILD: &str = "0a1b";
 pub const BLOCKS: u32 = 2 * FUNCTIONS + 2;
 
 /// Blocks of code of the kernel's, after all others.
-pub const KERNEL_BLOCKS: std::ops::Range<u32> = BLOCKS..BLOCKS + 3;
+pub const KERNEL_BLOCKS: std::ops::Range<u32> = BLOCKS..BLOCKS + 5;
+/// The functions that the first of them are.
+const KERNELS: [&str; 4] = [
+    "entry_SYSCALL_64",
+    "__x64_sys_read",
+    "asm_exc_page_fault",
+    "native_irq_return_iret",
+];
 /// Where they begin.
 pub const KERNEL: u64 = 0xffff_ffff_8100_0000;
 
@@ -51,8 +58,29 @@ fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
             unpatchable: None,
         })?;
     }
+    let kernel = writer.module(&Module {
+        path: "[kernel]".into(),
+        build_id: String::new(),
+        load_bias: KERNEL,
+        start: KERNEL,
+        end: KERNEL + 4096,
+    })?;
+    for (place, name) in (0..).zip(KERNELS) {
+        writer.function(&Function {
+            module: kernel,
+            offset: place * 64,
+            size_bytes: 64,
+            symbol: name.into(),
+            name: name.into(),
+            unpatchable: None,
+        })?;
+    }
     for block in 0..KERNEL_BLOCKS.end {
-        let entered = (block < FUNCTIONS).then_some(FunctionId(block));
+        let kernels = block.checked_sub(BLOCKS).map(|place| place + FUNCTIONS);
+        let function = kernels.unwrap_or(block);
+        let is_entered = function < FUNCTIONS || kernels.is_some();
+        let is_known = function < FUNCTIONS + KERNELS.len() as u32;
+        let entered = (is_entered && is_known).then_some(FunctionId(function));
         writer.code_block(&CodeBlock::new(address_of(block), [4]), entered)?;
     }
     Ok(())
