@@ -17,9 +17,9 @@ mod visits;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
+use crate::kernel_model::KernelArguments;
 use crate::line::Lines;
 use crate::machines;
-use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use at_fault::about;
@@ -73,6 +73,8 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     timed: TimedArguments,
+    #[command(flatten)]
+    kernel: KernelArguments,
 }
 
 /// Runs the subcommand.
@@ -98,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
     let plan = arguments.plan.as_deref().map(corehop_plans::read);
     let plan = plan.transpose()?;
-    let trace = open(&arguments.trace)?;
+    let trace = arguments.kernel.open(&arguments.trace)?;
     let split = |plan: &Plan| {
         Split::of_plan(plan, &trace).map_err(|error| about(arguments.plan.as_deref(), error))
     };
@@ -120,6 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         trace: &arguments.trace,
         warm_up,
         baseline: arguments.baseline,
+        kernel_model: arguments.kernel.name(),
         counted: counted?,
     };
     let by_argument = split.clone().unwrap_or_default();

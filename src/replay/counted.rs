@@ -33,6 +33,8 @@ pub struct Report<'a> {
     pub trace: &'a Path,
     pub warm_up: usize,
     pub baseline: Baseline,
+    /// After which the kernel was modelled, where it was.
+    pub kernel_model: Option<&'static str>,
     /// By machine; at least one.
     pub counted: Vec<Counted<'a>>,
 }

@@ -49,6 +49,9 @@ fn object(report: &Report<'_>, counted: &Counted<'_>) -> Value {
             "counters": counted.baseline.counters,
         });
     }
+    if let Some(model) = report.kernel_model {
+        object["kernel_model"] = model.into();
+    }
     if let Some(told) = &counted.modes {
         object["modes"] = modes::value(told);
     }

@@ -55,6 +55,12 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
     };
     let accesses = count(replay.accesses);
     line!(text, "{requests} counted {warm_up}: {accesses} accesses");
+    if let Some(model) = report.kernel_model {
+        line!(
+            text,
+            "the kernel is synthetic, modelled after {model}: what it did was not recorded"
+        );
+    }
     line!(text);
 }
 

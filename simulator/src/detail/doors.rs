@@ -4,6 +4,7 @@
 //! later on x86-64 (arch/x86/entry/entry_64.S, arch/x86/include/asm/idtentry.h), which its own
 //! symbols tell. A system call is known by its handler, since the number is in a register.
 
+use crate::kernel_model::SYMBOL;
 use corehop_traces::Trace;
 
 /// Why the kernel runs.
@@ -73,6 +74,9 @@ impl Door {
             "do_idle" | "cpu_startup_entry" => return entered(Reason::Idle, "idle"),
             "native_irq_return_iret" => return Door::Out,
             _ => {}
+        }
+        if let Some(name) = symbol.strip_prefix(SYMBOL) {
+            return entered(Reason::SystemCall, name);
         }
         let handlers = [
             "__x64_sys_",
