@@ -1,4 +1,4 @@
-//! `corehop replay --kernel-model`: what it says is synthetic is called so, and what it cannot do is
+//! `corehop replay --kernel-model`: what is synthetic is called so, and what it cannot do is
 //! refused.
 
 mod machine_trace;
@@ -60,7 +60,7 @@ fn a_trace_with_a_kernel_or_without_system_calls_is_refused() {
         assert_eq!(output.status.code(), Some(3));
         String::from_utf8(output.stderr).unwrap()
     };
-    let with_kernel = refused(|path| machine_trace::write(path));
+    let with_kernel = refused(machine_trace::write);
     assert!(with_kernel.contains("bank.trace: the kernel is in it as it was"));
     let without_calls = refused(|path| {
         Writer::create(path, &Header::default(), &WriterOptions::default())?

@@ -2,7 +2,7 @@
 
 use crate::pass::pictured::PicturedRequest;
 use crate::pictures::picture::Picture;
-use crate::pictures::{accesses, elsewhere, misses, space, split, sweep, throughput};
+use crate::pictures::{accesses, elsewhere, misses, modes, space, split, sweep, throughput};
 use crate::search_space::space::SearchSpace;
 use crate::search_space::sweep::Sweep;
 use crate::sources::Sources;
@@ -47,19 +47,28 @@ impl Report<'_> {
             accesses: accesses
                 .map(|of| accesses::request(explained, of))
                 .collect(),
-            misses: vec![
-                misses::levels(explained),
-                misses::cores(explained),
-                misses::causes(explained),
-                misses::functions(explained, &self.sources, FUNCTIONS),
-            ],
-            split: vec![
-                split::phases(explained, self.pictured),
-                split::working_sets(explained),
+            misses: [Some(misses::levels(explained)), modes::misses(explained)]
+                .into_iter()
+                .flatten()
+                .chain([
+                    misses::cores(explained),
+                    misses::causes(explained),
+                    misses::functions(explained, &self.sources, FUNCTIONS),
+                ])
+                .collect(),
+            split: [
+                Some(split::phases(explained, self.pictured)),
+                Some(split::working_sets(explained)),
+                modes::working_sets(explained),
+            ]
+            .into_iter()
+            .flatten()
+            .chain([
                 split::shared(explained),
                 split::lost(explained),
                 throughput::over_connections(explained),
-            ],
+            ])
+            .collect(),
             space: self.space_pictures(),
         }
     }

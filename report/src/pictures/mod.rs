@@ -3,6 +3,7 @@
 pub mod accesses;
 pub mod elsewhere;
 pub mod misses;
+pub mod modes;
 pub mod picture;
 pub mod space;
 pub mod split;

@@ -8,6 +8,7 @@
 //! without a kernel do not take.
 
 use super::followed::{CountedRequests, Follower, follow};
+use super::mode::Mode;
 use super::sums::Sums;
 use super::visited::{VisitKind, Visited};
 use super::working_set::{WorkingSet, WorkingSets};
@@ -21,25 +22,6 @@ use crate::threads::split::Split;
 use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::{Execution, Kind, Trace};
 use serde::Serialize;
-
-/// A mode of the processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
-    /// The programs'.
-    User = 0,
-    /// The kernel's.
-    Kernel = 1,
-}
-
-impl Mode {
-    /// That of the code at an address: the upper half is the kernel's.
-    pub fn of(address: u64) -> Mode {
-        match address >> 63 {
-            0 => Mode::User,
-            _ => Mode::Kernel,
-        }
-    }
-}
 
 /// What each mode did.
 #[derive(Clone, Debug, PartialEq, Eq)]

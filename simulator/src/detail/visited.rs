@@ -4,7 +4,7 @@
 //! something else after a call than before. Here each line replaced is seen, and whose it was.
 
 use super::doors::Reason;
-use super::modes::Mode;
+use super::mode::Mode;
 use super::visits::Visits;
 use crate::ids::LineId;
 use crate::report::observer::CacheLevel;

@@ -5,7 +5,7 @@
 //! interrupt ends with `iret`, and once a thread is back in user code all its visits have ended.
 
 use super::doors::{Door, Reason};
-use super::modes::Mode;
+use super::mode::Mode;
 use corehop_traces::{Execution, RequestId, Trace};
 
 /// A visit.
