@@ -9,7 +9,7 @@ use crate::steps::Step;
 use corehop_simulator::detail::{
     Footprint, Mode, ModeUse, Modes, Reason, Replaced, replay_by_mode,
 };
-use corehop_simulator::{CacheLevel, Machine, ReplayOptions, Split, replay};
+use corehop_simulator::{CacheLevel, Counters, Machine, ReplayOptions, Split, replay};
 use corehop_traces::{Kind, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -143,6 +143,86 @@ fn number(level: CacheLevel) -> usize {
 /// Of a request and a mode, the lines of code and those of data.
 type Sets = BTreeMap<(u32, usize), [HashSet<u64>; 2]>;
 
+/// The oracle, and what is told apart beside it.
+struct Naive {
+    oracle: Oracle,
+    /// Of user code and of the kernel.
+    sums: [Value; 2],
+    replaced: Value,
+    /// By line: which mode referenced it last.
+    last: HashMap<u64, usize>,
+    sets: Sets,
+    /// By the step that began it.
+    visits: BTreeMap<usize, NaiveVisit>,
+}
+
+impl Naive {
+    fn new(machine: &Machine, cores: u32) -> Naive {
+        let mut naive = Naive {
+            oracle: Oracle::new(machine, cores),
+            sums: Default::default(),
+            replaced: Value::Null,
+            last: HashMap::new(),
+            sets: Sets::new(),
+            visits: BTreeMap::new(),
+        };
+        naive.start_counting();
+        naive
+    }
+
+    fn start_counting(&mut self) {
+        self.sums = [0; 2].map(|_| json!(Counters::default()));
+        let none = || json!(Replaced::default());
+        self.replaced = json!({ "l1i": none(), "l1d": none(), "l2": none(), "l3": none() });
+    }
+
+    fn counters(&self) -> Value {
+        json!(self.oracle.counters().into_iter().sum::<Counters>())
+    }
+
+    /// A core references a line in a mode, for a visit and a request where it is in any.
+    fn access(&mut self, (core, mode): (usize, usize), kind: Kind, line: u64, of: Of) {
+        self.last.insert(line, mode);
+        self.oracle.access(core, kind, line);
+        let mut visit = of.visit.and_then(|visit| self.visits.get_mut(&visit));
+        for event in self.oracle.events.drain(..) {
+            let Event::Replaced(level, _, _, victim) = event else {
+                continue;
+            };
+            let whose = self.last[&victim];
+            let modes = ["user", "kernel"];
+            let key = format!("{}_by_{}", modes[whose], modes[mode]);
+            let count = &mut self.replaced[LEVELS[number(level)]][key];
+            *count = (count.as_u64().unwrap() + 1).into();
+            if let Some(visit) = &mut visit {
+                let of_level = &mut visit.replaced[number(level)];
+                of_level[0] += u64::from(whose == 0);
+                of_level[1] += 1;
+            }
+        }
+        let is_fetch = kind == Kind::Fetch;
+        if let Some(visit) = visit {
+            let lines = if is_fetch {
+                &mut visit.code
+            } else {
+                &mut visit.data
+            };
+            lines.insert(line);
+        }
+        if let Some(request) = of.request {
+            let lines = self.sets.entry((request, mode)).or_default();
+            lines[usize::from(!is_fetch)].insert(line);
+        }
+    }
+}
+
+/// What an access belongs to.
+#[derive(Clone, Copy)]
+struct Of {
+    request: Option<u32>,
+    visit: Option<usize>,
+}
+
 /// The same by the oracle, step by step; threads enter functions of `split` only.
 fn naive(
     trace: &Trace,
@@ -152,47 +232,32 @@ fn naive(
     warm_up: u32,
 ) -> Value {
     let cores = split.iter().map(|(_, core)| core + 1).max().unwrap_or(1);
-    let mut oracle = Oracle::new(machine, cores);
-    let counters = |oracle: &Oracle| {
-        json!(
-            oracle
-                .counters()
-                .into_iter()
-                .sum::<corehop_simulator::Counters>()
-        )
-    };
-    let mut sums = [counters(&oracle), counters(&oracle)];
-    let mut replaced = json!({ "l1i": {}, "l1d": {}, "l2": {}, "l3": {} });
-    for counts in replaced.as_object_mut().unwrap().values_mut() {
-        *counts = json!(Replaced::default());
-    }
-    let (zero, none_replaced) = (sums[0].clone(), replaced.clone());
-    let (mut last, mut sets) = (HashMap::new(), Sets::new());
+    let mut naive = Naive::new(machine, cores);
     let (mut core_of, mut request_of, mut begun) = ([0; 2], [None; 2], 0);
-    let mut counting = warm_up == 0;
-    let (mut visits, mut first) = (BTreeMap::<usize, NaiveVisit>::new(), 0);
+    let mut first = (warm_up == 0).then_some(0);
     for (place, step) in steps.iter().enumerate() {
         let thread = step.thread as usize;
         if step.begins_request {
             request_of[thread] = Some(begun);
             begun += 1;
         }
-        if !counting && request_of[thread] >= Some(warm_up) {
-            (counting, first) = (true, place);
-            (sums, replaced) = ([zero.clone(), zero.clone()], none_replaced.clone());
+        if first.is_none() && request_of[thread] >= Some(warm_up) {
+            first = Some(place);
+            naive.start_counting();
         }
         let mode = usize::from(address_of(step.block) >= 1 << 63);
-        let mut visit = (mode == 1).then(|| {
-            let visit = visits.entry(beginning_of(steps, place)).or_default();
+        let visit = (mode == 1).then(|| beginning_of(steps, place));
+        if let Some(visit) = visit {
+            let visit = naive.visits.entry(visit).or_default();
             visit.reads |= step.block == BLOCKS + 1;
-            visit
-        });
-        let before = counters(&oracle);
+        }
+        let before = naive.counters();
         if let Some(&(_, core)) = split.iter().find(|(function, _)| *function == step.block)
             && std::mem::replace(&mut core_of[thread], core as usize) != core as usize
         {
-            oracle.charge(core as usize, machine.hop_cost_cycles);
+            naive.oracle.charge(core as usize, machine.hop_cost_cycles);
         }
+        let request = request_of[thread];
         let fetch = (address_of(step.block), 4, Kind::Fetch);
         let data = step.data.iter().map(|&(address, store)| {
             let kind = if store { Kind::Store } else { Kind::Load };
@@ -200,50 +265,38 @@ fn naive(
         });
         for (address, size, kind) in [fetch].into_iter().chain(data) {
             for line in address / 64..=(address + size - 1) / 64 {
-                last.insert(line, mode);
-                oracle.access(core_of[thread], kind, line);
-                for event in oracle.events.drain(..) {
-                    if let Event::Replaced(level, _, _, victim) = event {
-                        let modes = ["user", "kernel"];
-                        let key = format!("{}_by_{}", modes[last[&victim]], modes[mode]);
-                        let count = &mut replaced[LEVELS[number(level)]][key];
-                        *count = (count.as_u64().unwrap() + 1).into();
-                        if let Some(visit) = &mut visit {
-                            let of = &mut visit.replaced[number(level)];
-                            of[0] += u64::from(last[&victim] == 0);
-                            of[1] += 1;
-                        }
-                    }
-                }
-                if let Some(visit) = &mut visit {
-                    match kind {
-                        Kind::Fetch => visit.code.insert(line),
-                        Kind::Load | Kind::Store => visit.data.insert(line),
-                    };
-                }
-                if let Some(request) = request_of[thread] {
-                    let lines = sets.entry((request, mode)).or_default();
-                    lines[usize::from(kind != Kind::Fetch)].insert(line);
-                }
+                let of = Of { request, visit };
+                naive.access((core_of[thread], mode), kind, line, of);
             }
         }
-        add_change(&mut sums[mode], &before, &counters(&oracle));
+        let after = naive.counters();
+        add_change(&mut naive.sums[mode], &before, &after);
     }
-    if !counting {
-        (sums, replaced) = ([zero.clone(), zero], none_replaced);
+    if first.is_none() {
+        naive.start_counting();
     }
+    in_words(trace, steps, &naive, (warm_up, first))
+}
+
+/// What was counted, as [`told`] has it.
+fn in_words(
+    trace: &Trace,
+    steps: &[Step],
+    naive: &Naive,
+    (warm_up, first): (u32, Option<usize>),
+) -> Value {
     let of = |mode: usize| {
-        let counted = sets.iter().filter(|((request, of), _)| {
+        let counted = naive.sets.iter().filter(|((request, of), _)| {
             *of == mode && *request >= warm_up && trace.requests()[*request as usize].complete
         });
         let sizes = counted.map(|((request, _), [code, data])| {
             let either = code.union(data).count();
             (*request, [code.len(), data.len(), either])
         });
-        json!({ "counters": sums[mode], "sets": sizes.collect::<Vec<_>>() })
+        json!({ "counters": naive.sums[mode], "sets": sizes.collect::<Vec<_>>() })
     };
-    let first = if counting { first } else { usize::MAX };
-    json!([of(0), of(1), replaced, by_kind(steps, &visits, first)])
+    let visits = by_kind(steps, &naive.visits, first.unwrap_or(usize::MAX));
+    json!([of(0), of(1), naive.replaced, visits])
 }
 
 fn programs() -> impl Strategy<Value = Vec<Step>> {
