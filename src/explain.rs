@@ -3,6 +3,7 @@
 //! The figures come from the crate `corehop-explanations`. This file is their command line, and
 //! `text` lays them out as tables.
 
+mod modes;
 mod text;
 mod throughput;
 

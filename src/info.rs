@@ -5,6 +5,7 @@
 
 mod activity;
 mod columns;
+mod kernel_visits;
 mod stretches;
 mod system_calls;
 
@@ -54,7 +55,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.system_calls {
         line!(lines);
-        lines.append(&activity.system_calls.as_text());
+        let of_kernel = activity.kernel_visits.as_text();
+        lines.append(&of_kernel.unwrap_or_else(|| activity.system_calls.as_text()));
     }
     console::print(&lines)
 }
@@ -165,7 +167,7 @@ fn readable_bytes(trace: &Trace) -> u64 {
     }
 }
 
-fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
+fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Value {
     let header = trace.header();
     let modules = trace.modules().iter().map(|module| {
         json!({
@@ -227,13 +229,14 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Value {
         "loads": activity.loads,
         "stores": activity.stores,
         "system_calls": activity.system_calls.as_json(),
+        "kernel_visits": activity.kernel_visits.as_json(),
         "kernel_accesses": activity.of_kernel.iter().sum::<u64>(),
         "columns": columns.collect::<Value>(),
     })
 }
 
 /// What is known of the requests, by line.
-fn request_lines(trace: &Trace, activity: &Activity) -> Vec<(&'static str, String)> {
+fn request_lines(trace: &Trace, activity: &Activity<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     let mut line = |name, value| lines.push((name, value));
     let marker = &trace.header().request_at;
@@ -268,7 +271,7 @@ fn request_lines(trace: &Trace, activity: &Activity) -> Vec<(&'static str, Strin
 }
 
 /// How much the kernel did, in the trace of a machine.
-fn of_kernel(activity: &Activity) -> Option<String> {
+fn of_kernel(activity: &Activity<'_>) -> Option<String> {
     let all: u64 = activity.of_kernel.iter().sum();
     let share = 100.0 * all as f64 / activity.accesses().max(1) as f64;
     let [fetches, loads, stores] = activity.of_kernel.map(grouped);
@@ -278,7 +281,7 @@ fn of_kernel(activity: &Activity) -> Option<String> {
     })
 }
 
-fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Lines {
+fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Lines {
     let header = trace.header();
     let mut text = Lines::new();
     let mut line = |name: &str, value: &str| line!(text, "{name:<14}{value}");
@@ -320,7 +323,9 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity) -> Lines {
         "accesses",
         &format!("{accesses}: {fetches} fetches, {loads} loads, {stores} stores"),
     );
-    line("system calls", &activity.system_calls.in_short());
+    let of_kernel_calls = activity.kernel_visits.in_short();
+    let calls = of_kernel_calls.unwrap_or_else(|| activity.system_calls.in_short());
+    line("system calls", &calls);
     if let Some(of_kernel) = of_kernel(activity) {
         line("in the kernel", &of_kernel);
     }

@@ -24,6 +24,7 @@ mod import;
 mod info;
 mod interrupt;
 mod jobs;
+mod kernel_model;
 mod line;
 mod load_options;
 mod machines;

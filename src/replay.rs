@@ -9,15 +9,17 @@ mod by_argument;
 mod counted;
 mod detail;
 mod json;
+mod modes;
 mod table;
 mod timed;
+mod visits;
 
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
+use crate::kernel_model::KernelArguments;
 use crate::line::Lines;
 use crate::machines;
-use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use at_fault::about;
@@ -71,6 +73,8 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     timed: TimedArguments,
+    #[command(flatten)]
+    kernel: KernelArguments,
 }
 
 /// Runs the subcommand.
@@ -96,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
     let plan = arguments.plan.as_deref().map(corehop_plans::read);
     let plan = plan.transpose()?;
-    let trace = open(&arguments.trace)?;
+    let trace = arguments.kernel.open(&arguments.trace)?;
     let split = |plan: &Plan| {
         Split::of_plan(plan, &trace).map_err(|error| about(arguments.plan.as_deref(), error))
     };
@@ -118,6 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         trace: &arguments.trace,
         warm_up,
         baseline: arguments.baseline,
+        kernel_model: arguments.kernel.name(),
         counted: counted?,
     };
     let by_argument = split.clone().unwrap_or_default();
@@ -188,11 +193,15 @@ fn count<'a>(
         _ => about(Some(&arguments.trace), error),
     })?;
     let mut replays = replays.into_iter();
-    let baselines: Vec<Replay> = replays.by_ref().take(machines.len()).collect();
+    let alone: Vec<Replay> = replays.by_ref().take(machines.len()).collect();
     let counted = |(machine, baseline)| Counted {
         machine,
         baseline,
         plan: replays.next(),
+        modes: None,
     };
-    Ok(machines.iter().zip(baselines).map(counted).collect())
+    let mut counted: Vec<Counted<'_>> = machines.iter().zip(alone).map(counted).collect();
+    let asked = baselines.iter().map(|baseline| plan.unwrap_or(baseline));
+    modes::tell(trace, &mut counted, asked, options)?;
+    Ok(counted)
 }

@@ -3,7 +3,7 @@
 use crate::demands::{Demands, Throughput};
 use corehop_partitioner::alternatives::{Alternatives, PlannedFunction};
 use corehop_plans::Plan;
-use corehop_simulator::detail::Detail;
+use corehop_simulator::detail::{Detail, Modes};
 use corehop_simulator::{Counters, Machine, Replay, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
 use std::collections::HashMap;
@@ -30,6 +30,9 @@ pub struct Explanation<'a> {
     pub before: (Replay, Detail),
     /// With the plan.
     pub after: (Replay, Detail),
+    /// What user code and the kernel did on one core, and with the plan; `None` where no kernel was
+    /// recorded.
+    pub modes: Option<(Modes, Modes)>,
     /// The plan's neighbours; empty unless they were asked for.
     pub alternatives: Vec<Alternatives>,
     /// What a request takes with some of the trace's connections, few first, and with all of them.

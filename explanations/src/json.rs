@@ -4,7 +4,7 @@
 use crate::explanation::Explanation;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
-use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
+use corehop_simulator::detail::{CoreUse, Modes, Spread, WorkingSet};
 use serde_json::{Value, json};
 
 /// One object; of each core's code and of the movers, the first `top`.
@@ -42,7 +42,7 @@ pub fn render(explained: &Explanation<'_>, top: usize) -> Value {
             "split_cycles": demands.split,
         })
     });
-    json!({
+    let mut value = json!({
         "machine": machine.name,
         "trace": explained.trace_name,
         "requests": after.requests,
@@ -58,7 +58,15 @@ pub fn render(explained: &Explanation<'_>, top: usize) -> Value {
         "cores": cores.collect::<Vec<_>>(),
         "movers": movers.collect::<Vec<_>>(),
         "alternatives": alternatives.collect::<Vec<_>>(),
-    })
+    });
+    if let Some((before, after)) = &explained.modes {
+        value["modes"] = json!({ "baseline": by_mode(before), "split": by_mode(after) });
+    }
+    value
+}
+
+fn by_mode(modes: &Modes) -> Value {
+    json!({ "user": modes.user.counters, "kernel": modes.kernel.counters })
 }
 
 fn totals(replay: &Replay) -> Value {

@@ -12,7 +12,7 @@ use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::complete;
 use corehop_plans::Plan;
-use corehop_simulator::detail::{Segments, replay_in_detail};
+use corehop_simulator::detail::{Modes, Segments, replay_by_mode, replay_in_detail};
 use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
 use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
@@ -65,6 +65,7 @@ impl<'a> Question<'a> {
         let (before, after) = rayon::join(|| tell(&Split::default()), || tell(&split));
         progress.end();
         let (after, before) = (after.map_err(about_plan)?, before?);
+        let modes = self.modes(&split, &options)?;
         let subject = Subject {
             trace,
             machine,
@@ -94,10 +95,24 @@ impl<'a> Question<'a> {
             warm_up,
             before,
             after,
+            modes,
             alternatives,
             demands,
             think_time_cycles: self.think_time_cycles,
         })
+    }
+}
+
+impl Question<'_> {
+    /// What user code and the kernel do on one core, and with the plan.
+    fn modes(
+        &self,
+        split: &Split,
+        options: &ReplayOptions<'_>,
+    ) -> Result<Option<(Modes, Modes)>, corehop_simulator::Error> {
+        let tell = |split: &Split| replay_by_mode(self.trace, self.machine, split, options);
+        let (before, after) = rayon::join(|| tell(&Split::default()), || tell(split));
+        Ok(before?.zip(after?))
     }
 }
 

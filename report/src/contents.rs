@@ -3,7 +3,9 @@
 use crate::classified::Classification;
 use crate::pass::pictured::PicturedRequest;
 use crate::pictures::picture::Picture;
-use crate::pictures::{accesses, delegated, elsewhere, misses, space, split, sweep, throughput};
+use crate::pictures::{
+    accesses, delegated, elsewhere, misses, modes, space, split, sweep, throughput,
+};
 use crate::search_space::space::SearchSpace;
 use crate::search_space::sweep::Sweep;
 use crate::sources::Sources;
@@ -50,12 +52,15 @@ impl Report<'_> {
             accesses: accesses
                 .map(|of| accesses::request(explained, of))
                 .collect(),
-            misses: vec![
-                misses::levels(explained),
-                misses::cores(explained),
-                misses::causes(explained),
-                misses::functions(explained, &self.sources, FUNCTIONS),
-            ],
+            misses: [Some(misses::levels(explained)), modes::misses(explained)]
+                .into_iter()
+                .flatten()
+                .chain([
+                    misses::cores(explained),
+                    misses::causes(explained),
+                    misses::functions(explained, &self.sources, FUNCTIONS),
+                ])
+                .collect(),
             split: self.split_pictures(),
             space: self.space_pictures(),
         }
@@ -68,8 +73,9 @@ impl Report<'_> {
             shown.push(delegated::calls(explained, self.pictured));
             shown.push(delegated::classes(explained, classification));
         }
+        shown.push(split::working_sets(explained));
+        shown.extend(modes::working_sets(explained));
         shown.extend([
-            split::working_sets(explained),
             split::shared(explained),
             split::lost(explained),
             throughput::over_connections(explained),

@@ -8,6 +8,7 @@
 //! Each folder uses only folders that come before it, and all use `ids.rs`: [`machine`] says what a
 //! machine is; `report`, what a replay tells; `hierarchy` holds the caches; `threads` says where
 //! threads run; `sequential` replays a trace access by access, and [`detail`] stands on it;
+//! [`kernel_model`] makes up what a kernel would have done;
 //! `filters` leaves out what need not be simulated, `parallel` replays the rest on all host
 //! threads, and `bounds` tells what one core misses by itself, and what it misses at least.
 //!
@@ -77,6 +78,7 @@ mod error;
 mod filters;
 mod hierarchy;
 mod ids;
+pub mod kernel_model;
 pub mod machine;
 mod objects;
 mod options;

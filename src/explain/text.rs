@@ -2,7 +2,7 @@
 //! Misses and lost lines are per request, because that is what a reader can compare with a
 //! request's time.
 
-use super::throughput;
+use super::{modes, throughput};
 use crate::line::{Lines, line};
 use corehop_explanations::{Explanation, Mover};
 use corehop_partitioner::alternatives::PlannedFunction;
@@ -17,6 +17,7 @@ use corehop_wording::number::{change_between, grouped as count, share};
 pub fn render(explained: &Explanation<'_>, top: usize) -> Lines {
     let mut text = Lines::new();
     totals(&mut text, explained);
+    modes::table(&mut text, explained);
     load(&mut text, explained);
     throughput::table(&mut text, explained);
     working_sets(&mut text, explained);

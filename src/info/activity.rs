@@ -1,5 +1,6 @@
 //! What the executions of a trace add up to, by one pass through them.
 
+use super::kernel_visits::KernelVisits;
 use super::system_calls::SystemCalls;
 use crate::progress::Bar;
 use corehop_partitioner::progress::Progress;
@@ -9,7 +10,7 @@ use corehop_traces::{Kind, Trace};
 const EXECUTIONS_PER_REPORT: u64 = 1 << 20;
 
 /// What the executions of a trace add up to.
-pub struct Activity {
+pub struct Activity<'t> {
     pub fetches: u64,
     pub loads: u64,
     pub stores: u64,
@@ -18,15 +19,17 @@ pub struct Activity {
     /// Accesses of each complete request, ascending.
     pub per_request: Vec<u64>,
     pub system_calls: SystemCalls,
+    pub kernel_visits: KernelVisits<'t>,
 }
 
-impl Activity {
-    pub fn of(trace: &Trace) -> Result<Activity, corehop_traces::Error> {
+impl<'t> Activity<'t> {
+    pub fn of(trace: &'t Trace) -> Result<Activity<'t>, corehop_traces::Error> {
         let bar = Bar::new();
         bar.begin("reading", Some(trace.execution_count()));
         let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
         let mut by_request = vec![0; trace.requests().len()];
         let mut system_calls = SystemCalls::of(trace);
+        let mut kernel_visits = KernelVisits::of(trace);
         let mut executions = trace.executions();
         let mut passed: u64 = 0;
         while let Some(execution) = executions.next()? {
@@ -35,6 +38,7 @@ impl Activity {
                 of_kernel[access.kind as usize] += u64::from(access.is_kernels());
             }
             system_calls.execution(trace, &execution);
+            kernel_visits.execution(trace, &execution);
             if let Some(request) = execution.request {
                 by_request[request.index()] += execution.accesses.len() as u64;
             }
@@ -49,6 +53,7 @@ impl Activity {
         let mut per_request: Vec<u64> = complete.map(|(_, accesses)| accesses).collect();
         per_request.sort_unstable();
         system_calls.finish();
+        kernel_visits.finish();
         let of = |kind: Kind| by_kind[kind as usize];
         Ok(Activity {
             fetches: of(Kind::Fetch),
@@ -57,6 +62,7 @@ impl Activity {
             of_kernel,
             per_request,
             system_calls,
+            kernel_visits,
         })
     }
 

@@ -4,7 +4,7 @@
 //! is what a thread did before its first call, or after its last.
 
 use crate::line::{Lines, line};
-use corehop_traces::{Execution, RequestId, Trace};
+use corehop_traces::{Execution, RequestId, ThreadId, Trace};
 use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 
@@ -41,8 +41,8 @@ impl Stretches {
         }
     }
 
-    /// Takes the next execution of the trace, which ends with a call or not.
-    pub fn execution(&mut self, trace: &Trace, execution: &Execution<'_>, calls: bool) {
+    /// Takes the next execution of the trace, of user code.
+    pub fn execution(&mut self, trace: &Trace, execution: &Execution<'_>) {
         let (thread, request) = (execution.thread.index(), execution.request);
         let before = self.threads[thread].request;
         let is_lost = before != request && self.leaves_out_some(trace, before, request);
@@ -52,16 +52,18 @@ impl Stretches {
         let block = &trace.code_blocks()[execution.code_block as usize];
         since.instructions += block.instructions.len() as u64;
         since.accesses += execution.accesses.len() as u64;
-        if !calls {
-            return;
-        }
+    }
+
+    /// The thread makes a call.
+    pub fn call(&mut self, thread: ThreadId) {
+        let since = &mut self.threads[thread.index()];
         if since.is_known {
             self.instructions.push(since.instructions);
             self.accesses.push(since.accesses);
         }
         *since = Since {
             is_known: true,
-            request,
+            request: since.request,
             ..Since::default()
         };
     }

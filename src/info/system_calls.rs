@@ -52,9 +52,14 @@ impl SystemCalls {
     /// Takes the next execution of the trace.
     pub fn execution(&mut self, trace: &Trace, execution: &Execution<'_>) {
         let calls = trace.system_calls_after(execution.thread, execution.number);
-        self.of_all.execution(trace, execution, !calls.is_empty());
-        let enters = calls.iter().any(|call| !needs_no_kernel(call.number));
-        self.of_kernel.execution(trace, execution, enters);
+        self.of_all.execution(trace, execution);
+        self.of_kernel.execution(trace, execution);
+        if !calls.is_empty() {
+            self.of_all.call(execution.thread);
+        }
+        if calls.iter().any(|call| !needs_no_kernel(call.number)) {
+            self.of_kernel.call(execution.thread);
+        }
         let complete = |id: RequestId| trace.requests()[id.index()].complete;
         if !execution.request.is_some_and(complete) {
             return;

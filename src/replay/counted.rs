@@ -1,6 +1,7 @@
 //! What simulated machines counted over the same requests, and where threads ran without a plan.
 
 use clap::ValueEnum;
+use corehop_simulator::detail::Modes;
 use corehop_simulator::{Machine, Replay, Split};
 use corehop_traces::Trace;
 use std::path::Path;
@@ -32,6 +33,8 @@ pub struct Report<'a> {
     pub trace: &'a Path,
     pub warm_up: usize,
     pub baseline: Baseline,
+    /// After which the kernel was modelled, where it was.
+    pub kernel_model: Option<&'static str>,
     /// By machine; at least one.
     pub counted: Vec<Counted<'a>>,
 }
@@ -42,6 +45,8 @@ pub struct Counted<'a> {
     pub baseline: Replay,
     /// As the plan says, where there is one.
     pub plan: Option<Replay>,
+    /// Of what was asked for: user code and the kernel, where there is one.
+    pub modes: Option<Modes>,
 }
 
 impl Counted<'_> {

@@ -3,6 +3,7 @@
 use super::by_argument;
 use super::counted::{Baseline, Counted, Report};
 use super::detail::{self, Told};
+use super::modes;
 use clap::ValueEnum;
 use corehop_simulator::Split;
 use corehop_traces::Trace;
@@ -47,6 +48,12 @@ fn object(report: &Report<'_>, counted: &Counted<'_>) -> Value {
             "cores": counted.baseline.per_core.len(),
             "counters": counted.baseline.counters,
         });
+    }
+    if let Some(model) = report.kernel_model {
+        object["kernel_model"] = model.into();
+    }
+    if let Some(told) = &counted.modes {
+        object["modes"] = modes::value(told);
     }
     object
 }

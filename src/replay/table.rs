@@ -1,6 +1,7 @@
 //! The counts of a replay as tables for a terminal.
 
 use super::counted::{Baseline, Report};
+use super::modes;
 use crate::line::{Lines, line};
 use corehop_simulator::{Counters, Replay};
 use corehop_wording::number::{change_between, grouped as count, share};
@@ -22,6 +23,9 @@ pub fn render(report: &Report<'_>) -> Lines {
                 verdict(&mut text, report.baseline, &counted.baseline, plan);
             }
             None => levels(&mut text, report.baseline, &counted.baseline),
+        }
+        if let Some(told) = &counted.modes {
+            modes::add(&mut text, told);
         }
         if several {
             line!(text);
@@ -51,6 +55,12 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
     };
     let accesses = count(replay.accesses);
     line!(text, "{requests} counted {warm_up}: {accesses} accesses");
+    if let Some(model) = report.kernel_model {
+        line!(
+            text,
+            "the kernel is synthetic, modelled after {model}: what it did was not recorded"
+        );
+    }
     line!(text);
 }
 

@@ -9,7 +9,9 @@ mod failures;
 mod servers;
 
 use crate::recording::{Recording, compile};
+use crate::system_calls::{ALONE, Counts, straced};
 use corehop_recorder::{system, tools};
+use corehop_simulator::detail::{Reason, Visits};
 use corehop_traces::{Access, Kind, Trace};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,9 +35,14 @@ int main(void) {
 
 /// A folder with the server, linked statically, where a machine can be recorded.
 fn prepared(what: &str) -> Option<TempDir> {
+    prepared_of(what, SERVER)
+}
+
+/// The same of another program.
+fn prepared_of(what: &str, source: &str) -> Option<TempDir> {
     with_needs(what, &[])?;
     let folder = tempfile::tempdir().unwrap();
-    compile(folder.path(), "server", SERVER, &["-static", "-O1"]);
+    compile(folder.path(), "server", source, &["-static", "-O1"]);
     Some(folder)
 }
 
@@ -131,6 +138,39 @@ fn a_machine_is_recorded_with_its_kernel_and_names_the_functions_of_both() {
     // The kernel's stores for the server are to the server's addresses.
     let own = stored_lines(&trace, false);
     assert_eq!((own.len(), stored_lines(&trace, true)), (64, own));
+}
+
+#[test]
+fn the_kernel_is_entered_as_often_for_each_system_call_as_strace_counts() {
+    let Some(folder) = prepared_of("system calls by their handlers", ALONE) else {
+        return;
+    };
+    let expected = straced(&folder.path().join("server"));
+    let arguments = ["--system", "--request-at", "_start", "--", "./server"];
+    let mut recording = Recording::start_in(folder, arguments);
+    let trace = recording.trace();
+    let (mut visits, mut executions) = (Visits::of(&trace), trace.executions());
+    while let Some(execution) = executions.next().unwrap() {
+        visits.execution(&execution);
+    }
+    let (mut calls, mut faults) = (Counts::new(), 0);
+    for visit in visits.all() {
+        match visit.reason {
+            Reason::SystemCall => *calls.entry(visit.name.clone()).or_default() += 1,
+            Reason::Exception => faults += u64::from(visit.name == "page_fault"),
+            Reason::Interrupt => {}
+            Reason::Idle | Reason::Other => panic!("{visit:?}"),
+        }
+    }
+    // The program stores to each of 256 new pages.
+    assert!(faults >= 256, "{faults} page faults");
+    assert_eq!((calls["pread64"], calls["getppid"]), (7, 2));
+    // The machine has no random numbers yet, so libc asks the clock instead; outside it would do so
+    // without the kernel.
+    calls.remove("clock_gettime");
+    if let Some(expected) = expected {
+        assert_eq!(calls, expected);
+    }
 }
 
 #[test]

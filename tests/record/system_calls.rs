@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// How often each system call was made, by name.
-type Counts = BTreeMap<String, u64>;
+pub type Counts = BTreeMap<String, u64>;
 
 /// Every call of a trace.
 fn calls(trace: &Trace) -> Vec<SystemCall> {
@@ -28,7 +28,7 @@ fn counts(calls: impl IntoIterator<Item = SystemCall>) -> Counts {
 
 /// What strace counts of a program and all that it starts, but for the call that starts it; `None`
 /// where there is no strace, or none that may trace.
-fn straced(program: &Path) -> Option<Counts> {
+pub fn straced(program: &Path) -> Option<Counts> {
     let log = program.with_extension("strace");
     let ran = Command::new("strace")
         .args(["-f", "-o"])
@@ -61,7 +61,7 @@ fn straced(program: &Path) -> Option<Counts> {
 }
 
 /// Each of them a few times, an error, a signal, and one that does not return.
-const ALONE: &str = r#"
+pub const ALONE: &str = r#"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

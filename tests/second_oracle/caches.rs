@@ -2,10 +2,10 @@
 //! word.
 
 use crate::cache::{Cache, Cause};
-use crate::counts::Counts;
+use crate::counts::{Counts, Replaced};
 use crate::exported::Kind;
 use crate::machine::{Inclusion, Machine};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// Cores use cache `core / shared_by` of each level; those that share an L2 are a cluster.
 pub struct Caches {
@@ -15,8 +15,14 @@ pub struct Caches {
     l2: Vec<Cache>,
     l3: Option<Cache>,
     /// Lines that were stored to, and by which cluster, until another references them.
-    stored_by: BTreeMap<u64, usize>,
-    pub counts: Counts,
+    stored_by: HashMap<u64, usize>,
+    /// Of user code, then of the kernel.
+    pub counts: [Counts; 2],
+    pub replaced: Replaced,
+    /// By whom the caches are used at present.
+    mode: usize,
+    /// By whom a line was used last.
+    last: HashMap<u64, usize>,
 }
 
 impl Caches {
@@ -30,31 +36,54 @@ impl Caches {
             l1d: of(&machine.l1d),
             l2: of(&machine.l2),
             l3: machine.l3.as_ref().map(Cache::new),
-            stored_by: BTreeMap::new(),
-            counts: Counts::default(),
+            stored_by: HashMap::new(),
+            counts: Default::default(),
+            replaced: Replaced::default(),
+            mode: 0,
+            last: HashMap::new(),
             machine: machine.clone(),
+        }
+    }
+
+    /// What is counted from now on is of the code at this address: the upper half is the kernel's.
+    pub fn executes(&mut self, address: u64) {
+        self.mode = usize::from(address >= 1 << 63);
+    }
+
+    /// What the mode at hand counts.
+    pub fn counts(&mut self) -> &mut Counts {
+        &mut self.counts[self.mode]
+    }
+
+    /// A cache of this level has replaced a line.
+    fn has_replaced(&mut self, level: &'static str, line: Option<u64>) {
+        if let Some(line) = line {
+            self.replaced.count(level, self.last[&line], self.mode);
         }
     }
 
     /// A core references a line.
     pub fn touch(&mut self, core: usize, line: u64, kind: Kind) {
+        self.last.insert(line, self.mode);
         let cycles = match self.l1(core, kind).look_up(line) {
             Ok(()) => {
-                self.counts.l1(kind).hit(kind);
+                self.counts().l1(kind).hit(kind);
                 let (l1i, l1d) = (self.machine.l1i.latency, self.machine.l1d.latency);
                 if kind == Kind::Fetch { l1i } else { l1d }
             }
             Err(cause) => {
-                self.counts.l1(kind).miss(kind, cause);
+                self.counts().l1(kind).miss(kind, cause);
                 let cycles = self.ask_l2(core, line, kind);
-                self.l1(core, kind).fill(line);
+                let replaced = self.l1(core, kind).fill(line);
+                self.has_replaced(if kind == Kind::Fetch { "l1i" } else { "l1d" }, replaced);
                 cycles
             }
         };
-        self.counts.cycles += cycles;
+        self.counts().cycles += cycles;
         let cluster = core / self.machine.l2.shared_by;
-        self.stored_by
-            .retain(|&stored, &mut by| stored != line || by == cluster);
+        if self.stored_by.get(&line).is_some_and(|&by| by != cluster) {
+            self.stored_by.remove(&line);
+        }
         if kind == Kind::Store {
             self.take_from_others(core, line);
             self.stored_by.insert(line, cluster);
@@ -73,13 +102,15 @@ impl Caches {
         let cluster = core / self.machine.l2.shared_by;
         match self.l2[cluster].look_up(line) {
             Ok(()) => {
-                self.counts.l2.hit(kind);
+                self.counts().l2.hit(kind);
                 self.machine.l2.latency
             }
             Err(cause) => {
-                self.counts.l2.miss(kind, cause);
+                self.counts().l2.miss(kind, cause);
                 let cycles = self.ask_l3(cluster, line, kind);
-                if let Some(replaced) = self.l2[cluster].fill(line) {
+                let replaced = self.l2[cluster].fill(line);
+                self.has_replaced("l2", replaced);
+                if let Some(replaced) = replaced {
                     self.leaves_l2(cluster, replaced);
                 }
                 cycles
@@ -95,7 +126,8 @@ impl Caches {
             self.stored_by.remove(&line);
             let l3 = self.l3.as_mut().unwrap();
             if l3.look_up(line).is_err() {
-                l3.fill(line);
+                let replaced = l3.fill(line);
+                self.has_replaced("l3", replaced);
             }
         }
     }
@@ -109,21 +141,22 @@ impl Caches {
         if let Some(l3) = &mut self.l3 {
             match l3.look_up(line) {
                 Ok(()) => {
-                    self.counts.l3.hit(kind);
+                    self.counts().l3.hit(kind);
                     if self.l3_is(Inclusion::Exclusive) {
                         self.l3.as_mut().unwrap().remove(line, Cause::Coherence);
                     }
                     if is_old {
-                        self.counts.hit_modified += 1;
+                        self.counts().hit_modified += 1;
                         return self.transfer_latency();
                     }
                     return self.machine.l3.as_ref().unwrap().latency;
                 }
-                Err(cause) => self.counts.l3.miss(kind, cause),
+                Err(cause) => self.counts().l3.miss(kind, cause),
             }
         }
         if self.l3.is_some() && !self.l3_is(Inclusion::Exclusive) {
             let replaced = self.l3.as_mut().unwrap().fill(line);
+            self.has_replaced("l3", replaced);
             if let (Some(replaced), true) = (replaced, self.l3_is(Inclusion::Inclusive)) {
                 for cluster in 0..self.l2.len() {
                     self.leaves_cluster(cluster, replaced, Cause::Inclusion);
@@ -131,7 +164,7 @@ impl Caches {
             }
         }
         if is_transfer {
-            self.counts.transfers += 1;
+            self.counts().transfers += 1;
             self.transfer_latency()
         } else {
             self.machine.memory_latency
@@ -156,7 +189,7 @@ impl Caches {
             if cluster == own {
                 self.leaves_l1s(cluster, line, Some(core), Cause::Coherence);
             } else if self.leaves_cluster(cluster, line, Cause::Coherence) {
-                self.counts.invalidated_lines += 1;
+                self.counts().invalidated_lines += 1;
             }
         }
         if self.l3_is(Inclusion::Exclusive) {

@@ -3,6 +3,7 @@
 use crate::cache::Cause;
 use crate::exported::Kind;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
@@ -14,6 +15,30 @@ pub struct Counts {
     pub hit_modified: u64,
     pub invalidated_lines: u64,
     pub cycles: u64,
+}
+
+/// Lines replaced at each level, by whose they were and who replaced them.
+#[derive(Clone, Debug, Default)]
+pub struct Replaced(BTreeMap<(&'static str, usize, usize), u64>);
+
+impl Replaced {
+    pub fn count(&mut self, level: &'static str, whose: usize, by: usize) {
+        *self.0.entry((level, whose, by)).or_default() += 1;
+    }
+
+    pub fn to_json(&self) -> Value {
+        let of = |level, whose, by| self.0.get(&(level, whose, by)).copied().unwrap_or(0);
+        let of_level = |level| {
+            json!({
+                "user_by_user": of(level, 0, 0),
+                "kernel_by_user": of(level, 1, 0),
+                "user_by_kernel": of(level, 0, 1),
+                "kernel_by_kernel": of(level, 1, 1),
+            })
+        };
+        let levels = ["l1i", "l1d", "l2", "l3"].map(|level| (level.into(), of_level(level)));
+        Map::from_iter(levels).into()
+    }
 }
 
 /// By kind of access: fetches, loads, stores.
@@ -36,6 +61,18 @@ impl Counts {
             Kind::Fetch => &mut self.l1i,
             Kind::Load | Kind::Store => &mut self.l1d,
         }
+    }
+
+    /// Both together.
+    pub fn plus(mut self, other: &Counts) -> Counts {
+        self.l1i.add(&other.l1i);
+        self.l1d.add(&other.l1d);
+        self.l2.add(&other.l2);
+        self.l3.add(&other.l3);
+        self.transfers += other.transfers;
+        self.invalidated_lines += other.invalidated_lines;
+        self.cycles += other.cycles;
+        self
     }
 
     /// Lines referenced.
@@ -71,6 +108,16 @@ impl Level {
             Cause::Coherence => &mut lookups.coherence,
             Cause::Inclusion => &mut lookups.inclusion,
         } += 1;
+    }
+
+    fn add(&mut self, other: &Level) {
+        for (sum, more) in self.0.iter_mut().zip(&other.0) {
+            sum.hits += more.hits;
+            sum.cold += more.cold;
+            sum.capacity += more.capacity;
+            sum.coherence += more.coherence;
+            sum.inclusion += more.inclusion;
+        }
     }
 
     fn sum(&self, of: impl Fn(&Lookups) -> u64) -> u64 {

@@ -17,6 +17,7 @@ mod code;
 mod counts;
 mod exported;
 mod machine;
+mod mixed;
 mod placement;
 mod random;
 mod recording;
@@ -135,6 +136,13 @@ fn every_count_is_the_oracles_on_a_program_of_four_threads() {
     for seed in 1..=40 {
         subject.compare_hops(&subject.plan(4, &mut Random(seed)));
     }
+}
+
+#[test]
+fn every_count_of_user_code_and_of_the_kernel_is_the_oracles() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = mixed::write(folder.path(), &mut Random(7)).unwrap();
+    compare(&Subject::new(&trace, None, false), 60);
 }
 
 #[test]

@@ -78,5 +78,5 @@ pub use read::order::OrderSummary;
 pub use read::player::{ChunkRef, Player};
 pub use read::sizes::ColumnSize;
 pub use read::trace::{Ending, Trace};
-pub use write::copy::{Chosen, copy, copy_chosen};
+pub use write::copy::{Addition, Chosen, copy, copy_chosen, copy_with};
 pub use write::writer::Writer;

@@ -4,6 +4,7 @@ pub mod accesses;
 pub mod delegated;
 pub mod elsewhere;
 pub mod misses;
+pub mod modes;
 pub mod picture;
 pub mod space;
 pub mod split;

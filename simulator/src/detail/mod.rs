@@ -1,20 +1,33 @@
 //! What a replay can tell beyond totals: by function, by segment, by request, by distance.
 //!
 //! [`replay_in_detail`] makes one sequential pass and feeds all parts. Each part is a file of its
-//! own that knows lines by number and nothing of caches.
+//! own that knows lines by number and nothing of caches. [`replay_by_mode`] makes another, which
+//! tells user code and the kernel apart; [`Visits`] takes what the kernel does apart once more.
 
 mod attribution;
 mod cores;
+mod doors;
+mod followed;
 mod interference;
+mod mode;
+mod modes;
 mod pass;
 mod reuse_distance;
 mod segments;
+mod sums;
+mod visited;
+mod visits;
 mod working_set;
 
 pub use attribution::{Attribution, CodeOwner, Spans};
 pub use cores::{CodeUse, CoreUse, CoreUses};
+pub use doors::Reason;
 pub use interference::{Interference, Interfering, Losses};
+pub use mode::Mode;
+pub use modes::{ModeUse, Modes, Replaced, Replacements, replay_by_mode};
 pub use pass::{Cost, Detail, FunctionCost, replay_in_detail};
 pub use reuse_distance::{Distances, LruStack, ReuseDistances};
 pub use segments::{START, Segments};
+pub use visited::{Footprint, ReplacedBy, VisitKind};
+pub use visits::{Visit, Visits};
 pub use working_set::{RECENT_REQUESTS, Spread, WorkingSet, WorkingSets};

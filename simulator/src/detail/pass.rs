@@ -6,19 +6,19 @@
 
 use super::attribution::{Attribution, CodeOwner};
 use super::cores::{CoreUse, CoreUses};
+use super::followed::{Follower, follow};
 use super::interference::{Interference, Interfering};
 use super::reuse_distance::{LruStack, ReuseDistances};
 use super::segments::Segments;
+use super::sums::Sums;
 use super::working_set::{WorkingSet, WorkingSets};
 use crate::error::Error;
 use crate::ids::{CoreId, LineId};
 use crate::machine::Machine;
-use crate::options::{EXECUTIONS_PER_REPORT, ReplayOptions, chosen_requests};
+use crate::options::ReplayOptions;
 use crate::report::counters::Counters;
 use crate::report::observer::{CacheLevel, Cause, Observer};
 use crate::report::replay::Replay;
-use crate::report::tally::Tally;
-use crate::sequential::Replayer;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::{ThreadPlacement, delegated_calls};
 use corehop_traces::{Calls, Execution, Kind, Trace};
@@ -72,10 +72,7 @@ pub fn replay_in_detail(
     segments: &Segments,
     options: &ReplayOptions,
 ) -> Result<(Replay, Detail), Error> {
-    let chosen = chosen_requests(options, trace.requests().len())?;
-    let first_counted = chosen.get(options.warm_up_requests).copied();
     let calls = delegated_calls(trace, [split, segments.as_split()])?;
-    let mut replayer = Replayer::new(machine, split)?.with_calls(calls.as_ref());
     let attribution = Attribution::of(trace);
     let mut collector = Collector::new(
         machine,
@@ -83,60 +80,20 @@ pub fn replay_in_detail(
         &attribution,
         (segments, calls.as_ref()),
     );
-    let mut counting = options.warm_up_requests == 0;
-    let mut executions = match options.requests {
-        Some(_) => trace.executions_of(&chosen),
-        None => trace.executions(),
-    };
-    let mut untold = 0;
-    let tell = |executions| options.progress.iter().for_each(|told| told(executions));
-    while let Some(execution) = executions.next()? {
-        if !counting && execution.request >= first_counted {
-            counting = true;
-            replayer.start_counting();
-            collector.start_counting();
-        }
-        collector.begin(&execution);
-        let before = replayer.core_of(execution.thread);
-        let core = replayer.execute_observed(&execution, &mut collector);
-        collector.end(core != before);
-        untold += 1;
-        if untold == EXECUTIONS_PER_REPORT {
-            tell(std::mem::take(&mut untold));
-        }
-    }
-    tell(untold);
-    if !counting {
-        replayer.start_counting();
-        collector.start_counting();
-    }
-    let mut replay = replayer.finish();
-    replay.requests = (chosen.len() - options.warm_up_requests) as u64;
+    let on = (machine, split);
+    let (replay, counted) = follow(trace, on, calls.as_ref(), options, &mut collector)?;
     let mut detail = collector.finish(machine);
     let of_cores = detail.cores.iter_mut().map(|core| &mut core.working_sets);
     for sets in of_cores.chain([&mut detail.working_sets]) {
-        sets.retain(|set| {
-            Some(set.request) >= first_counted && trace.requests()[set.request.index()].complete
-        });
+        sets.retain(|set| counted.have(trace, set.request));
     }
     Ok((replay, detail))
 }
 
-/// Sums of one part of the program.
-#[derive(Clone, Default)]
-struct Sums {
-    entries: u64,
-    accesses: [u64; 3],
-    hops: u64,
-    tally: Tally,
-}
-
-impl Sums {
-    fn cost(&self, machine: &Machine) -> Cost {
-        Cost {
-            entries: self.entries,
-            counters: self.tally.counters(self.accesses, self.hops, machine),
-        }
+fn cost(sums: &Sums, machine: &Machine) -> Cost {
+    Cost {
+        entries: sums.entries,
+        counters: sums.counters(machine),
     }
 }
 
@@ -185,43 +142,10 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// What follows belongs to this execution.
-    fn begin(&mut self, execution: &Execution) {
-        self.owner = self.attribution.owner_of(execution.code_block);
-        if let Some(function) = execution.entry {
-            self.by_owner[self.owner].entries += 1;
-            if let Some(begun) = self.segments.begun_by(function) {
-                self.by_segment[begun as usize].entries += 1;
-            }
-        }
-        let Execution {
-            thread,
-            number,
-            entry,
-            ..
-        } = *execution;
-        (_, CoreId(self.segment)) = self.segments_of_threads.come(thread, number, entry);
-        self.working_sets.serve(execution.thread, execution.request);
-        self.cores.begin(execution, self.owner);
-    }
-
-    /// The execution is over; it began with a hop or not.
-    fn end(&mut self, hopped: bool) {
-        self.sums(|sums| sums.hops += u64::from(hopped));
-    }
-
     #[inline]
     fn sums(&mut self, add: impl Fn(&mut Sums)) {
         add(&mut self.by_owner[self.owner]);
         add(&mut self.by_segment[self.segment as usize]);
-    }
-
-    fn start_counting(&mut self) {
-        self.by_owner.fill(Sums::default());
-        self.by_segment.fill(Sums::default());
-        self.distances = ReuseDistances::default();
-        self.interfering.start_counting();
-        self.cores.start_counting();
     }
 
     fn finish(self, machine: &Machine) -> Detail {
@@ -230,14 +154,14 @@ impl<'a> Collector<'a> {
         let mut functions: Vec<FunctionCost> = executed
             .map(|(sums, number)| FunctionCost {
                 owner: self.attribution.owner(number),
-                cost: sums.cost(machine),
+                cost: cost(sums, machine),
             })
             .collect();
         functions.sort_by_key(|function| {
             let counters = &function.cost.counters;
             Reverse((counters.l2.misses(), counters.accesses()))
         });
-        let segments = self.by_segment.iter().map(|sums| sums.cost(machine));
+        let segments = self.by_segment.iter().map(|sums| cost(sums, machine));
         Detail {
             functions,
             segments: segments.collect(),
@@ -293,5 +217,38 @@ impl Observer for Collector<'_> {
         self.interfering.invalidate(cluster, line, self.segment);
         let first = CoreId::from_index(cluster * self.cores_per_l2);
         self.cores.lose(first, core);
+    }
+}
+
+impl Follower for Collector<'_> {
+    fn begin(&mut self, execution: &Execution<'_>) {
+        self.owner = self.attribution.owner_of(execution.code_block);
+        if let Some(function) = execution.entry {
+            self.by_owner[self.owner].entries += 1;
+            if let Some(begun) = self.segments.begun_by(function) {
+                self.by_segment[begun as usize].entries += 1;
+            }
+        }
+        let Execution {
+            thread,
+            number,
+            entry,
+            ..
+        } = *execution;
+        (_, CoreId(self.segment)) = self.segments_of_threads.come(thread, number, entry);
+        self.working_sets.serve(execution.thread, execution.request);
+        self.cores.begin(execution, self.owner);
+    }
+
+    fn end(&mut self, hopped: bool) {
+        self.sums(|sums| sums.hops += u64::from(hopped));
+    }
+
+    fn start_counting(&mut self) {
+        self.by_owner.fill(Sums::default());
+        self.by_segment.fill(Sums::default());
+        self.distances = ReuseDistances::default();
+        self.interfering.start_counting();
+        self.cores.start_counting();
     }
 }

@@ -16,6 +16,30 @@ const BUILD: &str = "0a1b";
 /// code of no function: one block in the module, one outside.
 pub const BLOCKS: u32 = 2 * FUNCTIONS + 2;
 
+/// Blocks of code of the kernel's, after all others.
+pub const KERNEL_BLOCKS: std::ops::Range<u32> = BLOCKS..BLOCKS + 5;
+/// The functions that the first of them are.
+const KERNELS: [&str; 4] = [
+    "entry_SYSCALL_64",
+    "__x64_sys_read",
+    "asm_exc_page_fault",
+    "native_irq_return_iret",
+];
+/// Where they begin.
+pub const KERNEL: u64 = 0xffff_ffff_8100_0000;
+
+/// Where a block begins.
+pub fn address_of(block: u32) -> u64 {
+    let number = u64::from(block);
+    match block {
+        _ if block < FUNCTIONS => CODE + number * 128,
+        _ if block < 2 * FUNCTIONS => CODE + (number - u64::from(FUNCTIONS)) * 128 + 64,
+        _ if block == 2 * FUNCTIONS => CODE + 2048,
+        _ if block < BLOCKS => CODE + 8192,
+        _ => KERNEL + (number - u64::from(BLOCKS)) * 64,
+    }
+}
+
 fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
     let module = writer.module(&Module {
         path: "/usr/bin/server".into(),
@@ -34,10 +58,30 @@ fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
             unpatchable: None,
         })?;
     }
-    let entries = (0..FUNCTIONS).map(|f| (u64::from(f) * 128, Some(FunctionId(f))));
-    let inner = (0..FUNCTIONS).map(|f| (u64::from(f) * 128 + 64, None));
-    for (offset, entered) in entries.chain(inner).chain([(2048, None), (8192, None)]) {
-        writer.code_block(&CodeBlock::new(CODE + offset, [4]), entered)?;
+    let kernel = writer.module(&Module {
+        path: "[kernel]".into(),
+        build_id: String::new(),
+        load_bias: KERNEL,
+        start: KERNEL,
+        end: KERNEL + 4096,
+    })?;
+    for (place, name) in (0..).zip(KERNELS) {
+        writer.function(&Function {
+            module: kernel,
+            offset: place * 64,
+            size_bytes: 64,
+            symbol: name.into(),
+            name: name.into(),
+            unpatchable: None,
+        })?;
+    }
+    for block in 0..KERNEL_BLOCKS.end {
+        let kernels = block.checked_sub(BLOCKS).map(|place| place + FUNCTIONS);
+        let function = kernels.unwrap_or(block);
+        let is_entered = function < FUNCTIONS || kernels.is_some();
+        let is_known = function < FUNCTIONS + KERNELS.len() as u32;
+        let entered = (is_entered && is_known).then_some(FunctionId(function));
+        writer.code_block(&CodeBlock::new(address_of(block), [4]), entered)?;
     }
     Ok(())
 }

@@ -7,9 +7,39 @@ use crate::model::execution::Kind;
 use crate::model::ids::{RequestId, ThreadId};
 use crate::model::program::{CodeBlock, Instruction};
 use crate::model::recording::{EndReason, Summary, WriterOptions};
+use crate::model::system_call::SystemCall;
 use crate::read::trace::{Ending, Trace};
 use crate::write::writer::Writer;
 use std::path::Path;
+
+/// What a copy has more than the trace that it is of.
+pub trait Addition {
+    /// Adds definitions, after those of `trace`.
+    ///
+    /// # Errors
+    /// Those of `writer`.
+    fn define(&mut self, trace: &Trace, writer: &mut Writer) -> Result<(), Error> {
+        let _ = (trace, writer);
+        Ok(())
+    }
+
+    /// Adds executions of `thread`, which has just made a system call.
+    ///
+    /// # Errors
+    /// Those of `writer`.
+    fn after(
+        &mut self,
+        writer: &mut Writer,
+        thread: ThreadId,
+        call: &SystemCall,
+    ) -> Result<(), Error> {
+        let _ = (writer, thread, call);
+        Ok(())
+    }
+}
+
+/// Adds nothing.
+impl Addition for () {}
 
 /// Writes the executions of `requests`, or all of them for `None`, to a new trace at `path`.
 /// Everything that is numbered keeps its number, but for the requests, which close up.
@@ -26,7 +56,7 @@ pub fn copy(
         requests,
         without_kernel: false,
     };
-    let copied = copy_chosen(trace, &chosen, path, options, &mut || true)?;
+    let copied = write(trace, &chosen, (path, options), &mut || true, &mut ())?;
     Ok(copied.expect("nothing stops it"))
 }
 
@@ -51,8 +81,34 @@ pub fn copy_chosen(
     options: &WriterOptions,
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<Summary>, Error> {
+    write(trace, chosen, (path, options), goes_on, &mut ())
+}
+
+/// The same of all of it, with an addition.
+///
+/// # Errors
+/// Those of [`copy`].
+pub fn copy_with(
+    trace: &Trace,
+    path: &Path,
+    options: &WriterOptions,
+    addition: &mut impl Addition,
+) -> Result<Summary, Error> {
+    let all = Chosen::default();
+    let copied = write(trace, &all, (path, options), &mut || true, addition)?;
+    Ok(copied.expect("nothing stops it"))
+}
+
+fn write(
+    trace: &Trace,
+    chosen: &Chosen<'_>,
+    (path, options): (&Path, &WriterOptions),
+    goes_on: &mut dyn FnMut() -> bool,
+    addition: &mut impl Addition,
+) -> Result<Option<Summary>, Error> {
     let mut writer = Writer::create(path, trace.header(), options)?;
     define(trace, &mut writer)?;
+    addition.define(trace, &mut writer)?;
     let executions = match chosen.requests {
         Some(requests) => trace.executions_of(requests),
         None => trace.executions(),
@@ -97,6 +153,7 @@ pub fn copy_chosen(
         }
         for call in trace.system_calls_after(thread, execution.number) {
             writer.system_call(thread, call.number, call.result)?;
+            addition.after(&mut writer, thread, call)?;
         }
     }
     for (thread, request) in serving.into_iter().enumerate() {

@@ -1,0 +1,82 @@
+//! A sequential replay that somebody follows, execution by execution and event by event.
+//!
+//! Whoever wants more than totals follows one: a [`Follower`] is told which execution comes, then
+//! what that makes happen in the caches, and that it is over. One loop over the trace serves all of
+//! them, so that each counts the same requests as [`crate::replay()`] does.
+
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::options::{EXECUTIONS_PER_REPORT, ReplayOptions, chosen_requests};
+use crate::report::observer::Observer;
+use crate::report::replay::Replay;
+use crate::sequential::Replayer;
+use crate::threads::split::Split;
+use corehop_traces::{Calls, Execution, RequestId, Trace};
+
+/// Told of each execution before and after what [`Observer`] tells of it.
+pub(crate) trait Follower: Observer {
+    /// What follows belongs to this execution.
+    fn begin(&mut self, execution: &Execution<'_>);
+
+    /// The execution is over; it began with a hop or not.
+    fn end(&mut self, hopped: bool);
+
+    /// What came up to here does not count.
+    fn start_counting(&mut self);
+}
+
+/// The requests that a replay counts.
+pub(crate) struct CountedRequests(Option<RequestId>);
+
+impl CountedRequests {
+    /// Whether this one is counted, and was recorded to its end.
+    pub fn have(&self, trace: &Trace, request: RequestId) -> bool {
+        Some(request) >= self.0 && trace.requests()[request.index()].complete
+    }
+}
+
+/// Replays `trace` as [`crate::replay()`] does; `calls` are those that the split delegates.
+///
+/// # Errors
+/// Those of [`crate::replay()`].
+pub(crate) fn follow(
+    trace: &Trace,
+    (machine, split): (&Machine, &Split),
+    calls: Option<&Calls>,
+    options: &ReplayOptions<'_>,
+    follower: &mut impl Follower,
+) -> Result<(Replay, CountedRequests), Error> {
+    let chosen = chosen_requests(options, trace.requests().len())?;
+    let first_counted = chosen.get(options.warm_up_requests).copied();
+    let mut replayer = Replayer::new(machine, split)?.with_calls(calls);
+    let mut counting = options.warm_up_requests == 0;
+    let mut executions = match options.requests {
+        Some(_) => trace.executions_of(&chosen),
+        None => trace.executions(),
+    };
+    let mut untold = 0;
+    let tell = |executions| options.progress.iter().for_each(|told| told(executions));
+    while let Some(execution) = executions.next()? {
+        if !counting && execution.request >= first_counted {
+            counting = true;
+            replayer.start_counting();
+            follower.start_counting();
+        }
+        follower.begin(&execution);
+        let before = replayer.core_of(execution.thread);
+        let core = replayer.execute_observed(&execution, follower);
+        follower.end(core != before);
+        untold += 1;
+        if untold == EXECUTIONS_PER_REPORT {
+            tell(std::mem::take(&mut untold));
+        }
+    }
+    tell(untold);
+    if !counting {
+        replayer.start_counting();
+        follower.start_counting();
+    }
+    let mut replay = replayer.finish();
+    replay.requests = (chosen.len() - options.warm_up_requests) as u64;
+    Ok((replay, CountedRequests(first_counted)))
+}

@@ -1,0 +1,20 @@
+//! Whose code runs: the program's or the kernel's. Its address tells.
+
+/// A mode of the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// The programs'.
+    User = 0,
+    /// The kernel's.
+    Kernel = 1,
+}
+
+impl Mode {
+    /// That of the code at an address: the upper half is the kernel's.
+    pub fn of(address: u64) -> Mode {
+        match address >> 63 {
+            0 => Mode::User,
+            _ => Mode::Kernel,
+        }
+    }
+}
