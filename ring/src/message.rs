@@ -8,6 +8,7 @@ const TROUBLE: u64 = 3;
 const MEMORY: u64 = 4;
 const HANDLER: u64 = 5;
 const PROGRAM: u64 = 6;
+const PAGE: u64 = 7;
 
 /// The most words a message takes, its first one included: that of the largest code block.
 pub(crate) const MOST_WORDS: usize =
@@ -63,6 +64,17 @@ pub enum Message {
         /// The object whose pages these are, which others may have too; `None` for memory of the
         /// process's own.
         object: Option<Object>,
+    },
+    /// Where a process on a machine has a page in physical memory, from a stamp on.
+    Page {
+        /// Process that has it; 0 for a page of the kernel's, which all have.
+        process: u32,
+        /// Holds for what it does from this stamp on.
+        since: u64,
+        /// Virtual address, divided by 4096.
+        number: u64,
+        /// Physical address, divided by 4096.
+        frame: u64,
     },
     /// A signal handler was installed that begins at this guest address.
     Handler(u64),
@@ -133,6 +145,15 @@ impl Message {
                 words.push(object.offset);
                 push_text(&mut words, *process, &object.name);
                 MEMORY
+            }
+            Message::Page {
+                process,
+                since,
+                number,
+                frame,
+            } => {
+                words.extend([(*process).into(), *since, *number, *frame]);
+                PAGE
             }
             Message::Handler(address) => {
                 words.push(*address);
@@ -209,6 +230,12 @@ impl Message {
                     object: (*shared != 0).then_some(object),
                 })
             }
+            (PAGE, [process, since, number, frame]) => Some(Message::Page {
+                process: *process as u32,
+                since: *since,
+                number: *number,
+                frame: *frame,
+            }),
             (HANDLER, [address]) => Some(Message::Handler(*address)),
             (PROGRAM, text) => Some(Message::Program(text_of(text)?.1)),
             (TROUBLE, text) => Some(Message::Trouble(text_of(text)?.1)),

@@ -3,7 +3,8 @@
 use super::system_calls::SystemCalls;
 use crate::progress::Bar;
 use corehop_partitioner::progress::Progress;
-use corehop_traces::{Kind, Trace};
+use corehop_traces::{Kind, PAGE_SHIFT, Trace, physical_address};
+use std::collections::HashSet;
 
 /// How often the progress bar moves: some tens of times a second.
 const EXECUTIONS_PER_REPORT: u64 = 1 << 20;
@@ -15,16 +16,20 @@ pub struct Activity {
     pub stores: u64,
     /// Those of them that the kernel made, by kind.
     pub of_kernel: [u64; 3],
+    /// Those at a known physical address, and how many pages these are on.
+    pub physical: (u64, usize),
     /// Accesses of each complete request, ascending.
     pub per_request: Vec<u64>,
     pub system_calls: SystemCalls,
 }
 
 impl Activity {
+    /// The trace is to be indexed by physical addresses.
     pub fn of(trace: &Trace) -> Result<Activity, corehop_traces::Error> {
         let bar = Bar::new();
         bar.begin("reading", Some(trace.execution_count()));
         let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
+        let (mut physical, mut frames) = (0, HashSet::new());
         let mut by_request = vec![0; trace.requests().len()];
         let mut system_calls = SystemCalls::of(trace);
         let mut executions = trace.executions();
@@ -33,6 +38,10 @@ impl Activity {
             for access in execution.accesses {
                 by_kind[access.kind as usize] += 1;
                 of_kernel[access.kind as usize] += u64::from(access.is_kernels());
+                if let Some(address) = physical_address(access.address) {
+                    physical += 1;
+                    frames.insert(address >> PAGE_SHIFT);
+                }
             }
             system_calls.execution(trace, &execution);
             if let Some(request) = execution.request {
@@ -55,6 +64,7 @@ impl Activity {
             loads: of(Kind::Load),
             stores: of(Kind::Store),
             of_kernel,
+            physical: (physical, frames.len()),
             per_request,
             system_calls,
         })

@@ -29,7 +29,7 @@ use block::{Block, Definition, Met, Number};
 use corehop_elision::{AccessForm, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, DataAccess, Error, ThreadId, Writer};
+use corehop_traces::{CodeBlock, DataAccess, Error, Page, ThreadId, Writer};
 use forms::{access_of, form_of};
 use incoming::Incoming;
 use latest::{Doing, Latest, Source};
@@ -263,6 +263,11 @@ impl Transcript {
             incoming.stamp(stamp);
             return Ok(());
         }
+        if let Event::ExecutionStamp(stamp) = event {
+            // What has come in is the execution that it holds for, too, and no more of them.
+            incoming.forget_stamp();
+            return self.writer.stamp(thread, stamp);
+        }
         self.take_in_all(incoming)?;
         match event {
             Event::Stamp(stamp) => self.writer.stamp(thread, stamp),
@@ -274,7 +279,10 @@ impl Transcript {
             Event::SystemCall(number) => self.writer.system_call_begins(thread, number),
             Event::SystemCallReturned(result) => self.writer.system_call_returns(thread, result),
             Event::End => self.writer.end_request(thread),
-            Event::Execution { .. } | Event::ExecutionAt { .. } | Event::Data { .. } => Ok(()),
+            Event::ExecutionStamp(_)
+            | Event::Execution { .. }
+            | Event::ExecutionAt { .. }
+            | Event::Data { .. } => Ok(()),
         }
     }
 }
@@ -335,6 +343,24 @@ impl Sink for Transcript {
                     offset: 0,
                 };
                 self.sharing.add(own, object, &mut self.writer)
+            }
+            Message::Page {
+                process,
+                since,
+                number,
+                frame,
+            } => {
+                let page = Page {
+                    process_id: process,
+                    since,
+                    number,
+                    frame,
+                };
+                // Others are a wild store into the shared memory.
+                match page.is_possible() {
+                    true => self.writer.pages(&[page]),
+                    false => Ok(()),
+                }
             }
             Message::Program(path) => {
                 self.modules.begins(path.into());
