@@ -17,7 +17,7 @@ use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::machines;
-use crate::open::open;
+use crate::open::{Indexed, open_by};
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use at_fault::about;
@@ -36,6 +36,7 @@ use timed::{Asked, TimedArguments};
 #[command(after_help = "\
 Example: corehop replay bank.trace --plan split.toml --warm-up 90
          corehop replay bank.trace --machine xeon-8480,epyc-9004,graviton3
+         corehop replay machine.trace --index physical
          corehop replay bank.trace --timed --plan split.toml --connections 1,2,4 --hop-cost 500")]
 pub struct Arguments {
     /// The trace to replay
@@ -55,6 +56,9 @@ pub struct Arguments {
     /// Where threads run without a plan
     #[arg(long, value_enum, default_value_t = Baseline::OneCore)]
     baseline: Baseline,
+    /// By which addresses caches are indexed and lines told apart
+    #[arg(long, value_enum, default_value_t)]
+    index: Indexed,
     /// Replay these requests only, counted from 0, such as 3,5-9
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
@@ -80,6 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.timed.timed {
         let asked = Asked {
             trace: &arguments.trace,
+            index: arguments.index,
             machine: &arguments.machine[0],
             plan: arguments.plan.as_deref(),
             warm_up: arguments.warm_up,
@@ -96,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
     let plan = arguments.plan.as_deref().map(corehop_plans::read);
     let plan = plan.transpose()?;
-    let trace = open(&arguments.trace)?;
+    let trace = open_by(&arguments.trace, arguments.index)?;
     let split = |plan: &Plan| {
         Split::of_plan(plan, &trace).map_err(|error| about(arguments.plan.as_deref(), error))
     };
@@ -116,6 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.end();
     let report = Report {
         trace: &arguments.trace,
+        index: arguments.index,
         warm_up,
         baseline: arguments.baseline,
         counted: counted?,

@@ -1,5 +1,6 @@
 //! What simulated machines counted over the same requests, and where threads ran without a plan.
 
+use crate::open::Indexed;
 use clap::ValueEnum;
 use corehop_simulator::{Machine, Replay, Split};
 use corehop_traces::Trace;
@@ -30,6 +31,7 @@ impl Baseline {
 /// Replays of the same requests.
 pub struct Report<'a> {
     pub trace: &'a Path,
+    pub index: Indexed,
     pub warm_up: usize,
     pub baseline: Baseline,
     /// By machine; at least one.

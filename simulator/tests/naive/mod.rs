@@ -2,18 +2,20 @@
 //! memory is, and when counting begins, each found the obvious way.
 
 use crate::homes::Known;
-use crate::located::located;
+use crate::located::{located, physical};
 use crate::oracle::Oracle;
 use crate::oracle::calls::{Seen, after_gaps, ends_of_calls};
 use crate::recording::{DISTANCES, FIRST_LONG, code_address, requests_of};
 use crate::steps::Step;
 use corehop_simulator::{Counters, Machine};
-use corehop_traces::{Kind, Mapping};
+use corehop_traces::{Kind, Mapping, Page};
 
 /// What moves threads, and where their memory is.
 pub struct Placed {
     /// None for threads of one process.
     pub mappings: Vec<Mapping>,
+    /// By which lines are told apart, where they say.
+    pub pages: Vec<Page>,
     /// Of the requests.
     pub numbers: Vec<u64>,
     pub functions: Vec<(u32, u32)>,
@@ -91,9 +93,18 @@ pub fn naive(
             hops += 1;
             oracle.charge(*core, machine.hop_cost_cycles);
         }
-        let located = |address| match &placed.mappings[..] {
-            [] => address,
-            mappings => located(mappings, place as u64 + 1, step.thread + 1, address),
+        let stamp = place as u64 + 1;
+        let process = if placed.mappings.is_empty() {
+            1
+        } else {
+            step.thread + 1
+        };
+        let located = |address| {
+            let physical = physical(&placed.pages, stamp, process, address);
+            physical.unwrap_or_else(|| match &placed.mappings[..] {
+                [] => address,
+                mappings => located(mappings, stamp, process, address),
+            })
         };
         oracle.reference(*core, Kind::Fetch, located(code_address(step.block)), 4);
         for &(address, store) in &step.data {
