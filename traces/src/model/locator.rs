@@ -85,6 +85,12 @@ impl PageTables {
         self.changes.iter().copied()
     }
 
+    /// Where the page is that a thread has at a virtual address, in its run with this stamp.
+    pub fn of_thread(&self, thread: ThreadId, stamp: u64, address: u64) -> Option<u64> {
+        let process = *self.process_of.get(thread.index())?;
+        self.frame(process, address >> PAGE_SHIFT, stamp)
+    }
+
     fn frame(&self, process: u32, number: u64, stamp: u64) -> Option<u64> {
         let process = if is_of_upper_half(number) { 0 } else { process };
         let own = self.frames.get(&(process, number))?;

@@ -188,6 +188,14 @@ impl Trace {
         self.index = index;
     }
 
+    /// Where in physical memory the page is that a thread has at an address, in its run with this
+    /// stamp: its number there. As readers are given the address by virtual ones, of a process's
+    /// own memory; `None` where nothing is said of the page.
+    pub fn frame(&self, thread: ThreadId, stamp: u64, address: u64) -> Option<u64> {
+        let (_, address) = self.owner(address);
+        self.page_tables.of_thread(thread, stamp, address)
+    }
+
     /// What locates addresses; `None` where they need not be.
     pub(super) fn locator(&self) -> Option<Locator<'_>> {
         Locator::new(self.index, &self.address_spaces, &self.page_tables)
