@@ -85,7 +85,7 @@ pub enum Message {
 }
 
 /// Pages that several processes can have: those of a file, or of a segment without a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Object {
     /// Device and inode, which no two have in common.
     pub identity: [u64; 2],
@@ -135,11 +135,7 @@ impl Message {
                 object,
             } => {
                 words.extend([*since, *start, *end, u64::from(object.is_some())]);
-                let own = Object {
-                    identity: [0; 2],
-                    offset: 0,
-                    name: String::new(),
-                };
+                let own = Object::default();
                 let object = object.as_ref().unwrap_or(&own);
                 words.extend(object.identity);
                 words.push(object.offset);

@@ -157,6 +157,20 @@ impl Case {
         }
     }
 
+    /// The trace of its program, as it is to be replayed.
+    fn record(&self, folder: &Path) -> Trace {
+        let path = folder.join("random.trace");
+        let memory = (&self.mappings[..], &self.pages[..]);
+        let most = self.executions_per_chunk;
+        record_processes(&self.steps, &self.numbers, memory, most, &path).unwrap();
+        let mut trace = Trace::open(&path).unwrap();
+        trace.index_by(match self.pages.is_empty() {
+            true => Index::Virtual,
+            false => Index::Physical,
+        });
+        trace
+    }
+
     fn split(&self, trace: &Trace) -> Split {
         let split = match self.start_cores() {
             Some(cores) => Split::thread_per_core(cores),
@@ -197,21 +211,7 @@ fn one_by_one(trace: &Trace, machine: &Machine, split: &Split) -> Vec<Counters> 
 fn counters_and_hops_are_equal() {
     holds("replays equal the oracle", cases(), |case| {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("random.trace");
-        let (numbers, memory) = (&case.numbers, (&case.mappings[..], &case.pages[..]));
-        record_processes(
-            &case.steps,
-            numbers,
-            memory,
-            case.executions_per_chunk,
-            &path,
-        )
-        .unwrap();
-        let mut trace = Trace::open(&path).unwrap();
-        trace.index_by(match case.pages.is_empty() {
-            true => Index::Virtual,
-            false => Index::Physical,
-        });
+        let trace = case.record(folder.path());
         let requests = trace.requests().len() as u32;
         let chosen: Option<Vec<u32>> =
             (case.every_other && requests > 0).then(|| (0..requests).step_by(2).collect());

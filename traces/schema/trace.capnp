@@ -223,7 +223,7 @@ struct Mappings {
   pageNumbers @4 :Column;
   # u64: virtual address / 4096, below 2^52, less that of the page before, modulo 2^64
   pageDistances @5 :Column;
-  # u64: the page's number less that of the physical page, modulo 2^64; physical pages are below 2^35
+  # u64: the page's number less that of the physical page, which is below 2^35, modulo 2^64
 }
 
 struct Mapping {

@@ -29,7 +29,7 @@ use block::{Block, Definition, Met, Number};
 use corehop_elision::{AccessForm, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, DataAccess, Error, Page, ThreadId, Writer};
+use corehop_traces::{CodeBlock, DataAccess, Error, ThreadId, Writer};
 use forms::{access_of, form_of};
 use incoming::Incoming;
 use latest::{Doing, Latest, Source};
@@ -254,6 +254,13 @@ impl Transcript {
         Ok(code_block)
     }
 
+    /// The plugin has met a code block.
+    fn define(&mut self, number: u32, met: Met, accesses: &[u64]) {
+        if number < MOST_BLOCKS {
+            self.blocks.insert(number, Block::new(met, accesses));
+        }
+    }
+
     /// Takes in what is no part of an execution, and comes after all that has come in.
     fn mark(&mut self, incoming: &mut Incoming, event: Event) -> Result<(), Error> {
         let thread = incoming.thread;
@@ -300,15 +307,13 @@ impl Sink for Transcript {
                 code,
                 accesses,
             } => {
-                if code_block < MOST_BLOCKS {
-                    let met = Met {
-                        module: self.modules.at(process, start),
-                        start,
-                        instruction_sizes,
-                        code,
-                    };
-                    self.blocks.insert(code_block, Block::new(met, &accesses));
-                }
+                let met = Met {
+                    module: self.modules.at(process, start),
+                    start,
+                    instruction_sizes,
+                    code,
+                };
+                self.define(code_block, met, &accesses);
                 Ok(())
             }
             Message::Mapping {
@@ -349,19 +354,7 @@ impl Sink for Transcript {
                 since,
                 number,
                 frame,
-            } => {
-                let page = Page {
-                    process_id: process,
-                    since,
-                    number,
-                    frame,
-                };
-                // Others are a wild store into the shared memory.
-                match page.is_possible() {
-                    true => self.writer.pages(&[page]),
-                    false => Ok(()),
-                }
-            }
+            } => sharing::add_page(process, [since, number, frame], &mut self.writer),
             Message::Program(path) => {
                 self.modules.begins(path.into());
                 Ok(())

@@ -25,6 +25,22 @@ pub struct Placed {
     pub start_cores: Option<u32>,
 }
 
+impl Placed {
+    /// Where an address of a thread is at a stamp: in physical memory, or in which process's.
+    fn located(&self, stamp: u64, thread: u32, address: u64) -> u64 {
+        let process = if self.mappings.is_empty() {
+            1
+        } else {
+            thread + 1
+        };
+        let physical = physical(&self.pages, stamp, process, address);
+        physical.unwrap_or_else(|| match &self.mappings[..] {
+            [] => address,
+            mappings => located(mappings, stamp, process, address),
+        })
+    }
+}
+
 /// Counters and hops as the oracle has them, of the same steps so many times over.
 pub fn naive(
     steps: &[Step],
@@ -93,19 +109,7 @@ pub fn naive(
             hops += 1;
             oracle.charge(*core, machine.hop_cost_cycles);
         }
-        let stamp = place as u64 + 1;
-        let process = if placed.mappings.is_empty() {
-            1
-        } else {
-            step.thread + 1
-        };
-        let located = |address| {
-            let physical = physical(&placed.pages, stamp, process, address);
-            physical.unwrap_or_else(|| match &placed.mappings[..] {
-                [] => address,
-                mappings => located(mappings, stamp, process, address),
-            })
-        };
+        let located = |address| placed.located(place as u64 + 1, step.thread, address);
         oracle.reference(*core, Kind::Fetch, located(code_address(step.block)), 4);
         for &(address, store) in &step.data {
             let kind = if store { Kind::Store } else { Kind::Load };

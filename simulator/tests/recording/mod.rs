@@ -75,7 +75,8 @@ pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
 /// Where pages of the two processes, and of the kernel, are in physical memory, a few of which are
 /// several pages' place; some move. None as often as not.
 pub fn pages() -> impl Strategy<Value = Vec<Page>> {
-    let number = prop_oneof![3 => 0..3u64, 1 => Just(CODE / PAGE), 2 => (0..3u64).prop_map(|n| KERNEL / PAGE + n)];
+    let of_kernel = (0..3u64).prop_map(|n| KERNEL / PAGE + n);
+    let number = prop_oneof![3 => 0..3u64, 1 => Just(CODE / PAGE), 2 => of_kernel];
     let since = prop_oneof![Just(0), 0..80u64];
     let page =
         (1..3u32, since, number, 0..6u64).prop_map(|(process_id, since, number, frame)| Page {

@@ -1,5 +1,5 @@
-/* Two processes that serve in turn: each stores to pages that they share, to its own, and to what the
- * kernel copies between them through a pipe. */
+/* Two processes that serve in turn: each stores to pages that they share, to its own, and to what
+ * the kernel copies between them through a pipe. */
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -21,7 +21,8 @@ __attribute__((noinline)) void serve(volatile char *shared, const int *pipe, cha
 int main(void) {
     static char copy[4096];
     int pipes[2];
-    volatile char *shared = mmap(0, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int sharing = MAP_SHARED | MAP_ANONYMOUS;
+    volatile char *shared = mmap(0, BYTES, PROT_READ | PROT_WRITE, sharing, -1, 0);
     if (pipe(pipes) != 0)
         return 1;
     serve(shared, pipes, copy);
