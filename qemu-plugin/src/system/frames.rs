@@ -4,9 +4,9 @@
 //! Of a load or store, QEMU tells: it has just looked the page up. Of code it does not, but it
 //! keeps a translation for each physical place of a page, so what it translates runs there and
 //! nowhere else: the host's address of the code says where, because the guest's memory is a file.
-//! Only the page in which a block of code begins is told; one that goes on into the next page leaves
-//! that to what begins there. So it is with a load or store that spans pages. Devices' registers
-//! are no memory, and nothing is told of them.
+//! Only the page in which a block of code begins is told; one that goes on into the next page
+//! leaves that to what begins there. So it is with a load or store that spans pages. Devices'
+//! registers are no memory, and nothing is told of them.
 //!
 //! The recorder is told where a page is when a recorded thread first comes to it, as holding from
 //! the start, and again where it is elsewhere. Rejected: to walk the kernel's tables, which would

@@ -1,8 +1,8 @@
 //! Where pages are in physical memory, as columns of an entry of mappings.
 //!
 //! The kernel has all memory mapped at one distance, and much of the rest comes in rows. So a
-//! page's number is told by how far it is from the one before, and its physical page by how far that
-//! is from it.
+//! page's number is told by how far it is from the one before, and its physical page by how far
+//! that is from it.
 
 use crate::format::column::{Packed, pack, unpack};
 use crate::format::definition::MAX_DEFINITIONS;

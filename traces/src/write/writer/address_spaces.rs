@@ -67,8 +67,8 @@ impl Writer {
         self.sink.write(NewEntry::SignalHandler(address))
     }
 
-    /// Writes the mappings and pages that are not yet written, mappings of a process that come after
-    /// each other as one entry.
+    /// Writes the mappings and pages that are not yet written, mappings of a process that come
+    /// after each other as one entry.
     pub(super) fn write_mappings(&mut self) -> Result<(), Error> {
         let mappings = std::mem::take(&mut self.new_mappings);
         for of_process in mappings.chunk_by(|one, next| one.process_id == next.process_id) {
