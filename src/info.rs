@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use crate::line::{Lines, line};
 use activity::Activity;
 use clap::Args;
-use corehop_traces::{EndReason, Ending, Note, Trace};
-use corehop_wording::number::grouped;
+use corehop_traces::{EndReason, Ending, Index, Note, Trace};
+use corehop_wording::number::{counted, grouped};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -43,7 +43,8 @@ pub struct Arguments {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let trace = Trace::open(&arguments.trace)?;
+    let mut trace = Trace::open(&arguments.trace)?;
+    trace.index_by(Index::Physical);
     let activity = Activity::of(&trace)?;
     if arguments.json {
         return console::print(&Lines::of_json(&as_json(arguments, &trace, &activity)));
@@ -231,6 +232,9 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Val
         "system_calls": activity.system_calls.as_json(),
         "kernel_visits": activity.kernel_visits.as_json(),
         "kernel_accesses": activity.of_kernel.iter().sum::<u64>(),
+        "physical_accesses": activity.physical.0,
+        "physical_pages": activity.physical.1,
+        "page_moves": page_moves(trace),
         "columns": columns.collect::<Value>(),
     })
 }
@@ -281,6 +285,22 @@ fn of_kernel(activity: &Activity<'_>) -> Option<String> {
     })
 }
 
+/// Of how much it is known where in physical memory it is, in the trace of a machine.
+fn of_physical_memory(trace: &Trace, activity: &Activity<'_>) -> Option<String> {
+    let (accesses, pages) = activity.physical;
+    let share = 100.0 * accesses as f64 / activity.accesses().max(1) as f64;
+    let pages = counted(pages as u64, "physical page", "physical pages");
+    let moves = counted(page_moves(trace), "time", "times");
+    let all = grouped(accesses);
+    (accesses > 0)
+        .then(|| format!("{all} accesses, {share:.1} %, on {pages}; a page was moved {moves}"))
+}
+
+/// How often a page is known to have been elsewhere before.
+fn page_moves(trace: &Trace) -> u64 {
+    trace.pages().iter().filter(|page| page.since > 0).count() as u64
+}
+
 fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Lines {
     let header = trace.header();
     let mut text = Lines::new();
@@ -328,6 +348,9 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Lin
     line("system calls", &calls);
     if let Some(of_kernel) = of_kernel(activity) {
         line("in the kernel", &of_kernel);
+    }
+    if let Some(of_physical_memory) = of_physical_memory(trace, activity) {
+        line("in memory", &of_physical_memory);
     }
     for (place, module) in trace.modules().iter().enumerate() {
         let name = if place == 0 { "modules" } else { "" };

@@ -4,7 +4,7 @@
 //! open, so that nobody takes it for a recording.
 
 use crate::failure::{Exit, Failure};
-use crate::open::open;
+use crate::open::{Indexed, open_by};
 use clap::{Args, ValueEnum};
 use corehop_simulator::detail::Mode;
 use corehop_simulator::kernel_model::{soares, write};
@@ -29,8 +29,8 @@ pub struct KernelArguments {
 
 impl KernelArguments {
     /// Opens the trace, with the kernel in it that was asked for.
-    pub fn open(&self, path: &Path) -> Result<Trace, Failure> {
-        let trace = open(path)?;
+    pub fn open(&self, path: &Path, indexed: Indexed) -> Result<Trace, Failure> {
+        let trace = open_by(path, indexed)?;
         if self.kernel_model.is_none() {
             return Ok(trace);
         }

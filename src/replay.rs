@@ -20,6 +20,7 @@ use crate::jobs::Jobs;
 use crate::kernel_model::KernelArguments;
 use crate::line::Lines;
 use crate::machines;
+use crate::open::Indexed;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use at_fault::about;
@@ -38,6 +39,7 @@ use timed::{Asked, TimedArguments};
 #[command(after_help = "\
 Example: corehop replay bank.trace --plan split.toml --warm-up 90
          corehop replay bank.trace --machine xeon-8480,epyc-9004,graviton3
+         corehop replay machine.trace --index physical
          corehop replay bank.trace --timed --plan split.toml --connections 1,2,4 --hop-cost 500")]
 pub struct Arguments {
     /// The trace to replay
@@ -57,6 +59,9 @@ pub struct Arguments {
     /// Where threads run without a plan
     #[arg(long, value_enum, default_value_t = Baseline::OneCore)]
     baseline: Baseline,
+    /// By which addresses caches are indexed and lines told apart
+    #[arg(long, value_enum, default_value_t)]
+    index: Indexed,
     /// Replay these requests only, counted from 0, such as 3,5-9
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
@@ -84,6 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.timed.timed {
         let asked = Asked {
             trace: &arguments.trace,
+            index: arguments.index,
             machine: &arguments.machine[0],
             plan: arguments.plan.as_deref(),
             warm_up: arguments.warm_up,
@@ -100,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
     let plan = arguments.plan.as_deref().map(corehop_plans::read);
     let plan = plan.transpose()?;
-    let trace = arguments.kernel.open(&arguments.trace)?;
+    let trace = arguments.kernel.open(&arguments.trace, arguments.index)?;
     let split = |plan: &Plan| {
         Split::of_plan(plan, &trace).map_err(|error| about(arguments.plan.as_deref(), error))
     };
@@ -120,6 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.end();
     let report = Report {
         trace: &arguments.trace,
+        index: arguments.index,
         warm_up,
         baseline: arguments.baseline,
         kernel_model: arguments.kernel.name(),

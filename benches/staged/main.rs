@@ -10,6 +10,7 @@
 //! works. Rejected: one point after the other, each of which then has minutes of its own.
 
 mod chart;
+#[allow(dead_code)] // Rounds are forgotten by benches/truth alone.
 mod found;
 #[path = "../patched/mod.rs"]
 mod patched;

@@ -7,6 +7,7 @@
 
 mod export;
 mod import;
+mod pages;
 mod record;
 
 pub use export::Exporter;

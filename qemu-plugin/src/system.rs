@@ -5,14 +5,16 @@
 //! says: it stores its `current` task to one place (`tasks`), and what it says of tasks stands in
 //! the guest's memory, which the recorder has made and this process maps (`ram`). Where code comes
 //! from, its page says: it equals a page of one of the files that the recorder put into the guest
-//! (`pages`). Recorded is what the threads of a server do, in user mode and in the kernel, and a
-//! server is a process that has met a request mark.
+//! (`pages`). Where a page is in physical memory, QEMU says (`frames`). Recorded is what the
+//! threads of a server do, in user mode and in the kernel, and a server is a process that has met a
+//! request mark.
 //!
 //! Nothing is ever reset here: QEMU 7.2 would call what a reset has freed when the next interrupt
 //! comes. So all code has callbacks from the start, which return at once until a server runs.
 
 pub(crate) mod callbacks;
 mod description;
+pub(crate) mod frames;
 pub(crate) mod half;
 pub(crate) mod pages;
 mod ram;

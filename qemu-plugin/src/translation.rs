@@ -11,6 +11,7 @@ use crate::known::{self, Known};
 use crate::mappings::Mappings;
 use crate::phase::Phase;
 use crate::shared::plugin;
+use crate::system::frames::{OfPage, Translated};
 use crate::system::{self, callbacks as machine};
 use crate::{stale, vcpu};
 use corehop_ring::{RequestMarker, word};
@@ -154,7 +155,7 @@ impl Block {
             false => Privilege::User,
         };
         if system::is_exit(self.address_of(first)) {
-            self.watch_instruction(first, machine::on_exit, 0);
+            self.watch_instruction(first, machine::on_exit, std::ptr::null_mut());
         }
         let (instructions, code) = (&self.instructions[places.clone()], &self.bytes[places]);
         let Ok(recorded) = known.recorded(self.address_of(first), code) else {
@@ -179,27 +180,35 @@ impl Block {
 
     /// Has the code block that begins at the instruction `first` say that it runs.
     fn watch_execution(&self, first: usize, marked: bool, number: u32) {
-        let callback: OnExecution = match (plugin().records_a_machine, marked) {
-            (false, true) => vcpu::on_marked_execution,
-            (false, false) => vcpu::on_execution,
-            (true, true) => machine::on_marked_execution,
-            (true, false) => machine::on_execution,
+        let (callback, data): (OnExecution, _) = match (plugin().records_a_machine, marked) {
+            (false, true) => (vcpu::on_marked_execution, number as usize as *mut c_void),
+            (false, false) => (vcpu::on_execution, number as usize as *mut c_void),
+            (true, true) => (machine::on_marked_execution, self.translated(first, number)),
+            (true, false) => (machine::on_execution, self.translated(first, number)),
         };
-        self.watch_instruction(first, callback, number);
+        self.watch_instruction(first, callback, data);
+    }
+
+    /// What the callbacks of a machine are to know of the code block that begins at the instruction
+    /// `first`.
+    fn translated(&self, first: usize, number: u32) -> *mut c_void {
+        // SAFETY: the handle is valid while its block is translated.
+        let host = unsafe { qemu_plugin_insn_haddr(self.instructions[first]) } as usize as u64;
+        let page = OfPage::of_code(self.address_of(first), host);
+        Translated { number, page }.for_callback()
     }
 
     /// Has a function called before the instruction `first` runs.
-    fn watch_instruction(&self, first: usize, callback: OnExecution, number: u32) {
-        let callback = Some(callback);
-        let (flags, number) = (QEMU_PLUGIN_CB_NO_REGS, number as usize as *mut c_void);
+    fn watch_instruction(&self, first: usize, callback: OnExecution, data: *mut c_void) {
+        let (callback, flags) = (Some(callback), QEMU_PLUGIN_CB_NO_REGS);
         // SAFETY: the handles are QEMU's own and still valid; the callbacks match the types and
-        // treat the user data as the number it is.
+        // take the user data for what it is.
         unsafe {
             match first {
-                0 => qemu_plugin_register_vcpu_tb_exec_cb(self.tb, callback, flags, number),
+                0 => qemu_plugin_register_vcpu_tb_exec_cb(self.tb, callback, flags, data),
                 first => {
                     let instruction = self.instructions[first];
-                    qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, number);
+                    qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, data);
                 }
             }
         }

@@ -8,6 +8,7 @@ const TROUBLE: u64 = 3;
 const MEMORY: u64 = 4;
 const HANDLER: u64 = 5;
 const PROGRAM: u64 = 6;
+const PAGE: u64 = 7;
 
 /// The most words a message takes, its first one included: that of the largest code block.
 pub(crate) const MOST_WORDS: usize =
@@ -64,6 +65,17 @@ pub enum Message {
         /// process's own.
         object: Option<Object>,
     },
+    /// Where a process on a machine has a page in physical memory, from a stamp on.
+    Page {
+        /// Process that has it; 0 for a page of the kernel's, which all have.
+        process: u32,
+        /// Holds for what it does from this stamp on.
+        since: u64,
+        /// Virtual address, divided by 4096.
+        number: u64,
+        /// Physical address, divided by 4096.
+        frame: u64,
+    },
     /// A signal handler was installed that begins at this guest address.
     Handler(u64),
     /// A process executes this program from now on: the path of its file.
@@ -73,7 +85,7 @@ pub enum Message {
 }
 
 /// Pages that several processes can have: those of a file, or of a segment without a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Object {
     /// Device and inode, which no two have in common.
     pub identity: [u64; 2],
@@ -123,16 +135,21 @@ impl Message {
                 object,
             } => {
                 words.extend([*since, *start, *end, u64::from(object.is_some())]);
-                let own = Object {
-                    identity: [0; 2],
-                    offset: 0,
-                    name: String::new(),
-                };
+                let own = Object::default();
                 let object = object.as_ref().unwrap_or(&own);
                 words.extend(object.identity);
                 words.push(object.offset);
                 push_text(&mut words, *process, &object.name);
                 MEMORY
+            }
+            Message::Page {
+                process,
+                since,
+                number,
+                frame,
+            } => {
+                words.extend([(*process).into(), *since, *number, *frame]);
+                PAGE
             }
             Message::Handler(address) => {
                 words.push(*address);
@@ -209,6 +226,12 @@ impl Message {
                     object: (*shared != 0).then_some(object),
                 })
             }
+            (PAGE, [process, since, number, frame]) => Some(Message::Page {
+                process: *process as u32,
+                since: *since,
+                number: *number,
+                frame: *frame,
+            }),
             (HANDLER, [address]) => Some(Message::Handler(*address)),
             (PROGRAM, text) => Some(Message::Program(text_of(text)?.1)),
             (TROUBLE, text) => Some(Message::Trouble(text_of(text)?.1)),

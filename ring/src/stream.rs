@@ -117,6 +117,20 @@ impl<'m> Stream<'m> {
         self.push(Event::Stamp(stamp).encode())
     }
 
+    /// Writes a stamp that holds for the execution which goes on here, and for what follows; which
+    /// one.
+    pub fn stamp_execution(&mut self, memory: &'m Memory) -> Result<u64, Off> {
+        let is_full = |room: &Room<'_>| room.header.written() as usize >= room.words.len();
+        if self.room.as_ref().is_none_or(is_full) {
+            self.make_room(memory)?;
+        }
+        let stamp = memory.next_stamp();
+        match self.push(Event::ExecutionStamp(stamp).encode()) {
+            true => Ok(stamp),
+            false => Err(Off),
+        }
+    }
+
     /// For a thread that may now sleep: gives its chunk back when chunks run short, so that
     /// sleepers never hold so many that the others starve. When it wakes up it is to
     /// [`Stream::stamp`], because what it does then comes after what it waited for.

@@ -19,6 +19,8 @@ const TAG_SHIFT: u32 = 60;
 const PAYLOAD: u64 = (1 << TAG_SHIFT) - 1;
 const END: u64 = 1 << TAG_SHIFT;
 const STAMP: u64 = 2 << TAG_SHIFT;
+/// Set in a stamp's word that holds for the execution before it too.
+const OF_EXECUTION: u64 = 1 << (TAG_SHIFT - 1);
 const REQUEST: u64 = 3 << TAG_SHIFT;
 const CONNECTION: u64 = 4 << TAG_SHIFT;
 // All that is of an execution is at least this, and all with which one begins at least the next:
@@ -69,6 +71,9 @@ pub enum Event {
     /// What follows on this stream happened after everything that follows a smaller stamp on any
     /// other stream and before its next stamp.
     Stamp(u64),
+    /// The same, of what the last execution before it makes as well: something is not where it was
+    /// when this execution comes to it, which another stamp is to tell from what came before.
+    ExecutionStamp(u64),
     /// The request of this number begins here, and with it the one before on this stream ends.
     Request(u64),
     /// The request that has begun here last came over this connection.
@@ -220,7 +225,8 @@ impl Event {
                 code_block,
                 address,
             } => at(execution_at(code_block), address),
-            Event::Stamp(stamp) => STAMP | (stamp & PAYLOAD),
+            Event::Stamp(stamp) => STAMP | (stamp & (OF_EXECUTION - 1)),
+            Event::ExecutionStamp(stamp) => STAMP | OF_EXECUTION | (stamp & (OF_EXECUTION - 1)),
             Event::Request(number) => REQUEST | (number & PAYLOAD),
             Event::Connection(number) => CONNECTION | (number & PAYLOAD),
             Event::SystemCall(number) => END | CALLED | u64::from(number.cast_unsigned()),
@@ -254,6 +260,7 @@ impl Event {
             EXECUTION => Event::Execution {
                 code_block: code_block(word)?,
             },
+            STAMP if payload & OF_EXECUTION != 0 => Event::ExecutionStamp(payload & !OF_EXECUTION),
             STAMP => Event::Stamp(payload),
             REQUEST => Event::Request(payload),
             CONNECTION => Event::Connection(payload),

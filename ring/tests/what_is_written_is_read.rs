@@ -87,7 +87,8 @@ fn events() -> impl Strategy<Value = Event> {
             code_block,
             address
         }),
-        (0..1u64 << 60).prop_map(Event::Stamp),
+        (0..1u64 << 59).prop_map(Event::Stamp),
+        (0..1u64 << 59).prop_map(Event::ExecutionStamp),
         (0..1u64 << 60).prop_map(Event::Request),
         (0..1u64 << 60).prop_map(Event::Connection),
         any::<i32>().prop_map(Event::SystemCall),

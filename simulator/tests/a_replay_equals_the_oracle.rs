@@ -17,14 +17,14 @@ use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
     replay_all,
 };
-use corehop_traces::{Calls, FunctionId, Mapping, RequestId, Trace};
+use corehop_traces::{Calls, FunctionId, Index, Mapping, Page, RequestId, Trace};
 use naive::{Placed, naive};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use random::{equal, holds, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use recording::{FUNCTIONS, mappings, programs, record, record_processes};
+use recording::{FUNCTIONS, mappings, pages, programs, record, record_processes};
 use std::path::Path;
 use std::sync::LazyLock;
 use steps::Step;
@@ -54,6 +54,8 @@ struct Case {
     steps: Vec<Step>,
     /// None for threads of one process.
     mappings: Vec<Mapping>,
+    /// Where there are some, lines are told apart by physical addresses.
+    pages: Vec<Page>,
     /// Of the requests: those that are missing were not recorded.
     numbers: Vec<u64>,
     executions_per_chunk: usize,
@@ -80,11 +82,11 @@ fn cases() -> impl Strategy<Value = Case> {
         prop::bool::weighted(0.2),
     );
     let left_out = vec(prop::bool::weighted(0.2), 80);
-    let recorded = (programs(), mappings(), left_out);
+    let recorded = (programs(), mappings(), pages(), left_out);
     let recordings = (recorded, 1usize..20, machines(), machines());
     (recordings, replays).prop_map(
         |((recorded, executions_per_chunk, machine, other), replays)| {
-            let (steps, mappings, left_out) = recorded;
+            let (steps, mappings, pages, left_out) = recorded;
             let ((functions, by_argument, delegated), every_other, warm_up, thread_per_core) =
                 replays;
             let numbers = (1..).zip(left_out).filter(|(_, left_out)| !left_out);
@@ -93,6 +95,7 @@ fn cases() -> impl Strategy<Value = Case> {
             Case {
                 steps,
                 mappings,
+                pages,
                 numbers,
                 executions_per_chunk,
                 machine,
@@ -145,12 +148,27 @@ impl Case {
     fn placed(&self) -> Placed {
         Placed {
             mappings: self.mappings.clone(),
+            pages: self.pages.clone(),
             numbers: self.numbers.clone(),
             functions: self.functions(),
             by_argument: (self.by_argument(), self.machine.cores.min(self.other.cores)),
             delegated: self.delegated.clone(),
             start_cores: self.start_cores(),
         }
+    }
+
+    /// The trace of its program, as it is to be replayed.
+    fn record(&self, folder: &Path) -> Trace {
+        let path = folder.join("random.trace");
+        let memory = (&self.mappings[..], &self.pages[..]);
+        let most = self.executions_per_chunk;
+        record_processes(&self.steps, &self.numbers, memory, most, &path).unwrap();
+        let mut trace = Trace::open(&path).unwrap();
+        trace.index_by(match self.pages.is_empty() {
+            true => Index::Virtual,
+            false => Index::Physical,
+        });
+        trace
     }
 
     fn split(&self, trace: &Trace) -> Split {
@@ -193,17 +211,7 @@ fn one_by_one(trace: &Trace, machine: &Machine, split: &Split) -> Vec<Counters> 
 fn counters_and_hops_are_equal() {
     holds("replays equal the oracle", cases(), |case| {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("random.trace");
-        let (numbers, mappings) = (&case.numbers, &case.mappings);
-        record_processes(
-            &case.steps,
-            numbers,
-            mappings,
-            case.executions_per_chunk,
-            &path,
-        )
-        .unwrap();
-        let trace = Trace::open(&path).unwrap();
+        let trace = case.record(folder.path());
         let requests = trace.requests().len() as u32;
         let chosen: Option<Vec<u32>> =
             (case.every_other && requests > 0).then(|| (0..requests).step_by(2).collect());

@@ -4,7 +4,8 @@ use super::kernel_visits::KernelVisits;
 use super::system_calls::SystemCalls;
 use crate::progress::Bar;
 use corehop_partitioner::progress::Progress;
-use corehop_traces::{Kind, Trace};
+use corehop_traces::{Kind, PAGE_SHIFT, Trace, physical_address};
+use std::collections::HashSet;
 
 /// How often the progress bar moves: some tens of times a second.
 const EXECUTIONS_PER_REPORT: u64 = 1 << 20;
@@ -16,6 +17,8 @@ pub struct Activity<'t> {
     pub stores: u64,
     /// Those of them that the kernel made, by kind.
     pub of_kernel: [u64; 3],
+    /// Those at a known physical address, and how many pages these are on.
+    pub physical: (u64, usize),
     /// Accesses of each complete request, ascending.
     pub per_request: Vec<u64>,
     pub system_calls: SystemCalls,
@@ -23,10 +26,12 @@ pub struct Activity<'t> {
 }
 
 impl<'t> Activity<'t> {
+    /// The trace is to be indexed by physical addresses.
     pub fn of(trace: &'t Trace) -> Result<Activity<'t>, corehop_traces::Error> {
         let bar = Bar::new();
         bar.begin("reading", Some(trace.execution_count()));
         let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
+        let (mut physical, mut frames) = (0, HashSet::new());
         let mut by_request = vec![0; trace.requests().len()];
         let mut system_calls = SystemCalls::of(trace);
         let mut kernel_visits = KernelVisits::of(trace);
@@ -36,6 +41,10 @@ impl<'t> Activity<'t> {
             for access in execution.accesses {
                 by_kind[access.kind as usize] += 1;
                 of_kernel[access.kind as usize] += u64::from(access.is_kernels());
+                if let Some(address) = physical_address(access.address) {
+                    physical += 1;
+                    frames.insert(address >> PAGE_SHIFT);
+                }
             }
             system_calls.execution(trace, &execution);
             kernel_visits.execution(trace, &execution);
@@ -60,6 +69,7 @@ impl<'t> Activity<'t> {
             loads: of(Kind::Load),
             stores: of(Kind::Store),
             of_kernel,
+            physical: (physical, frames.len()),
             per_request,
             system_calls,
             kernel_visits,

@@ -1,5 +1,6 @@
 //! What simulated machines counted over the same requests, and where threads ran without a plan.
 
+use crate::open::Indexed;
 use clap::ValueEnum;
 use corehop_simulator::detail::Modes;
 use corehop_simulator::{Machine, Replay, Split};
@@ -31,6 +32,7 @@ impl Baseline {
 /// Replays of the same requests.
 pub struct Report<'a> {
     pub trace: &'a Path,
+    pub index: Indexed,
     pub warm_up: usize,
     pub baseline: Baseline,
     /// After which the kernel was modelled, where it was.

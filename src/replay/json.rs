@@ -4,6 +4,7 @@ use super::by_argument;
 use super::counted::{Baseline, Counted, Report};
 use super::detail::{self, Told};
 use super::modes;
+use crate::open::Indexed;
 use clap::ValueEnum;
 use corehop_simulator::Split;
 use corehop_traces::Trace;
@@ -42,6 +43,9 @@ fn object(report: &Report<'_>, counted: &Counted<'_>) -> Value {
         "hops": replay.hops,
         "counters": replay.counters,
     });
+    if report.index == Indexed::Physical {
+        object["index"] = "physical".into();
+    }
     if counted.plan.is_some() {
         object["baseline"] = json!({
             "placement": baseline,

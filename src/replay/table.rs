@@ -3,6 +3,7 @@
 use super::counted::{Baseline, Report};
 use super::modes;
 use crate::line::{Lines, line};
+use crate::open::Indexed;
 use corehop_simulator::{Counters, Replay};
 use corehop_wording::number::{change_between, grouped as count, share};
 
@@ -54,7 +55,14 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
         requests => format!("{} requests", count(requests)),
     };
     let accesses = count(replay.accesses);
-    line!(text, "{requests} counted {warm_up}: {accesses} accesses");
+    let index = match report.index {
+        Indexed::Virtual => "",
+        Indexed::Physical => ", by physical addresses",
+    };
+    line!(
+        text,
+        "{requests} counted {warm_up}: {accesses} accesses{index}"
+    );
     if let Some(model) = report.kernel_model {
         line!(
             text,

@@ -13,7 +13,7 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::Lines;
 use crate::machines;
-use crate::open::open;
+use crate::open::{Indexed, open_by};
 use crate::progress::Bar;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -110,6 +110,7 @@ fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
 /// What of the other options a timed replay goes by.
 pub struct Asked<'a> {
     pub trace: &'a Path,
+    pub index: Indexed,
     pub machine: &'a str,
     pub plan: Option<&'a Path>,
     pub warm_up: Option<usize>,
@@ -124,7 +125,7 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
         machine.set_hop_cost(cycles);
     }
     let plan = asked.plan.map(corehop_plans::read).transpose()?;
-    let trace = open(asked.trace)?;
+    let trace = open_by(asked.trace, asked.index)?;
     let split = plan
         .as_ref()
         .map(|plan| Split::of_plan(plan, &trace).map_err(|error| about(asked.plan, error)));

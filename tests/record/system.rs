@@ -12,8 +12,8 @@ use crate::recording::{Recording, compile};
 use crate::system_calls::{ALONE, Counts, straced};
 use corehop_recorder::{system, tools};
 use corehop_simulator::detail::{Reason, Visits};
-use corehop_traces::{Access, Kind, Trace};
-use std::collections::BTreeSet;
+use corehop_traces::{Access, Index, Kind, Page, Trace, physical_address};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -29,6 +29,32 @@ __attribute__((noinline)) void serve(int zeros) {
 int main(void) {
     int zeros = open("/dev/zero", O_RDONLY);
     for (int number = 0; number < 8; number++) serve(zeros);
+    return 0;
+}
+"#;
+
+/// Two processes that serve in turn: each stores to a page that they share and to one that it has
+/// for itself since the fork, after it has loaded from both. The pages are 0x10000 and 0x20000.
+const TWO_PROCESSES: &str = r#"
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char *at(unsigned long address, int sharing) {
+    int how = sharing | MAP_ANONYMOUS | MAP_FIXED;
+    char *page = mmap((void *)address, 4096, PROT_READ | PROT_WRITE, how, -1, 0);
+    *page = 1;
+    return page;
+}
+__attribute__((noinline)) void serve(volatile char *shared, volatile char *own) {
+    for (int place = 0; place < 4096; place += 64) shared[place]++;
+    for (int place = 0; place < 4096; place += 64) own[place]++;
+}
+int main(void) {
+    char *shared = at(0x10000000, MAP_SHARED), *own = at(0x20000000, MAP_PRIVATE);
+    serve(shared, own);
+    int child = fork();
+    for (int number = 0; number < 3; number++) serve(shared, own);
+    if (child > 0 && waitpid(child, 0, 0) != child) return 1;
     return 0;
 }
 "#;
@@ -96,7 +122,7 @@ fn stored_lines(trace: &Trace, by_kernel: bool) -> BTreeSet<u64> {
 
 /// The page that has most stores of the server's own.
 fn page_of(trace: &Trace) -> u64 {
-    let mut counts = std::collections::BTreeMap::new();
+    let mut counts = BTreeMap::new();
     for access in accesses(trace) {
         if access.kind == Kind::Store && !access.is_kernels() {
             *counts.entry(access.address / 4096).or_insert(0) += 1;
@@ -138,6 +164,54 @@ fn a_machine_is_recorded_with_its_kernel_and_names_the_functions_of_both() {
     // The kernel's stores for the server are to the server's addresses.
     let own = stored_lines(&trace, false);
     assert_eq!((own.len(), stored_lines(&trace, true)), (64, own));
+}
+
+/// Where each process has the page of this number, first and last.
+fn frames_of(trace: &Trace, number: u64) -> BTreeMap<u32, (u64, u64)> {
+    let mut frames = BTreeMap::new();
+    for page in trace.pages().iter().filter(|page| page.number == number) {
+        let known = frames.entry(page.process_id);
+        known.or_insert((page.frame, page.frame)).1 = page.frame;
+    }
+    frames
+}
+
+#[test]
+fn two_processes_on_a_machine_have_what_they_share_in_one_physical_page() {
+    let Some(folder) = prepared_of("two processes", TWO_PROCESSES) else {
+        return;
+    };
+    let mut recording = start(folder, &[], &["./server"]);
+    let mut trace = recording.trace();
+    trace.index_by(Index::Physical);
+    let complete = trace.requests().iter().filter(|request| request.complete);
+    assert_eq!((complete.count(), trace.process_count()), (7, 2));
+    let all = accesses(&trace);
+    let unknown = all
+        .iter()
+        .filter(|access| physical_address(access.address).is_none());
+    // Those of a device: the kernel tells the processor's timer and interrupt controller things.
+    assert!(
+        unknown
+            .clone()
+            .all(|access| access.is_kernels() && access.kind != Kind::Fetch)
+    );
+    assert!(unknown.count() * 1000 < all.len());
+    let [shared, own] = [0x10000, 0x20000].map(|number| frames_of(&trace, number));
+    let shared: Vec<_> = shared.into_values().collect();
+    let [(first, last), other] = shared[..] else {
+        panic!("{shared:x?}")
+    };
+    assert_eq!((first, other), (last, (first, last)));
+    // Whoever stored first after the fork went on in a copy, from the very store on.
+    let own: Vec<_> = own.into_values().collect();
+    let [(first, last), (other_first, other_last)] = own[..] else {
+        panic!("{own:x?}")
+    };
+    assert_eq!(first, other_first);
+    assert_ne!(last, other_last);
+    let moved = |page: &&Page| page.since > 0 && page.number == 0x20000;
+    assert_eq!(trace.pages().iter().filter(moved).count(), 1);
 }
 
 #[test]

@@ -70,6 +70,7 @@ impl Counts {
         self.l2.add(&other.l2);
         self.l3.add(&other.l3);
         self.transfers += other.transfers;
+        self.hit_modified += other.hit_modified;
         self.invalidated_lines += other.invalidated_lines;
         self.cycles += other.cycles;
         self

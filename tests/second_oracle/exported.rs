@@ -11,12 +11,14 @@
 //! falls through into another at the border of two lines is taken for one with it, which makes no
 //! difference: nothing enters a function that way.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 pub const LINE_BYTES: u64 = 64;
+const PAGE_BYTES: u64 = 4096;
 
 /// How a line is referenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,8 @@ pub struct Execution {
 pub struct Exported {
     pub executions: Vec<Execution>,
     pub accesses: Vec<Access>,
+    /// Of each, where it is in physical memory, apart from all that is nowhere there.
+    pub places: Vec<u64>,
     /// Thread numbers of the operating system, as threads first come.
     pub threads: Vec<u64>,
 }
@@ -91,12 +95,22 @@ impl Exported {
             thread: None,
             next: 0,
             covered_end: 0,
+            frames: HashMap::new(),
+            physical: 0,
         };
         let made = join.all(Records(BufReader::new(records.stdout.take().unwrap())));
         for child in [&mut text, &mut records] {
             assert!(child.wait().unwrap().success(), "corehop export failed");
         }
         made
+    }
+
+    /// The same with all addresses where they are in physical memory.
+    pub fn by_physical_addresses(mut self) -> Exported {
+        for (access, &place) in self.accesses.iter_mut().zip(&self.places) {
+            access.address = place;
+        }
+        self
     }
 
     /// Every execution, with its accesses.
@@ -118,6 +132,14 @@ fn start(trace: &Path, requests: Option<&str>, format: &str) -> Child {
     command.spawn().expect("corehop runs")
 }
 
+/// An address of code as its process has it, without the number of the memory.
+fn of_its_process(address: u64) -> u64 {
+    match address >> 47 {
+        0x1ffff => address,
+        _ => address % (1 << 47),
+    }
+}
+
 /// The two exports, read side by side.
 struct Join {
     text: Text,
@@ -128,6 +150,9 @@ struct Join {
     next: u64,
     /// The end of what was fetched of this code block.
     covered_end: u64,
+    /// By page, where the records said last that it is; and what they say it of next.
+    frames: HashMap<u64, u64>,
+    physical: u64,
 }
 
 impl Join {
@@ -138,6 +163,10 @@ impl Join {
                 Record::STORE => self.data(Kind::Store, &record),
                 Record::INSTRUCTION => self.instruction(&record),
                 Record::THREAD => self.switch_to(record.value),
+                Record::MARKER if record.size == Record::PHYSICAL => self.physical = record.value,
+                Record::MARKER if record.size == Record::VIRTUAL => {
+                    self.frames.insert(record.value / PAGE_BYTES, self.physical);
+                }
                 Record::THREAD_EXIT
                 | Record::PROCESS
                 | Record::HEADER
@@ -148,6 +177,14 @@ impl Join {
         }
         assert_eq!(self.text.next(), None, "the text has more accesses");
         self.made
+    }
+
+    fn made(&mut self, access: Access) {
+        let (page, within) = (access.address / PAGE_BYTES, access.address % PAGE_BYTES);
+        let frame = self.frames.get(&page);
+        let place = frame.map_or(access.address, |frame| 1 << 63 | (frame + within));
+        self.made.places.push(place);
+        self.made.accesses.push(access);
     }
 
     fn switch_to(&mut self, id: u64) {
@@ -161,7 +198,7 @@ impl Join {
     fn instruction(&mut self, record: &Record) {
         let (address, bytes) = (record.value, u64::from(record.size));
         let ran = Instruction {
-            address,
+            address: of_its_process(address),
             bytes,
             last: None,
         };
@@ -173,7 +210,7 @@ impl Join {
             }
             assert_eq!(fetch.address, self.covered_end, "{record:x?}: {fetch:x?}");
             self.covered_end = fetch.end();
-            self.made.accesses.push(fetch);
+            self.made(fetch);
         }
         self.next = address + bytes;
         let execution = self.made.executions.last_mut().unwrap();
@@ -196,7 +233,7 @@ impl Join {
         (self.next, self.covered_end) = (address, address);
         self.made.executions.push(Execution {
             thread: self.thread.expect("a thread comes before its instructions"),
-            start: address,
+            start: of_its_process(address),
             end,
             accesses_end: self.made.accesses.len(),
         });
@@ -209,7 +246,7 @@ impl Join {
             bytes: record.size.into(),
         };
         assert_eq!(self.text.next(), Some(access), "text and records differ");
-        self.made.accesses.push(access);
+        self.made(access);
         let execution = self.made.executions.last_mut().unwrap();
         execution.end.last = Some(access);
         execution.accesses_end = self.made.accesses.len();
@@ -267,6 +304,9 @@ impl Record {
     const HEADER: u16 = 25;
     const FOOTER: u16 = 26;
     const MARKER: u16 = 28;
+    /// Sizes of markers that are a page's physical address, and then its virtual one.
+    const PHYSICAL: u16 = 15;
+    const VIRTUAL: u16 = 17;
 }
 
 impl Records {

@@ -146,6 +146,20 @@ fn every_count_of_user_code_and_of_the_kernel_is_the_oracles() {
 }
 
 #[test]
+fn every_count_is_the_oracles_on_a_machine_by_virtual_and_by_physical_addresses() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(trace) = recording::machine(folder.path(), "processes.c") else {
+        return;
+    };
+    compare(&Subject::new(&trace, None, false), 0);
+    compare(
+        &Subject::new(&trace, None, false).by_physical_addresses(),
+        10,
+    )
+    .expect_all();
+}
+
+#[test]
 fn every_count_is_the_oracles_on_redis() {
     let folder = tempfile::tempdir().unwrap();
     let commands = [

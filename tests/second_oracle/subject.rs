@@ -17,6 +17,8 @@ use tempfile::TempDir;
 pub struct Subject {
     trace: PathBuf,
     requests: Option<String>,
+    /// More options of every replay.
+    options: &'static [&'static str],
     exported: Exported,
     code: Code,
     /// Where the files with code are.
@@ -58,6 +60,7 @@ impl Subject {
         let mut subject = Subject {
             trace: trace.into(),
             requests: requests.map(Into::into),
+            options: &[],
             exported: Exported::of(trace, requests),
             code: match disassemble {
                 true => Code::disassembled(biases),
@@ -100,9 +103,19 @@ impl Subject {
         subject
     }
 
+    /// The same trace, by physical addresses.
+    pub fn by_physical_addresses(self) -> Subject {
+        Subject {
+            options: &["--index", "physical"],
+            exported: self.exported.by_physical_addresses(),
+            ..self
+        }
+    }
+
     fn replay(&self, options: &[&str]) -> Value {
         let mut arguments = vec!["replay", "--json", self.trace.to_str().unwrap()];
         arguments.extend(self.requests.iter().flat_map(|list| ["--requests", list]));
+        arguments.extend(self.options);
         arguments.extend(options);
         corehop(&arguments)
     }
@@ -121,9 +134,10 @@ impl Subject {
 
     /// A plan over so many cores for a few of the functions that were entered.
     pub fn plan(&self, cores: usize, random: &mut Random) -> Plan {
-        // The kernel's functions cannot be hooked.
-        let can_be = |of: &&(Function, u64)| of.1 > 0 && of.0.address < 1 << 63;
-        let entered = self.functions.iter().filter(can_be);
+        // The kernel has no build id, without which no plan can name its functions.
+        let can_be = |function: &Function| !function.build_id.is_empty();
+        let entered = self.functions.iter();
+        let entered = entered.filter(|(function, entries)| *entries > 0 && can_be(function));
         let mut entered: Vec<&Function> = entered.map(|(function, _)| function).collect();
         let count = 1 + random.below(8.min(entered.len()));
         let delegates = random.below(3) > 0;
@@ -187,6 +201,9 @@ impl Subject {
                 "counters": without.to_json(),
             },
         });
+        if !self.options.is_empty() {
+            expected["index"] = "physical".into();
+        }
         if self.exported.executions.iter().any(|e| e.start >= 1 << 63) {
             expected["modes"] = with_plan.modes;
             // No export tells requests, nor the names of the kernel's functions.

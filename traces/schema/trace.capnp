@@ -213,6 +213,17 @@ struct Mappings {
   # there is the process's own.
   processId @0 :UInt32;
   all @1 :List(Mapping);
+
+  # Where some of its pages, of 4096 bytes, are in physical memory. A reader may pass this by: all
+  # else means the same. Those of the upper half of addresses are one for all processes.
+  pageCount @2 :UInt32;         # at most 2^16; the columns are missing where it is 0
+  pagesSince @3 :Column;
+  # u64: holds from the runs with this stamp on, until a later one says otherwise of the same page;
+  # of equal stamps the later in the file holds.
+  pageNumbers @4 :Column;
+  # u64: virtual address / 4096, below 2^52, less that of the page before, modulo 2^64
+  pageDistances @5 :Column;
+  # u64: the page's number less that of the physical page, which is below 2^35, modulo 2^64
 }
 
 struct Mapping {

@@ -63,6 +63,8 @@ pub use model::error::Error;
 pub use model::execution::{self, Access, Execution, Kind};
 pub use model::function_name;
 pub use model::ids::{FunctionId, RequestId, ThreadId};
+pub use model::locator::{Index, physical_address};
+pub use model::page::{PAGE_SHIFT, Page};
 pub use model::pointer::Pointer;
 pub use model::program::{self, CodeBlock, Function, Instruction, Module, Request};
 pub use model::recording::{EndReason, Header, Note, Summary, WriterOptions, partial_path};

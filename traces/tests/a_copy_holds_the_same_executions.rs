@@ -1,8 +1,9 @@
 //! A copy of a recorded server, whole or of some requests, plays as the original does.
 
 use corehop_traces::{
-    Chosen, CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Kind, Mapping,
-    Pointer, Request, RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy, copy_chosen,
+    Chosen, CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Index, Kind, Mapping,
+    Page, Pointer, Request, RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy,
+    copy_chosen,
 };
 use std::path::Path;
 
@@ -133,13 +134,25 @@ fn a_copy_has_the_same_memory_at_the_same_addresses() {
         writer.data(thread, 0, Kind::Load, 8, 0x5008).unwrap();
     }
     writer.mappings(&[mapping(2, 10, Some(0))]).unwrap();
+    let page = |process_id, since, frame| Page {
+        process_id,
+        since,
+        number: 5,
+        frame,
+    };
+    let moved = [page(1, 0, 70), page(2, 33, 71), page(1, 31, 71)];
+    writer.pages(&moved).unwrap();
     writer.finish(EndReason::Interrupted).unwrap();
-    let original = Trace::open(&first).unwrap();
+    let mut original = Trace::open(&first).unwrap();
     copy(&original, None, &second, &options()).unwrap();
-    let copied = Trace::open(&second).unwrap();
-    plays_the_same(&original, &copied, None);
+    let mut copied = Trace::open(&second).unwrap();
+    for index in [Index::Virtual, Index::Physical] {
+        original.index_by(index);
+        copied.index_by(index);
+        plays_the_same(&original, &copied, None);
+    }
     assert_eq!(copied.shared_objects(), original.shared_objects());
-    assert_eq!(copied.mappings().len(), 4);
+    assert_eq!((copied.mappings().len(), copied.pages().len()), (4, 3));
 }
 
 #[test]

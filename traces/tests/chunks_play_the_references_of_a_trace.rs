@@ -4,10 +4,11 @@
 mod streams;
 
 use corehop_traces::{
-    Calls, FunctionId, Kind, LineReference, Listener, Played, Player, RequestId, ThreadId, Trace,
+    Calls, FunctionId, Index, Kind, LineReference, Listener, Played, Player, RequestId, ThreadId,
+    Trace,
 };
 use proptest::prelude::*;
-use streams::{THREADS, code_blocks, fit, mappings, steps, write_processes};
+use streams::{THREADS, code_blocks, fit, mappings, pages, steps, write_machine};
 
 /// What a listener is told in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,7 +169,7 @@ proptest! {
     fn the_runs_of_all_blocks_in_order_are_the_executions_of_the_trace(
         blocks in code_blocks(),
         mut steps in steps(),
-        mappings in mappings(),
+        (mappings, pages, by_physical) in (mappings(), pages(), any::<bool>()),
         executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec((0u32..10).prop_map(RequestId), 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
@@ -176,8 +177,10 @@ proptest! {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write_processes(&path, &blocks, &steps, executions_per_chunk, &mappings);
-        let trace = Trace::open(&path).unwrap();
+        let memory = (&mappings[..], &pages[..]);
+        write_machine(&path, &blocks, &steps, executions_per_chunk, memory);
+        let mut trace = Trace::open(&path).unwrap();
+        trace.index_by(if by_physical { Index::Physical } else { Index::Virtual });
         for follow in [false, true] {
             compare(&trace, None, &breaks, follow)?;
             compare(&trace, Some(&wanted), &breaks, follow)?;

@@ -4,12 +4,12 @@
 mod located;
 mod streams;
 
-use corehop_traces::{Access, CodeBlock, Kind, RequestId, ThreadId, Trace};
-use located::located;
+use corehop_traces::{Access, CodeBlock, Index, Kind, Page, RequestId, ThreadId, Trace};
+use located::{located, physical};
 use proptest::prelude::*;
 use streams::{
-    Data, Step, THREADS, code_blocks, entered, fit, mappings, process_of, steps, write,
-    write_processes,
+    Data, Step, THREADS, code_blocks, entered, fit, mappings, pages, process_of, steps, write,
+    write_machine,
 };
 
 /// An execution as it should be seen: stamp of its run, thread, request, code block, accesses.
@@ -102,27 +102,40 @@ proptest! {
     fn random_streams_read_back_equal(
         blocks in code_blocks(),
         mut steps in steps(),
-        mappings in mappings(),
+        (mappings, pages, by_physical) in (mappings(), pages(), any::<bool>()),
         executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec((0u32..10).prop_map(RequestId), 0..3),
     ) {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write_processes(&path, &blocks, &steps, executions_per_chunk, &mappings);
-        let trace = Trace::open(&path).unwrap();
+        let memory = (&mappings[..], &pages[..]);
+        write_machine(&path, &blocks, &steps, executions_per_chunk, memory);
+        let mut trace = Trace::open(&path).unwrap();
+        trace.index_by(if by_physical { Index::Physical } else { Index::Virtual });
         prop_assert_eq!(trace.code_blocks(), &blocks);
+        let by_number = |pages: &[Page]| {
+            let mut pages = pages.to_vec();
+            pages.sort_by_key(|page| (page.process_id, page.number));
+            pages
+        };
+        prop_assert_eq!(trace.pages(), by_number(&pages));
         let mut expected = expected(&blocks, &steps);
         let mut plain = trace.executions().with_virtual_addresses();
         for (.., accesses) in &expected {
             prop_assert_eq!(plain.next().unwrap().unwrap().accesses, accesses);
         }
-        if trace.process_count() > 1 {
-            for (stamp, thread, _, _, accesses) in &mut expected {
-                let process = process_of(thread.0);
-                for access in accesses {
-                    access.address = located(&mappings, *stamp, process, access.address);
-                }
+        let several = trace.process_count() > 1;
+        for (stamp, thread, _, _, accesses) in &mut expected {
+            let process = if several { process_of(thread.0) } else { 1 };
+            for access in accesses {
+                let at = access.address;
+                let by_physical = by_physical.then(|| physical(&pages, *stamp, process, at));
+                access.address = match by_physical.flatten() {
+                    Some(physical) => physical,
+                    None if several => located(&mappings, *stamp, process, at),
+                    None => at,
+                };
             }
         }
         let mut executions = trace.executions();

@@ -4,10 +4,10 @@
 mod streams;
 
 use corehop_traces::{
-    Calls, FunctionId, Kind, LineReference, Listener, Played, Player, RequestId, Trace,
+    Calls, FunctionId, Index, Kind, LineReference, Listener, Played, Player, RequestId, Trace,
 };
 use proptest::prelude::*;
-use streams::{code_blocks, fit, mappings, steps, write_processes};
+use streams::{code_blocks, fit, mappings, pages, steps, write_machine};
 
 /// What was played without interruption: from when on, what of it was told, and the references.
 #[derive(Debug, Default)]
@@ -139,7 +139,7 @@ proptest! {
     fn what_is_left_out_follows_from_what_is_told(
         blocks in code_blocks(),
         mut steps in steps(),
-        mappings in mappings(),
+        (mappings, pages, by_physical) in (mappings(), pages(), any::<bool>()),
         executions_per_chunk in prop_oneof![1usize..20, Just(1 << 20)],
         wanted in prop::collection::vec((0u32..10).prop_map(RequestId), 0..3),
         breaks in prop::collection::vec(any::<bool>(), 0..4),
@@ -148,8 +148,10 @@ proptest! {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("random.trace");
-        write_processes(&path, &blocks, &steps, executions_per_chunk, &mappings);
-        let trace = Trace::open(&path).unwrap();
+        let memory = (&mappings[..], &pages[..]);
+        write_machine(&path, &blocks, &steps, executions_per_chunk, memory);
+        let mut trace = Trace::open(&path).unwrap();
+        trace.index_by(if by_physical { Index::Physical } else { Index::Virtual });
         let calls = Calls::of(&trace, &breaks).unwrap();
         for calls in [None, Some(&calls)] {
             compare(&trace, None, &breaks, calls, set_partitions)?;

@@ -5,6 +5,7 @@
 //! told apart by their records, in one file, because files for each thread would lose the order.
 //! Times are not kept either: a timestamp counts how often the thread has changed.
 
+use super::pages::Pages;
 use super::record::{Record, SYSTEM_CALL_FUNCTIONS, file_type, kind, marker};
 use corehop_traces::{Execution, Kind, RequestId, ThreadId, Trace};
 use std::collections::HashMap;
@@ -32,6 +33,7 @@ pub struct Exporter<'t, W: Write> {
     order: Vec<ThreadId>,
     current: Option<ThreadId>,
     switches: u64,
+    pages: Pages,
 }
 
 impl<'t, W: Write> Exporter<'t, W> {
@@ -47,6 +49,7 @@ impl<'t, W: Write> Exporter<'t, W> {
             order: Vec::new(),
             current: None,
             switches: 0,
+            pages: Pages::default(),
         };
         exporter.put(kind::HEADER, 0, VERSION)?;
         exporter.put(kind::MARKER, marker::VERSION, VERSION)?;
@@ -74,16 +77,30 @@ impl<'t, W: Write> Exporter<'t, W> {
                 located = fetch.address.wrapping_sub(fetch.pc);
             }
             let size = instruction.size_bytes.into();
-            self.put(kind::INSTRUCTION, size, address.wrapping_add(located))?;
+            let located = address.wrapping_add(located);
+            self.place(execution, located)?;
+            let last = u64::from(instruction.size_bytes) - 1;
+            self.place(execution, located.wrapping_add(last))?;
+            self.put(kind::INSTRUCTION, size, located)?;
             while let Some(access) = data.next_if(|access| access.pc == address) {
                 let kind = match access.kind {
                     Kind::Store => kind::WRITE,
                     _ => kind::READ,
                 };
+                self.place(execution, access.address)?;
                 self.put(kind, access.size_bytes, access.address)?;
             }
         }
         self.system_calls(execution)
+    }
+
+    /// Says where in physical memory the page of an address is, unless that was said before.
+    fn place(&mut self, execution: &Execution<'_>, address: u64) -> io::Result<()> {
+        let Some([physical, page]) = self.pages.news(self.trace, execution, address) else {
+            return Ok(());
+        };
+        self.put(kind::MARKER, marker::PHYSICAL_ADDRESS, physical)?;
+        self.put(kind::MARKER, marker::VIRTUAL_ADDRESS, page)
     }
 
     /// Writes the system calls that the execution makes.

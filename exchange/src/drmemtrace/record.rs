@@ -72,6 +72,9 @@ pub(super) mod marker {
     pub const FILE_TYPE: u16 = 9;
     pub const LINE_BYTES: u16 = 10;
     pub const VERSION: u16 = 12;
+    /// Where the page of the virtual address is that the next marker names.
+    pub const PHYSICAL_ADDRESS: u16 = 15;
+    pub const VIRTUAL_ADDRESS: u16 = 17;
     pub const PAGE_BYTES: u16 = 18;
     /// The instruction before makes the system call of this number.
     pub const SYSTEM_CALL: u16 = 25;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The callbacks of a whole machine: those of `vcpu`, for the thread that runs.
 
+use super::frames::{self, OfPage, Translated};
 use super::half::is_kernel;
 use super::tasks;
 use crate::{size_and_kind, vcpu};
@@ -9,18 +10,28 @@ use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::ffi::{c_uint, c_void};
 
 /// A code block runs.
-pub(crate) unsafe extern "C" fn on_execution(_: c_uint, number: *mut c_void) {
+pub(crate) unsafe extern "C" fn on_execution(_: c_uint, translated: *mut c_void) {
     if tasks::begins_block() {
+        let Translated { number, page } = *frames::translated(translated);
+        let place = tasks::place();
         // SAFETY: there is one virtual CPU, so nobody else uses the place of the thread that runs.
-        unsafe { vcpu::on_execution(tasks::place() as c_uint, number) };
+        unsafe {
+            vcpu::on_execution(place as c_uint, number as usize as *mut c_void);
+            vcpu::fetches(place, || page);
+        }
     }
 }
 
 /// The code block at the request marker runs.
-pub(crate) unsafe extern "C" fn on_marked_execution(_: c_uint, number: *mut c_void) {
+pub(crate) unsafe extern "C" fn on_marked_execution(_: c_uint, translated: *mut c_void) {
     tasks::serves();
+    let Translated { number, page } = *frames::translated(translated);
+    let place = tasks::place();
     // SAFETY: as in `on_execution`.
-    unsafe { vcpu::on_marked_execution(tasks::place() as c_uint, number) };
+    unsafe {
+        vcpu::on_marked_execution(place as c_uint, number as usize as *mut c_void);
+        vcpu::fetches(place, || page);
+    }
 }
 
 /// The thread that runs ends.
@@ -43,7 +54,11 @@ pub(crate) unsafe extern "C" fn on_user_access(
     if place != 0 && !is_kernel(address) {
         let word = template as usize as u64 | size_and_kind::of(info);
         // SAFETY: as in `on_execution`.
-        unsafe { vcpu::accesses(place, word::at(word, address)) };
+        unsafe {
+            vcpu::accesses(place, word::at(word, address), || {
+                OfPage::of_data(info, address)
+            })
+        };
     }
 }
 
@@ -59,7 +74,11 @@ pub(crate) unsafe extern "C" fn on_kernel_access(
     if place != 0 {
         let word = template as usize as u64 | size_and_kind;
         // SAFETY: as in `on_execution`.
-        unsafe { vcpu::accesses(place, word::in_either_half(word, address)) };
+        unsafe {
+            vcpu::accesses(place, word::in_either_half(word, address), || {
+                OfPage::of_data(info, address)
+            })
+        };
     }
     if tasks::is_switch(address) && word::is_store(size_and_kind) {
         tasks::switches();

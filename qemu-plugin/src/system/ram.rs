@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,6 +21,8 @@ const IMAGE: u64 = 0xffff_ffff_8000_0000;
 pub(crate) struct Ram {
     base: NonNull<AtomicU64>,
     bytes: u64,
+    /// Device and inode of the file.
+    identity: [u64; 2],
 }
 
 // SAFETY: the mapping is never moved, only read, and as atomics.
@@ -31,7 +34,9 @@ impl Ram {
     /// Maps the file at `path`, for good.
     pub(crate) fn map(path: &Path) -> std::io::Result<Ram> {
         let file = File::open(path)?;
-        let bytes = file.metadata()?.len();
+        let metadata = file.metadata()?;
+        let (bytes, device) = (metadata.len(), metadata.dev());
+        let major_and_minor = [libc::major(device), libc::minor(device)].map(u64::from);
         let (protection, flags) = (libc::PROT_READ, libc::MAP_SHARED);
         let descriptor = file.as_raw_fd();
         // SAFETY: a new mapping at an address that the system chooses harms no other memory.
@@ -49,9 +54,18 @@ impl Ram {
             Some(base) if base.as_ptr() != libc::MAP_FAILED => Ok(Ram {
                 base: base.cast(),
                 bytes,
+                identity: [
+                    major_and_minor[0] << 32 | major_and_minor[1],
+                    metadata.ino(),
+                ],
             }),
             _ => Err(std::io::Error::last_os_error()),
         }
+    }
+
+    /// Device and inode of the file, as /proc/self/maps has them.
+    pub(crate) fn identity(&self) -> [u64; 2] {
+        self.identity
     }
 
     /// The 8 bytes at an address of the kernel's that is a multiple of 8; 0 where there is no

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Threads of a whole machine's servers, which take turns on its virtual CPU (`system`).
 
-use super::vcpu;
+use super::{Vcpu, vcpu};
 use crate::shared::plugin;
+use crate::system::frames::{self, News, OfPage};
+use corehop_ring::Message;
 use std::ffi::c_uint;
 
 /// The thread at this place, which is new, has these numbers in the guest.
@@ -41,15 +43,66 @@ pub(crate) unsafe fn enters_cpu(place: usize) {
     }
 }
 
-/// The thread at this place makes the access that the word says.
+/// The thread at this place makes the access that the word says, on the page that `page` finds.
 ///
 /// # Safety
 /// As of [`names`].
 #[inline(always)]
-pub(crate) unsafe fn accesses(place: usize, word: u64) {
+pub(crate) unsafe fn accesses(place: usize, word: u64, page: impl FnOnce() -> Option<OfPage>) {
     // SAFETY: as in `names`.
     if let Some(vcpu) = unsafe { vcpu(place as c_uint) } {
+        vcpu.comes_to(page);
         vcpu.push(word);
+    }
+}
+
+/// The thread at this place executes code on the page that `page` finds.
+///
+/// # Safety
+/// As of [`names`].
+#[inline(always)]
+pub(crate) unsafe fn fetches(place: usize, page: impl FnOnce() -> Option<OfPage>) {
+    // SAFETY: as in `names`.
+    if let Some(vcpu) = unsafe { vcpu(place as c_uint) } {
+        vcpu.comes_to(page);
+    }
+}
+
+impl Vcpu {
+    /// The execution that goes on comes to a page. The recorder is told where that is, unless it
+    /// knows.
+    #[inline(always)]
+    fn comes_to(&mut self, page: impl FnOnce() -> Option<OfPage>) {
+        let Some([process, _]) = self.in_guest else {
+            return;
+        };
+        if self.stream.is_writing()
+            && self.is_recorded()
+            && let Some(page) = page()
+            && let Some(news) = frames::news(process, page)
+        {
+            self.tell(process, page, news);
+        }
+    }
+
+    #[cold]
+    fn tell(&mut self, process: u32, page: OfPage, news: News) {
+        let memory = &plugin().memory;
+        let since = match news {
+            News::First => Ok(0),
+            News::Moved => self.stream.stamp_execution(memory),
+        };
+        let told = since.and_then(|since| {
+            memory.send(&Message::Page {
+                process: if page.is_kernels() { 0 } else { process },
+                since,
+                number: page.number,
+                frame: page.frame,
+            })
+        });
+        if told.is_err() {
+            self.turn_off();
+        }
     }
 }
 

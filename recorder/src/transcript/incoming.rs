@@ -57,6 +57,11 @@ impl Incoming {
         self.stamp = Some(stamp);
     }
 
+    /// Begins no run after the first execution: a later stamp holds for that one too.
+    pub fn forget_stamp(&mut self) {
+        self.stamp = None;
+    }
+
     /// The first `count` words, whole executions: those before a stamp, and the stamp and those
     /// after it.
     pub fn around_stamp(&self, count: usize) -> (&[u64], Option<(u64, &[u64])>) {

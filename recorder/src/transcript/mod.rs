@@ -254,6 +254,13 @@ impl Transcript {
         Ok(code_block)
     }
 
+    /// The plugin has met a code block.
+    fn define(&mut self, number: u32, met: Met, accesses: &[u64]) {
+        if number < MOST_BLOCKS {
+            self.blocks.insert(number, Block::new(met, accesses));
+        }
+    }
+
     /// Takes in what is no part of an execution, and comes after all that has come in.
     fn mark(&mut self, incoming: &mut Incoming, event: Event) -> Result<(), Error> {
         let thread = incoming.thread;
@@ -262,6 +269,11 @@ impl Transcript {
         {
             incoming.stamp(stamp);
             return Ok(());
+        }
+        if let Event::ExecutionStamp(stamp) = event {
+            // What has come in is the execution that it holds for, too, and no more of them.
+            incoming.forget_stamp();
+            return self.writer.stamp(thread, stamp);
         }
         self.take_in_all(incoming)?;
         match event {
@@ -274,7 +286,10 @@ impl Transcript {
             Event::SystemCall(number) => self.writer.system_call_begins(thread, number),
             Event::SystemCallReturned(result) => self.writer.system_call_returns(thread, result),
             Event::End => self.writer.end_request(thread),
-            Event::Execution { .. } | Event::ExecutionAt { .. } | Event::Data { .. } => Ok(()),
+            Event::ExecutionStamp(_)
+            | Event::Execution { .. }
+            | Event::ExecutionAt { .. }
+            | Event::Data { .. } => Ok(()),
         }
     }
 }
@@ -292,15 +307,13 @@ impl Sink for Transcript {
                 code,
                 accesses,
             } => {
-                if code_block < MOST_BLOCKS {
-                    let met = Met {
-                        module: self.modules.at(process, start),
-                        start,
-                        instruction_sizes,
-                        code,
-                    };
-                    self.blocks.insert(code_block, Block::new(met, &accesses));
-                }
+                let met = Met {
+                    module: self.modules.at(process, start),
+                    start,
+                    instruction_sizes,
+                    code,
+                };
+                self.define(code_block, met, &accesses);
                 Ok(())
             }
             Message::Mapping {
@@ -336,6 +349,12 @@ impl Sink for Transcript {
                 };
                 self.sharing.add(own, object, &mut self.writer)
             }
+            Message::Page {
+                process,
+                since,
+                number,
+                frame,
+            } => sharing::add_page(process, [since, number, frame], &mut self.writer),
             Message::Program(path) => {
                 self.modules.begins(path.into());
                 Ok(())

@@ -3,8 +3,27 @@
 use super::forked_pages::{self, Common};
 use crate::events::{Event, Observer, Warning};
 use corehop_ring::Object;
-use corehop_traces::{Error, MAX_OBJECTS, Mapping, Writer};
+use corehop_traces::{Error, MAX_OBJECTS, Mapping, Page, Writer};
 use std::collections::HashMap;
+
+/// Adds to the trace since when a process has the page of this number in which frame. What cannot
+/// be is a wild store of the server's into the shared memory.
+pub fn add_page(
+    process_id: u32,
+    [since, number, frame]: [u64; 3],
+    writer: &mut Writer,
+) -> Result<(), Error> {
+    let page = Page {
+        process_id,
+        since,
+        number,
+        frame,
+    };
+    match page.is_possible() {
+        true => writer.pages(&[page]),
+        false => Ok(()),
+    }
+}
 
 /// The shared objects of one recording.
 pub struct Sharing {

@@ -137,6 +137,11 @@ struct Met {
 
 /// What is in the trace of these words, handed over whenever `cuts` says so, and at the end.
 fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
+    stamps_in(words, cuts).0
+}
+
+/// The same, and the stamp of each execution.
+fn stamps_in(words: &[Option<u64>], cuts: &[bool]) -> (Met, Vec<u64>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     let header = Header::default();
@@ -184,16 +189,18 @@ fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
         executions: Vec::new(),
         requests: trace.requests().to_vec(),
     };
+    let mut stamps = Vec::new();
     let mut played = trace.executions();
     while let Some(execution) = played.next().unwrap() {
         let accesses = execution.accesses.to_vec();
+        stamps.push(execution.stamp);
         met.executions
             .push((execution.request, execution.code_block, accesses));
     }
     let accesses = met.executions.iter().map(|(.., all)| all.len() as u64);
     assert_eq!(accesses.sum::<u64>(), summary.accesses);
     assert_eq!(met.executions.len() as u64, executions);
-    met
+    (met, stamps)
 }
 
 proptest! {
@@ -211,5 +218,28 @@ proptest! {
         prop_assert_eq!(&met_in(&words, &[false]), &word_by_word);
         prop_assert_eq!(&met_in(&words, &cuts), &word_by_word);
         prop_assert_eq!(&met_in(&words_of(&steps, &stamped, false), &cuts), &word_by_word);
+    }
+}
+
+#[test]
+fn a_stamp_of_an_execution_holds_for_all_of_it_and_for_what_follows() {
+    let [execution, data] = [
+        Event::Execution { code_block: 0 }.encode(),
+        data_word(0, 3, false, 64),
+    ];
+    let moved = |stamp| Event::ExecutionStamp(stamp).encode();
+    let stamp = |stamp| Event::Stamp(stamp).encode();
+    let words: [&[u64]; 5] = [
+        &[execution, data, execution],
+        &[moved(100), data],
+        &[execution, data, stamp(101), data, moved(102), data],
+        &[execution, stamp(103), data],
+        &[execution, moved(104), moved(105)],
+    ];
+    let words: Vec<Option<u64>> = words.concat().into_iter().map(Some).collect();
+    let stamps = [1, 100, 102, 102, 105];
+    for cuts in [[true, true], [false, false], [true, false]] {
+        let (_, met) = stamps_in(&words, &cuts);
+        assert_eq!(met, stamps);
     }
 }

@@ -38,6 +38,14 @@ pub fn messages() -> impl Strategy<Value = Message> {
                 end,
                 object
             }),
+        (any::<u32>(), any::<[u64; 3]>()).prop_map(|(process, [since, number, frame])| {
+            Message::Page {
+                process,
+                since,
+                number,
+                frame,
+            }
+        }),
         any::<u64>().prop_map(Message::Handler),
         ".{0,100}".prop_map(Message::Program),
         ".{0,100}".prop_map(Message::Trouble),

@@ -203,6 +203,10 @@ impl Observer for Collector<'_> {
         self.sums().tally.transfers[kind as usize] += 1;
     }
 
+    fn hit_modified(&mut self, _core: CoreId, kind: Kind, _line: LineId) {
+        self.sums().tally.hit_modified[kind as usize] += 1;
+    }
+
     fn replaced(&mut self, level: CacheLevel, _instance: usize, _core: CoreId, line: LineId) {
         let (whose, by) = (self.last[line.index()], self.mode);
         self.visited.replace(level, whose);

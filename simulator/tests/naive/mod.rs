@@ -2,18 +2,20 @@
 //! memory is, and when counting begins, each found the obvious way.
 
 use crate::homes::Known;
-use crate::located::located;
+use crate::located::{located, physical};
 use crate::oracle::Oracle;
 use crate::oracle::calls::{Seen, after_gaps, ends_of_calls};
 use crate::recording::{DISTANCES, FIRST_LONG, code_address, requests_of};
 use crate::steps::Step;
 use corehop_simulator::{Counters, Machine};
-use corehop_traces::{Kind, Mapping};
+use corehop_traces::{Kind, Mapping, Page};
 
 /// What moves threads, and where their memory is.
 pub struct Placed {
     /// None for threads of one process.
     pub mappings: Vec<Mapping>,
+    /// By which lines are told apart, where they say.
+    pub pages: Vec<Page>,
     /// Of the requests.
     pub numbers: Vec<u64>,
     pub functions: Vec<(u32, u32)>,
@@ -21,6 +23,22 @@ pub struct Placed {
     pub by_argument: (Vec<u32>, u32),
     pub delegated: Vec<u32>,
     pub start_cores: Option<u32>,
+}
+
+impl Placed {
+    /// Where an address of a thread is at a stamp: in physical memory, or in which process's.
+    fn located(&self, stamp: u64, thread: u32, address: u64) -> u64 {
+        let process = if self.mappings.is_empty() {
+            1
+        } else {
+            thread + 1
+        };
+        let physical = physical(&self.pages, stamp, process, address);
+        physical.unwrap_or_else(|| match &self.mappings[..] {
+            [] => address,
+            mappings => located(mappings, stamp, process, address),
+        })
+    }
 }
 
 /// Counters and hops as the oracle has them, of the same steps so many times over.
@@ -91,10 +109,7 @@ pub fn naive(
             hops += 1;
             oracle.charge(*core, machine.hop_cost_cycles);
         }
-        let located = |address| match &placed.mappings[..] {
-            [] => address,
-            mappings => located(mappings, place as u64 + 1, step.thread + 1, address),
-        };
+        let located = |address| placed.located(place as u64 + 1, step.thread, address);
         oracle.reference(*core, Kind::Fetch, located(code_address(step.block)), 4);
         for &(address, store) in &step.data {
             let kind = if store { Kind::Store } else { Kind::Load };

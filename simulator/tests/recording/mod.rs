@@ -1,10 +1,11 @@
-//! Random programs of a few functions on two threads, recorded as traces.
+//! Random programs of a few functions on two threads, recorded as traces. One function and some of
+//! the data are in the kernel's half of addresses.
 
 #[path = "../../../traces/tests/definitions/mod.rs"]
 mod definitions;
 
 use crate::steps::{Step, perform};
-use corehop_traces::{Mapping, Pointer, WriterOptions};
+use corehop_traces::{Mapping, Page, Pointer, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;
@@ -14,10 +15,16 @@ pub const FUNCTIONS: u32 = 6;
 /// Those before this one have instructions of one byte.
 pub const FIRST_LONG: u32 = 3;
 const CODE: u64 = 0x10_000;
+const KERNEL: u64 = 0xffff_8880_0000_0000;
 
 pub fn programs() -> impl Strategy<Value = Vec<Step>> {
     // Few places that return addresses are pushed to and loaded from, besides all else.
-    let address = prop_oneof![0u64..1200, 0u64..9000, (0u64..5).prop_map(|n| 4000 + n * 8)];
+    let address = prop_oneof![
+        4 => 0u64..1200,
+        4 => 0u64..9000,
+        4 => (0u64..5).prop_map(|n| 4000 + n * 8),
+        1 => (0u64..9000).prop_map(|n| KERNEL + n),
+    ];
     let data = vec((address, any::<bool>()), 0..4);
     let step = (0u32..2, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
     let step = step.prop_map(|(thread, begins_request, block, data)| Step {
@@ -30,7 +37,16 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
 }
 
 pub fn code_address(function: u32) -> u64 {
-    CODE + u64::from(function) * 64
+    code_of(function) + u64::from(function) * 64
+}
+
+/// Where the code of which a function is part begins: that of the last one is the kernel's.
+fn code_of(function: u32) -> u64 {
+    if function + 1 == FUNCTIONS {
+        KERNEL
+    } else {
+        CODE
+    }
 }
 
 /// What the two threads have at their addresses and their code's, if they are of processes 1 and 2.
@@ -54,6 +70,22 @@ pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
         offset: offset * PAGE,
     });
     prop_oneof![Just(Vec::new()), vec(mapping, 1..8)]
+}
+
+/// Where pages of the two processes, and of the kernel, are in physical memory, a few of which are
+/// several pages' place; some move. None as often as not.
+pub fn pages() -> impl Strategy<Value = Vec<Page>> {
+    let of_kernel = (0..3u64).prop_map(|n| KERNEL / PAGE + n);
+    let number = prop_oneof![3 => 0..3u64, 1 => Just(CODE / PAGE), 2 => of_kernel];
+    let since = prop_oneof![Just(0), 0..80u64];
+    let page =
+        (1..3u32, since, number, 0..6u64).prop_map(|(process_id, since, number, frame)| Page {
+            process_id,
+            since,
+            number,
+            frame,
+        });
+    prop_oneof![Just(Vec::new()), vec(page, 1..16)]
 }
 
 const PAGE: u64 = 4096;
@@ -95,14 +127,14 @@ pub fn record(
     executions_per_chunk: usize,
     path: &Path,
 ) -> Result<(), corehop_traces::Error> {
-    record_processes(steps, numbers, &[], executions_per_chunk, path)
+    record_processes(steps, numbers, (&[], &[]), executions_per_chunk, path)
 }
 
-/// The same, of two processes if there are mappings.
+/// The same, of two processes if there are mappings, and on a machine if there are pages.
 pub fn record_processes(
     steps: &[Step],
     numbers: &[u64],
-    mappings: &[Mapping],
+    (mappings, pages): (&[Mapping], &[Page]),
     executions_per_chunk: usize,
     path: &Path,
 ) -> Result<(), corehop_traces::Error> {
@@ -113,11 +145,12 @@ pub fn record_processes(
     let (mut writer, module) = definitions::begin(path, &options, "f0", CODE)?;
     for number in 0..FUNCTIONS {
         let function = (&*format!("f{number}"), u64::from(number) * 64);
-        let at = (module, CODE);
+        let at = (module, code_of(number));
         let size_bytes = if number < FIRST_LONG { 1 } else { 4 };
         let told = (None, size_bytes, pointers_of(number));
         definitions::function_with(&mut writer, at, function, told)?;
     }
+    writer.pages(pages)?;
     if mappings.is_empty() {
         return perform(writer, &[1, 1], steps, numbers);
     }

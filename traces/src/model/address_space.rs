@@ -12,10 +12,9 @@
 //! processes meet in the sets of a cache as they would by virtual addresses. Rejected: to number
 //! pages as they come, as physical memory does; then equal recordings would meet in different sets.
 
-use crate::model::execution::LINE_SHIFT;
 use crate::model::ids::ThreadId;
 use crate::model::malformed::Malformed;
-use crate::model::reference::LineReference;
+use crate::model::page::PAGE_SHIFT;
 use crate::model::thread::Thread;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -45,9 +44,7 @@ pub const MAX_OBJECTS: u32 = 1 << 15;
 const MAX_PROCESSES: u64 = 1 << 15;
 
 /// Bits of an address that user code can have; the rest is the number of its memory.
-const ADDRESS_BITS: u32 = 47;
-
-const PAGE_SHIFT: u32 = 12;
+pub(super) const ADDRESS_BITS: u32 = 47;
 
 impl Mapping {
     /// Whether it is of whole pages, at addresses that user code can have.
@@ -318,13 +315,6 @@ impl Locator<'_> {
             space.recent[recent] = (page, located.wrapping_sub(start));
         }
         address.wrapping_add(space.recent[recent].1)
-    }
-
-    /// The reference of the located line.
-    #[inline]
-    pub fn reference(&mut self, reference: LineReference) -> LineReference {
-        let address = self.locate(reference.line() << LINE_SHIFT);
-        LineReference::new(address >> LINE_SHIFT, reference.kind())
     }
 }
 

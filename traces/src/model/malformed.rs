@@ -43,6 +43,8 @@ pub(crate) enum Malformed {
     NoWholePages { start: u64, end: u64, offset: u64 },
     #[error("a mapping of shared object {object}")]
     NoSuchObject { object: u32 },
+    #[error("page {number:#x} in physical page {frame:#x}, beyond the last")]
+    NoPage { number: u64, frame: u64 },
 }
 
 impl From<Malformed> for String {

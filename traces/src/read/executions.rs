@@ -7,10 +7,10 @@ mod cursor;
 mod decompressed;
 
 use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
-use crate::model::address_space::Locator;
 use crate::model::error::Error;
 use crate::model::execution::Execution;
 use crate::model::ids::{FunctionId, RequestId, ThreadId};
+use crate::model::locator::Locator;
 use crate::read::trace::Trace;
 use crate::read::wanted::Wanted;
 use cursor::{Cursor, PlayedBuffer};
@@ -59,7 +59,7 @@ impl<'t> Executions<'t> {
         let mut executions = Executions {
             trace,
             wanted,
-            locator: trace.address_spaces.locator(),
+            locator: trace.locator(),
             decoder: None,
             chunk: Chunk::default(),
             cursors: Vec::new(),

@@ -5,9 +5,9 @@
 
 use crate::codec::trace_filter::TraceFilter;
 use crate::format::chunk::{Chunk, Decoder};
-use crate::model::address_space::Locator;
 use crate::model::error::Error;
 use crate::model::ids::{RequestId, ThreadId};
+use crate::model::locator::Locator;
 use crate::model::reference::Listener;
 use crate::read::batch::Batch;
 use crate::read::batch::hand_out::Whence;
@@ -91,7 +91,7 @@ impl<'t> Player<'t> {
             decoder: trace.decoder()?,
             chunk: Chunk::default(),
             batch: Batch::new(&trace.contents.templates, None),
-            locator: trace.address_spaces.locator(),
+            locator: trace.locator(),
         })
     }
 

@@ -2,7 +2,9 @@
 //! changing the format.
 
 use crate::format::entry;
-use crate::format::trace_capnp::{block, code_blocks, column, entry as schema, functions, shapes};
+use crate::format::trace_capnp::{
+    block, code_blocks, column, entry as schema, functions, mappings, shapes,
+};
 use crate::read::trace::Trace;
 use std::collections::BTreeMap;
 
@@ -54,7 +56,7 @@ fn measure(bytes: &[u8], sizes: &mut Sizes) -> capnp::Result<()> {
         schema::Thread(_) => ("thread", vec![]),
         schema::Note(_) => ("note", vec![]),
         schema::SharedObject(_) => ("sharedObject", vec![]),
-        schema::Mappings(_) => ("mappings", vec![]),
+        schema::Mappings(entry) => ("mappings", columns_of_mappings(entry?)),
         schema::SignalHandlers(_) => ("signalHandlers", vec![]),
         schema::End(_) => ("end", vec![]),
         schema::Functions(entry) => ("functions", columns_of_functions(entry?)),
@@ -73,6 +75,17 @@ fn measure(bytes: &[u8], sizes: &mut Sizes) -> capnp::Result<()> {
     }
     sizes.entry((name, "")).or_default().0 += rest;
     Ok(())
+}
+
+fn columns_of_mappings(entry: mappings::Reader<'_>) -> Vec<(&'static str, Found<'_>)> {
+    match entry.get_page_count() {
+        0 => vec![],
+        _ => vec![
+            ("pagesSince", entry.get_pages_since()),
+            ("pageNumbers", entry.get_page_numbers()),
+            ("pageDistances", entry.get_page_distances()),
+        ],
+    }
 }
 
 fn columns_of_functions(entry: functions::Reader<'_>) -> Vec<(&'static str, Found<'_>)> {

@@ -7,6 +7,8 @@ use crate::format::chunk::{Chunk, Decoder};
 use crate::model::address_space::{AddressSpaces, Mapping, Owner};
 use crate::model::error::Error;
 use crate::model::ids::{FunctionId, ThreadId};
+use crate::model::locator::{Index, Locator, PageTables};
+use crate::model::page::Page;
 use crate::model::program::{CodeBlock, Function, Module, Request};
 use crate::model::recording::{EndReason, Header, Note};
 use crate::model::requests::Requests;
@@ -39,7 +41,9 @@ pub struct Trace {
     pub(super) contents: Contents,
     pub(super) requests: Requests,
     pub(super) switches: Switches,
-    pub(super) address_spaces: AddressSpaces,
+    address_spaces: AddressSpaces,
+    page_tables: PageTables,
+    index: Index,
     header: Header,
     ending: Ending,
 }
@@ -88,7 +92,12 @@ impl Trace {
         };
         let streams = contents.streams.iter_mut();
         let stamps = streams.map(|stream| std::mem::take(&mut stream.run_stamps));
-        let changes = |thread| address_spaces.changes_of(thread);
+        let page_tables = PageTables::new(&contents.threads, &contents.pages, &contents.mappings);
+        let changes = |thread| {
+            address_spaces
+                .changes_of(thread)
+                .chain(page_tables.changes())
+        };
         let switches = Switches::new(stamps.collect(), changes);
         Ok(Trace {
             path,
@@ -97,6 +106,8 @@ impl Trace {
             requests,
             switches,
             address_spaces,
+            page_tables,
+            index: Index::Virtual,
             header,
             ending,
         })
@@ -164,6 +175,30 @@ impl Trace {
     /// What processes have at some of their addresses, where that is not memory of their own.
     pub fn mappings(&self) -> &[Mapping] {
         &self.contents.mappings
+    }
+
+    /// Where pages are in physical memory, in the order of the file; none but of a whole machine.
+    pub fn pages(&self) -> &[Page] {
+        &self.contents.pages
+    }
+
+    /// Has readers given these addresses, virtual ones unless this is called. Where a page is in
+    /// physical memory [`Trace::pages`] say; of others the addresses stay virtual.
+    pub fn index_by(&mut self, index: Index) {
+        self.index = index;
+    }
+
+    /// Where in physical memory the page is that a thread has at an address, in its run with this
+    /// stamp: its number there. As readers are given the address by virtual ones, of a process's
+    /// own memory; `None` where nothing is said of the page.
+    pub fn frame(&self, thread: ThreadId, stamp: u64, address: u64) -> Option<u64> {
+        let (_, address) = self.owner(address);
+        self.page_tables.of_thread(thread, stamp, address)
+    }
+
+    /// What locates addresses; `None` where they need not be.
+    pub(super) fn locator(&self) -> Option<Locator<'_>> {
+        Locator::new(self.index, &self.address_spaces, &self.page_tables)
     }
 
     /// Where signal handlers begin that the server has installed, as guest addresses, ascending.

@@ -5,12 +5,15 @@ use crate::model::address_space::Mapping;
 use crate::model::error::Error;
 use crate::model::execution::Kind;
 use crate::model::ids::{RequestId, ThreadId};
+use crate::model::page::Page;
 use crate::model::program::{CodeBlock, Instruction};
 use crate::model::recording::{EndReason, Summary, WriterOptions};
 use crate::model::system_call::SystemCall;
 use crate::read::trace::{Ending, Trace};
 use crate::write::writer::Writer;
+use std::iter::Peekable;
 use std::path::Path;
+use std::vec::IntoIter;
 
 /// What a copy has more than the trace that it is of.
 pub trait Addition {
@@ -114,10 +117,7 @@ fn write(
         None => trace.executions(),
     };
     let mut executions = executions.with_virtual_addresses();
-    // Of equal stamps the later holds, so the order of the trace stays.
-    let mut mappings = trace.mappings().to_vec();
-    mappings.sort_by_key(|mapping| mapping.since);
-    let mut mappings = mappings.into_iter().peekable();
+    let mut memory = Memory::of(trace);
     let mut stamp = 0;
     let mut latest_thread = None;
     let mut serving: Vec<Option<RequestId>> = vec![None; trace.threads().len()];
@@ -130,14 +130,10 @@ fn write(
             continue;
         }
         let thread = execution.thread;
-        let begun = |mapping: &Mapping| mapping.since <= execution.stamp;
         let same_thread = latest_thread.replace(thread) == Some(thread);
-        if !same_thread || mappings.peek().is_some_and(begun) {
+        if !same_thread || memory.changes(execution.stamp) {
             stamp += 1;
-            while let Some(mapping) = mappings.next_if(begun) {
-                let since = if mapping.since == 0 { 0 } else { stamp };
-                writer.mappings(&[Mapping { since, ..mapping }])?;
-            }
+            memory.write(execution.stamp, &mut writer, stamp)?;
             writer.stamp(thread, stamp)?;
         }
         let before = std::mem::replace(&mut serving[thread.index()], execution.request);
@@ -183,6 +179,46 @@ fn mark(
     match request.connection {
         Some(connection) => writer.connection(thread, connection),
         None => Ok(()),
+    }
+}
+
+/// Where processes have what, that is still to be written, by ascending stamp. Of equal stamps the
+/// later holds, so the order of the trace stays.
+struct Memory {
+    mappings: Peekable<IntoIter<Mapping>>,
+    pages: Peekable<IntoIter<Page>>,
+}
+
+impl Memory {
+    fn of(trace: &Trace) -> Memory {
+        let (mut mappings, mut pages) = (trace.mappings().to_vec(), trace.pages().to_vec());
+        mappings.sort_by_key(|mapping| mapping.since);
+        pages.sort_by_key(|page| page.since);
+        Memory {
+            mappings: mappings.into_iter().peekable(),
+            pages: pages.into_iter().peekable(),
+        }
+    }
+
+    /// Whether there is something that holds from this stamp of the original on.
+    fn changes(&mut self, until: u64) -> bool {
+        let mapping = self.mappings.peek().map(|mapping| mapping.since);
+        let page = self.pages.peek().map(|page| page.since);
+        mapping.into_iter().chain(page).any(|since| since <= until)
+    }
+
+    /// Writes that, as holding from `stamp` on.
+    fn write(&mut self, until: u64, writer: &mut Writer, stamp: u64) -> Result<(), Error> {
+        let copied = |since| if since == 0 { 0 } else { stamp };
+        while let Some(mapping) = self.mappings.next_if(|mapping| mapping.since <= until) {
+            let since = copied(mapping.since);
+            writer.mappings(&[Mapping { since, ..mapping }])?;
+        }
+        while let Some(page) = self.pages.next_if(|page| page.since <= until) {
+            let since = copied(page.since);
+            writer.pages(&[Page { since, ..page }])?;
+        }
+        Ok(())
     }
 }
 

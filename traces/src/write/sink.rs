@@ -6,10 +6,12 @@
 use crate::format::chunk::Encoder;
 use crate::format::definition::{self, EnteredBlock, WrittenTemplate};
 use crate::format::entry::{Message, message, seal};
+use crate::format::pages::pack_pages;
 use crate::format::raw_chunk::RawChunk;
 use crate::format::trace_capnp::{end, entry};
 use crate::model::address_space::Mapping;
 use crate::model::error::Error;
+use crate::model::page::Page;
 use crate::model::program::{Function, Module};
 use crate::model::recording::{EndReason, Header, Note};
 use std::fs::File;
@@ -35,6 +37,8 @@ pub enum NewEntry {
     SharedObject(String),
     /// Of one process.
     Mappings(Vec<Mapping>),
+    /// The same.
+    Pages(Vec<Page>),
     SignalHandler(u64),
     End {
         reason: EndReason,
@@ -198,6 +202,7 @@ impl Output {
             NewEntry::Note(note) => note_message(&note),
             NewEntry::SharedObject(name) => shared_object_message(&name),
             NewEntry::Mappings(mappings) => mappings_message(&mappings),
+            NewEntry::Pages(pages) => pages_message(&pages, compressor)?,
             NewEntry::SignalHandler(address) => signal_handler_message(address),
             NewEntry::End {
                 reason,
@@ -308,6 +313,15 @@ fn mappings_message(mappings: &[Mapping]) -> Message {
         written.set_offset(mapping.offset);
     }
     message
+}
+
+fn pages_message(pages: &[Page], compressor: &mut Compressor<'_>) -> std::io::Result<Message> {
+    let packed = pack_pages(compressor, pages)?;
+    let mut message = message(packed.size_bytes());
+    let mut written = message.init_root::<entry::Builder<'_>>().init_mappings();
+    written.set_process_id(pages.first().map_or(0, |page| page.process_id));
+    packed.store(written);
+    Ok(message)
 }
 
 fn signal_handler_message(address: u64) -> Message {

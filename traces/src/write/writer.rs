@@ -18,6 +18,7 @@ use crate::model::address_space::Mapping;
 use crate::model::error::Error;
 use crate::model::ids::ThreadId;
 use crate::model::limits::MAX_EXECUTIONS;
+use crate::model::page::Page;
 use crate::model::program::Function;
 use crate::model::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
 use crate::write::sink::{NewEntry, Sink};
@@ -45,6 +46,7 @@ pub struct Writer {
     /// By template.
     sizes: Vec<Size>,
     new_mappings: Vec<Mapping>,
+    new_pages: Vec<Page>,
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
     new_templates: Vec<WrittenTemplate>,
@@ -101,6 +103,7 @@ impl Writer {
             interner: Interner::default(),
             sizes: Vec::new(),
             new_mappings: Vec::new(),
+            new_pages: Vec::new(),
             new_functions: Vec::new(),
             new_blocks: Vec::new(),
             new_templates: Vec::new(),

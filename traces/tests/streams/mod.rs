@@ -4,7 +4,7 @@
 
 use corehop_traces::{
     CodeBlock, Dependence, Dependent, EndReason, Function, FunctionId, GENERAL_REGISTERS, Header,
-    Kind, Mapping, Module, Pointer, Source, ThreadId, Writer, WriterOptions,
+    Kind, Mapping, Module, Page, Pointer, Source, ThreadId, Writer, WriterOptions,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -206,6 +206,27 @@ pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
     prop_oneof![Just(Vec::new()), prop::collection::vec(mapping, 1..12)]
 }
 
+/// Where some of the pages that the threads use are in physical memory, few of them apart; nothing
+/// is said as often as not.
+#[allow(dead_code)] // As `write`.
+pub fn pages() -> impl Strategy<Value = Vec<Page>> {
+    let number = prop_oneof![
+        4 => 0u64..8,
+        4 => 0x7_fff0u64..0x7_fff2,
+        2 => any::<u64>().prop_map(|address| address >> 12),
+        1 => Just(u64::MAX >> 12),
+    ];
+    let since = prop_oneof![Just(0), 0u64..150];
+    let page = (1..3u32, since, number, 0u64..4);
+    let page = page.prop_map(|(process_id, since, number, frame)| Page {
+        process_id: if number >> 51 == 0 { process_id } else { 0 },
+        since,
+        number,
+        frame,
+    });
+    prop_oneof![Just(Vec::new()), prop::collection::vec(page, 1..40)]
+}
+
 /// How many shared objects there are where there are mappings.
 const OBJECTS: u32 = 3;
 
@@ -273,6 +294,17 @@ pub fn write_processes(
     executions_per_chunk: usize,
     mappings: &[Mapping],
 ) {
+    write_machine(path, blocks, steps, executions_per_chunk, (mappings, &[]));
+}
+
+/// The same on a machine, where these pages are in physical memory.
+pub fn write_machine(
+    path: &Path,
+    blocks: &[CodeBlock],
+    steps: &[Step],
+    executions_per_chunk: usize,
+    (mappings, pages): (&[Mapping], &[Page]),
+) {
     let options = WriterOptions {
         compression_level: 1,
         executions_per_chunk,
@@ -289,6 +321,7 @@ pub fn write_processes(
         }
         writer.mappings(mappings).unwrap();
     }
+    writer.pages(pages).unwrap();
     let numbers = define(&mut writer, blocks);
     let mut begun = [false; THREADS];
     for thread in 0..THREADS as u32 {

@@ -2,12 +2,13 @@
 //!
 //! In a batch, an access that spans lines is one reference. Few accesses do, so a batch without any
 //! is handed out as it is; another is copied, and the further lines are put in. In a trace of
-//! several processes every batch is copied, and its lines are located on the way.
+//! several processes, or by physical addresses, every batch is copied, and its lines are located on
+//! the way.
 
 use super::Batch;
 use super::literals::ENOUGH;
-use crate::model::address_space::Locator;
 use crate::model::ids::RequestId;
+use crate::model::locator::Locator;
 use crate::model::reference::{LineReference, Listener, Played};
 
 /// Where in its thread a batch begins.

@@ -1,6 +1,7 @@
 //! Takes what processes share, and where each of them has it.
 
 use super::Contents;
+use crate::format::pages::read_pages;
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::{mappings, shared_object};
 use crate::model::address_space::{MAX_OBJECTS, Mapping};
@@ -32,6 +33,12 @@ impl Contents {
             checked.map_err(|detail| Rule::Mappings.broken(detail))?;
             self.mappings.push(mapping);
         }
+        let pages = read_pages(self.decoder.decompressor(), entry)?;
+        for page in &pages {
+            let checked = page.check();
+            checked.map_err(|detail| Rule::Mappings.broken(detail))?;
+        }
+        self.pages.extend(pages);
         Ok(())
     }
 }

@@ -4,10 +4,14 @@
 use super::{Writer, unrecordable};
 use crate::model::address_space::{MAX_OBJECTS, Mapping};
 use crate::model::error::Error;
+use crate::model::page::Page;
 use crate::write::sink::NewEntry;
 
 /// The most mappings of one entry, and of those that are not written yet.
 const MAPPINGS_AT_ONCE: usize = 1 << 12;
+
+/// The same of pages.
+const PAGES_AT_ONCE: usize = 1 << 14;
 
 impl Writer {
     /// Adds memory that several processes can have, with a name for people; its index.
@@ -40,6 +44,21 @@ impl Writer {
         }
     }
 
+    /// Says where pages are in physical memory. It has a meaning only in the trace of a machine.
+    ///
+    /// # Errors
+    /// [`Error::Unrecordable`] for a page that cannot be; [`Error::Write`].
+    pub fn pages(&mut self, pages: &[Page]) -> Result<(), Error> {
+        for page in pages {
+            page.check()?;
+        }
+        self.new_pages.extend_from_slice(pages);
+        match self.new_pages.len() < PAGES_AT_ONCE {
+            true => Ok(()),
+            false => self.write_mappings(),
+        }
+    }
+
     /// Adds the guest address at which a signal handler begins that the server has installed.
     ///
     /// # Errors
@@ -48,13 +67,29 @@ impl Writer {
         self.sink.write(NewEntry::SignalHandler(address))
     }
 
-    /// Writes the mappings that are not yet written, those of a process that come after each other
-    /// as one entry.
+    /// Writes the mappings and pages that are not yet written, mappings of a process that come
+    /// after each other as one entry.
     pub(super) fn write_mappings(&mut self) -> Result<(), Error> {
         let mappings = std::mem::take(&mut self.new_mappings);
         for of_process in mappings.chunk_by(|one, next| one.process_id == next.process_id) {
             for some in of_process.chunks(MAPPINGS_AT_ONCE) {
                 self.sink.write(NewEntry::Mappings(some.to_vec()))?;
+            }
+        }
+        self.write_pages()
+    }
+
+    /// The same of pages, but for their order, which says nothing but of one and the same page:
+    /// adjacent ones next to each other cost little.
+    fn write_pages(&mut self) -> Result<(), Error> {
+        let mut pages = std::mem::take(&mut self.new_pages);
+        for page in pages.iter_mut().filter(|page| page.is_of_upper_half()) {
+            page.process_id = 0;
+        }
+        pages.sort_by_key(|page| (page.process_id, page.number));
+        for of_process in pages.chunk_by(|one, next| one.process_id == next.process_id) {
+            for some in of_process.chunks(PAGES_AT_ONCE) {
+                self.sink.write(NewEntry::Pages(some.to_vec()))?;
             }
         }
         Ok(())

@@ -1,0 +1,69 @@
+//! `corehop replay --index physical`: lines are where the trace of a machine says their pages are.
+
+#[path = "../traces/tests/definitions/mod.rs"]
+mod definitions;
+
+use corehop_traces::{EndReason, Kind, Page, WriterOptions};
+use serde_json::{Value, json};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const CODE: u64 = 0x40_0000;
+
+/// A folder with a trace: loads from two pages, a line each, and a store to a third, of which
+/// nothing is said, and which has the number of the place where these pages are.
+fn folder(pages: &[Page]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bank.trace");
+    let begun = definitions::begin(&path, &WriterOptions::default(), "parse", CODE);
+    let (mut writer, module) = begun.unwrap();
+    definitions::function(&mut writer, (module, CODE), ("parse", 0), None).unwrap();
+    writer.pages(pages).unwrap();
+    let thread = writer.thread(1, 1).unwrap();
+    writer.stamp(thread, 1).unwrap();
+    writer.execution(thread, 0).unwrap();
+    for (kind, address) in [
+        (Kind::Load, 0x1000),
+        (Kind::Load, 0x2000),
+        (Kind::Store, 0x9000),
+    ] {
+        writer.data(thread, 0, kind, 8, address).unwrap();
+    }
+    writer.finish(EndReason::ServerExited).unwrap();
+    folder
+}
+
+fn replay(folder: &TempDir, index: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "bank.trace", "--json", "--index", index])
+        .current_dir(folder.path())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn two_pages_in_one_place_are_the_same_lines_by_physical_addresses_alone() {
+    let page = |number| Page {
+        process_id: 1,
+        since: 0,
+        number,
+        frame: 9,
+    };
+    let folder = folder(&[page(1), page(2)]);
+    let cold = |index| {
+        let said: Value = serde_json::from_slice(&replay(&folder, index).stdout).unwrap();
+        let l3 = &said["counters"]["l3"];
+        json!([l3["load"]["cold"], l3["store"]["cold"], said["index"]])
+    };
+    assert_eq!(cold("physical"), json!([1, 1, "physical"]));
+    assert_eq!(cold("virtual"), json!([2, 1, null]));
+}
+
+#[test]
+fn physical_addresses_of_a_trace_that_tells_none_are_refused() {
+    let refused = replay(&folder(&[]), "physical");
+    let expected = "corehop: bank.trace: the trace tells no physical addresses\n  remedy: leave \
+                    --index out, or record the server with --system\n";
+    assert_eq!(String::from_utf8_lossy(&refused.stderr), expected);
+    assert_eq!(refused.status.code(), Some(3));
+}
