@@ -8,7 +8,8 @@
 //! predictions. Told are the rank correlation, the median error, and the three largest errors by
 //! name: those are what a better model has to explain. `COREHOP_ROUNDS` is how often all is
 //! measured; rounds in which the CPUs did not lie as they did in the calibration do not count, and
-//! are made up for. Without arguments, as under `cargo test`, two small configurations stand for all.
+//! are made up for. Without arguments, as under `cargo test`, two small configurations stand for
+//! all.
 //! Rejected: the correlation of the ratios themselves, which one large ratio decides.
 
 #[path = "../asked/mod.rs"]

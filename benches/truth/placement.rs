@@ -1,8 +1,8 @@
 //! Whether the two CPUs lie to each other as they did when the machine was calibrated.
 //!
 //! A hypervisor moves virtual CPUs near each other and apart, and a line that the other wrote then
-//! takes a multiple of what it took. What was foretold for one placement says nothing of another, so
-//! what a line takes is measured before and after each round. Rejected: to correct what was
+//! takes a multiple of what it took. What was foretold for one placement says nothing of another,
+//! so what a line takes is measured before and after each round. Rejected: to correct what was
 //! foretold by it, which would hold predictions to what was measured beside them.
 
 use crate::patched::Outcome;

@@ -131,8 +131,8 @@ pub fn transfer(cpus: [usize; 2], effort: &Effort) -> Result<Option<Figure>, Err
     Ok(readings.figure())
 }
 
-/// What a line takes right now that the other CPU's caches hold modified, in cycles, measured within
-/// milliseconds; `None` where nothing can be said. In a virtual machine it changes when the
+/// What a line takes right now that the other CPU's caches hold modified, in cycles, measured
+/// within milliseconds; `None` where nothing can be said. In a virtual machine it changes when the
 /// hypervisor moves the CPUs.
 ///
 /// # Errors

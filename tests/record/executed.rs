@@ -262,9 +262,13 @@ int main(void) {
             execlp("sleep", "sleep", "1000", (char *)0);
             _exit(1);
         }
-        printf("worker\n");
-        fflush(stdout);
-        for (;;) { serve(); usleep(1000); }
+        for (int i = 0;; i++) {
+            serve();
+            usleep(1000);
+            if (i != 2) continue;
+            printf("worker\n");
+            fflush(stdout);
+        }
     }
     return 0;
 }
