@@ -247,8 +247,8 @@ fn native(
     if let Some(reason) = server::missing(server, &[]).or_else(|| sample::is_foreign(trace)) {
         return Ok(nulls(&reason));
     }
-    let think_us = client.as_ref().map_or(0.0, |client| client.think_us);
-    let planned = match Planned::search(server, trace, folder, think_us)? {
+    let outside_us = client.as_ref().map_or(0.0, |client| client.outside_us);
+    let planned = match Planned::search(server, trace, folder, outside_us)? {
         Ok(planned) => planned,
         Err(reason) => return Ok(nulls(&reason)),
     };

@@ -1,7 +1,8 @@
 //! What the timed replay says of this machine's variants, with the plan that hops natively.
 //!
-//! Every hook costs nothing there, and clients have CPUs of their own: natively they share the
-//! server's, and take the same from all variants.
+//! Every hook costs nothing there. Where it is known what a request takes of the CPUs outside the
+//! server's code, the client's work and the kernel's, connections think as long, and no throughput
+//! is foretold that leaves these CPUs less time than that: natively clients share them.
 
 use crate::Outcome;
 use crate::running::Variant;
@@ -20,7 +21,12 @@ pub struct Foretold {
 
 impl Foretold {
     /// Simulates these numbers of connections.
-    pub fn of(trace: &Path, plan: &Path, connections: &[u32], think_us: f64) -> Outcome<Foretold> {
+    pub fn of(
+        trace: &Path,
+        plan: &Path,
+        connections: &[u32],
+        outside_us: f64,
+    ) -> Outcome<Foretold> {
         let cycles_per_us = 1000.0 * corehop_calibration::core_ghz();
         let machine = Machine::named_or_path(HOST).map_err(|error| error.to_string())?;
         let simulated = |hop_cycles| {
@@ -33,7 +39,7 @@ impl Foretold {
                 connections,
                 is_repeating: true,
                 schedulers: &["free", "pinned", "split"],
-                think_cycles: (think_us * cycles_per_us) as u64,
+                think_cycles: (outside_us * cycles_per_us) as u64,
                 hop_cycles,
             })
         };
@@ -59,8 +65,17 @@ impl Foretold {
         let of = |scheduler: &str| {
             let mut all = simulated.iter();
             let found = all.find(|t| t.connections == connections && t.scheduler == scheduler);
-            found.map(|timed| timed.throughput)
+            found.map(beside_clients)
         };
         Some(of(scheduler)? / of("free")?)
     }
+}
+
+/// Throughput where all that connections think is work for the same cores: a request takes as long
+/// of them as they run its thread and as its client thinks, and they have no more time than that.
+fn beside_clients(timed: &Timed) -> f64 {
+    let taken = timed.busy_cycles + timed.think_cycles as f64;
+    timed
+        .throughput
+        .min(f64::from(CORES) * 1e6 / taken.max(1.0))
 }

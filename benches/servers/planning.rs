@@ -54,12 +54,13 @@ impl Planned {
         }
     }
 
-    /// Searches a trace of the server, whoever recorded it. Clients think so long between requests.
+    /// Searches a trace of the server, whoever recorded it. A request takes so much of the CPUs
+    /// outside the server's own code, as far as that is known.
     pub fn search(
         server: &dyn Server,
         trace: &Path,
         folder: &Path,
-        think_us: f64,
+        outside_us: f64,
     ) -> Outcome<Result<Planned, String>> {
         let plan = folder.join("plan.toml");
         let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));
@@ -75,7 +76,7 @@ impl Planned {
         let told: Value = serde_json::from_slice(&output.stdout)?;
         let name = |function: &Value| function["symbol"].as_str().unwrap_or("?").to_owned();
         let functions = told["plan"].as_array().into_iter().flatten();
-        let foretold = Foretold::of(trace, &plan, server.connections(), think_us)?;
+        let foretold = Foretold::of(trace, &plan, server.connections(), outside_us)?;
         Ok(Ok(Planned {
             foretold: Some(foretold),
             plan,

@@ -211,6 +211,12 @@ impl Running {
         })
     }
 
+    /// The process that was started.
+    #[allow(dead_code)] // Only the bench of connections asks.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Connects as soon as the server listens.
     pub fn dial(&mut self) -> Outcome<TcpStream> {
         let port = self.port;

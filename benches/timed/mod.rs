@@ -43,7 +43,9 @@ pub struct Timed {
     pub l2_misses: f64,
     /// Of a request.
     pub hops: f64,
-    /// Which share of all cores' busy cycles the busiest core has.
+    /// Of all cores, for a request.
+    pub busy_cycles: f64,
+    /// Which share of them the busiest core has.
     pub busiest: f64,
 }
 
@@ -111,6 +113,8 @@ fn parse(said: &[u8]) -> Outcome<Vec<Timed>> {
             number.ok_or_else(|| format!("no {key} in the JSON of replay --timed"))
         };
         let requests = number("requests")?.max(1.0);
+        let busy = busy(setting)?;
+        let all_busy: f64 = busy.iter().sum();
         Ok(Timed {
             connections: number("connections")? as u32,
             scheduler: name(&setting["scheduler"]),
@@ -120,19 +124,18 @@ fn parse(said: &[u8]) -> Outcome<Vec<Timed>> {
             throughput: number("requests_per_million_cycles")?,
             l2_misses: number("l2_misses")? / requests,
             hops: number("hops")? / requests,
-            busiest: busiest(setting)?,
+            busy_cycles: all_busy / requests,
+            busiest: busy.into_iter().fold(0.0, f64::max) / all_busy.max(1.0),
         })
     };
     settings.iter().map(timed).collect()
 }
 
-/// Which share of the busy cycles the busiest core has.
-fn busiest(setting: &Value) -> Outcome<f64> {
+/// Each core's busy cycles.
+fn busy(setting: &Value) -> Outcome<Vec<f64>> {
     let cores = setting["per_core"].as_array().ok_or("no cores")?;
     let busy = cores.iter().filter_map(|core| core["busy_cycles"].as_f64());
-    let busy: Vec<f64> = busy.collect();
-    let sum: f64 = busy.iter().sum();
-    Ok(busy.into_iter().fold(0.0, f64::max) / sum.max(1.0))
+    Ok(busy.collect())
 }
 
 /// A scheduler's name without its number: `split-if-idle=1` is `split-if-idle`.

@@ -21,8 +21,9 @@ use std::path::Path;
 
 /// Questions and answers in a repetition.
 const QUESTIONS: u32 = 200;
-/// Lines that are written on one side and read on the other: they fit every L1D.
-const LINES: u32 = 128;
+/// Lines that are written on one side and read on the other: they fit every L1D, and every first
+/// TLB with a page each.
+const LINES: u32 = 64;
 /// All pairs of so many CPUs are measured; of more, each with the first one.
 const ALL_PAIRS_UP_TO: usize = 16;
 

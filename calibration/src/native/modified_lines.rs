@@ -1,8 +1,14 @@
 //! Lines that one thread writes and another reads one after the other, to say what a line costs
 //! that another core's caches hold modified.
+//!
+//! Each lies in a page of its own. Where many lie in one page, prefetchers bring those that are not
+//! asked for yet, and a line seems to take less than one of the reader's own L2.
 
 use super::follow::{IN_A_ROUND, follow};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// Lines of a page: the smallest page there is.
+const IN_A_PAGE: usize = 64;
 
 /// A line: where the reader goes on, and what the writer changes.
 #[repr(C, align(64))]
@@ -12,8 +18,11 @@ struct Line {
     mark: AtomicU64,
 }
 
+#[repr(C, align(4096))]
+struct Page([Line; IN_A_PAGE]);
+
 /// So many lines in one cycle, for two threads.
-pub struct ModifiedLines(Vec<Line>);
+pub struct ModifiedLines(Vec<Page>);
 
 impl ModifiedLines {
     /// `next[i]` is read after line `i`.
@@ -22,12 +31,13 @@ impl ModifiedLines {
     /// When there are no lines, or not whole rounds of [`IN_A_ROUND`].
     pub fn new(next: &[u32]) -> ModifiedLines {
         assert!(!next.is_empty() && next.len().is_multiple_of(IN_A_ROUND));
-        let lines: Vec<Line> = next.iter().map(|_| Line::default()).collect();
-        for (line, &successor) in lines.iter().zip(next) {
-            let successor = std::ptr::from_ref(&lines[successor as usize]);
+        let page = |_| Page(std::array::from_fn(|_| Line::default()));
+        let lines = ModifiedLines(next.iter().map(page).collect());
+        for (line, &successor) in lines.all().zip(next) {
+            let successor = std::ptr::from_ref(lines.line(successor as usize));
             line.next.store(successor.cast_mut(), Ordering::Release);
         }
-        ModifiedLines(lines)
+        lines
     }
 
     /// How many there are.
@@ -35,9 +45,18 @@ impl ModifiedLines {
         self.0.len()
     }
 
+    /// That of the page of this number: elsewhere in each, so that they lie in many sets.
+    fn line(&self, number: usize) -> &Line {
+        &self.0[number].0[number % IN_A_PAGE]
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Line> {
+        (0..self.count()).map(|number| self.line(number))
+    }
+
     /// Writes to each, so that this core's caches hold it modified and no other's do.
     pub fn modify(&self) {
-        for line in &self.0 {
+        for line in self.all() {
             let mark = line.mark.load(Ordering::Relaxed);
             line.mark.store(mark.wrapping_add(1), Ordering::Relaxed);
         }
@@ -45,10 +64,10 @@ impl ModifiedLines {
 
     /// Reads each once.
     pub fn read(&self) {
-        let first = std::ptr::from_ref(&self.0[0]).cast();
+        let first = std::ptr::from_ref(self.line(0)).cast();
         // SAFETY: `new` filled the first word of each line with the address of a line of this
         // vector, which never changes and stays as long as `self`.
-        unsafe { follow(first, self.0.len() / IN_A_ROUND) };
+        unsafe { follow(first, self.count() / IN_A_ROUND) };
     }
 }
 
@@ -64,12 +83,7 @@ mod tests {
             scope.spawn(|| (0..1000).for_each(|_| lines.modify()));
             (0..1000).for_each(|_| lines.read());
         });
-        assert!(
-            lines
-                .0
-                .iter()
-                .all(|line| line.mark.load(Ordering::Relaxed) == 1000)
-        );
-        assert_eq!(lines.count(), 32);
+        let marks = lines.all().map(|line| line.mark.load(Ordering::Relaxed));
+        assert_eq!(marks.filter(|&mark| mark == 1000).count(), 32);
     }
 }
