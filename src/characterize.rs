@@ -10,7 +10,6 @@ mod sampled;
 mod text;
 mod told;
 
-use crate::bundled;
 use crate::console;
 use crate::failure::Failure;
 use crate::jobs::Jobs;
@@ -18,6 +17,7 @@ use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
 use crate::scope::Scope;
+use crate::taken::Taken;
 use clap::Args;
 use corehop_characterisation::Subject;
 use corehop_characterisation::profile::{Profile, Wanted};
@@ -64,6 +64,8 @@ pub struct Arguments {
     #[command(flatten)]
     scope: Scope,
     #[command(flatten)]
+    taken: Taken,
+    #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of tables
     #[arg(long)]
@@ -78,7 +80,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     machines::tell_host([&*arguments.machine]);
     let machine = Machine::named_or_path(&arguments.machine)?;
-    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    let (trace, trace_name) = arguments
+        .taken
+        .open_or_bundled(arguments.trace.as_deref())?;
     let scope = &arguments.scope;
     let train_test = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
     let bar = Bar::new();

@@ -7,13 +7,13 @@ mod modes;
 mod text;
 mod throughput;
 
-use crate::bundled;
 use crate::console;
 use crate::failure::Failure;
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
+use crate::taken::Taken;
 use clap::Args;
 use corehop_explanations::{Question, json};
 use corehop_partitioner::machine_list::{first, for_plan};
@@ -41,6 +41,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FUNCTIONS", default_value_t = 10)]
     top: usize,
     #[command(flatten)]
+    taken: Taken,
+    #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of tables
     #[arg(long)]
@@ -54,7 +56,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let named = arguments.machine.as_deref();
     machines::tell_host([named.unwrap_or(first(&plan.machine).0)]);
     let machine = for_plan(&plan, named)?;
-    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    let (trace, trace_name) = arguments
+        .taken
+        .open_or_bundled(arguments.trace.as_deref())?;
     let question = Question {
         trace: &trace,
         trace_name: &trace_name,

@@ -235,6 +235,8 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Val
         "physical_accesses": activity.physical.0,
         "physical_pages": activity.physical.1,
         "page_moves": page_moves(trace),
+        "accesses_by_cpu": activity.by_cpu,
+        "cpu_moves": cpu_moves(trace),
         "columns": columns.collect::<Value>(),
     })
 }
@@ -296,6 +298,23 @@ fn of_physical_memory(trace: &Trace, activity: &Activity<'_>) -> Option<String> 
         .then(|| format!("{all} accesses, {share:.1} %, on {pages}; a page was moved {moves}"))
 }
 
+/// On which CPUs threads were, in the trace of a machine.
+fn of_cpus(trace: &Trace, activity: &Activity<'_>) -> Option<String> {
+    let all = activity.accesses().max(1) as f64;
+    let share = |(cpu, accesses): (&u16, &u64)| {
+        let share = 100.0 * *accesses as f64 / all;
+        format!("{cpu}: {} accesses, {share:.1} %", grouped(*accesses))
+    };
+    let shares: Vec<String> = activity.by_cpu.iter().map(share).collect();
+    let moves = counted(cpu_moves(trace), "time", "times");
+    (!shares.is_empty()).then(|| format!("{}; a thread was moved {moves}", shares.join(", ")))
+}
+
+/// How often a thread is known to have been on another CPU before.
+fn cpu_moves(trace: &Trace) -> u64 {
+    trace.cpus().iter().filter(|on| on.since > 0).count() as u64
+}
+
 /// How often a page is known to have been elsewhere before.
 fn page_moves(trace: &Trace) -> u64 {
     trace.pages().iter().filter(|page| page.since > 0).count() as u64
@@ -348,6 +367,9 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Lin
     line("system calls", &calls);
     if let Some(of_kernel) = of_kernel(activity) {
         line("in the kernel", &of_kernel);
+    }
+    if let Some(of_cpus) = of_cpus(trace, activity) {
+        line("CPUs", &of_cpus);
     }
     if let Some(of_physical_memory) = of_physical_memory(trace, activity) {
         line("in memory", &of_physical_memory);

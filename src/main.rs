@@ -6,6 +6,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bundled;
+mod by_argument;
 mod calibrate;
 mod candidates;
 mod characterize;
@@ -24,7 +25,6 @@ mod import;
 mod info;
 mod interrupt;
 mod jobs;
-mod kernel_model;
 mod line;
 mod load_options;
 mod machines;
@@ -46,6 +46,7 @@ mod run;
 mod sample;
 mod scope;
 mod screen;
+mod taken;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;

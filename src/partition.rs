@@ -12,6 +12,7 @@ mod comparison;
 mod delegated;
 mod doubts;
 mod finished_search;
+mod identity;
 mod json;
 mod looked_for;
 mod named;
@@ -20,7 +21,6 @@ mod sweep;
 mod text;
 mod timed;
 
-use crate::bundled;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
@@ -29,6 +29,7 @@ use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
+use crate::taken::Taken;
 use by_argument::Asked;
 use calls::{Beside, Calls};
 use checks::{check_functions, machines_of};
@@ -44,6 +45,7 @@ use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Settings, machine_list};
 use corehop_traces::{FunctionId, Trace};
 use finished_search::FinishedSearch;
+use identity::identity;
 use named::Named;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -148,6 +150,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     #[command(flatten)]
+    taken: Taken,
+    #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of the table.
     #[arg(long)]
@@ -199,7 +203,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
     arguments.jobs.keep_to()?;
-    let (mut trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    let (mut trace, trace_name) = arguments
+        .taken
+        .open_or_bundled(arguments.trace.as_deref())?;
     if arguments.by_argument {
         return by_argument(arguments, (&trace, &trace_name), &machines, output.as_ref());
     }
@@ -207,7 +213,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         trace = trace.with_a_function_at_every_block();
     }
     let named = arguments.named.requests(&trace)?;
-    let checkpoint = checkpoint(arguments, &machines, &trace)?;
+    let checkpoint = arguments.checkpoint.as_ref().map(|path| {
+        let identity = identity(&trace, &machines, &arguments.scope);
+        Checkpoint::open(path, identity)
+    });
+    let checkpoint = checkpoint.transpose()?;
     let looks_for_returns = arguments.returns().is_asked() || arguments.calls.are_asked();
     let one_way = match looks_for_returns && !arguments.sweep {
         true => one_way::known(&trace),
@@ -293,32 +303,6 @@ fn draws(result: &SearchResult<'_>, number: u32, bar: &Bar) -> Result<Vec<Resamp
         draws.extend(resample(trace, machines, settings, outcome, more, bar)?);
     }
     Ok(draws)
-}
-
-/// The checkpoint named, of this search.
-fn checkpoint(
-    arguments: &Arguments,
-    machines: &[Weighted],
-    trace: &Trace,
-) -> Result<Option<Checkpoint>, Failure> {
-    let Some(path) = &arguments.checkpoint else {
-        return Ok(None);
-    };
-    let identity = [
-        (
-            "trace",
-            format!(
-                "of {} bytes with checksum {:08x}",
-                trace.size_bytes(),
-                trace.checksum()
-            ),
-        ),
-        ("machine", machine_list::together(machines)),
-        ("requests", arguments.scope.drawn()),
-        ("rule for candidates", arguments.scope.admitted()),
-    ];
-    let identity = identity.map(|(what, value)| (what.to_owned(), value));
-    Ok(Some(Checkpoint::open(path, identity.into())?))
 }
 
 fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Settings<'a> {

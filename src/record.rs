@@ -88,6 +88,11 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", requires = "system")]
     rootfs: Option<PathBuf>,
 
+    /// Processors of that machine, which take turns
+    #[arg(long, value_name = "CPUS", default_value_t = 1, requires = "system",
+          value_parser = clap::value_parser!(u32).range(1..=16))]
+    guest_cpus: u32,
+
     /// Memory of that machine
     #[arg(long, value_name = "MIB", default_value_t = 1024, requires = "system",
           value_parser = clap::value_parser!(u64).range(128..=3072))]
@@ -124,6 +129,7 @@ impl Arguments {
                 copied: self.copy.clone(),
                 rootfs: self.rootfs.clone(),
                 memory_mib: self.guest_memory,
+                cpus: self.guest_cpus,
             }),
             plugins: CARRIED,
         }

@@ -5,7 +5,6 @@
 //! which costs less than a replay each.
 
 mod at_fault;
-mod by_argument;
 mod counted;
 mod detail;
 mod json;
@@ -14,17 +13,18 @@ mod table;
 mod timed;
 mod visits;
 
+use crate::by_argument;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
-use crate::kernel_model::KernelArguments;
 use crate::line::Lines;
 use crate::machines;
-use crate::open::Indexed;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
+use crate::taken::Taken;
 use at_fault::about;
 use clap::Args;
+use corehop_explanations::remarks;
 use corehop_partitioner::progress::Progress;
 use corehop_plans::Plan;
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
@@ -59,9 +59,6 @@ pub struct Arguments {
     /// Where threads run without a plan
     #[arg(long, value_enum, default_value_t = Baseline::OneCore)]
     baseline: Baseline,
-    /// By which addresses caches are indexed and lines told apart
-    #[arg(long, value_enum, default_value_t)]
-    index: Indexed,
     /// Replay these requests only, counted from 0, such as 3,5-9
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
@@ -79,7 +76,7 @@ pub struct Arguments {
     #[command(flatten)]
     timed: TimedArguments,
     #[command(flatten)]
-    kernel: KernelArguments,
+    taken: Taken,
 }
 
 /// Runs the subcommand.
@@ -89,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.timed.timed {
         let asked = Asked {
             trace: &arguments.trace,
-            index: arguments.index,
+            taken: &arguments.taken,
             machine: &arguments.machine[0],
             plan: arguments.plan.as_deref(),
             warm_up: arguments.warm_up,
@@ -106,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
     let plan = arguments.plan.as_deref().map(corehop_plans::read);
     let plan = plan.transpose()?;
-    let trace = arguments.kernel.open(&arguments.trace, arguments.index)?;
+    let trace = arguments.taken.open(&arguments.trace)?;
     let split = |plan: &Plan| {
         Split::of_plan(plan, &trace).map_err(|error| about(arguments.plan.as_deref(), error))
     };
@@ -126,10 +123,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.end();
     let report = Report {
         trace: &arguments.trace,
-        index: arguments.index,
+        remarks: remarks(&trace),
         warm_up,
         baseline: arguments.baseline,
-        kernel_model: arguments.kernel.name(),
         counted: counted?,
     };
     let by_argument = split.clone().unwrap_or_default();

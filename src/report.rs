@@ -10,9 +10,10 @@ use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
+use crate::taken::Taken;
 use clap::Args;
 use corehop_partitioner::machine_list::{first, for_plan};
-use corehop_plans::Plan;
+use corehop_plans::{Plan, PlannedFunction};
 use corehop_report::{Options, Outputs, Sweep};
 use corehop_traces::Trace;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,8 @@ pub struct Arguments {
     /// partition --sweep --json` printed into this file
     #[arg(long, value_name = "FILE")]
     sweep: Option<PathBuf>,
+    #[command(flatten)]
+    taken: Taken,
     #[command(flatten)]
     jobs: Jobs,
 }
@@ -113,6 +116,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let named = arguments.machine.as_deref();
     machines::tell_host([named.unwrap_or(first(&plan.machine).0)]);
     let machine = for_plan(&plan, named)?;
+    let goes_by_argument = |function: &PlannedFunction| function.to.core().is_none();
+    if arguments.full && plan.functions.iter().any(goes_by_argument) {
+        let message = "--full: only of functions that have cores is the space searched shown";
+        return Err(Failure::new(Exit::Usage, message).remedy("leave --full out"));
+    }
     let (trace, trace_name) = open(arguments, &plan)?;
     let named = arguments.requests.as_ref();
     let options = Options {
@@ -137,11 +145,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The trace named, or else the one that the plan names.
 fn open(arguments: &Arguments, plan: &Plan) -> Result<(Trace, String), Failure> {
     if arguments.trace.is_some() || bundled::is_bundled(&plan.trace) {
-        return bundled::open_or_bundled(arguments.trace.as_deref());
+        return arguments.taken.open_or_bundled(arguments.trace.as_deref());
     }
     let planned = Path::new(&plan.trace);
     match planned.exists() {
-        true => bundled::open_or_bundled(Some(planned)),
+        true => arguments.taken.open_or_bundled(Some(planned)),
         false => {
             let plan = arguments.plan.display();
             let message = format!("{plan}: its trace, {}, is not there", planned.display());

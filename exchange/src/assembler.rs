@@ -6,7 +6,7 @@
 //! block is written, so that an error names the record that is wrong.
 
 use crate::error::{Fault, problem};
-use corehop_traces::{CodeBlock, EndReason, Kind, Summary, ThreadId, Writer};
+use corehop_traces::{CodeBlock, EndReason, Kind, OnCpu, Page, Summary, ThreadId, Writer};
 use std::collections::HashMap;
 
 /// As many instructions as a code block may have, and the bytes of the longest one.
@@ -133,13 +133,28 @@ impl Assembler {
         Ok(())
     }
 
-    /// Makes the last instruction a block of its own, with those of the accesses that it made.
+    /// Leaves the last instruction and its accesses alone in what is being put together.
     fn make_room(&mut self) -> Result<(), Fault> {
         let last = self.open.sizes.len() as u16 - 1;
-        let owned = self.open.data.partition_point(|d| d.instruction < last);
-        if owned == 0 {
+        if self.open.data.iter().all(|data| data.instruction == last) {
             return problem("one instruction with more than 65000 accesses");
         }
+        self.split_off_last()
+    }
+
+    /// Makes the last instruction a block of its own, with those of the accesses that it made.
+    fn split_off_last(&mut self) -> Result<(), Fault> {
+        let Some(last) = self
+            .open
+            .sizes
+            .len()
+            .checked_sub(1)
+            .filter(|&last| last > 0)
+        else {
+            return Ok(());
+        };
+        let own = |data: &Data| usize::from(data.instruction) == last;
+        let owned = self.open.data.partition_point(|data| !own(data));
         let size = self.open.sizes.pop().unwrap_or_default();
         let mut data = self.open.data.split_off(owned);
         data.iter_mut().for_each(|data| data.instruction = 0);
@@ -152,6 +167,46 @@ impl Assembler {
             data,
         };
         Ok(())
+    }
+
+    /// Where a page is that the next instruction lies on: as ever, or from now on.
+    pub(crate) fn place_code(&mut self, page: Page, has_moved: bool) -> Result<(), Fault> {
+        if has_moved {
+            self.close()?;
+        }
+        self.place(page, has_moved)
+    }
+
+    /// Where a page is that the last instruction accesses.
+    pub(crate) fn place_data(&mut self, page: Page, has_moved: bool) -> Result<(), Fault> {
+        if has_moved {
+            self.split_off_last()?;
+        }
+        self.place(page, has_moved)
+    }
+
+    fn place(&mut self, mut page: Page, has_moved: bool) -> Result<(), Fault> {
+        if has_moved {
+            page.since = self.begin_run()?;
+        }
+        Ok(self.writer.pages(&[page])?)
+    }
+
+    /// On which CPU the thread's next instruction runs: as ever, or from now on.
+    pub(crate) fn goes_on(&mut self, mut on: OnCpu, has_moved: bool) -> Result<(), Fault> {
+        if has_moved {
+            self.close()?;
+            on.since = self.begin_run()?;
+        }
+        Ok(self.writer.cpus(&[on])?)
+    }
+
+    /// What the thread does next is a run of its own; its stamp.
+    fn begin_run(&mut self) -> Result<u64, Fault> {
+        let thread = self.thread()?;
+        self.stamp += 1;
+        self.writer.stamp(thread, self.stamp)?;
+        Ok(self.stamp)
     }
 
     /// The instruction fetched last runs once more; true when `address` is its own. It is fetched

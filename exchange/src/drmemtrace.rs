@@ -6,6 +6,7 @@
 //! `offline_file_type_t`. Raw traces that were not converted yet, and archives, are not read.
 
 mod export;
+mod frames;
 mod import;
 mod pages;
 mod record;

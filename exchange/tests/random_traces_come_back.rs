@@ -4,10 +4,10 @@
 mod streams;
 
 use corehop_exchange::{Options, drmemtrace, lackey};
-use corehop_traces::{Header, Kind, RequestId, Trace, Writer, WriterOptions, check};
+use corehop_traces::{Header, Index, Kind, RequestId, Trace, Writer, WriterOptions, check};
 use proptest::prelude::*;
 use std::path::Path;
-use streams::{code_blocks, fit, mappings, steps, write_processes};
+use streams::{code_blocks, fit, mappings, pages, steps, write_machine, write_processes};
 
 fn writer(path: &Path) -> Writer {
     Writer::create(path, &Header::default(), &WriterOptions::default()).unwrap()
@@ -75,23 +75,32 @@ proptest! {
 
     #[test]
     fn records_come_back_with_threads_requests_and_instructions(
-        blocks in code_blocks(), mut steps in steps(), mappings in mappings(),
+        blocks in code_blocks(),
+        mut steps in steps(),
+        // A machine's processes share what is one page there: no mappings tell of it.
+        (mappings, pages) in prop_oneof![
+            (mappings(), Just(Vec::new())),
+            (Just(Vec::new()), pages()),
+        ],
     ) {
         fit(&mut steps, &blocks);
         let folder = tempfile::tempdir().unwrap();
         let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
-        write_processes(&first, &blocks, &steps, 1000, &mappings);
-        let first = Trace::open(&first).unwrap();
+        write_machine(&first, &blocks, &steps, 1000, (&mappings, &pages));
+        let mut first = Trace::open(&first).unwrap();
         let records = as_records(&first);
         let options = Options::default();
         let imported = drmemtrace::import(&records[..], "records", writer(&second), &options);
         prop_assert_eq!(imported.unwrap().left_out, vec![]);
         prop_assert!(check(&second).unwrap().sound());
-        let second = Trace::open(&second).unwrap();
+        let mut second = Trace::open(&second).unwrap();
         let of_several = first.process_count() > 1;
         prop_assert_eq!(data(&second, of_several), data(&first, of_several));
         let complete = |trace: &Trace| trace.requests().iter().filter(|r| r.complete).count();
         prop_assert_eq!(complete(&second), complete(&first));
         prop_assert!(as_records(&second) == records);
+        first.index_by(Index::Physical);
+        second.index_by(Index::Physical);
+        prop_assert_eq!(data(&second, true), data(&first, true));
     }
 }

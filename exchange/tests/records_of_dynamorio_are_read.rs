@@ -2,7 +2,7 @@
 //! left out, and what is refused with its place.
 
 use corehop_exchange::{Imported, Options, drmemtrace};
-use corehop_traces::{Header, Kind, Trace, Writer, WriterOptions};
+use corehop_traces::{Header, Index, Kind, Trace, Writer, WriterOptions, physical_address};
 
 /// `type`, `size`, `addr`.
 type Record = (u16, u16, u64);
@@ -243,4 +243,102 @@ fn what_breaks_the_format_is_refused_with_its_place() {
         &within(&[(28, 9, 0x20)]),
         "byte 36: a trace of a 32-bit program; only 64-bit ones are read",
     );
+}
+
+#[test]
+fn markers_of_physical_pages_say_where_pages_are_from_there_on() {
+    const PHYSICAL: u16 = 15;
+    const VIRTUAL: u16 = 17;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    let writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
+    let bytes = within(&[
+        (10, 4, 0x1000),
+        (0, 8, 0x5010),
+        (10, 4, 0x1004),
+        (28, PHYSICAL, 0x9_9000),
+        (28, VIRTUAL, 0x5000),
+        (0, 8, 0x5018),
+        (10, 4, 0x1008),
+        (28, PHYSICAL, 0x8_8000),
+        (28, VIRTUAL, 0x5000),
+        (1, 8, 0x5020),
+    ]);
+    drmemtrace::import(&bytes[..], "bank.records", writer, &Options::default()).unwrap();
+    let mut trace = Trace::open(&path).unwrap();
+    trace.index_by(Index::Physical);
+    let mut data = Vec::new();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        let own = execution
+            .accesses
+            .iter()
+            .filter(|of| of.kind != Kind::Fetch);
+        data.extend(own.map(|of| physical_address(of.address).ok_or(of.address)));
+    }
+    assert_eq!(data, [Err(0x5010), Ok(0x9_9018), Ok(0x8_8020)]);
+}
+
+#[test]
+fn physical_pages_that_cannot_be_are_refused() {
+    refused(
+        &within(&[(28, 17, 0x5000)]),
+        "byte 36: a page's virtual address without its physical one before it",
+    );
+    refused(
+        &within(&[(28, 15, 1 << 50), (28, 17, 0x5000)]),
+        "byte 48: a page at 0x4000000000000, which is no physical address",
+    );
+    refused(
+        &within(&[(28, 18, 65_536), (28, 15, 0x9_0000), (28, 17, 0x5000)]),
+        "byte 60: physical pages of 65536 bytes; only those of 4096 are read",
+    );
+}
+
+#[test]
+fn markers_of_cpus_say_where_threads_go_on() {
+    const CPU: u16 = 3;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    let writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
+    let bytes = within(&[
+        (28, CPU, 2),
+        (10, 4, 0x1000),
+        (28, CPU, 0),
+        (10, 4, 0x1004),
+        THREAD_8,
+        PROCESS_5,
+        (28, CPU, u64::MAX),
+        (10, 4, 0x1008),
+        THREAD_7,
+        PROCESS_5,
+        (28, CPU, 0),
+        (10, 4, 0x1010),
+    ]);
+    drmemtrace::import(&bytes[..], "bank.records", writer, &Options::default()).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let mut found = Vec::new();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        let (thread, stamp) = (execution.thread, execution.stamp);
+        found.push((
+            trace.threads()[thread.index()].os_thread_id,
+            trace.cpu(thread, stamp),
+        ));
+    }
+    assert_eq!(found, [(7, Some(2)), (7, Some(0)), (8, None), (7, Some(0))]);
+    let mut again = Vec::new();
+    let mut exporter = drmemtrace::Exporter::begin(&trace, &mut again).unwrap();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        exporter.execution(&execution).unwrap();
+    }
+    exporter.finish().unwrap();
+    let said = again
+        .chunks_exact(12)
+        .filter(|record| record[..4] == [28, 0, 3, 0]);
+    let said: Vec<u64> = said
+        .map(|record| u64::from_le_bytes(record[4..].try_into().unwrap()))
+        .collect();
+    assert_eq!(said, [2, 0, u64::MAX, 0]);
 }

@@ -4,7 +4,7 @@ use crate::demands::{Demands, Throughput};
 use corehop_partitioner::alternatives::{Alternatives, PlannedFunction};
 use corehop_plans::Plan;
 use corehop_simulator::detail::{Detail, Modes};
-use corehop_simulator::{Counters, Machine, Replay, Split};
+use corehop_simulator::{ByArgument, Counters, Machine, Replay, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub struct Explanation<'a> {
     pub plan: &'a Plan,
     /// The plan, as a split of the trace's functions.
     pub split: Split,
-    /// The planned functions, by core.
+    /// The planned functions that have a core, by core.
     pub placed: Vec<PlannedFunction>,
     /// What was replayed; those that warm up come first.
     pub requests: Vec<RequestId>,
@@ -85,6 +85,11 @@ impl Explanation<'_> {
             Some((of.function, *other, replay))
         });
         exchanged.min_by_key(|(.., replay)| replay.counters.l2.misses())
+    }
+
+    /// The plan's functions that go by an argument, whose calls go to all of its cores.
+    pub fn by_argument(&self) -> impl Iterator<Item = &ByArgument> {
+        self.split.objects().into_iter().flat_map(|objects| objects.functions())
     }
 
     /// The name of a function of the trace.

@@ -1,7 +1,9 @@
 //! An explanation for programs, as `docs/reference/search.md` lists its keys. Counts are totals
 //! over the counted requests.
 
+use crate::by_argument::by_argument;
 use crate::explanation::Explanation;
+use crate::remarks::mark;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Modes, Spread, WorkingSet};
@@ -62,6 +64,11 @@ pub fn render(explained: &Explanation<'_>, top: usize) -> Value {
     if let Some((before, after)) = &explained.modes {
         value["modes"] = json!({ "baseline": by_mode(before), "split": by_mode(after) });
     }
+    let by_argument = by_argument(&explained.split, explained.trace);
+    if !by_argument.is_empty() {
+        value["by_argument"] = by_argument.into();
+    }
+    mark(&mut value, explained.trace);
     value
 }
 
@@ -79,8 +86,11 @@ fn of_core(explained: &Explanation<'_>, core: usize, used: &CoreUse, top: usize)
         .placed
         .iter()
         .filter(|placed| placed.core.index() == core);
+    let by_argument = explained.by_argument().map(|of| of.function);
     let entered: Vec<&str> = entered
-        .map(|placed| explained.name(placed.function))
+        .map(|placed| placed.function)
+        .chain(by_argument)
+        .map(|function| explained.name(function))
         .collect();
     let code =
         used.code.iter().take(top).map(

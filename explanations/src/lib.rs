@@ -9,12 +9,16 @@
 
 #![forbid(unsafe_code)]
 
+mod by_argument;
 pub mod demands;
 mod error;
 mod explanation;
 pub mod json;
 mod question;
+mod remarks;
 
+pub use by_argument::by_argument;
 pub use error::Error;
 pub use explanation::{CONNECTIONS, Explanation, Mover};
 pub use question::{Question, others};
+pub use remarks::{mark, options, remarks};

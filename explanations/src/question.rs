@@ -49,8 +49,7 @@ impl<'a> Question<'a> {
             plan: self.plan_path.into(),
             source,
         };
-        let split = Split::from_plan(self.plan, trace.modules(), trace.functions());
-        let split = split.map_err(about_plan)?;
+        let split = Split::of_plan(self.plan, trace).map_err(about_plan)?;
         let complete = complete(trace.requests());
         let warm_up = self.warm_up.unwrap_or(complete.len() / 2);
         let options = ReplayOptions {
@@ -75,7 +74,8 @@ impl<'a> Question<'a> {
             warm_up,
         };
         let demands = demands(&subject, (&before.0, &after.0), progress)?;
-        let alternatives = match self.neighbours {
+        // The neighbours of objects' places are other plans altogether.
+        let alternatives = match self.neighbours && split.objects().is_none() {
             false => Vec::new(),
             true => {
                 let candidates = Candidates::of(trace, &complete, &CandidateRule::default())

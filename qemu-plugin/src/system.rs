@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Recording a whole machine: a kernel with the server and its load, on one virtual CPU.
+//! Recording a whole machine: a kernel with the server and its load, on virtual CPUs that one
+//! thread of QEMU's runs in turn.
 //!
 //! There a virtual CPU is no thread, and addresses are no process's. Which thread runs, the kernel
 //! says: it stores its `current` task to one place (`tasks`), and what it says of tasks stands in

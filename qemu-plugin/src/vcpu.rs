@@ -49,6 +49,9 @@ struct Vcpu {
     call_is_told: bool,
     /// The numbers of its process and of itself in the guest, where these are not the host's.
     in_guest: Option<[u32; 2]>,
+    /// On which CPU of the guest it runs, and on which the recorder was told that it does.
+    on_cpu: u16,
+    told_cpu: Option<u16>,
 }
 
 impl Vcpu {
@@ -65,6 +68,8 @@ impl Vcpu {
             },
             call_is_told: false,
             in_guest: None,
+            on_cpu: 0,
+            told_cpu: None,
         }
     }
 

@@ -12,6 +12,8 @@ pub struct SystemOptions {
     pub copied: Vec<PathBuf>,
     /// A folder that is the machine's root, but for what is put there for the commands.
     pub rootfs: Option<PathBuf>,
+    /// The machine's processors, 1 to 16.
+    pub cpus: u32,
     /// The machine's memory, in MiB.
     pub memory_mib: u64,
 }

@@ -9,6 +9,7 @@ const MEMORY: u64 = 4;
 const HANDLER: u64 = 5;
 const PROGRAM: u64 = 6;
 const PAGE: u64 = 7;
+const CPU: u64 = 8;
 
 /// The most words a message takes, its first one included: that of the largest code block.
 pub(crate) const MOST_WORDS: usize =
@@ -75,6 +76,17 @@ pub enum Message {
         number: u64,
         /// Physical address, divided by 4096.
         frame: u64,
+    },
+    /// On which CPU of a machine a thread runs, from a stamp on.
+    Cpu {
+        /// Its process.
+        process: u32,
+        /// Itself.
+        thread: u32,
+        /// Holds for what it does from this stamp on.
+        since: u64,
+        /// From 0.
+        cpu: u16,
     },
     /// A signal handler was installed that begins at this guest address.
     Handler(u64),
@@ -150,6 +162,15 @@ impl Message {
             } => {
                 words.extend([(*process).into(), *since, *number, *frame]);
                 PAGE
+            }
+            Message::Cpu {
+                process,
+                thread,
+                since,
+                cpu,
+            } => {
+                words.extend([(*process).into(), (*thread).into(), *since, (*cpu).into()]);
+                CPU
             }
             Message::Handler(address) => {
                 words.push(*address);
@@ -231,6 +252,12 @@ impl Message {
                 since: *since,
                 number: *number,
                 frame: *frame,
+            }),
+            (CPU, [process, thread, since, cpu]) => Some(Message::Cpu {
+                process: *process as u32,
+                thread: *thread as u32,
+                since: *since,
+                cpu: *cpu as u16,
             }),
             (HANDLER, [address]) => Some(Message::Handler(*address)),
             (PROGRAM, text) => Some(Message::Program(text_of(text)?.1)),

@@ -6,6 +6,7 @@ use corehop_characterisation::classes::{Class, Classes, Sum};
 use corehop_characterisation::gain::Baseline;
 use corehop_characterisation::profile::Replayed;
 use corehop_characterisation::traffic::Traffic;
+use corehop_explanations::mark;
 use corehop_partitioner::backend::Backend;
 use corehop_simulator::Replay;
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ pub fn render(told: &Told<'_>) -> Value {
         })
     });
     let replayed = profile.replayed.as_ref();
-    json!({
+    let mut value = json!({
         "trace": told.trace_name,
         "machine": told.machine.name,
         "requests": subject.requests.len(),
@@ -46,7 +47,9 @@ pub fn render(told: &Told<'_>) -> Value {
         "traffic": replayed.map(|of| traffic(&of.traffic)),
         "functions": functions.collect::<Vec<_>>(),
         "correlations": told.correlate.then(|| correlations.collect::<Vec<_>>()),
-    })
+    });
+    mark(&mut value, subject.trace);
+    value
 }
 
 fn totals_of(replay: &Replay) -> Value {

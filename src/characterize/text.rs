@@ -8,6 +8,7 @@ use crate::line::{Lines, line};
 use corehop_characterisation::classes::WorkingSet;
 use corehop_characterisation::gain::Baseline;
 use corehop_characterisation::profile::Replayed;
+use corehop_explanations::remarks;
 use corehop_partitioner::backend::Backend;
 use corehop_wording::number::{counted, grouped};
 
@@ -49,6 +50,9 @@ fn totals(text: &mut Lines, told: &Told<'_>) {
         grouped(totals.data.accesses),
         grouped(totals.code.lines)
     );
+    for remark in remarks(subject.trace) {
+        line!(text, "{remark}");
+    }
     line!(
         text,
         "PL, PG: phase-local, phase-global; SL, SG: session-local, session-global"

@@ -3,8 +3,9 @@
 //! request's time.
 
 use super::{modes, throughput};
+use crate::by_argument;
 use crate::line::{Lines, line};
-use corehop_explanations::{Explanation, Mover};
+use corehop_explanations::{Explanation, Mover, remarks};
 use corehop_partitioner::alternatives::PlannedFunction;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_partitioner::machine_list::first;
@@ -17,6 +18,7 @@ use corehop_wording::number::{change_between, grouped as count, share};
 pub fn render(explained: &Explanation<'_>, top: usize) -> Lines {
     let mut text = Lines::new();
     totals(&mut text, explained);
+    by_argument::add(&mut text, &explained.split, explained.trace);
     modes::table(&mut text, explained);
     load(&mut text, explained);
     throughput::table(&mut text, explained);
@@ -42,6 +44,9 @@ fn totals(text: &mut Lines, explained: &Explanation<'_>) {
         count(after.requests),
         count(explained.warm_up as u64)
     );
+    for remark in remarks(explained.trace) {
+        line!(text, "{remark}");
+    }
     line!(text);
     if first(&explained.plan.machine).1 > 0 {
         let planned = &explained.plan.machine;
@@ -119,7 +124,11 @@ fn load(text: &mut Lines, explained: &Explanation<'_>) {
             let back = if placed.delegated { " and back" } else { "" };
             format!("{}{back}", shortened(explained.name(placed.function)))
         };
-        let names: Vec<String> = entered.map(name).collect();
+        let by_argument = explained.by_argument().map(|of| {
+            let name = shortened(explained.name(of.function));
+            format!("{name} by argument {}", of.argument.number())
+        });
+        let names: Vec<String> = entered.map(name).chain(by_argument).collect();
         line!(
             text,
             "{core:>4}{:>10}{:>10}{:>12.1}{:>12.1}{:>12.1}  {}",

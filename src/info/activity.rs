@@ -5,7 +5,7 @@ use super::system_calls::SystemCalls;
 use crate::progress::Bar;
 use corehop_partitioner::progress::Progress;
 use corehop_traces::{Kind, PAGE_SHIFT, Trace, physical_address};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// How often the progress bar moves: some tens of times a second.
 const EXECUTIONS_PER_REPORT: u64 = 1 << 20;
@@ -19,6 +19,8 @@ pub struct Activity<'t> {
     pub of_kernel: [u64; 3],
     /// Those at a known physical address, and how many pages these are on.
     pub physical: (u64, usize),
+    /// Those on each CPU of a machine, as far as it is told.
+    pub by_cpu: BTreeMap<u16, u64>,
     /// Accesses of each complete request, ascending.
     pub per_request: Vec<u64>,
     pub system_calls: SystemCalls,
@@ -32,6 +34,7 @@ impl<'t> Activity<'t> {
         bar.begin("reading", Some(trace.execution_count()));
         let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
         let (mut physical, mut frames) = (0, HashSet::new());
+        let mut by_cpu = BTreeMap::new();
         let mut by_request = vec![0; trace.requests().len()];
         let mut system_calls = SystemCalls::of(trace);
         let mut kernel_visits = KernelVisits::of(trace);
@@ -45,6 +48,9 @@ impl<'t> Activity<'t> {
                     physical += 1;
                     frames.insert(address >> PAGE_SHIFT);
                 }
+            }
+            if let Some(cpu) = trace.cpu(execution.thread, execution.stamp) {
+                *by_cpu.entry(cpu).or_default() += execution.accesses.len() as u64;
             }
             system_calls.execution(trace, &execution);
             kernel_visits.execution(trace, &execution);
@@ -70,6 +76,7 @@ impl<'t> Activity<'t> {
             stores: of(Kind::Store),
             of_kernel,
             physical: (physical, frames.len()),
+            by_cpu,
             per_request,
             system_calls,
             kernel_visits,

@@ -7,6 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::progress::Bar;
 use crate::scope::Scope;
+use corehop_explanations::{mark, remarks};
 use corehop_outputs::{Output, PUBLIC};
 use corehop_partitioner::by_argument::{Found, Sought, plan_of, search};
 use corehop_partitioner::objective::Objective;
@@ -117,6 +118,9 @@ fn text_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, output: Option<
         "trace",
         &format!("{}, machine {}", asked.trace_name, machine.machine.name),
     );
+    for remark in remarks(asked.trace) {
+        say("", &remark);
+    }
     let drawn = format!(
         "{} requests searched (seed {}), {} warm up, {} judge",
         parts.searched.len(),
@@ -168,7 +172,7 @@ fn text_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, output: Option<
 fn json_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, plan: &Plan) -> Value {
     let judged = found.held_out.as_ref().unwrap_or(&found.searched);
     let one = &found.argument;
-    json!({
+    let mut object = json!({
         "machine": plan.machine,
         "trace": plan.trace,
         "cores": plan.cores,
@@ -186,5 +190,7 @@ fn json_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, plan: &Plan) ->
         "objects": one.objects,
         "plan": plan.functions,
         "request": plan.request,
-    })
+    });
+    mark(&mut object, asked.trace);
+    object
 }

@@ -3,6 +3,7 @@
 use super::finished_search::FinishedSearch;
 use super::{backends, comparison, delegated, doubts, returns, text};
 use crate::line::Lines;
+use corehop_explanations::mark;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::backend::Backend;
 use corehop_partitioner::weights::Weighted;
@@ -46,6 +47,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
         "plan": plan.functions,
         "request": plan.request,
     });
+    mark(&mut object, search.result.trace);
     for (key, value) in doubts::keys(search) {
         object[key] = value;
     }

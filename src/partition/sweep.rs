@@ -7,6 +7,7 @@ use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
 use crate::progress::Bar;
+use corehop_explanations::{mark, remarks};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::weights::Weighted;
@@ -88,16 +89,22 @@ impl<'a> MachineSweep<'a> {
 
     /// The table as one JSON object.
     fn as_json(&self, rows: &[SearchRow<'_>]) -> Lines {
-        Lines::of_json(&as_json(rows, self.trace_name, self.settings.objective))
+        let mut object = as_json(rows, self.trace_name, self.settings.objective);
+        mark(&mut object, self.trace);
+        Lines::of_json(&object)
     }
 
     /// The table, with a sentence for each machine.
     fn as_text(&self, rows: &[SearchRow<'_>]) -> Lines {
-        as_text(rows, self.trace_name, self.settings.objective)
+        as_text(rows, (self.trace, self.trace_name), self.settings.objective)
     }
 }
 
-fn as_text(rows: &[SearchRow<'_>], trace_name: &str, objective: Objective) -> Lines {
+fn as_text(
+    rows: &[SearchRow<'_>],
+    (trace, trace_name): (&Trace, &str),
+    objective: Objective,
+) -> Lines {
     let mut text = Lines::new();
     line!(
         text,
@@ -105,6 +112,9 @@ fn as_text(rows: &[SearchRow<'_>], trace_name: &str, objective: Objective) -> Li
         objective.name(),
         rows[0].judged_on.requests
     );
+    for remark in remarks(trace) {
+        line!(text, "{remark}");
+    }
     for of_machine in rows.chunk_by(|a, b| a.machine.name == b.machine.name) {
         let machine = of_machine[0].machine;
         line!(text);

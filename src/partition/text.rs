@@ -4,6 +4,7 @@ use super::finished_search::FinishedSearch;
 use super::looked_for::{candidates, looked_for};
 use super::{backends, delegated, doubts, returns};
 use crate::line::{Lines, line};
+use corehop_explanations::remarks;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::objective::Objective;
@@ -23,6 +24,9 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
         "trace",
         &format!("{}, machine {}", plan.trace, plan.machine),
     );
+    for remark in remarks(search.result.trace) {
+        say(&mut text, "", &remark);
+    }
     say(&mut text, "requests", &requests(parts, plan.seed));
     let rule = &search.result.settings.rule;
     say(

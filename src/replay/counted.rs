@@ -1,6 +1,5 @@
 //! What simulated machines counted over the same requests, and where threads ran without a plan.
 
-use crate::open::Indexed;
 use clap::ValueEnum;
 use corehop_simulator::detail::Modes;
 use corehop_simulator::{Machine, Replay, Split};
@@ -32,11 +31,10 @@ impl Baseline {
 /// Replays of the same requests.
 pub struct Report<'a> {
     pub trace: &'a Path,
-    pub index: Indexed,
+    /// Of how the trace was taken.
+    pub remarks: Vec<String>,
     pub warm_up: usize,
     pub baseline: Baseline,
-    /// After which the kernel was modelled, where it was.
-    pub kernel_model: Option<&'static str>,
     /// By machine; at least one.
     pub counted: Vec<Counted<'a>>,
 }

@@ -1,20 +1,20 @@
 //! The counts of a replay for programs, as `docs/reference/replay.md` lists them.
 
-use super::by_argument;
 use super::counted::{Baseline, Counted, Report};
 use super::detail::{self, Told};
 use super::modes;
-use crate::open::Indexed;
 use clap::ValueEnum;
+use corehop_explanations::{by_argument, mark};
 use corehop_simulator::Split;
 use corehop_traces::Trace;
 use serde_json::{Value, json};
 
 /// One object for one machine, and an array of them for several.
 pub fn render(report: &Report<'_>, (trace, split): (&Trace, &Split), told: Option<&Told>) -> Value {
-    let by_argument = by_argument::values(split, trace);
+    let by_argument = by_argument(split, trace);
     let object = |counted| {
         let mut object = object(report, counted);
+        mark(&mut object, trace);
         if !by_argument.is_empty() {
             object["by_argument"] = by_argument.clone().into();
         }
@@ -43,18 +43,12 @@ fn object(report: &Report<'_>, counted: &Counted<'_>) -> Value {
         "hops": replay.hops,
         "counters": replay.counters,
     });
-    if report.index == Indexed::Physical {
-        object["index"] = "physical".into();
-    }
     if counted.plan.is_some() {
         object["baseline"] = json!({
             "placement": baseline,
             "cores": counted.baseline.per_core.len(),
             "counters": counted.baseline.counters,
         });
-    }
-    if let Some(model) = report.kernel_model {
-        object["kernel_model"] = model.into();
     }
     if let Some(told) = &counted.modes {
         object["modes"] = modes::value(told);

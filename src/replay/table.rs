@@ -3,7 +3,6 @@
 use super::counted::{Baseline, Report};
 use super::modes;
 use crate::line::{Lines, line};
-use crate::open::Indexed;
 use corehop_simulator::{Counters, Replay};
 use corehop_wording::number::{change_between, grouped as count, share};
 
@@ -55,19 +54,9 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
         requests => format!("{} requests", count(requests)),
     };
     let accesses = count(replay.accesses);
-    let index = match report.index {
-        Indexed::Virtual => "",
-        Indexed::Physical => ", by physical addresses",
-    };
-    line!(
-        text,
-        "{requests} counted {warm_up}: {accesses} accesses{index}"
-    );
-    if let Some(model) = report.kernel_model {
-        line!(
-            text,
-            "the kernel is synthetic, modelled after {model}: what it did was not recorded"
-        );
+    line!(text, "{requests} counted {warm_up}: {accesses} accesses");
+    for remark in &report.remarks {
+        line!(text, "{remark}");
     }
     line!(text);
 }

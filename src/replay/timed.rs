@@ -13,8 +13,8 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::Lines;
 use crate::machines;
-use crate::open::{Indexed, open_by};
 use crate::progress::Bar;
+use crate::taken::Taken;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use core_model::ModelName;
@@ -110,7 +110,7 @@ fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
 /// What of the other options a timed replay goes by.
 pub struct Asked<'a> {
     pub trace: &'a Path,
-    pub index: Indexed,
+    pub taken: &'a Taken,
     pub machine: &'a str,
     pub plan: Option<&'a Path>,
     pub warm_up: Option<usize>,
@@ -125,7 +125,7 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
         machine.set_hop_cost(cycles);
     }
     let plan = asked.plan.map(corehop_plans::read).transpose()?;
-    let trace = open_by(asked.trace, asked.index)?;
+    let trace = asked.taken.open(asked.trace)?;
     let split = plan
         .as_ref()
         .map(|plan| Split::of_plan(plan, &trace).map_err(|error| about(asked.plan, error)));
@@ -144,7 +144,8 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
     let outcomes = model.simulate(&streams, &settings).map_err(failed);
     bar.end();
     let report = Report {
-        trace: asked.trace,
+        trace_name: asked.trace,
+        trace: &trace,
         machine: &machine,
         model,
         has_dependences: trace.has_dependences(),

@@ -2,7 +2,7 @@
 
 use crate::recording::Recording;
 use corehop_traces::{Arguments, EnteredCall};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::process::Command;
 
 /// Requests about one of four tables each, in an order that does not repeat soon. `visit` has its
@@ -128,27 +128,42 @@ fn the_functions_whose_argument_is_an_object_are_listed() {
     );
 }
 
+/// A plan by which `visit` goes by an argument.
+fn plan_by(trace: &corehop_traces::Trace, by: &str) -> String {
+    let mut functions = trace.functions().iter();
+    let visit = functions.find(|function| function.symbol == "visit");
+    let visit = visit.unwrap();
+    let module = &trace.modules()[visit.module as usize];
+    format!(
+        "version = 2\nmachine = \"xeon-8480\"\ntrace = \"none\"\ncores = 2\nseed = 1\n\n\
+         [[function]]\nmodule = {:?}\nbuild_id = {:?}\noffset = {}\nsymbol = \"visit\"\n\
+         by = {by:?}\nmode = \"enter\"\n",
+        module.path, module.build_id, visit.offset
+    )
+}
+
+/// How often the thread hops in so many requests: tables come to the core with the fewest, the
+/// lowest of equals.
+fn hops_of(requests: usize) -> usize {
+    let mut cores = [None; 4];
+    let (mut came, mut core, mut hops) = (0, 0, 0);
+    for number in 0..requests {
+        let home = *cores[table_of(number)].get_or_insert_with(|| {
+            came += 1;
+            (came - 1) % 2
+        });
+        hops += usize::from(home != std::mem::replace(&mut core, home));
+    }
+    hops
+}
+
 #[test]
 fn a_plan_by_argument_hops_in_the_replay_as_the_rules_say() {
     let mut recording = Recording::of(SOURCE);
     let trace = recording.trace();
-    let functions = trace.functions().iter();
-    let visit = functions
-        .clone()
-        .find(|function| function.symbol == "visit")
-        .unwrap();
-    let module = &trace.modules()[visit.module as usize];
-    let plan = |by: &str| {
-        format!(
-            "version = 2\nmachine = \"xeon-8480\"\ntrace = \"none\"\ncores = 2\nseed = 1\n\n\
-             [[function]]\nmodule = {:?}\nbuild_id = {:?}\noffset = {}\nsymbol = \"visit\"\n\
-             by = {by:?}\nmode = \"enter\"\n",
-            module.path, module.build_id, visit.offset
-        )
-    };
     let replayed = |by: &str| -> Value {
         let path = recording.folder().join("plan.toml");
-        std::fs::write(&path, plan(by)).unwrap();
+        std::fs::write(&path, plan_by(&trace, by)).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
             .args(["replay", "--json", "--plan"])
             .args([&path, &recording.path()])
@@ -157,18 +172,8 @@ fn a_plan_by_argument_hops_in_the_replay_as_the_rules_say() {
         assert!(output.status.success(), "{output:?}");
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    // Tables come to the core with the fewest, the lowest of equals.
-    let mut cores = [None; 4];
-    let (mut came, mut core, mut hops) = (0, 0, 0);
-    for number in 0..REQUESTS {
-        let home = *cores[table_of(number)].get_or_insert_with(|| {
-            came += 1;
-            (came - 1) % 2
-        });
-        hops += usize::from(home != std::mem::replace(&mut core, home));
-    }
     let said = replayed("argument 2");
-    assert_eq!(said["hops"], hops);
+    assert_eq!(said["hops"], hops_of(REQUESTS));
     let one = &said["by_argument"][0];
     assert_eq!(one["symbol"], "visit");
     let counts = ["argument", "calls", "known", "objects"].map(|key| one[key].as_u64().unwrap());
@@ -179,6 +184,40 @@ fn a_plan_by_argument_hops_in_the_replay_as_the_rules_say() {
     let one = &said["by_argument"][0];
     let counts = ["calls", "known", "objects"].map(|key| one[key].as_u64().unwrap());
     assert_eq!(counts, [200, 0, 0]);
+}
+
+#[test]
+fn a_plan_by_argument_is_explained_and_reported() {
+    let mut recording = Recording::of(SOURCE);
+    let trace = recording.trace();
+    let path = recording.folder().join("plan.toml");
+    std::fs::write(&path, plan_by(&trace, "argument 2")).unwrap();
+    let corehop = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+            .args(words)
+            .arg(recording.path())
+            .current_dir(recording.folder())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let explain = ["explain", "--plan", "plan.toml", "--warm-up", "0"];
+    let said = corehop(&[&explain[..], &["--json"]].concat());
+    let said: Value = serde_json::from_str(&said).unwrap();
+    // Of the last request, which is cut short, nothing counts.
+    assert_eq!(said["split"]["hops"], hops_of(REQUESTS - 1));
+    assert_eq!(said["by_argument"][0]["symbol"], "visit");
+    for core in 0..2 {
+        assert_eq!(said["cores"][core]["entering"], json!(["visit"]));
+    }
+    let said = corehop(&explain);
+    assert_eq!(said.matches("  visit by argument 2\n").count(), 2, "{said}");
+    let said = corehop(&["report", "plan.toml", "--json", "-o", "page.html", "--warm-up", "0"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["split"]["hops"], hops_of(REQUESTS - 1));
+    let page = std::fs::read_to_string(recording.folder().join("page.html")).unwrap();
+    assert!(page.contains("visit"));
 }
 
 #[test]

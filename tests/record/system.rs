@@ -5,6 +5,7 @@
 //! where its functions are, if it is new here.
 
 mod both_ways;
+mod cpus;
 mod failures;
 mod servers;
 

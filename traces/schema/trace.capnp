@@ -224,6 +224,17 @@ struct Mappings {
   # u64: virtual address / 4096, below 2^52, less that of the page before, modulo 2^64
   pageDistances @5 :Column;
   # u64: the page's number less that of the physical page, which is below 2^35, modulo 2^64
+
+  cpus @6 :List(OnCpu);
+  # On which CPU of a machine its threads run. A reader may pass this by: all else means the same.
+}
+
+struct OnCpu {
+  # Holds for the runs of the thread with this stamp and later ones, until a later one says otherwise
+  # of the same thread; of equal stamps the later in the file holds.
+  since @0 :UInt64;
+  osThreadId @1 :UInt32;
+  cpu @2 :UInt16;               # from 0
 }
 
 struct Mapping {

@@ -58,6 +58,7 @@ pub use codec::template::DataAccess;
 pub use codec::trace_filter::TraceFilter;
 pub use format::rule::{Rule, Violation};
 pub use model::address_space::{MAX_OBJECTS, Mapping, Owner};
+pub use model::cpu::OnCpu;
 pub use model::dependence::{Dependence, Dependent, GENERAL_REGISTERS, Source};
 pub use model::error::Error;
 pub use model::execution::{self, Access, Execution, Kind};

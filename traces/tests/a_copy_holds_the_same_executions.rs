@@ -2,7 +2,7 @@
 
 use corehop_traces::{
     Chosen, CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Index, Kind, Mapping,
-    Page, Pointer, Request, RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy,
+    OnCpu, Page, Pointer, Request, RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy,
     copy_chosen,
 };
 use std::path::Path;
@@ -100,6 +100,16 @@ fn a_copy_says_what_addresses_come_from() {
     assert_eq!(bytes, [2, 4], "a count and a dependence");
 }
 
+/// On which CPU each execution is.
+fn cpus_of(trace: &Trace) -> Vec<Option<u16>> {
+    let mut cpus = Vec::new();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        cpus.push(trace.cpu(execution.thread, execution.stamp));
+    }
+    cpus
+}
+
 #[test]
 fn a_copy_has_the_same_memory_at_the_same_addresses() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,6 +152,14 @@ fn a_copy_has_the_same_memory_at_the_same_addresses() {
     };
     let moved = [page(1, 0, 70), page(2, 33, 71), page(1, 31, 71)];
     writer.pages(&moved).unwrap();
+    let on = |process_id, since, cpu| OnCpu {
+        process_id,
+        os_thread_id: process_id,
+        since,
+        cpu,
+    };
+    let cpus = [on(1, 0, 3), on(2, 17, 1), on(2, 8, 0)];
+    writer.cpus(&cpus).unwrap();
     writer.finish(EndReason::Interrupted).unwrap();
     let mut original = Trace::open(&first).unwrap();
     copy(&original, None, &second, &options()).unwrap();
@@ -153,6 +171,8 @@ fn a_copy_has_the_same_memory_at_the_same_addresses() {
     }
     assert_eq!(copied.shared_objects(), original.shared_objects());
     assert_eq!((copied.mappings().len(), copied.pages().len()), (4, 3));
+    assert_eq!(cpus_of(&copied), cpus_of(&original));
+    assert_eq!(cpus_of(&copied)[0], None);
 }
 
 #[test]

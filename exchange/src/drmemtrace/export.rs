@@ -32,6 +32,8 @@ pub struct Exporter<'t, W: Write> {
     /// Threads in the order of their first execution.
     order: Vec<ThreadId>,
     current: Option<ThreadId>,
+    /// That which was told last.
+    cpu: Option<u16>,
     switches: u64,
     pages: Pages,
 }
@@ -48,6 +50,7 @@ impl<'t, W: Write> Exporter<'t, W> {
             known: HashMap::new(),
             order: Vec::new(),
             current: None,
+            cpu: None,
             switches: 0,
             pages: Pages::default(),
         };
@@ -62,7 +65,8 @@ impl<'t, W: Write> Exporter<'t, W> {
     /// # Errors
     /// What the output says.
     pub fn execution(&mut self, execution: &Execution<'_>) -> io::Result<()> {
-        self.switch_to(execution.thread)?;
+        let cpu = self.trace.cpu(execution.thread, execution.stamp);
+        self.switch_to(execution.thread, cpu)?;
         self.mark(execution)?;
         let block = &self.trace.code_blocks()[execution.code_block as usize];
         let all = execution.accesses.iter();
@@ -128,7 +132,7 @@ impl<'t, W: Write> Exporter<'t, W> {
             let requests = self.trace.requests();
             let request = known.request.map(|request| requests[request.index()]);
             if request.is_some_and(|request| request.complete) {
-                self.switch_to(thread)?;
+                self.switch_to(thread, None)?;
                 self.put(kind::MARKER, marker::REQUEST_END, 0)?;
             }
             self.put(kind::THREAD_EXIT, 0, known.thread)?;
@@ -141,9 +145,12 @@ impl<'t, W: Write> Exporter<'t, W> {
         self.out.write_all(&Record { kind, size, value }.encode())
     }
 
-    fn switch_to(&mut self, thread: ThreadId) -> io::Result<()> {
+    fn switch_to(&mut self, thread: ThreadId, cpu: Option<u16>) -> io::Result<()> {
         if self.current.replace(thread) == Some(thread) {
-            return Ok(());
+            return match self.cpu == cpu {
+                true => Ok(()),
+                false => self.tell_cpu(cpu),
+            };
         }
         let first = self.known.is_empty();
         let known = match self.known.get(&thread) {
@@ -158,8 +165,13 @@ impl<'t, W: Write> Exporter<'t, W> {
         }
         self.switches += 1;
         self.put(kind::MARKER, marker::TIMESTAMP, self.switches)?;
-        // On which processor is not known, which is what this number says.
-        self.put(kind::MARKER, marker::CPU, u64::MAX)
+        self.tell_cpu(cpu)
+    }
+
+    /// Says on which processor the thread is. The largest number says that it is not known.
+    fn tell_cpu(&mut self, cpu: Option<u16>) -> io::Result<()> {
+        self.cpu = cpu;
+        self.put(kind::MARKER, marker::CPU, cpu.map_or(u64::MAX, u64::from))
     }
 
     /// Numbers by which no reader takes two threads for one, nor any for none, which is 0: the

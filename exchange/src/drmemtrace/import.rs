@@ -5,11 +5,12 @@
 //! a request begins, and when another thread's records follow. A file in which
 //! accesses were filtered out is refused: a replay would count only what another cache has missed.
 
+use super::frames::Frames;
 use super::record::{RECORD_BYTES, Record, SYSTEM_CALL_FUNCTIONS, file_type, kind, marker};
 use crate::assembler::Assembler;
 use crate::error::{Error, Fault, FilePosition, problem};
 use crate::{Imported, Options};
-use corehop_traces::{Kind, ThreadId, Writer};
+use corehop_traces::{Kind, OnCpu, ThreadId, Writer};
 use std::collections::HashMap;
 use std::io::{BufRead, ErrorKind};
 
@@ -34,6 +35,9 @@ pub fn import(
         next: 0,
         branched: true,
         function: 0,
+        frames: Frames::default(),
+        new_cpus: HashMap::new(),
+        told_cpus: HashMap::new(),
         prefetches: 0,
         flushes: 0,
     };
@@ -107,6 +111,10 @@ struct Reading {
     branched: bool,
     /// What the next markers tell of.
     function: u64,
+    frames: Frames,
+    /// By thread, on which CPU it goes on, and on which the trace was told that it is.
+    new_cpus: HashMap<u64, u16>,
+    told_cpus: HashMap<u64, u16>,
     prefetches: u64,
     flushes: u64,
 }
@@ -154,8 +162,8 @@ impl Reading {
         }
     }
 
-    /// Makes the thread whose records these are the one that acts.
-    fn act(&mut self) -> Result<(), Fault> {
+    /// Makes the thread whose records these are the one that acts; its process.
+    fn act(&mut self) -> Result<u32, Fault> {
         let process = self.processes.get(&self.thread);
         let (Some(&process), 1..) = (process, self.thread) else {
             return problem("something is done before its thread and process are named");
@@ -170,19 +178,51 @@ impl Reading {
                 thread
             }
         };
-        self.assembler.switch_to(thread)
+        self.assembler.switch_to(thread)?;
+        Ok(process as u32)
     }
 
     fn instruction(&mut self, address: u64, size: u16, branch: bool) -> Result<(), Fault> {
         if !(1..=15).contains(&size) {
             return problem(format!("an instruction of {size} bytes, not 1 to 15"));
         }
-        self.act()?;
+        let process = self.act()?;
+        self.tell_cpu(process)?;
+        for byte in [address, address.wrapping_add(u64::from(size) - 1)] {
+            if let Some(news) = self.frames.news(process, byte) {
+                self.assembler.place_code(news.page, news.has_moved)?;
+            }
+        }
         let joins = !self.branched;
         self.assembler.fetch(address, size.into(), joins)?;
         self.next = address.wrapping_add(size.into());
         self.branched = branch;
         Ok(())
+    }
+
+    /// Has the trace say on which CPU the thread goes on, where that is news. Of numbers that a
+    /// trace has no room for nothing is said.
+    fn tell_cpu(&mut self, process_id: u32) -> Result<(), Fault> {
+        if self.new_cpus.is_empty() {
+            return Ok(());
+        }
+        let Some(cpu) = self.new_cpus.remove(&self.thread) else {
+            return Ok(());
+        };
+        let Ok(os_thread_id) = u32::try_from(self.thread) else {
+            return Ok(());
+        };
+        let before = self.told_cpus.insert(self.thread, cpu);
+        if before == Some(cpu) {
+            return Ok(());
+        }
+        let on = OnCpu {
+            process_id,
+            os_thread_id,
+            since: 0,
+            cpu,
+        };
+        self.assembler.goes_on(on, before.is_some())
     }
 
     /// Instructions that follow the one before, up to eight, of which only the sizes are told.
@@ -207,8 +247,11 @@ impl Reading {
     }
 
     fn data(&mut self, kind: Kind, record: Record) -> Result<(), Fault> {
-        self.act()?;
+        let process = self.act()?;
         let (address, size) = (record.value, record.size);
+        if let Some(news) = self.frames.news(process, address) {
+            self.assembler.place_data(news.page, news.has_moved)?;
+        }
         self.assembler.data(kind, address, size.into())
     }
 
@@ -222,6 +265,24 @@ impl Reading {
             marker::REQUEST_END if self.own_marks => {
                 self.act()?;
                 self.assembler.end_request()
+            }
+            marker::CPU => {
+                if let Ok(cpu) = u16::try_from(record.value) {
+                    self.new_cpus.insert(self.thread, cpu);
+                }
+                Ok(())
+            }
+            marker::PHYSICAL_ADDRESS => {
+                self.frames.physical(record.value);
+                Ok(())
+            }
+            marker::VIRTUAL_ADDRESS => {
+                let process = self.act()?;
+                self.frames.of_virtual(process, record.value)
+            }
+            marker::PAGE_BYTES => {
+                self.frames.page_bytes(record.value);
+                Ok(())
             }
             marker::SYSTEM_CALL => {
                 let Ok(number) = u32::try_from(record.value) else {

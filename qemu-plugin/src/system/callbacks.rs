@@ -10,11 +10,11 @@ use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::ffi::{c_uint, c_void};
 
 /// A code block runs.
-pub(crate) unsafe extern "C" fn on_execution(_: c_uint, translated: *mut c_void) {
-    if tasks::begins_block() {
+pub(crate) unsafe extern "C" fn on_execution(cpu: c_uint, translated: *mut c_void) {
+    if tasks::begins_block(cpu as usize) {
         let Translated { number, page } = *frames::translated(translated);
-        let place = tasks::place();
-        // SAFETY: there is one virtual CPU, so nobody else uses the place of the thread that runs.
+        let place = tasks::place(cpu as usize);
+        // SAFETY: one thread runs all virtual CPUs, so nobody else uses any place meanwhile.
         unsafe {
             vcpu::on_execution(place as c_uint, number as usize as *mut c_void);
             vcpu::fetches(place, || page);
@@ -23,10 +23,10 @@ pub(crate) unsafe extern "C" fn on_execution(_: c_uint, translated: *mut c_void)
 }
 
 /// The code block at the request marker runs.
-pub(crate) unsafe extern "C" fn on_marked_execution(_: c_uint, translated: *mut c_void) {
-    tasks::serves();
+pub(crate) unsafe extern "C" fn on_marked_execution(cpu: c_uint, translated: *mut c_void) {
+    tasks::serves(cpu as usize);
     let Translated { number, page } = *frames::translated(translated);
-    let place = tasks::place();
+    let place = tasks::place(cpu as usize);
     // SAFETY: as in `on_execution`.
     unsafe {
         vcpu::on_marked_execution(place as c_uint, number as usize as *mut c_void);
@@ -35,22 +35,22 @@ pub(crate) unsafe extern "C" fn on_marked_execution(_: c_uint, translated: *mut 
 }
 
 /// The thread that runs ends.
-pub(crate) unsafe extern "C" fn on_exit(_: c_uint, _: *mut c_void) {
-    if tasks::begins_block() {
+pub(crate) unsafe extern "C" fn on_exit(cpu: c_uint, _: *mut c_void) {
+    if tasks::begins_block(cpu as usize) {
         // SAFETY: as in `on_execution`.
-        unsafe { vcpu::ends(tasks::place()) };
+        unsafe { vcpu::ends(tasks::place(cpu as usize)) };
     }
 }
 
 /// An access by user code. What QEMU reports in the kernel's half is the processor's own work for
 /// an interrupt that came.
 pub(crate) unsafe extern "C" fn on_user_access(
-    _: c_uint,
+    cpu: c_uint,
     info: qemu_plugin_meminfo_t,
     address: u64,
     template: *mut c_void,
 ) {
-    let place = tasks::place();
+    let place = tasks::place(cpu as usize);
     if place != 0 && !is_kernel(address) {
         let word = template as usize as u64 | size_and_kind::of(info);
         // SAFETY: as in `on_execution`.
@@ -64,12 +64,12 @@ pub(crate) unsafe extern "C" fn on_user_access(
 
 /// An access by the kernel.
 pub(crate) unsafe extern "C" fn on_kernel_access(
-    _: c_uint,
+    cpu: c_uint,
     info: qemu_plugin_meminfo_t,
     address: u64,
     template: *mut c_void,
 ) {
-    let place = tasks::place();
+    let place = tasks::place(cpu as usize);
     let size_and_kind = size_and_kind::of(info);
     if place != 0 {
         let word = template as usize as u64 | size_and_kind;
@@ -80,8 +80,8 @@ pub(crate) unsafe extern "C" fn on_kernel_access(
             })
         };
     }
-    if tasks::is_switch(address) && word::is_store(size_and_kind) {
-        tasks::switches();
+    if tasks::is_switch(cpu as usize, address) && word::is_store(size_and_kind) {
+        tasks::switches(cpu as usize);
     }
 }
 

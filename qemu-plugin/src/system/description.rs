@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub(crate) struct Description {
     /// The file that is the guest's memory.
     pub(crate) ram: PathBuf,
+    /// The guest's CPUs.
+    pub(crate) cpus: usize,
     /// Where the kernel's table of its processors' own memory is.
     pub(crate) per_cpu_offset: u64,
     /// Where in a processor's own memory the task is that it runs.
@@ -41,6 +43,7 @@ impl Description {
             words += usize::from(word != "code");
             match word {
                 "ram" => description.ram = rest.into(),
+                "cpus" => description.cpus = hexadecimal(rest)? as usize,
                 "per-cpu-offset" => description.per_cpu_offset = hexadecimal(rest)?,
                 "current-task" => description.current_task = hexadecimal(rest)?,
                 "process" => description.process = hexadecimal(rest)?,
@@ -57,7 +60,7 @@ impl Description {
                 _ => return None,
             }
         }
-        (words == 6).then_some(description)
+        (words == 7).then_some(description)
     }
 }
 

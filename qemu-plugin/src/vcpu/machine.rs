@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Threads of a whole machine's servers, which take turns on its virtual CPU (`system`).
+//! Threads of a whole machine's servers, which take turns on its virtual CPUs (`system`).
 
 use super::{Vcpu, vcpu};
 use crate::shared::plugin;
@@ -10,7 +10,7 @@ use std::ffi::c_uint;
 /// The thread at this place, which is new, has these numbers in the guest.
 ///
 /// # Safety
-/// The caller is in a callback of QEMU's, of the only virtual CPU.
+/// The caller is in a callback of QEMU's, whose one thread runs all virtual CPUs in turn.
 pub(crate) unsafe fn names(place: usize, process: u32, thread: u32) {
     // SAFETY: as required of the caller, who cannot hold what only `vcpu` hands out.
     if let Some(vcpu) = unsafe { vcpu(place as c_uint) } {
@@ -32,13 +32,15 @@ pub(crate) unsafe fn leaves_cpu(place: usize) {
     }
 }
 
-/// The thread at this place runs again: what it does comes after what others have done meanwhile.
+/// The thread at this place runs again, on this CPU of the guest: what it does comes after what
+/// others have done meanwhile.
 ///
 /// # Safety
 /// As of [`names`].
-pub(crate) unsafe fn enters_cpu(place: usize) {
+pub(crate) unsafe fn enters_cpu(place: usize, cpu: usize) {
     // SAFETY: as in `names`.
     if let Some(vcpu) = unsafe { vcpu(place as c_uint) } {
+        vcpu.on_cpu = cpu as u16;
         vcpu.stream.stamp(&plugin().memory);
     }
 }
@@ -73,15 +75,42 @@ impl Vcpu {
     /// knows.
     #[inline(always)]
     fn comes_to(&mut self, page: impl FnOnce() -> Option<OfPage>) {
-        let Some([process, _]) = self.in_guest else {
+        let Some([process, thread]) = self.in_guest else {
             return;
         };
-        if self.stream.is_writing()
-            && self.is_recorded()
-            && let Some(page) = page()
+        if !self.stream.is_writing() || !self.is_recorded() {
+            return;
+        }
+        if self.told_cpu != Some(self.on_cpu) {
+            self.tell_cpu(process, thread);
+        }
+        if let Some(page) = page()
             && let Some(news) = frames::news(process, page)
         {
             self.tell(process, page, news);
+        }
+    }
+
+    /// Tells on which CPU the thread runs: since ever, or from this execution on.
+    #[cold]
+    fn tell_cpu(&mut self, process: u32, thread: u32) {
+        let memory = &plugin().memory;
+        let since = match self.told_cpu {
+            None => Ok(0),
+            Some(_) => self.stream.stamp_execution(memory),
+        };
+        self.told_cpu = Some(self.on_cpu);
+        let cpu = self.on_cpu;
+        let told = since.and_then(|since| {
+            memory.send(&Message::Cpu {
+                process,
+                thread,
+                since,
+                cpu,
+            })
+        });
+        if told.is_err() {
+            self.turn_off();
         }
     }
 

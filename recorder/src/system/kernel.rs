@@ -77,10 +77,11 @@ impl Kernel {
     }
 
     /// What the plugin is told, of a guest with this memory and code.
-    pub fn description(&self, ram: PathBuf, code: &[files::Code]) -> String {
+    pub fn description(&self, cpus: u32, ram: PathBuf, code: &[files::Code]) -> String {
         let at = |name| self.address_of(name).unwrap_or_default();
         let mut text = format!("ram {}\n", ram.display());
         for (word, number) in [
+            ("cpus", cpus.into()),
             ("per-cpu-offset", at("__per_cpu_offset")),
             ("current-task", at("current_task")),
             ("process", self.process),
@@ -153,7 +154,7 @@ fn ask(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
         kernel: parts.kernel.clone(),
         reason: reason.into(),
     };
-    let machine = Machine::new(parts, MEMORY_MIB)?;
+    let machine = Machine::new(parts, 1, MEMORY_MIB)?;
     let script = init::asking(PATTERN);
     initramfs::write(&machine.initramfs, parts, &files::Files::none(), &script)?;
     run(&machine, &qemu.path).map_err(|source| Error::File {
@@ -225,10 +226,10 @@ mod tests {
         assert_eq!((&*functions[0].name, functions[0].size), ("_text", 64));
         assert_eq!(Kernel::parse(&kernel.text()), Some(kernel.clone()));
         let code = [(0x1000, 0x2000, PathBuf::from("/bin/with space"))];
-        let described = kernel.description("/proc/1/fd/3".into(), &code);
+        let described = kernel.description(2, "/proc/1/fd/3".into(), &code);
         assert_eq!(
             described,
-            "ram /proc/1/fd/3\nper-cpu-offset ffffffff82398480\ncurrent-task 1fb80\n\
+            "ram /proc/1/fd/3\ncpus 2\nper-cpu-offset ffffffff82398480\ncurrent-task 1fb80\n\
              process 5ac\nthread 5a8\nexit ffffffff81000040\ncode 1000 2000 /bin/with space\n"
         );
         assert_eq!(Kernel::parse("5ac 5a8\nffffffff81000000 _text\n"), None);

@@ -1,11 +1,14 @@
 //! The machine that the guest runs on: QEMU's options, and the files that it reads and writes.
 //!
-//! One processor. Its time is counted in instructions, one a nanosecond, and does not pass while
-//! nothing is to be done: so timers interrupt as often between instructions as on a machine that
-//! runs a thousand million a second, however slow the recording is, and two recordings of one
-//! command differ by the clock's time and by what kernel and server draw at random alone. The
-//! memory is a file without a name, which the plugin maps as well, and all that QEMU is given to
-//! read or write is one: so nothing is left of a recorder that was killed.
+//! One processor unless more are asked for, which one thread of QEMU's runs in turn. The time of
+//! one is counted in instructions, one a nanosecond, and does not pass while nothing is to be done:
+//! so timers interrupt as often between instructions as on a machine that runs a thousand million a
+//! second, however slow the recording is, and two recordings of one command differ by the clock's
+//! time and by what kernel and server draw at random alone. With several, the time is the clock's:
+//! QEMU 7.2 lets the first processor use up all that is counted before another has any, and the
+//! kernel waits for the second for ever. The memory is a file without a name, which the plugin maps
+//! as well, and all that QEMU is given to read or write is one: so nothing is left of a recorder
+//! that was killed.
 
 use super::error::Error;
 use super::parts::Parts;
@@ -19,6 +22,7 @@ use std::process::{Command, Stdio};
 /// A machine that is ready to start.
 pub struct Machine {
     kernel: PathBuf,
+    cpus: u32,
     memory_mib: u64,
     memory: File,
     /// Its root file system.
@@ -42,7 +46,7 @@ const PROCESSOR: &str = "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt";
 
 impl Machine {
     /// One that has nothing yet.
-    pub fn new(parts: &Parts, memory_mib: u64) -> Result<Machine, Error> {
+    pub fn new(parts: &Parts, cpus: u32, memory_mib: u64) -> Result<Machine, Error> {
         let memory = memfd_create("corehop-guest", MemfdFlags::CLOEXEC).map(File::from);
         let sized = memory.map_err(io::Error::from).and_then(|memory| {
             memory.set_len(memory_mib << 20)?;
@@ -52,6 +56,7 @@ impl Machine {
         let unnamed = || tempfile::tempfile_in(&folder).map_err(Error::of_file(&folder));
         Ok(Machine {
             kernel: parts.kernel.clone(),
+            cpus,
             memory_mib,
             memory: sized.map_err(Error::of_file(Path::new("its memory")))?,
             initramfs: unnamed()?,
@@ -67,6 +72,14 @@ impl Machine {
         &self.memory
     }
 
+    /// By what its time goes.
+    fn clock(&self) -> &'static [&'static str] {
+        match self.cpus {
+            1 => &["-icount", "shift=0,sleep=off"],
+            _ => &[],
+        }
+    }
+
     /// Adds the machine to a run of QEMU.
     pub fn complete(&self, command: &mut Command) -> io::Result<()> {
         let size = self.memory_mib;
@@ -77,15 +90,9 @@ impl Machine {
             .args(["-nodefaults", "-no-user-config", "-no-reboot"])
             .args(["-display", "none", "-vga", "none", "-monitor", "none"])
             .args(["-accel", "tcg,thread=single,tb-size=512"])
-            .args(["-icount", "shift=0,sleep=off"])
-            .args([
-                "-smp",
-                "1",
-                "-cpu",
-                PROCESSOR,
-                "-machine",
-                "pc,memory-backend=ram",
-            ])
+            .args(self.clock())
+            .args(["-smp", &self.cpus.to_string(), "-cpu", PROCESSOR])
+            .args(["-machine", "pc,memory-backend=ram"])
             .args(["-m", &format!("{size}M"), "-object"])
             .arg(format!(
                 "memory-backend-file,id=ram,size={size}M,mem-path={ram},share=on"

@@ -72,7 +72,7 @@ impl Guest {
             preload: options.preload.as_deref(),
         };
         let memory_mib = system.memory_mib;
-        let machine = Machine::new(&parts, memory_mib)?;
+        let machine = Machine::new(&parts, system.cpus, memory_mib)?;
         let bytes = initramfs::write(&machine.initramfs, &parts, &files, &init.script())?;
         // The archive and what is unpacked of it are in memory at once, beside the kernel.
         if bytes.saturating_mul(2) > memory_mib * MIB * 3 / 4 {
@@ -82,7 +82,7 @@ impl Guest {
             });
         }
         let code = files.code();
-        let described = kernel.description(path_of(machine.memory()), &code);
+        let described = kernel.description(system.cpus, path_of(machine.memory()), &code);
         let written = (&machine.description).write_all(described.as_bytes());
         written.map_err(Error::of_file(&std::env::temp_dir()))?;
         Ok(Guest {

@@ -6,11 +6,13 @@ use crate::contents::{Report, Sections};
 use crate::drawing::chart::STYLE;
 use crate::drawing::escape::{escaped, json_in_script};
 use crate::pictures::picture::{Picture, per_request};
+use corehop_explanations::remarks;
 use corehop_partitioner::backend::{Backend, all_cost_time, only_one_saves};
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_wording::number::{change_between, grouped};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::fmt::Write;
 
 const TEMPLATE: &str = include_str!("page.html");
 const PAGE_STYLE: &str = include_str!("page.css");
@@ -25,13 +27,16 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         server(&explained.trace.header().command),
         explained.plan.cores
     );
-    let subject = format!(
+    let mut subject = format!(
         "{}, simulated machine {}: {} requests counted after {} to warm up.",
         explained.trace_name,
         explained.machine.name,
         grouped(explained.after.0.requests),
         grouped(explained.warm_up as u64)
     );
+    for remark in remarks(explained.trace) {
+        let _ = write!(subject, " Note that {remark}.");
+    }
     let (deploy, why) = verdict(report);
     let style = format!("{STYLE}{PAGE_STYLE}");
     let script = format!("{PLOT}{SCRIPT}");

@@ -4,6 +4,7 @@
 use crate::contents::Report;
 use crate::drawing::escape::escaped;
 use crate::drawing::table::Table;
+use corehop_explanations::options;
 use corehop_simulator::{Level, Machine};
 use corehop_wording::number::grouped;
 use serde_json::{Value, json};
@@ -53,9 +54,10 @@ fn commands(report: &Report<'_>) -> Vec<String> {
         .expected
         .map(|expected| expected.searched.requests);
     let searched = searched.map_or(String::new(), |requests| format!(" --requests {requests}"));
+    let taken = options(explained.trace);
     let trace = match report.is_default_trace {
-        true => String::new(),
-        false => format!(" {}", explained.trace_name),
+        true => taken,
+        false => format!("{taken} {}", explained.trace_name),
     };
     let (machine, planned) = (&explained.machine.name, &explained.plan.machine);
     let functions = explained.plan.functions.len();

@@ -1,6 +1,7 @@
 //! What a timed replay tells programs, as `docs/reference/timed.md` lists it.
 
 use super::simulated::Report;
+use corehop_explanations::mark;
 use corehop_timed::{CoreOutcome, Load, Outcome, PrefetchCounters, Setting};
 use serde_json::{Value, json};
 
@@ -9,8 +10,8 @@ pub fn render(report: &Report<'_>) -> Value {
     let (first, _) = &report.simulated[0];
     let settings = report.simulated.iter();
     let core = report.machine.core;
-    json!({
-        "trace": report.trace,
+    let mut value = json!({
+        "trace": report.trace_name,
         "machine": report.machine.name,
         "cores": first.cores,
         "hop_cost_cycles": report.machine.hop_cost_cycles,
@@ -26,7 +27,9 @@ pub fn render(report: &Report<'_>) -> Value {
         "seed": first.seed,
         "quantum_cycles": first.quantum_cycles,
         "settings": settings.map(|(of, outcome)| setting(of, outcome)).collect::<Vec<_>>(),
-    })
+    });
+    mark(&mut value, report.trace);
+    value
 }
 
 fn load(load: Load) -> Value {

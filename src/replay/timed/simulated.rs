@@ -3,11 +3,13 @@
 use super::core_model::ModelName;
 use corehop_simulator::Machine;
 use corehop_timed::{Outcome, Setting};
+use corehop_traces::Trace;
 use std::path::Path;
 
 /// Settings of one trace and machine.
 pub struct Report<'a> {
-    pub trace: &'a Path,
+    pub trace_name: &'a Path,
+    pub trace: &'a Trace,
     pub machine: &'a Machine,
     pub model: ModelName,
     /// Whether the trace says what addresses come from.

@@ -3,6 +3,7 @@
 use super::core_model::ModelName;
 use super::simulated::Report;
 use crate::line::{Lines, line};
+use corehop_explanations::remarks;
 use corehop_timed::{Load, Outcome, PrefetcherName, Setting};
 use corehop_wording::number::{counted, grouped as count};
 
@@ -26,7 +27,7 @@ pub fn render(report: &Report<'_>) -> Lines {
 fn heading(text: &mut Lines, report: &Report<'_>) {
     let machine = report.machine;
     let (first, _) = &report.simulated[0];
-    let trace = report.trace.display();
+    let trace = report.trace_name.display();
     let (cores, all) = (first.cores, machine.cores);
     line!(
         text,
@@ -37,6 +38,9 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
     line!(text, "{}; a hop costs {hop}", load(first.load));
     if report.model != ModelName::InOrder {
         core(text, report);
+    }
+    for remark in remarks(report.trace) {
+        line!(text, "{remark}");
     }
     line!(text);
 }

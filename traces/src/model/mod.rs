@@ -4,6 +4,7 @@
 //! uses no other folder.
 
 pub(crate) mod address_space;
+pub(crate) mod cpu;
 pub(crate) mod dependence;
 pub(crate) mod error;
 pub mod execution;

@@ -13,6 +13,7 @@ use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::entry as schema;
 use crate::format::trace_capnp::{block, code_blocks, end, functions, header, module, shapes};
 use crate::model::address_space::Mapping;
+use crate::model::cpu::OnCpu;
 use crate::model::ids::FunctionId;
 use crate::model::page::Page;
 use crate::model::program::{CodeBlock, Function, Module};
@@ -110,6 +111,8 @@ pub struct Contents {
     pub mappings: Vec<Mapping>,
     /// Where pages are in physical memory, in the order of the file.
     pub pages: Vec<Page>,
+    /// On which CPUs threads run, in the order of the file.
+    pub cpus: Vec<OnCpu>,
     /// Where signal handlers begin.
     pub signal_handlers: HashSet<u64>,
     /// Why the recording ended, once that has come.
@@ -141,6 +144,7 @@ impl Contents {
             shared_objects: Vec::new(),
             mappings: Vec::new(),
             pages: Vec::new(),
+            cpus: Vec::new(),
             signal_handlers: HashSet::new(),
             end: None,
             executions: 0,

@@ -5,6 +5,7 @@
 
 use crate::format::chunk::{Chunk, Decoder};
 use crate::model::address_space::{AddressSpaces, Mapping, Owner};
+use crate::model::cpu::{Cpus, OnCpu};
 use crate::model::error::Error;
 use crate::model::ids::{FunctionId, ThreadId};
 use crate::model::locator::{Index, Locator, PageTables};
@@ -43,6 +44,7 @@ pub struct Trace {
     pub(super) switches: Switches,
     address_spaces: AddressSpaces,
     page_tables: PageTables,
+    cpus: Cpus,
     index: Index,
     header: Header,
     ending: Ending,
@@ -93,10 +95,11 @@ impl Trace {
         let streams = contents.streams.iter_mut();
         let stamps = streams.map(|stream| std::mem::take(&mut stream.run_stamps));
         let page_tables = PageTables::new(&contents.threads, &contents.pages, &contents.mappings);
+        let cpus = Cpus::new(&contents.threads, &contents.cpus);
         let changes = |thread| {
-            address_spaces
-                .changes_of(thread)
-                .chain(page_tables.changes())
+            let own = address_spaces.changes_of(thread);
+            own.chain(page_tables.changes())
+                .chain(cpus.changes_of(thread))
         };
         let switches = Switches::new(stamps.collect(), changes);
         Ok(Trace {
@@ -107,6 +110,7 @@ impl Trace {
             switches,
             address_spaces,
             page_tables,
+            cpus,
             index: Index::Virtual,
             header,
             ending,
@@ -182,10 +186,27 @@ impl Trace {
         &self.contents.pages
     }
 
+    /// On which CPUs of a machine threads run, in the order of the file.
+    pub fn cpus(&self) -> &[OnCpu] {
+        &self.contents.cpus
+    }
+
+    /// The CPU that a thread was on in its run with this stamp; `None` where it is not told.
+    #[must_use]
+    pub fn cpu(&self, thread: ThreadId, stamp: u64) -> Option<u16> {
+        self.cpus.of(thread, stamp)
+    }
+
     /// Has readers given these addresses, virtual ones unless this is called. Where a page is in
     /// physical memory [`Trace::pages`] say; of others the addresses stay virtual.
     pub fn index_by(&mut self, index: Index) {
         self.index = index;
+    }
+
+    /// Which addresses readers are given.
+    #[must_use]
+    pub fn index(&self) -> Index {
+        self.index
     }
 
     /// Where in physical memory the page is that a thread has at an address, in its run with this

@@ -2,6 +2,7 @@
 //! server without its kernel, and for trying other ways to write the same executions.
 
 use crate::model::address_space::Mapping;
+use crate::model::cpu::OnCpu;
 use crate::model::error::Error;
 use crate::model::execution::Kind;
 use crate::model::ids::{RequestId, ThreadId};
@@ -182,21 +183,25 @@ fn mark(
     }
 }
 
-/// Where processes have what, that is still to be written, by ascending stamp. Of equal stamps the
+/// Where processes have what, and threads are, that is still to be written, by ascending stamp. Of equal stamps the
 /// later holds, so the order of the trace stays.
 struct Memory {
     mappings: Peekable<IntoIter<Mapping>>,
     pages: Peekable<IntoIter<Page>>,
+    cpus: Peekable<IntoIter<OnCpu>>,
 }
 
 impl Memory {
     fn of(trace: &Trace) -> Memory {
         let (mut mappings, mut pages) = (trace.mappings().to_vec(), trace.pages().to_vec());
         mappings.sort_by_key(|mapping| mapping.since);
+        let mut cpus = trace.cpus().to_vec();
         pages.sort_by_key(|page| page.since);
+        cpus.sort_by_key(|on| on.since);
         Memory {
             mappings: mappings.into_iter().peekable(),
             pages: pages.into_iter().peekable(),
+            cpus: cpus.into_iter().peekable(),
         }
     }
 
@@ -204,7 +209,9 @@ impl Memory {
     fn changes(&mut self, until: u64) -> bool {
         let mapping = self.mappings.peek().map(|mapping| mapping.since);
         let page = self.pages.peek().map(|page| page.since);
-        mapping.into_iter().chain(page).any(|since| since <= until)
+        let cpu = self.cpus.peek().map(|on| on.since);
+        let first = [mapping, page, cpu].into_iter().flatten().min();
+        first.is_some_and(|since| since <= until)
     }
 
     /// Writes that, as holding from `stamp` on.
@@ -217,6 +224,10 @@ impl Memory {
         while let Some(page) = self.pages.next_if(|page| page.since <= until) {
             let since = copied(page.since);
             writer.pages(&[Page { since, ..page }])?;
+        }
+        while let Some(on) = self.cpus.next_if(|on| on.since <= until) {
+            let since = copied(on.since);
+            writer.cpus(&[OnCpu { since, ..on }])?;
         }
         Ok(())
     }

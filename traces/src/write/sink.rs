@@ -10,6 +10,7 @@ use crate::format::pages::pack_pages;
 use crate::format::raw_chunk::RawChunk;
 use crate::format::trace_capnp::{end, entry};
 use crate::model::address_space::Mapping;
+use crate::model::cpu::OnCpu;
 use crate::model::error::Error;
 use crate::model::page::Page;
 use crate::model::program::{Function, Module};
@@ -39,6 +40,8 @@ pub enum NewEntry {
     Mappings(Vec<Mapping>),
     /// The same.
     Pages(Vec<Page>),
+    /// The same.
+    Cpus(Vec<OnCpu>),
     SignalHandler(u64),
     End {
         reason: EndReason,
@@ -203,6 +206,7 @@ impl Output {
             NewEntry::SharedObject(name) => shared_object_message(&name),
             NewEntry::Mappings(mappings) => mappings_message(&mappings),
             NewEntry::Pages(pages) => pages_message(&pages, compressor)?,
+            NewEntry::Cpus(cpus) => cpus_message(&cpus),
             NewEntry::SignalHandler(address) => signal_handler_message(address),
             NewEntry::End {
                 reason,
@@ -322,6 +326,20 @@ fn pages_message(pages: &[Page], compressor: &mut Compressor<'_>) -> std::io::Re
     written.set_process_id(pages.first().map_or(0, |page| page.process_id));
     packed.store(written);
     Ok(message)
+}
+
+fn cpus_message(cpus: &[OnCpu]) -> Message {
+    let mut message = message(size_of_val(cpus));
+    let mut written = message.init_root::<entry::Builder<'_>>().init_mappings();
+    written.set_process_id(cpus.first().map_or(0, |on| on.process_id));
+    let mut all = written.init_cpus(cpus.len() as u32);
+    for (place, on) in cpus.iter().enumerate() {
+        let mut written = all.reborrow().get(place as u32);
+        written.set_since(on.since);
+        written.set_os_thread_id(on.os_thread_id);
+        written.set_cpu(on.cpu);
+    }
+    message
 }
 
 fn signal_handler_message(address: u64) -> Message {

@@ -15,6 +15,7 @@ use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
 use crate::codec::template::{Interner, Size};
 use crate::format::definition::{EnteredBlock, WrittenTemplate};
 use crate::model::address_space::Mapping;
+use crate::model::cpu::OnCpu;
 use crate::model::error::Error;
 use crate::model::ids::ThreadId;
 use crate::model::limits::MAX_EXECUTIONS;
@@ -47,6 +48,7 @@ pub struct Writer {
     sizes: Vec<Size>,
     new_mappings: Vec<Mapping>,
     new_pages: Vec<Page>,
+    new_cpus: Vec<OnCpu>,
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
     new_templates: Vec<WrittenTemplate>,
@@ -104,6 +106,7 @@ impl Writer {
             sizes: Vec::new(),
             new_mappings: Vec::new(),
             new_pages: Vec::new(),
+            new_cpus: Vec::new(),
             new_functions: Vec::new(),
             new_blocks: Vec::new(),
             new_templates: Vec::new(),

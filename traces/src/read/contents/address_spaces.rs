@@ -5,6 +5,7 @@ use crate::format::pages::read_pages;
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::{mappings, shared_object};
 use crate::model::address_space::{MAX_OBJECTS, Mapping};
+use crate::model::cpu::OnCpu;
 
 impl Contents {
     pub(super) fn take_shared_object(
@@ -39,6 +40,13 @@ impl Contents {
             checked.map_err(|detail| Rule::Mappings.broken(detail))?;
         }
         self.pages.extend(pages);
+        let cpus = entry.get_cpus()?.iter();
+        self.cpus.extend(cpus.map(|on| OnCpu {
+            process_id,
+            os_thread_id: on.get_os_thread_id(),
+            since: on.get_since(),
+            cpu: on.get_cpu(),
+        }));
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{Writer, unrecordable};
 use crate::model::address_space::{MAX_OBJECTS, Mapping};
+use crate::model::cpu::OnCpu;
 use crate::model::error::Error;
 use crate::model::page::Page;
 use crate::write::sink::NewEntry;
@@ -59,6 +60,18 @@ impl Writer {
         }
     }
 
+    /// Says on which CPU of a machine threads run.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn cpus(&mut self, cpus: &[OnCpu]) -> Result<(), Error> {
+        self.new_cpus.extend_from_slice(cpus);
+        match self.new_cpus.len() < MAPPINGS_AT_ONCE {
+            true => Ok(()),
+            false => self.write_mappings(),
+        }
+    }
+
     /// Adds the guest address at which a signal handler begins that the server has installed.
     ///
     /// # Errors
@@ -67,14 +80,18 @@ impl Writer {
         self.sink.write(NewEntry::SignalHandler(address))
     }
 
-    /// Writes the mappings and pages that are not yet written, mappings of a process that come
-    /// after each other as one entry.
+    /// Writes the mappings, CPUs and pages that are not yet written; of a process that come after
+    /// each other as one entry.
     pub(super) fn write_mappings(&mut self) -> Result<(), Error> {
         let mappings = std::mem::take(&mut self.new_mappings);
         for of_process in mappings.chunk_by(|one, next| one.process_id == next.process_id) {
             for some in of_process.chunks(MAPPINGS_AT_ONCE) {
                 self.sink.write(NewEntry::Mappings(some.to_vec()))?;
             }
+        }
+        let cpus = std::mem::take(&mut self.new_cpus);
+        for of_process in cpus.chunk_by(|one, next| one.process_id == next.process_id) {
+            self.sink.write(NewEntry::Cpus(of_process.to_vec()))?;
         }
         self.write_pages()
     }

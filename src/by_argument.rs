@@ -6,7 +6,6 @@ use corehop_simulator::{ByArgument, Split};
 use corehop_traces::Trace;
 use corehop_wording::name::shortened;
 use corehop_wording::number::grouped;
-use serde_json::{Value, json};
 
 /// A row a function; nothing where the plan has none.
 pub fn add(text: &mut Lines, split: &Split, trace: &Trace) {
@@ -48,24 +47,4 @@ pub fn add(text: &mut Lines, split: &Split, trace: &Trace) {
             grouped(unknown)
         );
     }
-}
-
-/// An object a function.
-pub fn values(split: &Split, trace: &Trace) -> Vec<Value> {
-    let functions = split.objects().map(|objects| objects.functions());
-    let functions = functions.unwrap_or_default().iter();
-    let value = |one: &ByArgument| {
-        let function = &trace.functions()[one.function.index()];
-        json!({
-            "name": function.name,
-            "symbol": function.symbol,
-            "module": trace.modules()[function.module as usize].path,
-            "offset": function.offset,
-            "argument": one.argument.number(),
-            "calls": one.calls,
-            "known": one.known,
-            "objects": one.objects,
-        })
-    };
-    functions.map(value).collect()
 }

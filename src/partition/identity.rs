@@ -1,0 +1,25 @@
+//! Of which search a checkpoint is: what must be the same where another goes on with it.
+
+use crate::scope::Scope;
+use corehop_explanations::options;
+use corehop_partitioner::checkpoint::Identity;
+use corehop_partitioner::machine_list;
+use corehop_partitioner::weights::Weighted;
+use corehop_traces::Trace;
+
+/// What decides what a search learns, by name. Seeds and limits do not: they say where it looks.
+pub fn identity(trace: &Trace, machines: &[Weighted], scope: &Scope) -> Identity {
+    let trace = format!(
+        "of {} bytes with checksum {:08x}{}",
+        trace.size_bytes(),
+        trace.checksum(),
+        options(trace)
+    );
+    let identity = [
+        ("trace", trace),
+        ("machine", machine_list::together(machines)),
+        ("requests", scope.drawn()),
+        ("rule for candidates", scope.admitted()),
+    ];
+    identity.map(|(what, value)| (what.into(), value)).into()
+}

@@ -1,0 +1,175 @@
+//! Every command that replays takes a trace by physical addresses, or with a made-up kernel in it,
+//! and says so beside its figures.
+
+#[path = "../traces/tests/definitions/mod.rs"]
+mod definitions;
+
+use corehop_traces::{EndReason, Error, Kind, Page, WriterOptions};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+const CODE: u64 = 0x40_0000;
+const REQUESTS: usize = 40;
+
+const PLAN: &str = "\
+version = 1
+machine = \"xeon-e5-2620-v4\"
+trace = \"bank.trace\"
+cores = 2
+seed = 1
+function = [
+    { module = \"/usr/bin/server\", build_id = \"0a1b\", offset = 0, symbol = \"parse\", \
+core = 0, mode = \"enter\" },
+    { module = \"/usr/bin/server\", build_id = \"0a1b\", offset = 64, symbol = \"execute\", \
+core = 1, mode = \"enter\" },
+]
+";
+
+/// Requests that load from one page, read, and load from another, which is the same in memory.
+fn write(path: &Path) -> Result<(), Error> {
+    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
+    let at = (module, CODE);
+    let parse = definitions::function(&mut writer, at, ("parse", 0), None)?;
+    let execute = definitions::function(&mut writer, at, ("execute", 64), None)?;
+    let page = |number| Page {
+        process_id: 1,
+        since: 0,
+        number,
+        frame: 9,
+    };
+    writer.pages(&[page(1), page(2)])?;
+    let thread = writer.thread(1, 1)?;
+    writer.stamp(thread, 1)?;
+    for _ in 0..REQUESTS {
+        writer.request(thread)?;
+        writer.execution(thread, parse)?;
+        writer.data(thread, 0, Kind::Load, 8, 0x1000)?;
+        writer.system_call(thread, libc::SYS_read as i32, Some(0))?;
+        writer.execution(thread, execute)?;
+        writer.data(thread, 0, Kind::Load, 8, 0x2000)?;
+    }
+    writer.finish(EndReason::ServerExited)?;
+    Ok(())
+}
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("bank.trace")).unwrap();
+    std::fs::write(folder.path().join("split.toml"), PLAN).unwrap();
+    folder
+}
+
+/// The words of each command, and whether it prints an object of its figures with `--json`.
+const COMMANDS: [(&[&str], bool); 8] = [
+    (&["replay", "bank.trace"], true),
+    (&["replay", "bank.trace", "--detail"], true),
+    (&["replay", "bank.trace", "--timed", "--warm-up", "1"], true),
+    (&["explain", "bank.trace", "--plan", "split.toml"], true),
+    (
+        &[
+            "partition",
+            "bank.trace",
+            "--cores",
+            "2",
+            "--requests",
+            "10",
+        ],
+        true,
+    ),
+    (
+        &[
+            "partition",
+            "bank.trace",
+            "--cores",
+            "2",
+            "--requests",
+            "10",
+            "--sweep",
+        ],
+        true,
+    ),
+    (&["characterize", "bank.trace", "--requests", "10"], true),
+    (
+        &["report", "split.toml", "bank.trace", "-o", "report.html"],
+        false,
+    ),
+];
+
+fn said(folder: &TempDir, words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(words)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    let page = folder.path().join("report.html");
+    match std::fs::read_to_string(&page) {
+        Ok(text) => {
+            std::fs::remove_file(page).unwrap();
+            text
+        }
+        Err(_) => String::from_utf8(output.stdout).unwrap(),
+    }
+}
+
+fn every_command_says(options: &[&str], remark: &str, (key, value): (&str, &str)) {
+    let folder = folder();
+    for (words, has_json) in COMMANDS {
+        let plain = said(&folder, words);
+        assert!(!plain.contains(remark), "{words:?}: {plain}");
+        let taken = [words, options].concat();
+        let told = said(&folder, &taken);
+        assert!(told.contains(remark), "{taken:?}: {told}");
+        if !has_json {
+            assert!(told.contains(&options.join(" ")), "how to do it again");
+            continue;
+        }
+        let told = said(&folder, &[&taken[..], &["--json"]].concat());
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(told[key], value, "{taken:?}");
+    }
+}
+
+#[test]
+fn every_command_says_that_the_kernel_was_made_up() {
+    every_command_says(
+        &["--kernel-model", "soares"],
+        "the kernel is synthetic, modelled after soares: what it did was not recorded",
+        ("kernel_model", "soares"),
+    );
+}
+
+#[test]
+fn every_command_says_that_addresses_are_physical() {
+    every_command_says(
+        &["--index", "physical"],
+        "lines are told apart by physical addresses",
+        ("index", "physical"),
+    );
+}
+
+#[test]
+fn a_split_shares_what_is_one_page_in_memory() {
+    let folder = folder();
+    let misses = |index| {
+        let explain = [
+            "explain",
+            "bank.trace",
+            "--plan",
+            "split.toml",
+            "--warm-up",
+            "0",
+            "--json",
+        ];
+        let told = said(&folder, &[&explain[..], &["--index", index]].concat());
+        let told: Value = serde_json::from_str(&told).unwrap();
+        told["split"]["counters"]["l3"]["load"]["misses"].clone()
+    };
+    // Two pages are two lines, and one: each L2 loads its own, the second from the L3.
+    assert_eq!(
+        (misses("virtual"), misses("physical")),
+        (2.into(), 1.into())
+    );
+}
