@@ -54,7 +54,7 @@ static uint32_t first_of[SYMBOLS];
 static bool is_asked[SYMBOLS];
 static bool is_open, is_settled, by_yielding;
 static uint32_t core_of_calls;
-static size_t counts_at;
+static size_t counts_at, counts_size;
 
 bool calls_are_asked(void)
 {
@@ -106,6 +106,7 @@ uint32_t order_calls(uint32_t cores)
         name += length + 1;
     }
     core_of_calls = (uint32_t)core;
+    counts_size = SYMBOLS * sizeof(struct counts);
     return core >= cores ? (uint32_t)core + 1 : cores;
 }
 
@@ -125,9 +126,10 @@ void open_calls(bool by_carriers)
     __atomic_store_n(&is_settled, true, __ATOMIC_RELEASE);
 }
 
+/* Asked within hooks, where libc's functions may not be called. */
 size_t size_of_posted(void)
 {
-    return calls_are_asked() ? SYMBOLS * sizeof(struct counts) : 0;
+    return counts_size;
 }
 
 void place_posted(size_t distance)
@@ -233,13 +235,13 @@ static __attribute__((noinline)) long post(uint32_t at, long a, long b, long c, 
     return result;
 }
 
-#define POSTED(call, symbol)                                                                 \
-    __attribute__((visibility("default"))) long posted_##symbol(long, long, long, long,      \
-                                                                long, long) __asm__(#symbol); \
-    long posted_##symbol(long a, long b, long c, long d, long e, long f)                     \
-    {                                                                                        \
-        function *next = __atomic_load_n(&direct[AT_##symbol], __ATOMIC_RELAXED);            \
-        return LIKELY(next != NULL) ? next(a, b, c, d, e, f)                                 \
-                                    : post(AT_##symbol, a, b, c, d, e, f);                   \
+#define POSTED(call, symbol)                                                                  \
+    __attribute__((visibility("default"))) long posted_##symbol(long, long, long, long, long, \
+                                                                long) __asm__(#symbol);       \
+    long posted_##symbol(long a, long b, long c, long d, long e, long f)                      \
+    {                                                                                         \
+        function *next = __atomic_load_n(&direct[AT_##symbol], __ATOMIC_RELAXED);             \
+        return LIKELY(next != NULL) ? next(a, b, c, d, e, f)                                  \
+                                    : post(AT_##symbol, a, b, c, d, e, f);                    \
     }
 #include "table.h"

@@ -5,8 +5,8 @@
  * All of these take at most six arguments, all in general registers, and act on what threads of a
  * process share: files, sockets, names. None that only waits (epoll_wait, poll, nanosleep) is here,
  * since its thread would keep a core from others; none that means the kernel thread which makes it
- * (interposed.h); and neither fcntl nor ioctl, of which some do. Calls that libc makes of itself are
- * not caught.
+ * (interposed.h); and neither fcntl nor ioctl, of which some do. Calls that libc makes of itself
+ * are not caught.
  */
 POSTED(read, read)
 POSTED(read, __read_chk)
