@@ -163,8 +163,8 @@ static void write_posted(struct sheet *sheet)
     struct posted posted;
     if (!posted_of(0, &posted))
         return;
-    PUT(sheet, ",\"system_calls\":{\"by\":\"%s\",\"core\":",
-        posted_by_yielding() ? "yield" : "hop");
+    PUT(sheet,
+        ",\"system_calls\":{\"by\":\"%s\",\"core\":", posted_by_yielding() ? "yield" : "hop");
     PUT(sheet, posted_by_yielding() ? "null" : "%u", posted_to());
     PUT(sheet, ",\"calls\":[");
     for (uint32_t i = 0; posted_of(i, &posted); i++)
