@@ -12,7 +12,7 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 6;
 
-const SOURCES: [&str; 34] = [
+const SOURCES: [&str; 35] = [
     "core/start.c",
     "core/modules.c",
     "core/in_memory.c",
@@ -44,21 +44,24 @@ const SOURCES: [&str; 34] = [
     "interpose/credentials.c",
     "interpose/handlers.c",
     "interpose/terminated.c",
+    "posted/post.c",
     "asm/enter.S",
     "asm/switch.S",
     "asm/interposers.S",
 ];
-const INCLUDED: [&str; 7] = [
+const INCLUDED: [&str; 9] = [
     "core/arrival.c",
     "core/runtime.h",
     "core/objects.h",
     "carrier/carrier.h",
     "interpose/interposed.h",
+    "posted/posted.h",
+    "posted/table.h",
     "asm/offsets.h",
     "build.rs",
 ];
 /// Whose headers any source includes.
-const ROOMS: [&str; 4] = ["core", "carrier", "interpose", "asm"];
+const ROOMS: [&str; 5] = ["core", "carrier", "interpose", "posted", "asm"];
 
 fn main() {
     let output = std::env::var("OUT_DIR").expect("cargo names the output folder");

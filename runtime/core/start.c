@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include "objects.h"
 #include "offsets.h"
+#include "posted.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -55,6 +56,12 @@ bool backend_is_usable(const struct backend *backend)
     return false;
 }
 
+static bool is_backend_named(void)
+{
+    const char *name = secure_getenv("COREHOP_BACKEND");
+    return name != NULL && *name != '\0';
+}
+
 static const struct backend *chosen_backend(void)
 {
     const char *name = secure_getenv("COREHOP_BACKEND");
@@ -67,6 +74,24 @@ static const struct backend *chosen_backend(void)
              "hops",
              name);
     return &off_backend;
+}
+
+static bool carries_calls(const struct backend *chosen)
+{
+    bool is_alone = program.hook_count == 0;
+    return chosen == &carrier_backend ||
+           (chosen == &auto_backend && (!is_alone || !is_backend_named()));
+}
+
+/* Without a plan there is nothing but calls to post, and nothing to measure by. */
+static const struct backend *prepared_alone(const struct backend *chosen)
+{
+    if (!carries_calls(chosen))
+        return &off_backend;
+    for (size_t i = 0; i < BACKENDS; i++)
+        usable[i] = backends[i] == &off_backend ||
+                    (backends[i] == &carrier_backend && carrier_backend.prepare());
+    return carrier_refusal() == NULL ? &carrier_backend : &off_backend;
 }
 
 /* Prepares the chosen backend and, if orders may come for them, the others; gives the one to begin
@@ -209,7 +234,12 @@ static void prepare(void)
         return;
     }
     prepare_clock();
-    chosen = prepare_threads() ? prepared_backend(chosen) : &off_backend;
+    bool may_post = carries_calls(chosen);
+    if (!prepare_threads())
+        chosen = &off_backend;
+    else
+        chosen = program.hook_count == 0 ? prepared_alone(chosen) : prepared_backend(chosen);
+    open_calls(may_post);
     if (chosen == &off_backend && !control_is_on())
         return;
     prepare_interposers();
@@ -227,7 +257,15 @@ __attribute__((visibility("default"))) void corehop_module_arrives(void)
     /* A program and a library in two folders may each bring a runtime: the first one serves. */
     if (dlsym(RTLD_DEFAULT, "corehop_runtime_abi") != &own_abi)
         return;
-    if (find_modules() && program.backend == NULL)
+    bool is_planned = find_modules();
+    if (program.backend != NULL)
+        return;
+    if (calls_are_asked() && (is_planned || is_starting)) {
+        uint32_t cores = order_calls(program.cores);
+        is_planned |= cores != 0 && go_without_modules(cores);
+        program.cores = is_planned && cores > program.cores ? cores : program.cores;
+    }
+    if (is_planned)
         prepare();
 }
 

@@ -15,6 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "objects.h"
+#include "posted.h"
 
 #include <asm/unistd.h>
 #include <limits.h>
@@ -156,6 +157,22 @@ static void write_verdict(struct sheet *sheet, struct verdict verdict)
         verdict.speed_percent, verdict.cost_percent, mover()->name);
 }
 
+/* Of the calls that were to be posted. */
+static void write_posted(struct sheet *sheet)
+{
+    struct posted posted;
+    if (!posted_of(0, &posted))
+        return;
+    PUT(sheet,
+        ",\"system_calls\":{\"by\":\"%s\",\"core\":", posted_by_yielding() ? "yield" : "hop");
+    PUT(sheet, posted_by_yielding() ? "null" : "%u", posted_to());
+    PUT(sheet, ",\"calls\":[");
+    for (uint32_t i = 0; posted_of(i, &posted); i++)
+        PUT(sheet, "%s\n{\"name\":\"%s\",\"posted\":%lu,\"declined\":%lu}", i == 0 ? "" : ",",
+            posted.name, posted.posted, posted.declined);
+    PUT(sheet, "]}");
+}
+
 static void write_report(struct sheet *sheet, struct tally all)
 {
     uint64_t failed = 0, declined = 0, tallies = 0, sampled = 0, lengths[LENGTHS] = {0};
@@ -193,6 +210,7 @@ static void write_report(struct sheet *sheet, struct tally all)
     PUT(sheet, "]");
     if (auto_is_on())
         write_verdict(sheet, auto_verdict());
+    write_posted(sheet);
     PUT(sheet, ",\"functions\":[");
     bool is_first = true;
     for (uint32_t i = 0; i < program.module_count; i++)
@@ -234,7 +252,11 @@ void write_statistics(void)
         if (program.hooks[i].mode == GOES_BACK)
             all.hops += ending_of(i).hops;
     }
-    if (is_child && all.calls == 0)
+    struct posted posted;
+    uint64_t posts = 0;
+    for (uint32_t i = 0; posted_of(i, &posted); i++)
+        posts += posted.posted + posted.declined;
+    if (is_child && all.calls + posts == 0)
         return;
     if (!expand(pattern, path, sizeof path)) {
         complain("COREHOP_STATS names too long a path: no statistics");

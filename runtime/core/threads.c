@@ -9,6 +9,7 @@
  * with signal 0 says so) and goes on counting there. Rejected: folding counts at thread end.
  */
 #include "objects.h"
+#include "posted.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ static struct block *shared;
 static size_t size_of_block(void)
 {
     return sizeof(struct block) + program.hook_count * sizeof(struct tally) + size_of_calls() +
-           size_of_objects();
+           size_of_objects() + size_of_posted();
 }
 
 static void publish(struct block *block)
@@ -64,6 +65,7 @@ static struct block *idle_block(int process, int thread)
 
 bool prepare_threads(void)
 {
+    place_posted(size_of_block() - size_of_posted());
     shared = map_memory(size_of_block());
     if (shared == NULL) {
         complain("no memory for the counters of %u hooks: running without hops",
@@ -89,7 +91,7 @@ struct tally *first_hook(void)
     place.tallies = block->tallies;
     place.team = next_team();
     set_calls(block);
-    set_objects(block, (char *)block + size_of_block() - size_of_objects());
+    set_objects(block, (char *)block + size_of_block() - size_of_posted() - size_of_objects());
     return block->tallies;
 }
 
@@ -127,6 +129,7 @@ void forget_threads(void)
     for (size_t i = 0; i < size_of_objects() / sizeof *shared->objects && shared->objects != NULL;
          i++)
         shared->objects[i] = 0;
+    forget_posted(shared);
     publish(shared);
 }
 

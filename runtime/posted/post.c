@@ -1,0 +1,247 @@
+/*
+ * COREHOP_SYSCALLS=open,read,write@1: calls of libc that are made on another core.
+ *
+ * Soares and Stumm's FlexSC hands system calls to other cores by shared memory, so that neither the
+ * kernel's code and data nor the switch of modes disturb the caches of the program. On a stock
+ * kernel a carrier does what their system call threads do: the calling thread hops to the carrier
+ * of the plan core behind the @, makes the call there, and hops back to where it came from. Another
+ * thread of the core that it left goes on meanwhile (FlexSC-Threads). Since the thread itself makes
+ * the call, by libc's own function, errno, signals, cancellation and credentials are as for hops
+ * (docs/reference/carrier.md). With @yield nobody leaves: the thread only lets the others of its
+ * core go first, and then makes the call where it is. That tells what the move is worth.
+ *
+ * Symbols are stood in for by functions that jump to libc's, until a call of that name is asked
+ * for; so a program that asks for none pays one jump. In signal handlers, in threads that may not
+ * be carried, and while carriers do not carry threads, calls are made where they are: declined.
+ *
+ * Rejected: catching the system calls of libc itself, which takes a filter that slows each one.
+ */
+#define _GNU_SOURCE
+#include "posted.h"
+#include "carrier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_CORE 63
+
+typedef long function(long, long, long, long, long, long);
+
+enum symbol {
+#define POSTED(call, symbol) AT_##symbol,
+#include "table.h"
+#undef POSTED
+    SYMBOLS
+};
+
+static const struct {
+    const char *call, *symbol;
+} table[SYMBOLS] = {
+#define POSTED(call, symbol) {#call, #symbol},
+#include "table.h"
+#undef POSTED
+};
+
+/* A thread's counts at a call, under the first symbol of its name. */
+struct counts {
+    uint64_t posted, declined, hops;
+};
+
+static void *originals[SYMBOLS];
+/* What is jumped to at once: nothing while it may yet be asked for, and where it is. */
+static function *direct[SYMBOLS];
+static uint32_t first_of[SYMBOLS];
+static bool is_asked[SYMBOLS];
+static bool is_open, is_settled, by_yielding;
+static uint32_t core_of_calls;
+static size_t counts_at, counts_size;
+
+bool calls_are_asked(void)
+{
+    const char *value = secure_getenv("COREHOP_SYSCALLS");
+    return value != NULL && *value != '\0';
+}
+
+static void number_calls(void)
+{
+    for (uint32_t i = 0; i < SYMBOLS; i++)
+        for (first_of[i] = 0; strcmp(table[first_of[i]].call, table[i].call) != 0;)
+            first_of[i]++;
+}
+
+static bool ask_for(const char *name, size_t length)
+{
+    bool is_known = false;
+    for (uint32_t i = 0; i < SYMBOLS; i++)
+        if (strlen(table[i].call) == length && memcmp(table[i].call, name, length) == 0)
+            is_asked[i] = is_known = true;
+    return is_known;
+}
+
+static uint32_t refuse(const char *value, const char *reason)
+{
+    memset(is_asked, 0, sizeof is_asked);
+    complain("COREHOP_SYSCALLS=%s: %s: system calls are made where they are", value, reason);
+    return 0;
+}
+
+uint32_t order_calls(uint32_t cores)
+{
+    const char *value = secure_getenv("COREHOP_SYSCALLS"), *at = strrchr(value, '@');
+    char *end;
+    number_calls();
+    if (at == NULL || at == value)
+        return refuse(value, "it is not like read,write@1, names of calls and a core of the plan");
+    by_yielding = strcmp(at + 1, "yield") == 0;
+    unsigned long core = by_yielding ? 0 : strtoul(at + 1, &end, 10);
+    if (!by_yielding && (at[1] < '0' || at[1] > '9' || *end != '\0'))
+        return refuse(value, "behind the @ is neither a core of the plan nor yield");
+    if (core > MOST_CORE || (cores != 0 && core > cores))
+        return refuse(value, "no such core: one of the plan's, or the next one, at most 63");
+    for (const char *name = value; name < at;) {
+        size_t length = strcspn(name, ",@");
+        if (!ask_for(name, length))
+            return refuse(value, "not all of these are calls that can be posted "
+                                 "(docs/reference/system-calls.md lists those that can)");
+        name += length + 1;
+    }
+    core_of_calls = (uint32_t)core;
+    counts_size = SYMBOLS * sizeof(struct counts);
+    return core >= cores ? (uint32_t)core + 1 : cores;
+}
+
+void open_calls(bool by_carriers)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < SYMBOLS; i++)
+        any |= is_asked[i];
+    if (any && !carriers_are_possible())
+        refuse(secure_getenv("COREHOP_SYSCALLS"),
+               by_carriers ? carrier_refusal()
+                           : "only COREHOP_BACKEND=carrier posts calls, and auto with a plan");
+    for (uint32_t i = 0; i < SYMBOLS; i++)
+        if (is_asked[i])
+            original(&originals[i], table[i].symbol);
+    __atomic_store_n(&is_open, any && carriers_are_possible(), __ATOMIC_RELEASE);
+    __atomic_store_n(&is_settled, true, __ATOMIC_RELEASE);
+}
+
+/* Asked within hooks, where libc's functions may not be called. */
+size_t size_of_posted(void)
+{
+    return counts_size;
+}
+
+void place_posted(size_t distance)
+{
+    counts_at = distance;
+}
+
+static struct counts *counts_of(const struct block *block)
+{
+    return (struct counts *)((char *)block + counts_at);
+}
+
+void forget_posted(struct block *block)
+{
+    for (uint32_t i = 0; i < SYMBOLS && size_of_posted() != 0; i++)
+        counts_of(block)[i] = (struct counts){0};
+}
+
+bool posted_of(uint32_t number, struct posted *posted)
+{
+    uint32_t at = 0;
+    if (!is_open)
+        return false;
+    for (; at < SYMBOLS; at++)
+        if (is_asked[at] && first_of[at] == at && number-- == 0)
+            break;
+    if (at == SYMBOLS)
+        return false;
+    *posted = (struct posted){.name = table[at].call};
+    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
+        posted->posted += __atomic_load_n(&counts_of(block)[at].posted, __ATOMIC_RELAXED);
+        posted->declined += __atomic_load_n(&counts_of(block)[at].declined, __ATOMIC_RELAXED);
+    }
+    return true;
+}
+
+uint32_t posted_to(void)
+{
+    return core_of_calls;
+}
+
+bool posted_by_yielding(void)
+{
+    return by_yielding;
+}
+
+/* Lets the others of its core go first; the thread is carried. */
+static void yield(struct fiber *fiber)
+{
+    fiber->going = (int32_t)(fiber->carrier->core - pool.cores);
+    leave(fiber, &fiber->carrier->stack);
+    if (fiber->carrier == NULL)
+        come_home(fiber);
+}
+
+/* Has the thread where the call is to be made; false if it is made where it is. */
+static bool goes(struct counts *counts, int32_t core)
+{
+    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
+    if (UNLIKELY(backend != &carrier_backend)) {
+        if (place.backend == &carrier_backend)
+            take_over(backend);
+        return false;
+    }
+    if (place.core != core || place.backend != backend)
+        backend->hop(&counts->hops, core);
+    if (by_yielding && place.core == core && place.fiber->carrier != NULL)
+        yield(place.fiber);
+    return place.core == core;
+}
+
+static void comes_back(struct counts *counts, int32_t core)
+{
+    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
+    if (backend == &carrier_backend && place.core != core)
+        backend->hop(&counts->hops, core);
+}
+
+/* What a symbol's function does unless it jumps to libc's at once. */
+static __attribute__((noinline)) long post(uint32_t at, long a, long b, long c, long d, long e,
+                                           long f)
+{
+    function *next = (function *)original(&originals[at], table[at].symbol);
+    if (!__atomic_load_n(&is_open, __ATOMIC_ACQUIRE) || !is_asked[at]) {
+        if (__atomic_load_n(&is_settled, __ATOMIC_ACQUIRE))
+            __atomic_store_n(&direct[at], next, __ATOMIC_RELAXED);
+        return next(a, b, c, d, e, f);
+    }
+    if (place.handlers != 0)
+        return next(a, b, c, d, e, f);
+    if (UNLIKELY(place.tallies == NULL))
+        first_hook();
+    struct counts *counts = &counts_of(place.block)[first_of[at]];
+    int32_t came_from = place.counted;
+    if (!goes(counts, by_yielding ? came_from : (int32_t)core_of_calls)) {
+        bump(&counts->declined);
+        place.counted = came_from;
+        return next(a, b, c, d, e, f);
+    }
+    bump(&counts->posted);
+    long result = next(a, b, c, d, e, f);
+    comes_back(counts, came_from);
+    return result;
+}
+
+#define POSTED(call, symbol)                                                                  \
+    __attribute__((visibility("default"))) long posted_##symbol(long, long, long, long, long, \
+                                                                long) __asm__(#symbol);       \
+    long posted_##symbol(long a, long b, long c, long d, long e, long f)                      \
+    {                                                                                         \
+        function *next = __atomic_load_n(&direct[AT_##symbol], __ATOMIC_RELAXED);             \
+        return LIKELY(next != NULL) ? next(a, b, c, d, e, f)                                  \
+                                    : post(AT_##symbol, a, b, c, d, e, f);                    \
+    }
+#include "table.h"
