@@ -178,6 +178,17 @@ impl Arguments {
         }
     }
 
+    /// The checkpoint named, of this search.
+    fn checkpoint(
+        &self,
+        trace: &Trace,
+        machines: &[Weighted],
+    ) -> Result<Option<Checkpoint>, Failure> {
+        let identity = || identity(trace, machines, &self.scope);
+        let open = |path| Checkpoint::open(path, identity());
+        Ok(self.checkpoint.as_deref().map(open).transpose()?)
+    }
+
     /// What calls to delegate are asked beside.
     fn beside_calls(&self) -> Beside<'_> {
         Beside {
@@ -213,11 +224,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         trace = trace.with_a_function_at_every_block();
     }
     let named = arguments.named.requests(&trace)?;
-    let checkpoint = arguments.checkpoint.as_ref().map(|path| {
-        let identity = identity(&trace, &machines, &arguments.scope);
-        Checkpoint::open(path, identity)
-    });
-    let checkpoint = checkpoint.transpose()?;
+    let checkpoint = arguments.checkpoint(&trace, &machines)?;
     let looks_for_returns = arguments.returns().is_asked() || arguments.calls.are_asked();
     let one_way = match looks_for_returns && !arguments.sweep {
         true => one_way::known(&trace),

@@ -89,7 +89,10 @@ impl Explanation<'_> {
 
     /// The plan's functions that go by an argument, whose calls go to all of its cores.
     pub fn by_argument(&self) -> impl Iterator<Item = &ByArgument> {
-        self.split.objects().into_iter().flat_map(|objects| objects.functions())
+        self.split
+            .objects()
+            .into_iter()
+            .flat_map(|objects| objects.functions())
     }
 
     /// The name of a function of the trace.

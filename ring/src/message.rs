@@ -120,12 +120,9 @@ impl Message {
                 code,
                 accesses,
             } => {
-                let sizes = &instruction_sizes[..instruction_sizes.len().min(MOST_INSTRUCTIONS)];
                 words.push(*start);
                 words.push(u64::from(*process));
-                words.push(u64::from(*code_block) << 32 | sizes.len() as u64);
-                push_code(&mut words, sizes, code);
-                words.extend(accesses.iter().take(MOST_ACCESSES));
+                push_block(&mut words, *code_block, (instruction_sizes, code), accesses);
                 BLOCK
             }
             Message::Mapping {
@@ -146,12 +143,8 @@ impl Message {
                 end,
                 object,
             } => {
-                words.extend([*since, *start, *end, u64::from(object.is_some())]);
-                let own = Object::default();
-                let object = object.as_ref().unwrap_or(&own);
-                words.extend(object.identity);
-                words.push(object.offset);
-                push_text(&mut words, *process, &object.name);
+                words.extend([*since, *start, *end]);
+                push_object(&mut words, *process, object.as_ref());
                 MEMORY
             }
             Message::Page {
@@ -160,8 +153,8 @@ impl Message {
                 number,
                 frame,
             } => {
-                words.extend([(*process).into(), *since, *number, *frame]);
-                PAGE
+                let process = (*process).into();
+                push_numbers(&mut words, PAGE, [process, *since, *number, *frame])
             }
             Message::Cpu {
                 process,
@@ -169,8 +162,8 @@ impl Message {
                 since,
                 cpu,
             } => {
-                words.extend([(*process).into(), (*thread).into(), *since, (*cpu).into()]);
-                CPU
+                let [process, thread] = [*process, *thread].map(u64::from);
+                push_numbers(&mut words, CPU, [process, thread, *since, (*cpu).into()])
             }
             Message::Handler(address) => {
                 words.push(*address);
@@ -265,6 +258,35 @@ impl Message {
             _ => None,
         }
     }
+}
+
+/// A code block's number, instructions and accesses, as many as there may be.
+fn push_block(
+    words: &mut Vec<u64>,
+    code_block: u32,
+    (sizes, code): (&[u8], &[u8]),
+    accesses: &[u64],
+) {
+    let sizes = &sizes[..sizes.len().min(MOST_INSTRUCTIONS)];
+    words.push(u64::from(code_block) << 32 | sizes.len() as u64);
+    push_code(words, sizes, code);
+    words.extend(accesses.iter().take(MOST_ACCESSES));
+}
+
+/// What a message of this kind says in numbers alone; the kind.
+fn push_numbers(words: &mut Vec<u64>, kind: u64, numbers: [u64; 4]) -> u64 {
+    words.extend(numbers);
+    kind
+}
+
+/// A process and whose memory it has: an object's, or its own.
+fn push_object(words: &mut Vec<u64>, process: u32, object: Option<&Object>) {
+    let own = Object::default();
+    words.push(u64::from(object.is_some()));
+    let object = object.unwrap_or(&own);
+    words.extend(object.identity);
+    words.push(object.offset);
+    push_text(words, process, &object.name);
 }
 
 /// The lengths of instructions, four bits each, then their bytes, as many as the lengths say.

@@ -213,7 +213,15 @@ fn a_plan_by_argument_is_explained_and_reported() {
     }
     let said = corehop(&explain);
     assert_eq!(said.matches("  visit by argument 2\n").count(), 2, "{said}");
-    let said = corehop(&["report", "plan.toml", "--json", "-o", "page.html", "--warm-up", "0"]);
+    let said = corehop(&[
+        "report",
+        "plan.toml",
+        "--json",
+        "-o",
+        "page.html",
+        "--warm-up",
+        "0",
+    ]);
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["split"]["hops"], hops_of(REQUESTS - 1));
     let page = std::fs::read_to_string(recording.folder().join("page.html")).unwrap();

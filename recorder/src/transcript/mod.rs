@@ -29,7 +29,7 @@ use block::{Block, Definition, Met, Number};
 use corehop_elision::{AccessForm, complete};
 use corehop_ring::word;
 use corehop_ring::{Event, Message, Piece, Sink};
-use corehop_traces::{CodeBlock, DataAccess, Error, OnCpu, ThreadId, Writer};
+use corehop_traces::{CodeBlock, DataAccess, Error, ThreadId, Writer};
 use forms::{access_of, form_of};
 use incoming::Incoming;
 use latest::{Doing, Latest, Source};
@@ -349,23 +349,9 @@ impl Sink for Transcript {
                 };
                 self.sharing.add(own, object, &mut self.writer)
             }
-            Message::Page {
-                process,
-                since,
-                number,
-                frame,
-            } => sharing::add_page(process, [since, number, frame], &mut self.writer),
-            Message::Cpu {
-                process,
-                thread,
-                since,
-                cpu,
-            } => self.writer.cpus(&[OnCpu {
-                process_id: process,
-                os_thread_id: thread,
-                since,
-                cpu,
-            }]),
+            placed @ (Message::Page { .. } | Message::Cpu { .. }) => {
+                sharing::place(placed, &mut self.writer)
+            }
             Message::Program(path) => {
                 self.modules.begins(path.into());
                 Ok(())

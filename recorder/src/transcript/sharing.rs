@@ -2,26 +2,43 @@
 
 use super::forked_pages::{self, Common};
 use crate::events::{Event, Observer, Warning};
-use corehop_ring::Object;
-use corehop_traces::{Error, MAX_OBJECTS, Mapping, Page, Writer};
+use corehop_ring::{Message, Object};
+use corehop_traces::{Error, MAX_OBJECTS, Mapping, OnCpu, Page, Writer};
 use std::collections::HashMap;
 
-/// Adds to the trace since when a process has the page of this number in which frame. What cannot
-/// be is a wild store of the server's into the shared memory.
-pub fn add_page(
-    process_id: u32,
-    [since, number, frame]: [u64; 3],
-    writer: &mut Writer,
-) -> Result<(), Error> {
-    let page = Page {
-        process_id,
-        since,
-        number,
-        frame,
-    };
-    match page.is_possible() {
-        true => writer.pages(&[page]),
-        false => Ok(()),
+/// Adds to the trace where on the machine a process has a page, or a thread runs, and since when.
+/// What cannot be is a wild store of the server's into the shared memory.
+pub fn place(message: Message, writer: &mut Writer) -> Result<(), Error> {
+    match message {
+        Message::Page {
+            process,
+            since,
+            number,
+            frame,
+        } => {
+            let page = Page {
+                process_id: process,
+                since,
+                number,
+                frame,
+            };
+            match page.is_possible() {
+                true => writer.pages(&[page]),
+                false => Ok(()),
+            }
+        }
+        Message::Cpu {
+            process,
+            thread,
+            since,
+            cpu,
+        } => writer.cpus(&[OnCpu {
+            process_id: process,
+            os_thread_id: thread,
+            since,
+            cpu,
+        }]),
+        _ => Ok(()),
     }
 }
 
