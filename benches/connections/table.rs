@@ -77,8 +77,8 @@ pub fn print_recordings(recordings: &[Recording]) {
 pub fn print_client(client: &Result<Client, String>) {
     match client {
         Ok(client) => println!(
-            "\nthe client thinks {:.1} µs between an answer and its next statement, and {:.1} µs of a \
-             CPU a statement go to it and to the kernel; a transaction has {:.1} statements",
+            "\nthe client thinks {:.1} µs between an answer and its next statement, and {:.1} µs \
+             of a CPU a statement go to it and to the kernel; a transaction has {:.1} statements",
             client.think_us, client.outside_us, client.statements
         ),
         Err(reason) => println!(

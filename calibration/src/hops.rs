@@ -2,10 +2,10 @@
 //! threads queue for both cores.
 //!
 //! One thread's hop is timed there and back. Where threads queue, no CPU is woken and many hops
-//! come with one interrupt: their cost is the time of both CPUs for each hop of several threads that do
-//! nothing else. Rejected: a hop to a CPU that a thread of the lowest priority keeps from halting.
-//! It is an interrupt and a switch for one hop alone, twice what a hop among many takes. The trials
-//! take turns, round after round, so that what else the machine does falls on all alike.
+//! come with one interrupt: their cost is the time of both CPUs for each hop of several threads
+//! that do nothing else. Rejected: a hop to a CPU that a thread of the lowest priority keeps from
+//! halting. It is an interrupt and a switch for one hop alone, twice what a hop among many takes.
+//! The trials take turns, round after round, so that what else the machine does falls on all alike.
 
 use crate::clock::core_ghz;
 use crate::effort::Effort;

@@ -1,6 +1,6 @@
 //! What is to be said of every figure, where a trace is not taken as it was recorded.
 
-use corehop_simulator::kernel_model;
+use corehop_simulator::kernel_model::soares;
 use corehop_traces::{Index, Trace};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub fn remarks(trace: &Trace) -> Vec<String> {
         Index::Virtual => None,
         Index::Physical => Some("lines are told apart by physical addresses".into()),
     };
-    let model = kernel_model::of(trace).map(|model| {
+    let model = kernel_model(trace).map(|model| {
         format!("the kernel is synthetic, modelled after {model}: what it did was not recorded")
     });
     index.into_iter().chain(model).collect()
@@ -22,7 +22,7 @@ pub fn mark(object: &mut Value, trace: &Trace) {
     if trace.index() == Index::Physical {
         object["index"] = "physical".into();
     }
-    if let Some(model) = kernel_model::of(trace) {
+    if let Some(model) = kernel_model(trace) {
         object["kernel_model"] = model.into();
     }
 }
@@ -34,6 +34,11 @@ pub fn options(trace: &Trace) -> String {
         Index::Virtual => "",
         Index::Physical => " --index physical",
     };
-    let model = kernel_model::of(trace).map(|model| format!(" --kernel-model {model}"));
+    let model = kernel_model(trace).map(|model| format!(" --kernel-model {model}"));
     [index, model.as_deref().unwrap_or_default()].concat()
+}
+
+/// The model after which the kernel in a trace was made up.
+fn kernel_model(trace: &Trace) -> Option<&'static str> {
+    soares::is_in(trace).then_some(soares::NAME)
 }

@@ -37,9 +37,11 @@ pub enum Error {
     },
     /// Too few functions at which a thread could change core.
     #[error(
-        "{found} groups of candidate functions, of which {wanted} were to be chosen: use fewer \
-         cores, or widen the choice with --min-share (now {min_share}) or --max-calls (now \
-         {max_calls})"
+        "{found} {} of candidate functions, of which {wanted} were to be chosen: {}widen the \
+         choice with --min-share (now {min_share}), --max-calls (now {max_calls}) or a smaller \
+         --group-within",
+        if *found == 1 { "group" } else { "groups" },
+        if *wanted > 2 { "use fewer cores, or " } else { "" }
     )]
     TooFewCandidates {
         /// Candidates, or groups of them, that the rule leaves.

@@ -230,8 +230,8 @@ struct Mappings {
 }
 
 struct OnCpu {
-  # Holds for the runs of the thread with this stamp and later ones, until a later one says otherwise
-  # of the same thread; of equal stamps the later in the file holds.
+  # Holds for the runs of the thread with this stamp and later ones, until a later one says
+  # otherwise of the same thread; of equal stamps the later in the file holds.
   since @0 :UInt64;
   osThreadId @1 :UInt32;
   cpu @2 :UInt16;               # from 0

@@ -22,15 +22,6 @@ pub const MODULE: &str = "[kernel, modelled]";
 /// What the names of their symbols begin with.
 pub(crate) const SYMBOL: &str = "modelled_";
 
-/// The model by which the kernel was put into a trace; none into one that is as it was recorded.
-#[must_use]
-pub fn of(trace: &Trace) -> Option<&'static str> {
-    let mut modules = trace.modules().iter();
-    modules
-        .any(|module| module.path == MODULE)
-        .then_some(soares::NAME)
-}
-
 /// Distinct lines that a call references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {

@@ -183,8 +183,8 @@ fn mark(
     }
 }
 
-/// Where processes have what, and threads are, that is still to be written, by ascending stamp. Of equal stamps the
-/// later holds, so the order of the trace stays.
+/// Where processes have what, and threads are, that is still to be written, by ascending stamp. Of
+/// equal stamps the later holds, so the order of the trace stays.
 struct Memory {
     mappings: Peekable<IntoIter<Mapping>>,
     pages: Peekable<IntoIter<Page>>,
