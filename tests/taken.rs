@@ -155,6 +155,15 @@ fn every_command_says_that_addresses_are_physical() {
 }
 
 #[test]
+fn a_report_says_where_in_physical_memory_lines_are() {
+    let folder = folder();
+    let report = ["report", "split.toml", "bank.trace", "-o", "report.html"];
+    assert!(!said(&folder, &report).contains("physical 0x9000"));
+    let taken = said(&folder, &[&report[..], &["--index", "physical"]].concat());
+    assert!(taken.contains("physical 0x9000"));
+}
+
+#[test]
 fn a_split_shares_what_is_one_page_in_memory() {
     let folder = folder();
     let misses = |index| {

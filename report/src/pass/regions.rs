@@ -8,7 +8,7 @@
 //! them.
 
 use super::replay_pass::{ReplayStep, StepListener};
-use corehop_traces::{Access, CodeBlock, Kind, Module, Owner, ThreadId, Trace};
+use corehop_traces::{Access, CodeBlock, Kind, Module, Owner, ThreadId, Trace, physical_address};
 use std::collections::BTreeMap;
 
 /// Lines of 64 bytes in a page of 4 KiB.
@@ -151,6 +151,9 @@ impl<'t> Regions<'t> {
 
     /// The name of a line of which nothing but its address is known.
     fn unknown(&self, line: u64) -> String {
+        if let Some(address) = physical_address(line * 64) {
+            return format!("physical {address:#x}");
+        }
         match self.trace.owner(line * 64) {
             (Owner::Process(process), address) => {
                 format!("memory of process {process} from {address:#x}")
