@@ -17,7 +17,7 @@ pub mod json;
 mod question;
 mod remarks;
 
-pub use by_argument::by_argument;
+pub use by_argument::{by_argument, called};
 pub use error::Error;
 pub use explanation::{CONNECTIONS, Explanation, Mover};
 pub use question::{Question, others};

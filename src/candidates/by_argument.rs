@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use crate::line::{Lines, line};
 use crate::progress::Bar;
+use corehop_explanations::called;
 use corehop_partitioner::by_argument::{
     MOST_CALLS, ObjectArgument, ObjectArguments, object_arguments,
 };
@@ -83,22 +84,18 @@ fn again(one: &ObjectArgument) -> String {
 
 fn json_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -> Value {
     let arguments = found.all.iter().map(|one| {
-        let function = &trace.functions()[one.function.index()];
-        json!({
-            "name": function.name,
-            "symbol": function.symbol,
-            "module": trace.modules()[function.module as usize].path,
-            "offset": function.offset,
-            "argument": one.argument.number(),
-            "calls": one.calls,
-            "known": one.known,
-            "objects": one.objects,
-            "changes": one.changes,
-            "accesses": one.accesses,
-            "lines": one.lines,
-            "lines_returned_to": one.lines_returned_to,
-            "lines_again": one.lines_again,
-        })
+        let counts = [one.calls, one.known, one.objects];
+        let mut object = called(trace, (one.function, one.argument), counts);
+        for (key, count) in [
+            ("changes", one.changes),
+            ("accesses", one.accesses),
+            ("lines", one.lines),
+            ("lines_returned_to", one.lines_returned_to),
+            ("lines_again", one.lines_again),
+        ] {
+            object[key] = count.into();
+        }
+        object
     });
     json!({
         "trace": name,
