@@ -12,7 +12,7 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 6;
 
-const SOURCES: [&str; 35] = [
+const SOURCES: [&str; 40] = [
     "core/start.c",
     "core/modules.c",
     "core/in_memory.c",
@@ -45,17 +45,25 @@ const SOURCES: [&str; 35] = [
     "interpose/handlers.c",
     "interpose/terminated.c",
     "posted/post.c",
+    "posted/batch.c",
+    "posted/requests.c",
+    "posted/waits.c",
+    "posted/ring.c",
+    "posted/ring_memory.c",
     "asm/enter.S",
     "asm/switch.S",
     "asm/interposers.S",
 ];
-const INCLUDED: [&str; 9] = [
+const INCLUDED: [&str; 12] = [
     "core/arrival.c",
     "core/runtime.h",
     "core/objects.h",
     "carrier/carrier.h",
     "interpose/interposed.h",
     "posted/posted.h",
+    "posted/posting.h",
+    "posted/ring.h",
+    "posted/ring_memory.h",
     "posted/table.h",
     "asm/offsets.h",
     "build.rs",

@@ -9,8 +9,13 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use workshop::{Finished, Statistics, build, run, start_reading};
 
-const CALLS: &str = "read,write,open,close";
-const WAYS: [&str; 2] = ["1", "yield"];
+/// Of which files other than sockets gain nothing by the last two.
+const WAYS: [&str; 4] = [
+    "read,write,open,close@1",
+    "read,write,open,close@yield",
+    "read,write@batch",
+    "read,write@batch:1",
+];
 
 /// A program that is not patched, and the runtime that is to be preloaded.
 struct Posts {
@@ -49,7 +54,7 @@ impl Posts {
 
     /// Runs a trial with its calls posted; how many were, of reads and of writes.
     fn posted(&self, trial: &str, way: &str) -> [u64; 2] {
-        let finished = run(&mut self.command(trial, &format!("{CALLS}@{way}")));
+        let finished = run(&mut self.command(trial, way));
         let said = (finished.output.as_str(), finished.errors.as_str());
         assert_eq!(said, ("as expected\n", ""), "{trial} {way}");
         self.counts()
@@ -114,7 +119,7 @@ fn nothing_is_lost_where_the_process_is_stopped_while_calls_are_posted() {
     let posts = posts();
     for way in WAYS {
         let (reader, mut writer) = std::io::pipe().unwrap();
-        let mut command = posts.command("stops", &format!("{CALLS}@{way}"));
+        let mut command = posts.command("stops", way);
         let running = start_reading(&mut command, Stdio::from(reader));
         drop(command);
         let number = Pid::from_raw(running.number().cast_signed()).unwrap();
@@ -137,7 +142,7 @@ fn a_process_that_is_killed_while_a_call_is_posted_is_gone() {
     let posts = posts();
     for way in WAYS {
         let (reader, mut writer) = std::io::pipe().unwrap();
-        let mut command = posts.command("stops", &format!("{CALLS}@{way}"));
+        let mut command = posts.command("stops", way);
         let running = start_reading(&mut command, Stdio::from(reader));
         drop(command);
         writer.write_all(b"letters").unwrap();
@@ -168,8 +173,8 @@ fn what_cannot_be_promised_is_refused_with_the_reason() {
         ),
         ("read", "it is not like read,write@1"),
         ("@1", "it is not like read,write@1"),
-        ("read@", "neither a core of the plan nor yield"),
-        ("read@one", "neither a core of the plan nor yield"),
+        ("read@", "neither a core of the plan, yield, batch"),
+        ("read@one", "neither a core of the plan, yield, batch"),
         ("read@64", "no such core"),
     ];
     for (calls, reason) in refused {

@@ -47,10 +47,17 @@ struct fiber {
     uint64_t mask;        /* signals that the program blocks in this thread */
     int held;             /* a signal that home took, to be delivered; 0 if none */
     siginfo_t held_info;
-    struct fiber *listed; /* the next of all fibers, ever */
+    struct fiber *listed;    /* the next of all fibers, ever */
+    struct request *request; /* that it has put, or is about to, in its core's ring (ring.c) */
+    uint32_t waiting;        /* the turn of its wait there; 0 while it waits for nothing */
+    uint32_t turn;           /* counts its waits */
+    uint32_t left_wait;      /* one that it left and that is to be cancelled; or 0 */
+    int32_t waits_on;        /* the core in whose ring it waits */
 };
 
+/* Where a fiber may go besides a core: home, or nowhere until its request has a result. */
 #define HOME (-1)
+#define TO_RING (-2)
 
 /* What a fiber uses first when it goes on, besides itself. */
 struct surroundings {
@@ -75,6 +82,7 @@ struct core {
     uint64_t parks, wakes; /* how often it slept, and how often until a fiber came */
     uint32_t in_line;      /* how many are ready */
     uint32_t open;         /* it has carriers */
+    struct ring *ring;     /* posted calls (ring.c); NULL unless they are made in batches */
 };
 
 /* States of an empty run queue: its holder watches it, sleeps on it, or runs a fiber. */
@@ -193,7 +201,10 @@ void set_signals(uint64_t mask, uint64_t *before);
 /* Leaves home for where `going` says; false when this may not be now. */
 bool depart(struct fiber *fiber);
 /* What to do when a hop has ended at home. */
-void come_home(struct fiber *fiber);
+/* Gives the signal whose handler then has run, or 0. */
+int come_home(struct fiber *fiber);
+/* Whether this signal's handler has the call that it interrupts begin anew. */
+bool restarts(int number);
 void go_home(struct fiber *fiber);
 void send_home(struct fiber *fiber);
 void run_home(void *fiber);

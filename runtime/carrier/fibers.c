@@ -80,6 +80,7 @@ struct fiber *enlist(void)
         fiber->arrived = 0;
         fiber->detained = 0;
         fiber->declined_at = 0;
+        fiber->waiting = fiber->left_wait = 0;
     }
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
     return fiber;
@@ -143,6 +144,7 @@ void fibers_forked(struct fiber *own)
         each->carrier = NULL;
         each->away = 0;
         each->wanted_home = 0;
+        each->waiting = each->left_wait = 0;
         if (each == own) {
             each->home = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
             continue;

@@ -12,7 +12,7 @@
  * libc's broadcast of credentials (signal 33) is left unblocked: its handler only counts.
  */
 #define _GNU_SOURCE
-#include "carrier.h"
+#include "ring.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
@@ -71,7 +71,7 @@ static void await(struct fiber *fiber)
     uint64_t wanted = (~fiber->mask & ~never) | BIT(POKE);
     while (!__atomic_load_n(&fiber->arrived, __ATOMIC_SEQ_CST)) {
         bool recalled = __atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST) != 0;
-        if (recalled)
+        if (recalled && !end_wait(fiber))
             poke_carrier(fiber);
         long number = system_call(__NR_rt_sigtimedwait, (long)&wanted, (long)&fiber->held_info,
                                   recalled ? (long)repeat : 0, sizeof wanted, 0, 0);
@@ -125,11 +125,12 @@ void set_signals(uint64_t mask, uint64_t *before)
     system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)before, sizeof mask, 0, 0);
 }
 
-void come_home(struct fiber *fiber)
+int come_home(struct fiber *fiber)
 {
     place.core = -1;
-    return_signal(fiber);
+    int held = return_signal(fiber);
     set_signals(fiber->mask, NULL);
+    return held;
 }
 
 bool depart(struct fiber *fiber)
@@ -172,7 +173,7 @@ static bool ends_interrupted(long number)
     return false;
 }
 
-static bool restarts(int number)
+bool restarts(int number)
 {
     struct action action = action_of(number);
     return (action.flags & SA_RESTART) != 0 || action.handler <= (uintptr_t)SIG_IGN;

@@ -11,9 +11,10 @@
  * They are never freed: one that has ended is started again.
  */
 #define _GNU_SOURCE
-#include "carrier.h"
+#include "ring.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
 #include <sched.h>
 #include <sys/prctl.h>
 
@@ -77,6 +78,25 @@ struct carrier *carrier_of_thread(int thread)
     return carrier;
 }
 
+/* The fiber has stopped running here; false when another carrier holds the core by then. */
+static bool stop(struct carrier *self)
+{
+    uintptr_t mine = (uintptr_t)self | RUNNING;
+    return __atomic_compare_exchange_n(&self->core->holder, &mine, (uintptr_t)self, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* The fiber has a request for the ring of the core that it ran on, which only its holder uses. */
+static bool post(struct carrier *self, struct fiber *fiber)
+{
+    bool is_holder = stop(self);
+    if (is_holder && put_request(self->core, fiber))
+        return true;
+    fiber->request->result = -ENOSYS;
+    hand_over(self->core, fiber);
+    return is_holder;
+}
+
 /* Runs one fiber until it leaves; false when another carrier holds the core by then. */
 static bool run(struct carrier *self, struct fiber *fiber)
 {
@@ -86,33 +106,37 @@ static bool run(struct carrier *self, struct fiber *fiber)
     __atomic_store_n(&core->runs, core->runs + 1, __ATOMIC_RELAXED);
     /* Whoever comes from now on finds the run queue busy, and wakes the watchdog. */
     __atomic_store_n(&core->holder, (uintptr_t)self | RUNNING, __ATOMIC_RELEASE);
-    if (UNLIKELY(core->ready != NULL))
+    if (UNLIKELY(core->ready != NULL || (core->ring != NULL && needs_holder(core, true))))
         wake_watchdog();
     __asm__ volatile("wrfsbase %0" : : "r"(fiber->thread_base) : "memory");
     switch_stack(&self->stack, fiber->stack);
     self->user = NULL;
     /* From here on it may run elsewhere at any moment. */
+    if (UNLIKELY(fiber->going == TO_RING))
+        return post(self, fiber);
     if (UNLIKELY(fiber->going == HOME))
         send_home(fiber);
     else
         hand_over(&pool.cores[fiber->going], fiber);
-    uintptr_t mine = (uintptr_t)self | RUNNING;
-    return __atomic_compare_exchange_n(&core->holder, &mine, (uintptr_t)self, false,
-                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return stop(self);
 }
 
 /* The next fiber for the holder of a core; NULL when the pool retires. */
 static struct fiber *next_fiber(struct core *core)
 {
     for (;;) {
+        if (UNLIKELY(core->ring != NULL))
+            take_results(core);
         struct fiber *fiber = take_waiting(core);
         if (LIKELY(fiber != NULL)) {
+            if (UNLIKELY(fiber->left_wait != 0))
+                cancel_wait(core, fiber);
             if (LIKELY(!__atomic_load_n(&fiber->wanted_home, __ATOMIC_RELAXED)))
                 return fiber;
             send_home(fiber);
         } else if (__atomic_load_n(&pool.retire, __ATOMIC_ACQUIRE)) {
             return NULL;
-        } else {
+        } else if (core->ring == NULL || !submit_requests(core, true)) {
             wait_for_work(core);
         }
     }
@@ -275,6 +299,7 @@ void call_watchdog(void)
 
 static void forget_pool(void)
 {
+    close_rings();
     for (uint32_t i = 0; i < core_count(); i++) {
         struct core *core = &pool.cores[i];
         *core = (struct core){
@@ -282,6 +307,7 @@ static void forget_pool(void)
             .waited = core->waited,
             .parks = core->parks,
             .wakes = core->wakes,
+            .ring = core->ring,
         };
     }
     pool.open = 0;

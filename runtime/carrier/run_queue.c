@@ -11,7 +11,9 @@
  * holder waits, at most one carrier a core spins. Rejected: a ring, which needs room for the most
  * fibers there may ever be.
  */
-#include "carrier.h"
+#include "ring.h"
+
+#include <asm/unistd.h>
 
 /* Looks at the run queue for each look at the clock. */
 #define LOOKS 32
@@ -29,6 +31,18 @@ void prepare_run_queues(void)
     place_distance = (uintptr_t)&place - base;
 }
 
+/* One that waits for results too can be woken by a signal only. */
+static void wake_holder(struct core *core)
+{
+    if (core->ring == NULL) {
+        futex_wake((uint32_t *)&core->run_queue, 1);
+        return;
+    }
+    uintptr_t holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE) & ~RUNNING;
+    int thread = ((const struct carrier *)holder)->thread;
+    system_call(__NR_tgkill, pool.process, thread, POKE, 0, 0, 0);
+}
+
 void hand_over(struct core *core, struct fiber *fiber)
 {
     uintptr_t head = WATCHED;
@@ -39,7 +53,7 @@ void hand_over(struct core *core, struct fiber *fiber)
                                                    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)));
     /* The fiber may be gone by now. */
     if (UNLIKELY(head == ASLEEP)) {
-        futex_wake((uint32_t *)&core->run_queue, 1);
+        wake_holder(core);
         wake_watchdog();
     } else if (UNLIKELY(head == BUSY))
         wake_watchdog();
@@ -122,7 +136,8 @@ void wait_for_work(struct core *core)
     change(core, BUSY, WATCHED);
     while (waited < longest) {
         for (int looks = 0; looks < LOOKS; looks++) {
-            if (has_fibers(core) || __atomic_load_n(&pool.retire, __ATOMIC_RELAXED)) {
+            if (has_fibers(core) || __atomic_load_n(&pool.retire, __ATOMIC_RELAXED) ||
+                UNLIKELY(core->ring != NULL && has_results(core))) {
                 /* One that has just begun is not worth a look at the clock. */
                 if (UNLIKELY(waited != 0))
                     count_wait(core, began, waited);
@@ -138,7 +153,9 @@ void wait_for_work(struct core *core)
         }
         doze(core, waited, longest);
     }
-    if (change(core, WATCHED, ASLEEP)) {
+    if (core->ring != NULL) {
+        sleep_in_ring(core);
+    } else if (change(core, WATCHED, ASLEEP)) {
         bump(&core->parks);
         /* A fiber that comes changes the word's lower half, which is what is slept on. */
         if (!__atomic_load_n(&pool.retire, __ATOMIC_SEQ_CST))
@@ -152,5 +169,5 @@ void wait_for_work(struct core *core)
 void wake_watcher(struct core *core)
 {
     if (change(core, ASLEEP, WATCHED))
-        futex_wake((uint32_t *)&core->run_queue, 1);
+        wake_holder(core);
 }

@@ -6,7 +6,7 @@
  * and a core where nothing has changed gets another carrier (pool.c).
  */
 #define _GNU_SOURCE
-#include "carrier.h"
+#include "ring.h"
 
 #include <asm/unistd.h>
 
@@ -41,6 +41,14 @@ static uint64_t processor_time_ns(uintptr_t holder)
     return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
 }
 
+/* Whether somebody waits for the holder of a core; `blocks`, in case that its fiber does,
+ * when others may wait in the ring of the core for what nobody else would see. */
+static bool is_awaited(const struct core *core, bool blocks)
+{
+    return has_fibers(core) || __atomic_load_n(&core->ready, __ATOMIC_RELAXED) != NULL ||
+           (core->ring != NULL && needs_holder(core, blocks));
+}
+
 static bool is_held_up(uint32_t team, struct core *core, struct sight *sight)
 {
     struct sight last = *sight;
@@ -57,9 +65,10 @@ static bool is_held_up(uint32_t team, struct core *core, struct sight *sight)
     bool blocks = sight->used_ns == last.used_ns;
     bool runs_on = sight->since - last.since >= cycles_of(PATIENCE_US);
     sight->since = last.since;
-    if (blocks)
+    bool is_wanted = is_awaited(core, false);
+    if (blocks && is_wanted)
         keep_queues_short(team);
-    return blocks || runs_on;
+    return blocks || (runs_on && is_wanted);
 }
 
 enum sighting relieve_stalls(void)
@@ -69,7 +78,7 @@ enum sighting relieve_stalls(void)
         return seen;
     for (uint32_t i = 0; i < core_count(); i++) {
         struct core *core = &pool.cores[i];
-        if (!has_fibers(core) && __atomic_load_n(&core->ready, __ATOMIC_RELAXED) == NULL) {
+        if (!is_awaited(core, (__atomic_load_n(&core->holder, __ATOMIC_RELAXED) & RUNNING) != 0)) {
             sights[i].holder = 0;
             continue;
         }

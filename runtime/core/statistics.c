@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include "objects.h"
 #include "posted.h"
+#include "ring.h"
 
 #include <asm/unistd.h>
 #include <limits.h>
@@ -163,9 +164,15 @@ static void write_posted(struct sheet *sheet)
     struct posted posted;
     if (!posted_of(0, &posted))
         return;
-    PUT(sheet,
-        ",\"system_calls\":{\"by\":\"%s\",\"core\":", posted_by_yielding() ? "yield" : "hop");
-    PUT(sheet, posted_by_yielding() ? "null" : "%u", posted_to());
+    static const char *const ways[] = {
+        [BY_HOP] = "hop", [BY_YIELDING] = "yield", [IN_BATCHES] = "batch"};
+    PUT(sheet, ",\"system_calls\":{\"by\":\"%s\",\"core\":", ways[posted_by()]);
+    PUT(sheet, posted_to() < 0 ? "null" : "%u", (uint32_t)posted_to());
+    if (posted_by() == IN_BATCHES) {
+        struct ring_counts counts = all_ring_counts();
+        PUT(sheet, ",\"requests\":%lu,\"waits\":%lu,\"enters\":%lu", counts.requests, counts.waits,
+            counts.enters);
+    }
     PUT(sheet, ",\"calls\":[");
     for (uint32_t i = 0; posted_of(i, &posted); i++)
         PUT(sheet, "%s\n{\"name\":\"%s\",\"posted\":%lu,\"declined\":%lu}", i == 0 ? "" : ",",

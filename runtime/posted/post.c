@@ -8,7 +8,8 @@
  * thread of the core that it left goes on meanwhile (FlexSC-Threads). Since the thread itself makes
  * the call, by libc's own function, errno, signals, cancellation and credentials are as for hops
  * (docs/reference/carrier.md). With @yield nobody leaves: the thread only lets the others of its
- * core go first, and then makes the call where it is. That tells what the move is worth.
+ * core go first, and then makes the call where it is. That tells what the move is worth. With
+ * @batch many threads' calls are made together, by the ring of their core (batch.c).
  *
  * Symbols are stood in for by functions that jump to libc's, until a call of that name is asked
  * for; so a program that asks for none pays one jump. In signal handlers, in threads that may not
@@ -18,17 +19,15 @@
  */
 #define _GNU_SOURCE
 #include "posted.h"
-#include "carrier.h"
+#include "ring.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_CORE 63
 
-typedef long function(long, long, long, long, long, long);
-
 enum symbol {
-#define POSTED(call, symbol) AT_##symbol,
+#define POSTED(call, symbol, shape) AT_##symbol,
 #include "table.h"
 #undef POSTED
     SYMBOLS
@@ -36,8 +35,9 @@ enum symbol {
 
 static const struct {
     const char *call, *symbol;
+    enum shape shape;
 } table[SYMBOLS] = {
-#define POSTED(call, symbol) {#call, #symbol},
+#define POSTED(call, symbol, shape) {#call, #symbol, shape},
 #include "table.h"
 #undef POSTED
 };
@@ -49,11 +49,12 @@ struct counts {
 
 static void *originals[SYMBOLS];
 /* What is jumped to at once: nothing while it may yet be asked for, and where it is. */
-static function *direct[SYMBOLS];
+static libc_function *direct[SYMBOLS];
 static uint32_t first_of[SYMBOLS];
 static bool is_asked[SYMBOLS];
-static bool is_open, is_settled, by_yielding;
-static uint32_t core_of_calls;
+static bool is_open, is_settled;
+static enum way way;
+static int32_t core_of_calls;
 static size_t counts_at, counts_size;
 
 bool calls_are_asked(void)
@@ -72,9 +73,12 @@ static void number_calls(void)
 static bool ask_for(const char *name, size_t length)
 {
     bool is_known = false;
-    for (uint32_t i = 0; i < SYMBOLS; i++)
-        if (strlen(table[i].call) == length && memcmp(table[i].call, name, length) == 0)
+    for (uint32_t i = 0; i < SYMBOLS; i++) {
+        enum shape shape = table[i].shape;
+        bool may = way == IN_BATCHES ? shape != MADE_ALONE : shape < POLLS;
+        if (may && strlen(table[i].call) == length && memcmp(table[i].call, name, length) == 0)
             is_asked[i] = is_known = true;
+    }
     return is_known;
 }
 
@@ -85,29 +89,66 @@ static uint32_t refuse(const char *value, const char *reason)
     return 0;
 }
 
+/* A core behind an @ or a colon; -1 if it is none. */
+static int32_t core_from(const char *digits)
+{
+    char *end;
+    unsigned long core = strtoul(digits, &end, 10);
+    bool is_number = *digits >= '0' && *digits <= '9' && *end == '\0';
+    return !is_number ? -1 : core > MOST_CORE ? MOST_CORE + 1 : (int32_t)core;
+}
+
+/* What is behind the @; false if it means nothing. */
+static bool read_way(const char *behind)
+{
+    static const char batch[] = "batch";
+    size_t length = sizeof batch - 1;
+    core_of_calls = -1;
+    way = IN_BATCHES;
+    if (strcmp(behind, batch) == 0)
+        return true;
+    if (strncmp(behind, batch, length) == 0 && behind[length] == ':')
+        return (core_of_calls = core_from(behind + length + 1)) >= 0;
+    way = BY_YIELDING;
+    if (strcmp(behind, "yield") == 0)
+        return true;
+    way = BY_HOP;
+    return (core_of_calls = core_from(behind)) >= 0;
+}
+
 uint32_t order_calls(uint32_t cores)
 {
     const char *value = secure_getenv("COREHOP_SYSCALLS"), *at = strrchr(value, '@');
-    char *end;
     number_calls();
     if (at == NULL || at == value)
         return refuse(value, "it is not like read,write@1, names of calls and a core of the plan");
-    by_yielding = strcmp(at + 1, "yield") == 0;
-    unsigned long core = by_yielding ? 0 : strtoul(at + 1, &end, 10);
-    if (!by_yielding && (at[1] < '0' || at[1] > '9' || *end != '\0'))
-        return refuse(value, "behind the @ is neither a core of the plan nor yield");
-    if (core > MOST_CORE || (cores != 0 && core > cores))
+    if (!read_way(at + 1))
+        return refuse(value,
+                      "behind the @ is neither a core of the plan, yield, batch nor batch:1");
+    if (core_of_calls > MOST_CORE || (cores != 0 && core_of_calls > (int32_t)cores))
         return refuse(value, "no such core: one of the plan's, or the next one, at most 63");
     for (const char *name = value; name < at;) {
         size_t length = strcspn(name, ",@");
         if (!ask_for(name, length))
-            return refuse(value, "not all of these are calls that can be posted "
-                                 "(docs/reference/system-calls.md lists those that can)");
+            return refuse(value, way == IN_BATCHES
+                                     ? "not all of these are calls that can be made in batches "
+                                       "(docs/reference/system-calls.md lists those that can)"
+                                     : "not all of these are calls that can be posted "
+                                       "(docs/reference/system-calls.md lists those that can)");
         name += length + 1;
     }
-    core_of_calls = (uint32_t)core;
     counts_size = SYMBOLS * sizeof(struct counts);
-    return core >= cores ? (uint32_t)core + 1 : cores;
+    uint32_t least = core_of_calls < 0 ? 1 : (uint32_t)core_of_calls + 1;
+    return least > cores ? least : cores;
+}
+
+/* Why calls that are asked for cannot be posted; NULL if they can. */
+static const char *reason_against(bool by_carriers)
+{
+    if (carriers_are_possible())
+        return way == IN_BATCHES ? prepare_rings(core_of_calls) : NULL;
+    return by_carriers ? carrier_refusal()
+                       : "only COREHOP_BACKEND=carrier posts calls, and auto with a plan";
 }
 
 void open_calls(bool by_carriers)
@@ -115,14 +156,13 @@ void open_calls(bool by_carriers)
     bool any = false;
     for (uint32_t i = 0; i < SYMBOLS; i++)
         any |= is_asked[i];
-    if (any && !carriers_are_possible())
-        refuse(secure_getenv("COREHOP_SYSCALLS"),
-               by_carriers ? carrier_refusal()
-                           : "only COREHOP_BACKEND=carrier posts calls, and auto with a plan");
+    const char *reason = any ? reason_against(by_carriers) : NULL;
+    if (reason != NULL)
+        refuse(secure_getenv("COREHOP_SYSCALLS"), reason);
     for (uint32_t i = 0; i < SYMBOLS; i++)
         if (is_asked[i])
             original(&originals[i], table[i].symbol);
-    __atomic_store_n(&is_open, any && carriers_are_possible(), __ATOMIC_RELEASE);
+    __atomic_store_n(&is_open, any && reason == NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&is_settled, true, __ATOMIC_RELEASE);
 }
 
@@ -166,14 +206,14 @@ bool posted_of(uint32_t number, struct posted *posted)
     return true;
 }
 
-uint32_t posted_to(void)
+int32_t posted_to(void)
 {
     return core_of_calls;
 }
 
-bool posted_by_yielding(void)
+enum way posted_by(void)
 {
-    return by_yielding;
+    return way;
 }
 
 /* Lets the others of its core go first; the thread is carried. */
@@ -196,7 +236,7 @@ static bool goes(struct counts *counts, int32_t core)
     }
     if (place.core != core || place.backend != backend)
         backend->hop(&counts->hops, core);
-    if (by_yielding && place.core == core && place.fiber->carrier != NULL)
+    if (way == BY_YIELDING && place.core == core && place.fiber->carrier != NULL)
         yield(place.fiber);
     return place.core == core;
 }
@@ -209,39 +249,41 @@ static void comes_back(struct counts *counts, int32_t core)
 }
 
 /* What a symbol's function does unless it jumps to libc's at once. */
-static __attribute__((noinline)) long post(uint32_t at, long a, long b, long c, long d, long e,
-                                           long f)
+static __attribute__((noinline)) long post(uint32_t at, const long *a)
 {
-    function *next = (function *)original(&originals[at], table[at].symbol);
-    if (!__atomic_load_n(&is_open, __ATOMIC_ACQUIRE) || !is_asked[at]) {
-        if (__atomic_load_n(&is_settled, __ATOMIC_ACQUIRE))
-            __atomic_store_n(&direct[at], next, __ATOMIC_RELAXED);
-        return next(a, b, c, d, e, f);
-    }
-    if (place.handlers != 0)
-        return next(a, b, c, d, e, f);
+    libc_function *next = (libc_function *)original(&originals[at], table[at].symbol);
+    bool may = __atomic_load_n(&is_open, __ATOMIC_ACQUIRE) && is_asked[at];
+    if (!may && __atomic_load_n(&is_settled, __ATOMIC_ACQUIRE))
+        __atomic_store_n(&direct[at], next, __ATOMIC_RELAXED);
+    if (!may || place.handlers != 0)
+        return next(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
     if (UNLIKELY(place.tallies == NULL))
         first_hook();
     struct counts *counts = &counts_of(place.block)[first_of[at]];
     int32_t came_from = place.counted;
-    if (!goes(counts, by_yielding ? came_from : (int32_t)core_of_calls)) {
+    if (!goes(counts, way == BY_HOP ? core_of_calls : came_from) || place.fiber->carrier == NULL) {
         bump(&counts->declined);
         place.counted = came_from;
-        return next(a, b, c, d, e, f);
+        return next(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
     }
     bump(&counts->posted);
-    long result = next(a, b, c, d, e, f);
+    if (way == IN_BATCHES)
+        return post_in_batch(place.fiber, table[at].shape, next, a);
+    long result = next(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
     comes_back(counts, came_from);
     return result;
 }
 
-#define POSTED(call, symbol)                                                                  \
+/* The seventh argument is on the stack, and what is read there where there are less does no harm.
+ */
+#define POSTED(call, symbol, shape)                                                           \
     __attribute__((visibility("default"))) long posted_##symbol(long, long, long, long, long, \
-                                                                long) __asm__(#symbol);       \
-    long posted_##symbol(long a, long b, long c, long d, long e, long f)                      \
+                                                                long, long) __asm__(#symbol); \
+    long posted_##symbol(long a, long b, long c, long d, long e, long f, long g)              \
     {                                                                                         \
-        function *next = __atomic_load_n(&direct[AT_##symbol], __ATOMIC_RELAXED);             \
-        return LIKELY(next != NULL) ? next(a, b, c, d, e, f)                                  \
-                                    : post(AT_##symbol, a, b, c, d, e, f);                    \
+        libc_function *next = __atomic_load_n(&direct[AT_##symbol], __ATOMIC_RELAXED);        \
+        if (LIKELY(next != NULL))                                                             \
+            return next(a, b, c, d, e, f, g);                                                 \
+        return post(AT_##symbol, (const long[ARGUMENTS]){a, b, c, d, e, f, g});               \
     }
 #include "table.h"

@@ -6,6 +6,38 @@
 
 #include "runtime.h"
 
+#define ARGUMENTS 7
+
+typedef long libc_function(long, long, long, long, long, long, long);
+
+/* How a call becomes a request of a ring; table.h has that of each. */
+enum shape {
+    MADE_ALONE, /* it becomes none */
+    READS,
+    READS_CHECKED,
+    WRITES,
+    READS_VECTOR,
+    WRITES_VECTOR,
+    RECEIVES,
+    RECEIVES_CHECKED,
+    RECEIVES_FROM,
+    RECEIVES_FROM_CHECKED,
+    RECEIVES_MESSAGE,
+    SENDS,
+    SENDS_TO,
+    SENDS_MESSAGE,
+    POLLS,
+    WAITS_FOR_EVENTS,
+};
+
+struct fiber;
+/* batch.c: what libc's function would do with these arguments, by the ring of the fiber's core. */
+long post_in_batch(struct fiber *fiber, enum shape shape, libc_function *next,
+                   const long *arguments);
+
+/* Where calls are made. */
+enum way { BY_HOP, BY_YIELDING, IN_BATCHES };
+
 /* Whether COREHOP_SYSCALLS asks for any. */
 bool calls_are_asked(void);
 /* Reads it, for a plan of so many cores; gives how many cores there must be, or 0 after saying why
@@ -26,7 +58,8 @@ struct posted {
     uint64_t posted, declined;
 };
 bool posted_of(uint32_t number, struct posted *posted);
-uint32_t posted_to(void);
-bool posted_by_yielding(void);
+enum way posted_by(void);
+/* The core of the plan that makes them, or -1. */
+int32_t posted_to(void);
 
 #endif

@@ -1,0 +1,218 @@
+//! System calls that are made in batches give what they give one by one, in all that servers do
+//! with sockets.
+
+mod workshop;
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use workshop::{Statistics, build, run, start_reading};
+
+const CALLS: &str = "read,readv,recv,recvfrom,recvmsg,write,writev,send,sendto,sendmsg,poll,\
+                     epoll_wait";
+const WAYS: [&str; 2] = ["batch", "batch:1"];
+
+struct Sockets {
+    folder: tempfile::TempDir,
+    program: PathBuf,
+    runtime: PathBuf,
+}
+
+fn sockets() -> Sockets {
+    let folder = tempfile::tempdir().unwrap();
+    // With buffers checked, as Debian builds its packages, there are more functions of libc.
+    let flags = ["-w", "-O2", "-D_FORTIFY_SOURCE=2"];
+    let program = build(folder.path(), "sockets", &flags, &["sockets.cpp"]);
+    let runtime = folder.path().join(corehop_runtime::NAME);
+    std::fs::write(&runtime, corehop_runtime::LIBRARY).unwrap();
+    Sockets {
+        folder,
+        program,
+        runtime,
+    }
+}
+
+impl Sockets {
+    fn command_for(&self, program: &PathBuf, calls: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env("COREHOP_SYSCALLS", calls)
+            .env("COREHOP_STATS", self.folder.path().join("statistics"))
+            .env("LD_PRELOAD", &self.runtime)
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .envs(workshop::WHEREVER);
+        if let Some(processors) = workshop::two_processors() {
+            command.env("COREHOP_CPUS", processors);
+        }
+        command
+    }
+
+    fn command(&self, trial: &str, way: &str) -> Command {
+        let mut command = self.command_for(&self.program, &format!("{CALLS}@{way}"));
+        command.arg(trial);
+        command
+    }
+
+    /// Runs a trial; what its statistics say of the calls.
+    fn batched(&self, trial: &str, way: &str) -> serde_json::Value {
+        let finished = run(&mut self.command(trial, way));
+        let said = (finished.output.as_str(), finished.errors.as_str());
+        assert_eq!(said, ("as expected\n", ""), "{trial} {way}");
+        let statistics = Statistics::read(&self.folder.path().join("statistics"));
+        statistics.0["system_calls"].clone()
+    }
+}
+
+fn sum(calls: &serde_json::Value, key: &str) -> u64 {
+    let calls = calls["calls"].as_array().unwrap().iter();
+    calls.map(|call| call[key].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn threads_that_talk_understand_each_other() {
+    let sockets = sockets();
+    for way in WAYS {
+        let calls = sockets.batched("conversations", way);
+        let counts = ["posted", "declined"].map(|key| sum(&calls, key));
+        assert_eq!(counts, [9600, 0], "8 pairs, 300 rounds of 4 calls");
+        assert_eq!(calls["by"], "batch");
+        let entered = calls["enters"].as_u64().unwrap();
+        assert!(entered < calls["requests"].as_u64().unwrap(), "{calls}");
+    }
+}
+
+#[test]
+fn batches_of_one_are_batches_too() {
+    let sockets = sockets();
+    let mut command = sockets.command("conversations", "batch");
+    let finished = run(command.env("COREHOP_BATCH", "1"));
+    assert_eq!(finished.output, "as expected\n");
+}
+
+#[test]
+fn what_a_socket_does_not_take_at_once_is_sent_all_the_same() {
+    let sockets = sockets();
+    for way in WAYS {
+        sockets.batched("large", way);
+    }
+}
+
+#[test]
+fn errors_ends_and_limits_are_those_of_the_calls() {
+    let sockets = sockets();
+    for way in WAYS {
+        sockets.batched("errors", way);
+        sockets.batched("datagrams", way);
+    }
+}
+
+#[test]
+fn waits_end_when_they_should_and_hold_up_nobody() {
+    let sockets = sockets();
+    for way in WAYS {
+        sockets.batched("polls", way);
+        sockets.batched("locks", way);
+    }
+}
+
+#[test]
+fn signals_and_cancellation_end_waits_in_the_ring() {
+    let sockets = sockets();
+    for way in WAYS {
+        let calls = sockets.batched("signals", way);
+        assert_eq!(calls["waits"], 9, "three ways to wait, three ends of each");
+    }
+}
+
+#[test]
+fn children_new_programs_and_new_rights_lose_no_call() {
+    let sockets = sockets();
+    for way in WAYS {
+        let calls = sockets.batched("processes", way);
+        assert_eq!(sum(&calls, "declined"), 0, "{way}");
+    }
+}
+
+#[test]
+fn a_program_that_closes_the_ring_goes_on_without() {
+    let sockets = sockets();
+    for way in WAYS {
+        let finished = run(&mut sockets.command("closes", way));
+        assert_eq!(finished.output, "as expected\n", "{way}");
+        let complaints = finished.errors.lines();
+        let known = complaints.filter(|line| line.contains("takes no more calls from the ring"));
+        assert_eq!(known.count(), 1, "{way}: {}", finished.errors);
+    }
+}
+
+#[test]
+fn a_stopped_process_loses_nothing_and_a_killed_one_is_gone() {
+    let sockets = sockets();
+    for way in WAYS {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut command = sockets.command("echoes", way);
+        let running = start_reading(&mut command, Stdio::from(OwnedFd::from(theirs)));
+        drop(command);
+        let number = Pid::from_raw(running.number().cast_signed()).unwrap();
+        let mut answer = [0; 17];
+        for _ in 0..10 {
+            ours.write_all(b"letters ").unwrap();
+            kill_process(number, Signal::STOP).unwrap();
+            ours.write_all(b"and more ").unwrap();
+            kill_process(number, Signal::CONT).unwrap();
+            ours.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"letters and more ", "{way}");
+        }
+        kill_process(number, Signal::KILL).unwrap();
+        assert_eq!(running.finish().status.signal(), Some(9), "{way}");
+        assert_eq!(ours.read(&mut answer).unwrap(), 0, "somebody still has it");
+    }
+}
+
+#[test]
+fn what_cannot_be_batched_is_refused_with_the_reason() {
+    let sockets = sockets();
+    let refused = [
+        ("read,open@batch", "can be made in batches"),
+        ("poll@1", "can be posted"),
+        ("read@batch:", "neither a core of the plan, yield, batch"),
+        ("read@batch:one", "neither a core of the plan, yield, batch"),
+        ("read@batch:64", "no such core"),
+    ];
+    for (calls, reason) in refused {
+        let mut command = sockets.command_for(&sockets.program, calls);
+        let finished = run(command.arg("errors"));
+        assert_eq!(finished.output, "as expected\n");
+        assert_eq!(finished.errors.lines().count(), 1, "{}", finished.errors);
+        assert!(
+            finished.errors.contains(reason),
+            "{calls}: {}",
+            finished.errors
+        );
+    }
+}
+
+#[test]
+fn where_io_uring_is_forbidden_calls_are_made_where_they_are() {
+    let sockets = sockets();
+    let flags = ["-DFORBIDDEN=SYS_io_uring_setup", "-DERROR=1"];
+    let forbids = build(sockets.folder.path(), "refuses", &flags, &["refuses.cpp"]);
+    let mut command = sockets.command_for(&forbids, "read,write@batch");
+    let runtime = command.get_envs().find(|(name, _)| *name == "LD_PRELOAD");
+    let runtime = runtime.unwrap().1.unwrap().to_owned();
+    command
+        .env_remove("LD_PRELOAD")
+        .arg("LD_PRELOAD")
+        .arg(runtime);
+    let finished = run(command.arg(&sockets.program).arg("errors"));
+    assert_eq!(finished.output, "as expected\n");
+    assert!(
+        finished.errors.contains("may not use io_uring"),
+        "{}",
+        finished.errors
+    );
+}

@@ -1,0 +1,191 @@
+/*
+ * COREHOP_SYSCALLS=read,write,poll@batch: calls of libc as requests of the core's ring.
+ *
+ * A thread that makes such a call leaves it in the ring of its core (ring.c) and lets the others of
+ * the core run, until all are made together; with @batch:1 a thread of the kernel on plan core 1
+ * makes them. Where nobody else of the core could run meanwhile, and no other core would make the
+ * call, it is made at once.
+ *
+ * A request that moves data is made as if the file were one that does not wait. So it has its
+ * result as soon as it is made, and is never under way when a signal comes. Where the call would
+ * wait, the thread waits in the ring for the file to be ready, which it may leave at any time, and
+ * then tries again; the carrier has others to run all the while. What a request cannot do as the
+ * call does (a file that is no socket, a pipe that broke, which means a signal) is given to libc's
+ * function after all.
+ *
+ * Rejected: requests that the kernel itself has wait, or hands to its own worker threads (open,
+ * stat, fsync): they would be under way when their thread is called home, and cost several times
+ * what the call costs.
+ */
+#define _GNU_SOURCE
+#include "posting.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <poll.h>
+
+long call_libc(const struct posting *posting)
+{
+    const long *a = posting->arguments;
+    return posting->next(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
+}
+
+long fail(long error)
+{
+    errno = (int)-error;
+    return -1;
+}
+
+/* Puts the request, and goes on with its result; perhaps at home. */
+static int32_t park(struct posting *posting)
+{
+    struct fiber *fiber = posting->fiber;
+    fiber->request = &posting->request;
+    fiber->going = TO_RING;
+    leave(fiber, &fiber->carrier->stack);
+    if (fiber->carrier == NULL)
+        posting->held = come_home(fiber);
+    return posting->request.result;
+}
+
+/* The same where nobody would run meanwhile. */
+static long make_at_once(const struct posting *posting)
+{
+    const struct request *request = &posting->request;
+    static const short calls[] = {
+        [IORING_OP_RECV] = __NR_recvfrom,
+        [IORING_OP_SEND] = __NR_sendto,
+        [IORING_OP_RECVMSG] = __NR_recvmsg,
+        [IORING_OP_SENDMSG] = __NR_sendmsg,
+    };
+    bool is_message =
+        request->operation == IORING_OP_RECVMSG || request->operation == IORING_OP_SENDMSG;
+    long size = is_message ? (long)request->flags : (long)request->length;
+    return system_call(calls[request->operation], request->file, (long)request->address, size,
+                       is_message ? 0 : (long)request->flags, 0, 0);
+}
+
+int32_t await_ready(struct posting *posting, int file, uint32_t events, const int64_t *limit)
+{
+    if (posting->fiber->carrier == NULL)
+        return -EINTR;
+    posting->request = (struct request){
+        .operation = IORING_OP_POLL_ADD,
+        .file = file,
+        .flags = events,
+        .limit = limit,
+    };
+    return park(posting);
+}
+
+static bool does_not_wait(const struct posting *posting)
+{
+    const long not_waiting = 04000; /* O_NONBLOCK */
+    return (posting->flags & MSG_DONTWAIT) != 0 ||
+           (system_call(__NR_fcntl, posting->arguments[0], 3, 0, 0, 0, 0) & not_waiting) != 0;
+}
+
+/* Whether the socket gives up waiting after a time of its own. */
+static bool has_time_limit(const struct posting *posting)
+{
+    int64_t limit[2] = {0};
+    socklen_t size = sizeof limit;
+    long result =
+        system_call(__NR_getsockopt, posting->arguments[0], SOL_SOCKET,
+                    posting->sends ? SO_SNDTIMEO : SO_RCVTIMEO, (long)limit, (long)&size, 0);
+    return result != 0 || limit[0] != 0 || limit[1] != 0;
+}
+
+static long bytes_of(const struct posting *posting)
+{
+    long bytes = 0;
+    if (posting->sent == NULL)
+        return posting->request.length;
+    for (size_t i = 0; i < posting->sent->msg_iovlen; i++)
+        bytes += (long)posting->sent->msg_iov[i].iov_len;
+    return bytes;
+}
+
+/* Sends what is left of the bytes from there on, waiting; how many it were. */
+static long send_bytes(const struct posting *posting, const char *from, size_t bytes)
+{
+    size_t sent = 0;
+    while (sent < bytes) {
+        long more = system_call(__NR_sendto, posting->arguments[0], (long)(from + sent),
+                                (long)(bytes - sent), posting->flags | MSG_NOSIGNAL, 0, 0);
+        if (more <= 0)
+            break;
+        sent += (size_t)more;
+    }
+    return (long)sent;
+}
+
+/* A file that waits takes all that is sent, unless there is an error or a signal meanwhile. */
+static long send_rest(const struct posting *posting, long sent)
+{
+    if (posting->sent == NULL)
+        return sent + send_bytes(posting, (const char *)posting->request.address + sent,
+                                 posting->request.length - (size_t)sent);
+    size_t before = 0, done = (size_t)sent;
+    for (size_t i = 0; i < posting->sent->msg_iovlen; i++) {
+        const struct iovec *part = &posting->sent->msg_iov[i];
+        if (before + part->iov_len > done) {
+            size_t skipped = done - before;
+            done += (size_t)send_bytes(posting, (const char *)part->iov_base + skipped,
+                                       part->iov_len - skipped);
+            if (done != before + part->iov_len)
+                break;
+        }
+        before += part->iov_len;
+    }
+    return (long)done;
+}
+
+static long finish(const struct posting *posting, long result)
+{
+    if (posting->name_size != NULL)
+        *posting->name_size = posting->message.msg_namelen;
+    if (posting->sends && result < bytes_of(posting) && !does_not_wait(posting))
+        return send_rest(posting, result);
+    return result;
+}
+
+static long post_data(struct posting *posting)
+{
+    const struct request request = posting->request;
+    for (;;) {
+        const struct fiber *fiber = posting->fiber;
+        if (fiber->carrier == NULL)
+            return call_libc(posting);
+        posting->request = request;
+        long result =
+            is_worth_posting(fiber->carrier->core) ? park(posting) : make_at_once(posting);
+        posting->request = request;
+        if (result >= 0)
+            return finish(posting, result);
+        /* All others but these are what libc's function says best, with what belongs to it. */
+        if (result != -EAGAIN)
+            return call_libc(posting);
+        if (does_not_wait(posting))
+            return fail(-EAGAIN);
+        if (has_time_limit(posting))
+            return call_libc(posting);
+        int32_t ready = await_ready(posting, request.file, posting->sends ? POLLOUT : POLLIN, NULL);
+        if (ready < 0 && posting->held != 0 && !restarts(posting->held))
+            return fail(-EINTR);
+        if (ready < 0)
+            return call_libc(posting);
+    }
+}
+
+long post_in_batch(struct fiber *fiber, enum shape shape, libc_function *next,
+                   const long *arguments)
+{
+    struct posting posting = {.arguments = arguments, .next = next, .fiber = fiber};
+    if (shape == POLLS)
+        return post_poll(&posting);
+    if (shape == WAITS_FOR_EVENTS)
+        return post_epoll(&posting);
+    return make_request(&posting, shape) ? post_data(&posting) : call_libc(&posting);
+}
