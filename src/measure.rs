@@ -1,4 +1,5 @@
-//! `corehop measure`: whether a plan makes a server faster, on the real machine.
+//! `corehop measure`: whether a plan, or posted system calls, make a server faster, on the real
+//! machine.
 //!
 //! The crate `corehop-measurer` measures; `arguments` is the command line.
 
@@ -26,28 +27,35 @@ use result::Report;
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let plan = corehop_plans::read(&arguments.plan)?;
-    check(arguments, &plan)?;
-    let prediction = Prediction::prepare(arguments, &plan)?;
+    let plan = arguments.plan.as_deref().map(corehop_plans::read);
+    let plan = plan.transpose()?;
+    let prediction = match &plan {
+        Some(plan) => {
+            check(arguments, plan)?;
+            Prediction::prepare(arguments, plan)?
+        }
+        None => Prediction::none(),
+    };
     let counters = counters::available();
     interrupt::listen()?;
     let (under, observer) = (arguments.under.under_load(), Shown::new());
     let setup = Setup {
         under: &under,
         command: &arguments.command,
+        system_calls: arguments.system_calls.as_deref(),
         patched: arguments.patched.as_deref(),
         count: arguments.count.as_deref(),
         backend: Backend::here(),
         kinds: counters.as_deref().unwrap_or_default(),
         observer: &observer,
     };
-    let rounds = take_turns(&Trials::new(setup, &plan)?, &arguments.limits())?;
+    let rounds = take_turns(&Trials::new(setup, plan.as_ref())?, &arguments.limits())?;
     let predicted = prediction.with_hops_of(rounds.hop_ns())?;
     let report = Report {
         comparison: rounds.comparison(),
         predicted,
         arguments,
-        plan: &plan,
+        plan: plan.as_ref(),
         rounds,
         counters,
     };

@@ -81,6 +81,7 @@ fn measure(
     let setup = Setup {
         under,
         command: &command,
+        system_calls: None,
         patched: None,
         count: None,
         backend: Backend::fastest(),

@@ -1,4 +1,5 @@
-//! `corehop run`: starts a program hopping as a plan says, without a patched file.
+//! `corehop run`: starts a program hopping as a plan says, or posting system calls, without a
+//! patched file.
 //!
 //! What patched files would hold goes to the program as an open file in memory, and the runtime,
 //! another one, as the first library in LD_PRELOAD; the runtime puts the hooks in place before
@@ -9,6 +10,7 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::progress::during;
 use clap::Args;
+use corehop_measurer::server::tunables_here;
 use corehop_patcher::InMemory;
 use corehop_processes::find;
 use std::ffi::OsString;
@@ -18,6 +20,8 @@ use std::process::Command;
 
 /// Start a program with a plan's hops put in place in memory; no file is changed
 ///
+/// Or with system calls posted to another core or made in batches, with a plan or without one.
+///
 /// The program takes the same variables as a patched one: COREHOP_BACKEND, COREHOP_CPUS,
 /// COREHOP_STATS and the others. It starts with all hooks in place, or not at all: then the reason
 /// is on standard error and the exit code is 5. Every library that the plan names must be loaded
@@ -26,11 +30,18 @@ use std::process::Command;
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop run --plan split.toml -- redis-server --port 7000
-         COREHOP_BACKEND=count COREHOP_STATS=hops.json corehop run --plan split.toml -- mariadbd")]
+         COREHOP_BACKEND=count COREHOP_STATS=hops.json corehop run --plan split.toml -- mariadbd
+         corehop run --system-calls read,write,poll@batch -- mariadbd")]
 pub struct Arguments {
     /// The plan, as `corehop partition` writes it
-    #[arg(long, value_name = "FILE")]
-    plan: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "system_calls")]
+    plan: Option<PathBuf>,
+    /// Post these calls of libc: `read,write@1` on core 1 of the plan, `read,write@batch` many at a
+    /// time by io_uring, `read,write@batch:1` by a thread of the kernel on core 1,
+    /// `read,write@yield` where they are (docs/reference/system-calls.md). Sets COREHOP_SYSCALLS,
+    /// and the tunable of libc that carriers need
+    #[arg(long, value_name = "CALLS@WHERE")]
+    system_calls: Option<String>,
     /// Where the hooks cannot be put in place, as after an upgrade of the program, say why and
     /// start it without them
     #[arg(long)]
@@ -57,6 +68,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     if let Some(hooks) = &hooks {
         hooks.hook(&mut command, None);
+        if let Some(calls) = &arguments.system_calls {
+            command.env("COREHOP_SYSCALLS", calls);
+            command.env("GLIBC_TUNABLES", tunables_here());
+        }
     }
     let error = command.exec();
     let message = format!("{}: cannot be started: {error}", program.display());
@@ -64,7 +79,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn hooks(arguments: &Arguments, program: &Path) -> Result<InMemory, Failure> {
-    let plan = corehop_plans::read(&arguments.plan)?;
+    let Some(plan) = &arguments.plan else {
+        return Ok(InMemory::without_plan(program)?.or_unhooked(arguments.or_unhooked));
+    };
+    let plan = corehop_plans::read(plan)?;
     let hooks = during("analysing", || InMemory::new(program, &plan))?;
     Ok(hooks.or_unhooked(arguments.or_unhooked))
 }

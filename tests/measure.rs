@@ -299,3 +299,28 @@ fn a_slower_server_has_an_exit_code_of_its_own_and_wide_intervals_say_nothing() 
     );
     assert_eq!(narrow, ("verdict     faster: +20.0 %".into(), Some(0)));
 }
+
+#[test]
+fn posted_calls_are_counted_under_load_without_a_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = "redis-cli -s socket -r 200 ping > /dev/null";
+    for way in ["batch", "1"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        command
+            .current_dir(folder.path())
+            .env("COREHOP_RUN_DELAY", "100")
+            .env("COREHOP_QUEUE", "0")
+            .args(["measure", "--system-calls", &format!("read,write@{way}")])
+            .args(["--load", load, "--rounds", "2", "--json", "--", SERVER])
+            .args(["--port", "0", "--unixsocket", "socket", "--save", ""]);
+        let output = command.output().unwrap();
+        let figures = figures(&output);
+        let calls = &figures["hops"]["system_calls"];
+        // A read and a write for each ping, and what redis-cli asks when it connects.
+        let counted = ["posted", "declined"].map(|key| calls[key].as_u64().unwrap());
+        assert!(counted.iter().sum::<u64>() >= 2 * 200 * 2, "{figures}");
+        assert!(counted[0] > 0, "{figures}");
+        assert_eq!(figures["plan"], Value::Null);
+        assert_eq!(figures["system_calls"], format!("read,write@{way}"));
+    }
+}

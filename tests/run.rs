@@ -73,3 +73,33 @@ fn every_way_not_to_run_has_its_exit_code() {
     let files = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(files, 1, "no statistics either");
 }
+
+#[test]
+fn system_calls_are_posted_without_a_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = ["--system-calls", "write@yield", "--", SERVER, "-h"];
+    let posting = corehop(folder.path(), &asked);
+    let plain = Command::new(SERVER).arg("-h").output().unwrap();
+    assert_eq!(posting.stdout, plain.stdout);
+    let said = String::from_utf8_lossy(&posting.stderr);
+    assert!(said.contains("only COREHOP_BACKEND=carrier"), "{said}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command
+        .current_dir(folder.path())
+        .arg("run")
+        .args(asked)
+        .env("COREHOP_STATS", "statistics");
+    let posting = command.output().unwrap();
+    assert_eq!(posting.stdout, plain.stdout);
+    assert_eq!(String::from_utf8_lossy(&posting.stderr), "");
+    let statistics = std::fs::read(folder.path().join("statistics")).unwrap();
+    let statistics: serde_json::Value = serde_json::from_slice(&statistics).unwrap();
+    assert_eq!(statistics["system_calls"]["by"], "yield");
+    assert_eq!(statistics["system_calls"]["calls"][0]["name"], "write");
+    let code = |arguments: &[&str]| corehop(folder.path(), arguments).status.code();
+    assert_eq!(code(&["--", SERVER]), Some(2), "neither plan nor calls");
+    let program = folder.path().join("not-elf");
+    std::fs::write(&program, "text").unwrap();
+    let program = program.to_str().unwrap();
+    assert_eq!(code(&["--system-calls", "read@1", "--", program]), Some(3));
+}

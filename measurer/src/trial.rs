@@ -52,6 +52,8 @@ pub struct Setup<'a> {
     pub under: &'a UnderLoad,
     /// The original program and its arguments.
     pub command: &'a [OsString],
+    /// The calls of libc that the patched side posts, as `COREHOP_SYSCALLS` names them.
+    pub system_calls: Option<&'a str>,
     /// To be started in the place of the original with hooks in memory.
     pub patched: Option<&'a Path>,
     /// The function whose calls are counted, on both sides.
@@ -74,17 +76,20 @@ pub struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    /// Finds the program and makes its hooks.
+    /// Finds the program and makes its hooks; none where there is no plan.
     ///
     /// # Errors
     /// [`Error::NotInPath`], [`Error::Hooks`] and [`Error::NoFolder`].
-    pub fn new(setup: Setup<'a>, plan: &Plan) -> Result<Self, Error> {
+    pub fn new(setup: Setup<'a>, plan: Option<&Plan>) -> Result<Self, Error> {
         let program = find(&setup.command[0])?;
         let hooks = match setup.patched {
             Some(_) => None,
             None => {
                 setup.observer.begin("analysing", None);
-                let hooks = InMemory::new(&program, plan);
+                let hooks = match plan {
+                    Some(plan) => InMemory::new(&program, plan),
+                    None => InMemory::without_plan(&program),
+                };
                 setup.observer.end();
                 Some(hooks?)
             }
@@ -150,8 +155,14 @@ impl<'a> Trials<'a> {
             if let Some(hooks) = &self.hooks {
                 hooks.hook(&mut command, None);
             }
-            if side == Side::Original {
-                command.env("COREHOP_BACKEND", "count");
+            match (side, self.setup.system_calls) {
+                (Side::Original, _) => {
+                    command.env("COREHOP_BACKEND", "count");
+                }
+                (Side::Patched, Some(calls)) => {
+                    command.env("COREHOP_SYSCALLS", calls);
+                }
+                (Side::Patched, None) => {}
             }
         }
         command

@@ -99,13 +99,14 @@ fn measure(folder: &Path, [original, patched]: [&str; 2], watcher: &Watcher) -> 
     let setup = Setup {
         under: &under,
         command: &[original],
+        system_calls: None,
         patched: Some(&patched),
         count: None,
         backend: Backend::OfEnvironment,
         kinds: &[],
         observer: watcher,
     };
-    let rounds = take_turns(&Trials::new(setup, &plan())?, &Limits::fixed(2))?;
+    let rounds = take_turns(&Trials::new(setup, Some(&plan()))?, &Limits::fixed(2))?;
     assert_eq!(rounds.medians(|sample| sample.throughput), [10.0, 20.0]);
     assert_eq!(rounds.comparison().verdict(), Verdict::Faster);
     assert_eq!(rounds.hops(), None);

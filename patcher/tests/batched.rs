@@ -26,7 +26,12 @@ fn sockets() -> Sockets {
     let folder = tempfile::tempdir().unwrap();
     // With buffers checked, as Debian builds its packages, there are more functions of libc.
     let flags = ["-w", "-O2", "-D_FORTIFY_SOURCE=2"];
-    let program = build(folder.path(), "sockets", &flags, &["sockets.cpp"]);
+    let program = build(
+        folder.path(),
+        "sockets",
+        &flags,
+        &["sockets.cpp", "sockets_wait.cpp"],
+    );
     let runtime = folder.path().join(corehop_runtime::NAME);
     std::fs::write(&runtime, corehop_runtime::LIBRARY).unwrap();
     Sockets {

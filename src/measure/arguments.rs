@@ -6,11 +6,12 @@ use corehop_measurer::rounds::Limits;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Measure whether a plan makes a server faster, against the original, on this machine
+/// Measure whether a plan, or posted system calls, make a server faster, on this machine
 ///
 /// COMMAND is started anew for each trial: as it is, then with the plan's hops put in place in
-/// memory (or as --patched FILE), in turn. When it is ready, --load is run as a shell command, some
-/// times to warm up and once to count. Without --load, COMMAND must end by itself and is the load.
+/// memory (or as --patched FILE) and its system calls posted, in turn. When it is ready, --load is
+/// run as a shell command, some times to warm up and once to count. Without --load, COMMAND must
+/// end by itself and is the load.
 ///
 /// Throughput is the number that --throughput finds in what the load prints, or how often --count
 /// was called a second, or else how many such loads fit into a second. How the patched server hops
@@ -21,13 +22,18 @@ use std::path::PathBuf;
 Example: corehop measure --plan split.toml --load \"redis-benchmark -p 7000 -q -t get -n 100000\" \
 --throughput \"([0-9.]+) requests per second\" -- redis-server --port 7000
          corehop measure --plan split.toml --require-gain 2 -- sqlite3 bank.db \".read queries.sql\"
+         corehop measure --system-calls read,write,poll@batch --load ... -- mariadbd
 
 Exit code 1 when --require-gain is not met; 8 when the patched server is slower; 7 when the server
 or the load fails.")]
 pub struct Arguments {
     /// The plan, as `corehop partition` writes it
-    #[arg(long, value_name = "FILE")]
-    pub(super) plan: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "system_calls")]
+    pub(super) plan: Option<PathBuf>,
+    /// Have the patched server post these calls of libc, as `corehop run --system-calls` does: with
+    /// a plan, or without one
+    #[arg(long, value_name = "CALLS@WHERE")]
+    pub(super) system_calls: Option<String>,
     /// Start this file, which `corehop patch` wrote, instead of putting hooks in place in memory
     #[arg(long, value_name = "FILE")]
     pub(super) patched: Option<PathBuf>,
@@ -50,12 +56,12 @@ pub struct Arguments {
     #[arg(
         long,
         value_name = "SYMBOL",
-        requires = "load",
+        requires_all = ["load", "plan"],
         conflicts_with = "throughput"
     )]
     pub(super) count: Option<String>,
     /// Replay this trace, to say beside what was measured what was to be expected
-    #[arg(long, value_name = "TRACE")]
+    #[arg(long, value_name = "TRACE", requires = "plan")]
     pub(super) trace: Option<PathBuf>,
     /// The machine to replay it on: a bundled name, `host`, or a TOML file. Default: the plan's
     #[arg(long, value_name = "NAME|FILE", requires = "trace")]

@@ -20,6 +20,7 @@ pub fn render(report: &Report<'_>) -> Value {
         .collect();
     json!({
         "plan": arguments.plan,
+        "system_calls": arguments.system_calls,
         "command": words,
         "rounds": report.rounds.all().len(),
         "original": of(|round| &round.original),

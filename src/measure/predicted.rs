@@ -35,6 +35,16 @@ pub struct Prediction {
 }
 
 impl Prediction {
+    /// Nothing is expected.
+    pub fn none() -> Prediction {
+        Prediction {
+            expected: None,
+            replay: None,
+            cores: 1,
+            connections: 1,
+        }
+    }
+
     /// Opens the trace, if one is named, and sees that the plan fits it.
     pub fn prepare(arguments: &Arguments, plan: &Plan) -> Result<Prediction, Failure> {
         let expected = plan.expected.map(|expected| {

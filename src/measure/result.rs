@@ -9,7 +9,7 @@ use corehop_plans::Plan;
 /// What was measured and what was asked.
 pub struct Report<'a> {
     pub(super) arguments: &'a Arguments,
-    pub(super) plan: &'a Plan,
+    pub(super) plan: Option<&'a Plan>,
     pub(super) rounds: Rounds,
     pub(super) comparison: Comparison,
     /// The counters of this processor, or why there are none.
@@ -27,12 +27,19 @@ impl Report<'_> {
                     .into(),
             );
         };
-        (told.hops == 0).then(|| {
-            let backend = &told.backend;
-            format!(
+        if told.is_any() {
+            return None;
+        }
+        let backend = &told.backend;
+        Some(match self.arguments.system_calls {
+            Some(_) => format!(
+                "warning: the patched server posted no call (backend {backend}): it makes none of \
+                 them under this load, or says on standard error why not (--verbose shows it)"
+            ),
+            None => format!(
                 "warning: the patched server never hopped (backend {backend}): the load does not \
                  reach the plan's functions, or COREHOP_BACKEND says not to"
-            )
+            ),
         })
     }
 }

@@ -107,6 +107,14 @@ fn hops(text: &mut Lines, report: &Report<'_>) {
     };
     let (backend, hops) = (&told.backend, grouped(told.hops));
     line!(text, "{:<12}{hops} by {backend}{cost}{failed}", "hops");
+    if let Some(calls) = told.system_calls {
+        let [posted, declined] = [calls.posted, calls.declined].map(grouped);
+        line!(
+            text,
+            "{:<12}{posted} posted, {declined} made where they are",
+            "calls"
+        );
+    }
 }
 
 fn predicted(text: &mut Lines, report: &Report<'_>) {
@@ -127,8 +135,8 @@ fn predicted(text: &mut Lines, report: &Report<'_>) {
             ", {ratio:.3} times the throughput of {connections} ({machine}, {cost} cycles a hop)"
         );
     }
-    let machine = &report.plan.machine;
-    if predicted.machine.is_none() {
+    if let (None, Some(plan)) = (&predicted.machine, report.plan) {
+        let machine = &plan.machine;
         said += &format!(" on {machine}, says the plan");
     }
     line!(text, "{:<12}{said}", "predicted");

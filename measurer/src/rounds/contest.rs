@@ -57,7 +57,7 @@ impl<'a> Contest<'a> {
         setup: Setup<'a>,
         plans: impl Iterator<Item = &'p Plan>,
     ) -> Result<Contest<'a>, Error> {
-        let plans = plans.map(|plan| Trials::new(setup, plan));
+        let plans = plans.map(|plan| Trials::new(setup, Some(plan)));
         Ok(Contest {
             setup,
             plans: plans.collect::<Result<_, _>>()?,

@@ -31,9 +31,28 @@ pub struct Hops {
     pub failed_hops: u64,
     /// How long a hop took in the median, in nanoseconds, up to a factor of two; 0 when unknown.
     pub hop_ns: f64,
+    /// System calls that were posted, and those that were to be but were made where they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_calls: Option<Posted>,
     /// Calls by function.
     #[serde(skip)]
     pub calls: BTreeMap<String, u64>,
+}
+
+/// System calls of all processes of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Posted {
+    /// Made on another core, or in batches, or after a yield.
+    pub posted: u64,
+    /// Made where they are.
+    pub declined: u64,
+}
+
+impl std::ops::AddAssign for Posted {
+    fn add_assign(&mut self, other: Posted) {
+        self.posted += other.posted;
+        self.declined += other.declined;
+    }
 }
 
 /// What a process writes.
@@ -45,6 +64,18 @@ struct Told {
     hop_ns: u64,
     timed_hops: u64,
     functions: Vec<Function>,
+    system_calls: Option<Calls>,
+}
+
+#[derive(Deserialize)]
+struct Calls {
+    calls: Vec<Call>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    posted: u64,
+    declined: u64,
 }
 
 #[derive(Deserialize)]
@@ -134,6 +165,12 @@ fn sum(told: impl Iterator<Item = Told>) -> Option<Hops> {
     for told in told {
         all.hops += told.hops;
         all.failed_hops += told.failed_hops;
+        for call in told.system_calls.iter().flat_map(|calls| &calls.calls) {
+            *all.system_calls.get_or_insert_default() += Posted {
+                posted: call.posted,
+                declined: call.declined,
+            };
+        }
         for function in told.functions {
             *all.calls.entry(function.symbol).or_default() += function.calls;
         }
@@ -155,19 +192,37 @@ impl Hops {
             hops: told.iter().map(|hops| hops.hops).sum(),
             failed_hops: told.iter().map(|hops| hops.failed_hops).sum(),
             hop_ns: median(told.iter().map(|hops| hops.hop_ns)),
+            system_calls: posted_together(told),
             ..Hops::default()
         })
+    }
+
+    /// Whether anything was done that the original does not do.
+    pub fn is_any(&self) -> bool {
+        self.hops > 0 || self.system_calls.is_some_and(|calls| calls.posted > 0)
     }
 
     /// What happened since `before`.
     pub fn since(mut self, before: &Hops) -> Hops {
         self.hops = self.hops.saturating_sub(before.hops);
         self.failed_hops = self.failed_hops.saturating_sub(before.failed_hops);
+        if let (Some(calls), Some(before)) = (&mut self.system_calls, before.system_calls) {
+            calls.posted = calls.posted.saturating_sub(before.posted);
+            calls.declined = calls.declined.saturating_sub(before.declined);
+        }
         for (symbol, calls) in &mut self.calls {
             *calls = calls.saturating_sub(before.calls.get(symbol).copied().unwrap_or(0));
         }
         self
     }
+}
+
+fn posted_together(told: &[Hops]) -> Option<Posted> {
+    let all = told.iter().filter_map(|hops| hops.system_calls);
+    all.reduce(|mut sum, calls| {
+        sum += calls;
+        sum
+    })
 }
 
 #[cfg(test)]
@@ -195,5 +250,25 @@ mod tests {
             (46, 2, 46)
         );
         assert_eq!(sum(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn posted_calls_add_up_too() {
+        let of = |posted: u64| {
+            let mut told = told(0, 0, 0);
+            let calls = serde_json::json!({"by": "batch", "core": null, "calls": [
+                {"name": "read", "posted": posted, "declined": 1},
+                {"name": "write", "posted": 2, "declined": 0},
+            ]});
+            told.system_calls = serde_json::from_value(calls).unwrap();
+            told
+        };
+        let before = sum([of(3)].into_iter()).unwrap();
+        let all = sum([of(10), of(20), told(0, 0, 0)].into_iter()).unwrap();
+        let (posted, declined) = (34, 2);
+        assert_eq!(all.system_calls, Some(Posted { posted, declined }));
+        let since = all.since(&before).system_calls.unwrap();
+        assert_eq!((since.posted, since.declined), (29, 1));
+        assert!(!before.clone().since(&before).is_any());
     }
 }

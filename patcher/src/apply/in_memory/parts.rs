@@ -30,13 +30,7 @@ const HEADER_SIZE: usize = 8;
 /// [`Error::Refused`] with the reason when the plan is not for this program, or cannot be applied;
 /// [`Error::Read`] and [`Error::Input`] for the program and the libraries that the plan names.
 pub(super) fn parts_of(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
-    let bytes = std::fs::read(program).map_err(Error::reading(program))?;
-    let image = Image::new(bytes, program)?;
-    privileges(program)?;
-    if image.segment(PT_INTERP).is_none() {
-        let reason = "statically linked: there is no loader to bring in the runtime";
-        return Err(Error::refused(program, reason));
-    }
+    let image = preloading(program)?;
     let is_in_plan = |id: &String| plan.functions.iter().any(|f| f.build_id == *id);
     let own = image.build_id.as_ref().filter(|id| is_in_plan(id));
     let given: Vec<_> = own.map(|_| program.to_path_buf()).into_iter().collect();
@@ -53,6 +47,33 @@ pub(super) fn parts_of(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
     render(&chosen).map_err(|(path, unfit)| Error::refused(&path, unfit))
 }
 
+/// What the runtime needs where `program` is to have no hooks, and to post system calls alone.
+///
+/// # Errors
+/// As [`parts_of`], but for those of a plan.
+pub(super) fn no_parts(program: &Path) -> Result<Vec<u8>, Error> {
+    preloading(program)?;
+    Ok(header(0))
+}
+
+/// A program whose loader preloads the runtime.
+fn preloading(program: &Path) -> Result<Image, Error> {
+    let bytes = std::fs::read(program).map_err(Error::reading(program))?;
+    let image = Image::new(bytes, program)?;
+    privileges(program)?;
+    if image.segment(PT_INTERP).is_none() {
+        let reason = "statically linked: there is no loader to bring in the runtime";
+        return Err(Error::refused(program, reason));
+    }
+    Ok(image)
+}
+
+fn header(modules: usize) -> Vec<u8> {
+    let mut bytes = Vec::from(corehop_runtime::ABI.to_le_bytes());
+    bytes.extend((modules as u32).to_le_bytes());
+    bytes
+}
+
 type Failed = (std::path::PathBuf, Unfit);
 
 fn render(chosen: &Chosen) -> Result<Vec<u8>, Failed> {
@@ -61,8 +82,7 @@ fn render(chosen: &Chosen) -> Result<Vec<u8>, Failed> {
         let part = Part::new(file, &chosen.whole(index));
         parts.push(part.map_err(|unfit| (file.analysis.image.path.clone(), unfit))?);
     }
-    let mut bytes = Vec::from(corehop_runtime::ABI.to_le_bytes());
-    bytes.extend((parts.len() as u32).to_le_bytes());
+    let mut bytes = header(parts.len());
     let described = parts.first().map_or(0, |part| part.describe([0; 3]).len());
     let mut end = HEADER_SIZE + parts.len() * described;
     let mut contents = Vec::new();

@@ -3,7 +3,7 @@
 //! Two files without names, which the program inherits: what `parts_of` made, and the runtime as
 //! the first library in LD_PRELOAD. The runtime closes both and takes the names out again.
 
-use super::parts::parts_of;
+use super::parts::{no_parts, parts_of};
 use crate::Error;
 use corehop_plans::Plan;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -34,11 +34,22 @@ impl InMemory {
     /// applied; [`Error::Read`] and [`Error::Input`] for the program and the libraries that the
     /// plan names; [`Error::Output`] without memory.
     pub fn new(program: &Path, plan: &Plan) -> Result<InMemory, Error> {
+        InMemory::with(program, &parts_of(program, plan)?)
+    }
+
+    /// No hooks: the program is to post system calls alone (`COREHOP_SYSCALLS`).
+    ///
+    /// # Errors
+    /// As [`InMemory::new`], but for those of a plan.
+    pub fn without_plan(program: &Path) -> Result<InMemory, Error> {
+        InMemory::with(program, &no_parts(program)?)
+    }
+
+    fn with(program: &Path, parts: &[u8]) -> Result<InMemory, Error> {
         let failed = |source| {
             let path = "/memfd:corehop".into();
             Error::Output(corehop_outputs::Error::Write { path, source })
         };
-        let parts = parts_of(program, plan)?;
         let runtime = file("corehop-runtime", corehop_runtime::LIBRARY).map_err(failed)?;
         // The loader goes on without what it cannot preload, and the program without hooks.
         if has_capabilities(program) {
@@ -51,7 +62,7 @@ impl InMemory {
             return Err(Error::refused(program, reason));
         }
         Ok(InMemory {
-            parts: file("corehop-hooks", &parts).map_err(failed)?,
+            parts: file("corehop-hooks", parts).map_err(failed)?,
             runtime,
             or_unhooked: false,
         })
