@@ -24,6 +24,10 @@ pub struct LoadOptions {
     /// counts; more is better
     #[arg(long, value_name = "REGEX", value_parser = expression)]
     pub throughput: Option<Regex>,
+    /// What finds latency in the output, such as a percentile: told beside throughput, in its own
+    /// unit; less is better
+    #[arg(long, value_name = "REGEX", value_parser = expression, requires = "load")]
+    pub latency: Option<Regex>,
 }
 
 /// How to tell that a server is ready. Without either, it is when it listens on a socket.
@@ -54,6 +58,7 @@ impl LoadOptions {
             ready: self.ready.ready(),
             warm_up: self.warm_up,
             throughput: self.throughput.clone(),
+            latency: self.latency.clone(),
         }
     }
 }

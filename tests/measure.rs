@@ -303,7 +303,7 @@ fn a_slower_server_has_an_exit_code_of_its_own_and_wide_intervals_say_nothing() 
 #[test]
 fn posted_calls_are_counted_under_load_without_a_plan() {
     let folder = tempfile::tempdir().unwrap();
-    let load = "redis-cli -s socket -r 200 ping > /dev/null";
+    let load = "redis-cli -s socket -r 200 ping > /dev/null; echo p99 3.5";
     for way in ["batch", "1"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
         command
@@ -311,7 +311,8 @@ fn posted_calls_are_counted_under_load_without_a_plan() {
             .env("COREHOP_RUN_DELAY", "100")
             .env("COREHOP_QUEUE", "0")
             .args(["measure", "--system-calls", &format!("read,write@{way}")])
-            .args(["--load", load, "--rounds", "2", "--json", "--", SERVER])
+            .args(["--load", load, "--latency", "p99 ([0-9.]+)"])
+            .args(["--rounds", "2", "--json", "--", SERVER])
             .args(["--port", "0", "--unixsocket", "socket", "--save", ""]);
         let output = command.output().unwrap();
         let figures = figures(&output);
@@ -321,6 +322,7 @@ fn posted_calls_are_counted_under_load_without_a_plan() {
         assert!(counted.iter().sum::<u64>() >= 2 * 200 * 2, "{figures}");
         assert!(counted[0] > 0, "{figures}");
         assert_eq!(figures["plan"], Value::Null);
+        assert_eq!(figures["latency"]["patched"], serde_json::json!([3.5, 3.5]));
         assert_eq!(figures["system_calls"], format!("read,write@{way}"));
     }
 }

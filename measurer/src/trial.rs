@@ -30,6 +30,8 @@ pub enum Side {
 pub struct Sample {
     /// More is better; in which unit, the user knows.
     pub throughput: f64,
+    /// What the load said of latency, where it was asked.
+    pub latency: Option<f64>,
     /// How long the load took.
     pub seconds: f64,
     /// Of a patched server that told.
@@ -185,6 +187,7 @@ impl<'a> Trials<'a> {
             .map(|(after, before)| after.since(&before));
         Ok(Sample {
             throughput: self.throughput(&printed, seconds, hops.as_ref())?,
+            latency: self.latency(&printed)?,
             seconds,
             hops,
             counts: counts.unwrap_or_default(),
@@ -202,6 +205,7 @@ impl<'a> Trials<'a> {
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
         Ok(Sample {
             throughput: self.throughput(&printed, seconds, None)?,
+            latency: None,
             seconds,
             hops: orders.and_then(Orders::told),
             counts: counts.unwrap_or_default(),
@@ -212,9 +216,15 @@ impl<'a> Trials<'a> {
         Counting::of(self.setup.kinds, &server.processes()).ok()
     }
 
+    fn latency(&self, printed: &str) -> Result<Option<f64>, Error> {
+        let expression = self.setup.under.latency.as_ref();
+        let found = expression.map(|expression| load::number(expression, printed));
+        found.transpose()
+    }
+
     fn throughput(&self, printed: &str, seconds: f64, hops: Option<&Hops>) -> Result<f64, Error> {
         if let Some(expression) = &self.setup.under.throughput {
-            return load::throughput(expression, printed);
+            return load::number(expression, printed);
         }
         let Some(symbol) = self.setup.count else {
             return Ok(1.0 / seconds);

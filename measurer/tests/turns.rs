@@ -88,6 +88,7 @@ fn under_load(warm_up: u32) -> UnderLoad {
         },
         warm_up,
         throughput: Some(expression("rate ([0-9.]+)").unwrap()),
+        latency: None,
     }
 }
 

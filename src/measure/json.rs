@@ -8,10 +8,16 @@ use serde_json::{Value, json};
 /// The object.
 pub fn render(report: &Report<'_>) -> Value {
     let arguments = report.arguments;
-    let of = |side: fn(&Round) -> &Sample| -> Value {
+    let sides: [fn(&Round) -> &Sample; 2] = [|round| &round.original, |round| &round.patched];
+    let of = |side: fn(&Round) -> &Sample, what: fn(&Sample) -> Option<f64>| -> Value {
         let samples = report.rounds.all().iter().map(side);
-        samples.map(|sample| sample.throughput).collect()
+        samples.map(what).collect()
     };
+    let throughput = sides.map(|side| of(side, |sample| Some(sample.throughput)));
+    let latency = arguments.under.latency.as_ref().map(|_| {
+        let [original, patched] = sides.map(|side| of(side, |sample| sample.latency));
+        json!({"original": original, "patched": patched})
+    });
     let comparison = &report.comparison;
     let words: Vec<String> = arguments
         .command
@@ -23,8 +29,9 @@ pub fn render(report: &Report<'_>) -> Value {
         "system_calls": arguments.system_calls,
         "command": words,
         "rounds": report.rounds.all().len(),
-        "original": of(|round| &round.original),
-        "patched": of(|round| &round.patched),
+        "original": throughput[0],
+        "patched": throughput[1],
+        "latency": latency,
         "ratio": comparison.ratio,
         "interval": [comparison.low, comparison.high],
         "confidence": CONFIDENCE,

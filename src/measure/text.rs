@@ -2,6 +2,7 @@
 
 use super::result::Report;
 use crate::line::{Lines, line};
+use corehop_measurer::Sample;
 use corehop_measurer::rounds::{CONFIDENCE, Verdict};
 use corehop_wording::number::{change, counted, grouped};
 
@@ -26,6 +27,10 @@ pub fn render(report: &Report<'_>) -> Lines {
     );
     let throughput = report.rounds.medians(|sample| sample.throughput);
     row(&mut text, what_is_counted(report), throughput);
+    if arguments.under.latency.is_some() {
+        let latency = |sample: &Sample| sample.latency.unwrap_or(f64::NAN);
+        row(&mut text, "latency", report.rounds.medians(latency));
+    }
     for kind in report.counters.iter().flatten() {
         row(&mut text, kind.name, report.rounds.per_operation(kind.name));
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether a program has ended: this is how exact its time is.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Why a text is no expression that finds throughput.
+/// Why a text is no expression that finds a number.
 #[derive(Debug, thiserror::Error)]
 pub enum BadExpression {
     /// It is no regular expression.
@@ -24,7 +24,7 @@ pub enum BadExpression {
     Groups,
 }
 
-/// Reads a regular expression that has exactly one group, whose last match is the throughput.
+/// Reads a regular expression that has exactly one group, whose last match is the number.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -37,7 +37,7 @@ pub fn expression(text: &str) -> Result<Regex, BadExpression> {
 }
 
 /// The number in the last match; thousands may be separated by commas.
-pub(crate) fn throughput(expression: &Regex, output: &str) -> Result<f64, Error> {
+pub(crate) fn number(expression: &Regex, output: &str) -> Result<f64, Error> {
     let failed = |problem| Error::NoThroughput {
         expression: expression.clone(),
         problem,
@@ -107,12 +107,12 @@ mod tests {
     #[test]
     fn the_last_match_is_the_throughput() {
         let expression = expression("([0-9.,]+) requests per second").unwrap();
-        let found = |output: &str| throughput(&expression, output).ok();
+        let found = |output: &str| number(&expression, output).ok();
         let output = "SET: 10.5 requests per second\nGET: 12,345.5 requests per second\n";
         assert_eq!(found(output), Some(12_345.5));
         assert_eq!(found("0 requests per second"), None);
         assert_eq!(found(".. requests per second"), None);
-        let refused = throughput(&expression, "one\ntwo").unwrap_err();
+        let refused = number(&expression, "one\ntwo").unwrap_err();
         let expected = "([0-9.,]+) requests per second: the output has no match";
         assert_eq!(refused.to_string(), expected);
         assert_eq!(refused.said(), ["one", "two"]);

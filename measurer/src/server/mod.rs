@@ -37,4 +37,6 @@ pub struct UnderLoad {
     pub warm_up: u32,
     /// What finds throughput in the output, see [`expression`].
     pub throughput: Option<Regex>,
+    /// What finds latency there, in whichever unit; less is better, and it decides nothing.
+    pub latency: Option<Regex>,
 }
