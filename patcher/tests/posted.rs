@@ -82,6 +82,20 @@ fn posted_calls_give_what_they_give_where_they_are() {
 }
 
 #[test]
+fn calls_that_are_made_by_their_numbers_are_posted_too() {
+    let posts = posts();
+    for way in ["1", "yield"] {
+        let calls = format!("recvmmsg,sendmmsg@{way}");
+        let finished = run(&mut posts.command("by_number", &calls));
+        assert_eq!(finished.output, "as expected\n", "{way}");
+        let statistics = Statistics::read(&posts.folder.path().join("statistics"));
+        let calls = statistics.0["system_calls"]["calls"].as_array().unwrap();
+        let posted: Vec<_> = calls.iter().map(|call| call["posted"].as_u64()).collect();
+        assert_eq!(posted, [Some(2), Some(2)], "{way}");
+    }
+}
+
+#[test]
 fn errno_is_kept() {
     let posts = posts();
     for way in WAYS {

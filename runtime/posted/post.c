@@ -21,6 +21,7 @@
 #include "posted.h"
 #include "ring.h"
 
+#include <asm/unistd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,3 +288,14 @@ static __attribute__((noinline)) long post(uint32_t at, const long *a)
         return post(AT_##symbol, (const long[ARGUMENTS]){a, b, c, d, e, f, g});               \
     }
 #include "table.h"
+
+libc_function *posted_past_libc(long number)
+{
+    if (!__atomic_load_n(&is_open, __ATOMIC_ACQUIRE))
+        return NULL;
+    if (number == __NR_recvmmsg && is_asked[AT_recvmmsg])
+        return posted_recvmmsg;
+    if (number == __NR_sendmmsg && is_asked[AT_sendmmsg])
+        return posted_sendmmsg;
+    return NULL;
+}

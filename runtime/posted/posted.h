@@ -38,6 +38,10 @@ long post_in_batch(struct fiber *fiber, enum shape shape, libc_function *next,
 /* Where calls are made. */
 enum way { BY_HOP, BY_YIELDING, IN_BATCHES };
 
+/* What makes a call that the program makes by syscall() where it is to be posted, or NULL: some
+ * libraries make those that came late to libc so (libuv). */
+libc_function *posted_past_libc(long number);
+
 /* Whether COREHOP_SYSCALLS asks for any. */
 bool calls_are_asked(void);
 /* Reads it, for a plan of so many cores; gives how many cores there must be, or 0 after saying why
