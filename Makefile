@@ -12,8 +12,8 @@ RUFF := ../.venv/bin/ruff --config pyproject.toml
 .PHONY: help demo figures test test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
 	bench-accesstest bench-messages bench-servers bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
-	bench-fleet bench-system build deb test-deb sample fuzz soak test-upstream test-msrv test-ubsan \
-	test-miri test-tsan coverage deny lint-c clean
+	bench-fleet bench-system bench-syscalls build deb test-deb sample fuzz soak test-upstream \
+	test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -47,6 +47,7 @@ help:
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
 	@echo 'make bench-data-hops  times redis with 2, 4 and 8 sets beyond an L2, each at one core by hops'
 	@echo 'make bench-delegation  times memcached with its allocator on another core'
+	@echo 'make bench-syscalls  system calls on another core and in batches: what one costs, and five servers'
 	@echo 'make bench-connections  throughput and misses over connections, simulated and real, and draws it'
 	@echo 'make bench-truth  predicted beside measured ratios: rank correlation and median error'
 	@echo 'make figures  fills the tables of docs/experiments from the figures kept beside them'
@@ -159,6 +160,10 @@ bench-data-hops:
 bench-delegation:
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench servers -- --delegation
+
+bench-syscalls:
+	@scripts/setup.sh bench || [ $$? -eq 7 ]
+	@cargo bench --locked --bench syscalls -- --whole
 
 # What is not installed is left out of the tables, which say so.
 bench-connections: build

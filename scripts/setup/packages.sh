@@ -68,6 +68,7 @@ missing_for_bench() {
     lacks_postgres && echo postgresql-15
     lacks /usr/bin/memcached && echo memcached
     lacks /usr/sbin/nginx && echo nginx-light
+    lacks /usr/sbin/named && echo bind9
     lacks taskset && echo util-linux
     return 0
 }

@@ -1,0 +1,190 @@
+//! Servers under `corehop measure --system-calls`, over ways and connections, beside the text.
+//!
+//! On one core both sides' servers have one CPU and the client the other: that is the text's
+//! comparison on one core. On two cores both sides have both CPUs, with the client on them too.
+
+use crate::asked;
+use crate::patched::Outcome;
+use crate::servers::{SERVERS, Server};
+use serde_json::{Value, json};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::process::Command;
+
+const CONNECTIONS: [usize; 3] = [1, 16, 256];
+/// Where calls are made, and on which CPUs server and client are.
+const WAYS: [(&str, &str, &str); 4] = [
+    ("yield", "0", "1"),
+    ("batch", "0", "1"),
+    ("batch:1", "0,1", "0,1"),
+    ("1", "0,1", "0,1"),
+];
+
+/// Prints a table, and gives its figures.
+pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
+    let rounds = asked::rounds(if is_whole { 6 } else { 2 })?;
+    let mut rows = Vec::new();
+    println!("\nthroughput and latency (p50) with calls posted, by those of the original\n");
+    println!(
+        "{:<11}{:<9}{:>12}{:>13}{:>9}{:>18}{:>10}{:>10}{:>9}",
+        "server",
+        "way",
+        "connections",
+        "original/s",
+        "ratio",
+        "95 % interval",
+        "latency",
+        "posted",
+        "text"
+    );
+    for server in wanted(is_whole)? {
+        if !Path::new(server.program).exists() {
+            println!(
+                "{:<11}left out: apt-get install {}",
+                server.name, server.package
+            );
+            rows.push(json!({"server": server.name, "reason": "it is not installed"}));
+            continue;
+        }
+        let ways = if is_whole { &WAYS[..] } else { &WAYS[1..2] };
+        let connections = if is_whole {
+            &CONNECTIONS[..]
+        } else {
+            &CONNECTIONS[1..2]
+        };
+        for way in ways {
+            for &connections in connections {
+                let row = measure_one(server, way, connections, (rounds, is_whole))?;
+                print_row(server, way.0, connections, &row);
+                rows.push(row);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn wanted(is_whole: bool) -> Outcome<Vec<&'static Server>> {
+    let mut all: Vec<&Server> = SERVERS.iter().collect();
+    if !is_whole {
+        all.retain(|server| server.name == "memcached");
+    }
+    let Ok(names) = std::env::var("COREHOP_BENCH") else {
+        return Ok(all);
+    };
+    let names: Vec<&str> = names.split(',').collect();
+    match names
+        .iter()
+        .find(|name| all.iter().all(|server| server.name != **name))
+    {
+        Some(other) => Err(format!("COREHOP_BENCH: no server is called {other}").into()),
+        None => {
+            all.retain(|server| names.contains(&server.name));
+            Ok(all)
+        }
+    }
+}
+
+fn measure_one(
+    server: &Server,
+    &(way, own, clients): &(&str, &str, &str),
+    connections: usize,
+    (rounds, is_whole): (usize, bool),
+) -> Outcome<Value> {
+    let folder = tempfile::tempdir()?;
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+        .local_addr()?
+        .port();
+    let command = server.lay_out(folder.path(), port)?;
+    let requests = match (is_whole, connections) {
+        (false, _) => 200,
+        (true, 1) => server.requests,
+        (true, _) => server.requests * 4,
+    };
+    let client = std::env::current_exe()?.display().to_string();
+    let of = |rest: &str| {
+        format!(
+            "taskset -c {clients} {client} --client {} {port} {rest}",
+            server.name
+        )
+    };
+    let mut measure = Command::new("taskset");
+    measure
+        .args([
+            "-c",
+            own,
+            env!("CARGO_BIN_EXE_corehop"),
+            "measure",
+            "--json",
+        ])
+        .args(["--system-calls", &server.calls(way)])
+        .args(["--load", &of(&format!("{connections} {requests}"))])
+        .args(["--prepare", &of("fill")])
+        .args([
+            "--throughput",
+            "rate ([0-9]+)",
+            "--latency",
+            "p50 ([0-9.]+)",
+        ])
+        .args(["--rounds", &rounds.to_string(), "--"])
+        .args(&command)
+        .env("COREHOP_QUEUE", "0");
+    let output = measure.output()?;
+    // 8 is a loss, which is a result.
+    if !matches!(output.status.code(), Some(0 | 8)) {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Ok(json!({
+            "server": server.name, "way": way, "connections": connections, "reason": said,
+        }));
+    }
+    let mut told: Value = serde_json::from_slice(&output.stdout)?;
+    let median = |values: &Value| -> Option<f64> {
+        let mut all: Vec<f64> = values
+            .as_array()?
+            .iter()
+            .filter_map(Value::as_f64)
+            .collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied()
+    };
+    let latency = told["latency"].take();
+    Ok(json!({
+        "server": server.name,
+        "way": way,
+        "connections": connections,
+        "rounds": rounds,
+        "original_per_second": median(&told["original"]),
+        "ratio": told["ratio"],
+        "interval": told["interval"],
+        "verdict": told["verdict"],
+        "latency_us": [median(&latency["original"]), median(&latency["patched"])],
+        "system_calls": told["hops"]["system_calls"],
+        "text_percent": server.text,
+    }))
+}
+
+fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
+    if let Some(reason) = row["reason"].as_str() {
+        println!(
+            "{:<11}{way:<9}{connections:>12}  {}",
+            server.name,
+            reason.lines().next().unwrap_or_default()
+        );
+        return;
+    }
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let interval = [0, 1].map(|end| number(&row["interval"][end]));
+    let latency = number(&row["latency_us"][1]) / number(&row["latency_us"][0]);
+    let calls = &row["system_calls"];
+    let [posted, declined] = ["posted", "declined"].map(|key| number(&calls[key]));
+    let text = server
+        .text
+        .map_or_else(String::new, |percent| format!("{percent:+.0} %"));
+    println!(
+        "{:<11}{way:<9}{connections:>12}{:>13.0}{:>9.3}{:>18}{latency:>10.2}{:>9.0}%{text:>9}",
+        server.name,
+        number(&row["original_per_second"]),
+        number(&row["ratio"]),
+        format!("{:.3} to {:.3}", interval[0], interval[1]),
+        100.0 * posted / (posted + declined),
+    );
+}
