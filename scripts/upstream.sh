@@ -4,10 +4,11 @@
 # The programs are Debian's, patched; nothing is built but the tests' own helpers. The tests come
 # with Debian's source packages of just these versions, fetched once into scratch/upstream.
 #
-# UPSTREAM_SUITES (redis memcached), UPSTREAM_BACKENDS (count carrier auto affinity), UPSTREAM_UNITS
-# (all; `short` for some of each suite, or names), UPSTREAM_CALLS (200000) of hooked functions a
-# unit where hooks move threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600),
-# UPSTREAM_SECONDS (7200) for a suite on one program.
+# UPSTREAM_SUITES (redis memcached), UPSTREAM_BACKENDS (count carrier posted batched auto affinity;
+# the third and fourth post system calls beside the hops of carriers), UPSTREAM_UNITS (all; `short`
+# for some of each suite, or names), UPSTREAM_CALLS (200000) of hooked functions a unit where hooks
+# move threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600), UPSTREAM_SECONDS (7200) for a
+# suite on one program.
 #
 # exit code: 0 what passes on the original passes on the patched programs, 1 something does not,
 # 2 a variable makes no sense, 6 something is missing, 7 it could not be fetched or a step failed,

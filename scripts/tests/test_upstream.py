@@ -220,7 +220,16 @@ def test_the_page_counts_units_and_names_each_test() -> None:
 def test_a_suite_without_a_hop_fails() -> None:
     lines, failed = page([Row("redis", "affinity", {"a": judged(outcome(), hops=0)})], Settings())
     assert failed == 1
-    assert "redis, affinity: FAILED: no server counted a hop" in lines
+    assert "redis, affinity: FAILED: no server counted a hop or posted a call" in lines
+
+
+def test_a_suite_whose_calls_were_to_be_posted_and_were_not_fails(tmp_path: Path) -> None:
+    variables = environment("batched", tmp_path)
+    assert variables["COREHOP_BACKEND"] == "carrier"
+    assert variables["COREHOP_SYSCALLS"].endswith("@batch")
+    for posted, failed in ((0, 1), (3, 0)):
+        unit = Judged((outcome(),), frozenset(), Hops(7, posted=posted))
+        assert page([Row("redis", "batched", {"a": unit})], Settings())[1] == failed
 
 
 @pytest.mark.parametrize(("calls", "failed"), [({}, 1), ({5: 0}, 1), ({5: 1}, 0)])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from demo.processes import Keeper, Streams
 from demo.steps import remove
-from upstream.settings import Settings
+from upstream.settings import POSTED, Settings
 from upstream.strays import GRACE_SECONDS, end_strays
 from upstream.suites import Suite
 from upstream.verdict import LATE, NOT_RUN, UNFINISHED, Hops, Outcome
@@ -81,15 +81,22 @@ def environment(backend: str, statistics: Path) -> dict[str, str]:
     """Give the variables that tell a patched server how to hop; the original does not read them."""
     variables = {}
     if backend != ORIGINAL:
-        variables = {"COREHOP_BACKEND": backend, "COREHOP_STATS": f"{statistics}/%p.json"}
+        variables = {"COREHOP_BACKEND": mover(backend), "COREHOP_STATS": f"{statistics}/%p.json"}
         processors = sorted(os.sched_getaffinity(0))
         if len(processors) == 1:
             variables["COREHOP_CPUS"] = f"{processors[0]},{processors[0]}"
-    if backend == "carrier":
+    if backend in POSTED:
+        variables["COREHOP_SYSCALLS"] = POSTED[backend]
+    if mover(backend) == "carrier":
         # As many hops as the plan asks for, wherever others queue or run.
         variables |= {"COREHOP_QUEUE": "0", "COREHOP_RUN_DELAY": "100"}
     # The last: libc moves it, and redis writes its title over what stands before it.
     return variables | {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
+
+
+def mover(backend: str) -> str:
+    """Give what moves threads: where calls are posted, carriers."""
+    return "carrier" if backend in POSTED else backend
 
 
 def read_statistics(folder: Path) -> Hops:
@@ -99,7 +106,8 @@ def read_statistics(folder: Path) -> Hops:
         found = json.loads(path.read_text())
         calls = {function["offset"]: function["calls"] for function in found["functions"]}
         backends = frozenset([found["backend"]])
-        total += Hops(found["hops"], found["failed_hops"], calls, backends)
+        posted = sum(call["posted"] for call in found.get("system_calls", {}).get("calls", ()))
+        total += Hops(found["hops"], found["failed_hops"], calls, backends, posted)
     return total
 
 
@@ -110,5 +118,5 @@ def strange(ended: int | None, outcome: Outcome, hops: Hops, backend: str) -> fr
         found.add(LATE)
     elif ended != 0 and not outcome.failed:
         found.add(UNFINISHED)
-    found |= {f"(a server hopped by {other})" for other in hops.backends - {backend}}
+    found |= {f"(a server hopped by {other})" for other in hops.backends - {mover(backend)}}
     return frozenset(found)

@@ -8,7 +8,15 @@ from dataclasses import dataclass, fields
 from upstream.suites import SUITES
 
 COUNT = "count"
-BACKENDS = (COUNT, "carrier", "auto", "affinity")
+POSTED = {
+    "posted": "read,write,readv,writev,recv,recvfrom,recvmsg,send,sendto,sendmsg,sendfile,accept,"
+    "accept4,open,close,fstat,pread@1",
+    "batched": "read,write,readv,writev,recv,recvfrom,recvmsg,send,sendto,sendmsg,poll,"
+    "epoll_wait@batch",
+}
+"""Carriers beside which system calls are posted, too."""
+
+BACKENDS = (COUNT, "carrier", *POSTED, "auto", "affinity")
 SHORT = "short"
 PREFIX = "UPSTREAM_"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from upstream.runs import ORIGINAL
-from upstream.settings import Settings
+from upstream.settings import POSTED, Settings
 from upstream.verdict import Judged
 
 COLUMNS = ("passed", "failed", "failed there too", "again", "tests", "hooks", "hops", "seconds")
@@ -50,7 +50,8 @@ class Row:
             return False
         if self.backend == "auto":
             return not any(sum(judged.hops.calls.values()) for judged in self.units.values())
-        return self.hops == 0
+        posted = sum(judged.hops.posted for judged in self.units.values())
+        return self.hops == 0 or (self.backend in POSTED and posted == 0)
 
     def line(self) -> str:
         """Give the row of the table."""
@@ -84,10 +85,14 @@ class Row:
             for test in sorted(tests(judged))
         ]
         lost = sum(judged.hops.failed for judged in self.units.values())
+        if posted := sum(judged.hops.posted for judged in self.units.values()):
+            found.append(f"{self.suite}, {self.backend}: {posted} system calls were posted")
         if lost:
             found.append(f"{self.suite}, {self.backend}: {lost} hops were asked for and not made")
         if self.idle:
-            found.append(f"{self.suite}, {self.backend}: FAILED: no server counted a hop")
+            found.append(
+                f"{self.suite}, {self.backend}: FAILED: no server counted a hop or posted a call"
+            )
         return found
 
 

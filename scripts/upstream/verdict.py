@@ -33,6 +33,8 @@ class Hops:
     """By the function's offset."""
 
     backends: frozenset[str] = frozenset()
+    posted: int = 0
+    """System calls."""
 
     def __add__(self, other: Hops) -> Hops:
         """Give the counts of both."""
@@ -41,7 +43,8 @@ class Hops:
             for offset in self.calls.keys() | other.calls.keys()
         }
         backends = self.backends | other.backends
-        return Hops(self.hops + other.hops, self.failed + other.failed, calls, backends)
+        posted = self.posted + other.posted
+        return Hops(self.hops + other.hops, self.failed + other.failed, calls, backends, posted)
 
 
 @dataclass(frozen=True)
