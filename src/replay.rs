@@ -9,6 +9,7 @@ mod counted;
 mod detail;
 mod json;
 mod modes;
+mod posted;
 mod table;
 mod timed;
 mod visits;
@@ -31,6 +32,7 @@ use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, r
 use corehop_traces::Trace;
 use counted::{Baseline, Counted, Report};
 use detail::{DetailArguments, Told};
+use posted::PostedArguments;
 use std::path::PathBuf;
 use timed::{Asked, TimedArguments};
 
@@ -40,6 +42,7 @@ use timed::{Asked, TimedArguments};
 Example: corehop replay bank.trace --plan split.toml --warm-up 90
          corehop replay bank.trace --machine xeon-8480,epyc-9004,graviton3
          corehop replay machine.trace --index physical
+         corehop replay machine.trace --system-calls read,write@1 --system-calls all@batch
          corehop replay bank.trace --timed --plan split.toml --connections 1,2,4 --hop-cost 500")]
 pub struct Arguments {
     /// The trace to replay
@@ -76,6 +79,8 @@ pub struct Arguments {
     #[command(flatten)]
     timed: TimedArguments,
     #[command(flatten)]
+    posted: PostedArguments,
+    #[command(flatten)]
     taken: Taken,
 }
 
@@ -84,15 +89,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check(arguments)?;
     arguments.jobs.keep_to()?;
     if arguments.timed.timed {
-        let asked = Asked {
-            trace: &arguments.trace,
-            taken: &arguments.taken,
-            machine: &arguments.machine[0],
-            plan: arguments.plan.as_deref(),
-            warm_up: arguments.warm_up,
-            json: arguments.json,
-        };
-        return timed::run(&arguments.timed, &asked);
+        return arguments.timed();
+    }
+    if !arguments.posted.system_calls.is_empty() {
+        return arguments.posted();
     }
     let warm_up = arguments.warm_up.unwrap_or(0);
     machines::tell_host(arguments.machine.iter().map(String::as_str));
@@ -144,6 +144,33 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     say(arguments, &report, of_trace, told.as_ref())
 }
 
+impl Arguments {
+    fn timed(&self) -> Result<(), Failure> {
+        let asked = Asked {
+            trace: &self.trace,
+            taken: &self.taken,
+            machine: &self.machine[0],
+            plan: self.plan.as_deref(),
+            warm_up: self.warm_up,
+            json: self.json,
+        };
+        timed::run(&self.timed, &asked)
+    }
+
+    fn posted(&self) -> Result<(), Failure> {
+        let setting = posted::Setting {
+            trace: &self.trace,
+            taken: &self.taken,
+            machine: &self.machine[0],
+            plan: self.plan.as_deref(),
+            requests: self.requests.as_ref(),
+            warm_up: self.warm_up.unwrap_or(0),
+            json: self.json,
+        };
+        posted::run(&self.posted, &setting)
+    }
+}
+
 fn say(
     arguments: &Arguments,
     report: &Report<'_>,
@@ -167,6 +194,7 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
     let of_one = [
         (arguments.detail.detail, "--detail"),
         (arguments.timed.timed, "--timed"),
+        (!arguments.posted.system_calls.is_empty(), "--system-calls"),
     ];
     let of_one = of_one.into_iter().find(|(asked, _)| *asked);
     if let Some((_, option)) = of_one

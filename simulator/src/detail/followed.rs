@@ -26,13 +26,62 @@ pub(crate) trait Follower: Observer {
 }
 
 /// The requests that a replay counts.
-pub(crate) struct CountedRequests(Option<RequestId>);
+pub(crate) struct CountedRequests {
+    first: Option<RequestId>,
+    /// How many there are.
+    pub number: u64,
+}
 
 impl CountedRequests {
     /// Whether this one is counted, and was recorded to its end.
     pub fn have(&self, trace: &Trace, request: RequestId) -> bool {
-        Some(request) >= self.0 && trace.requests()[request.index()].complete
+        Some(request) >= self.first && trace.requests()[request.index()].complete
     }
+}
+
+/// What comes next in a trace that is replayed.
+pub(crate) enum Step<'e> {
+    /// What came up to here does not count.
+    StartCounting,
+    /// An execution.
+    Execution(Execution<'e>),
+}
+
+/// Goes through `trace` as a replay with these options does.
+///
+/// # Errors
+/// Those of [`crate::replay()`].
+pub(crate) fn steps(
+    trace: &Trace,
+    options: &ReplayOptions<'_>,
+    mut take: impl FnMut(Step<'_>),
+) -> Result<CountedRequests, Error> {
+    let chosen = chosen_requests(options, trace.requests().len())?;
+    let first = chosen.get(options.warm_up_requests).copied();
+    let mut counting = options.warm_up_requests == 0;
+    let mut executions = match options.requests {
+        Some(_) => trace.executions_of(&chosen),
+        None => trace.executions(),
+    };
+    let mut untold = 0;
+    let tell = |executions| options.progress.iter().for_each(|told| told(executions));
+    while let Some(execution) = executions.next()? {
+        if !counting && execution.request >= first {
+            counting = true;
+            take(Step::StartCounting);
+        }
+        take(Step::Execution(execution));
+        untold += 1;
+        if untold == EXECUTIONS_PER_REPORT {
+            tell(std::mem::take(&mut untold));
+        }
+    }
+    tell(untold);
+    if !counting {
+        take(Step::StartCounting);
+    }
+    let number = (chosen.len() - options.warm_up_requests) as u64;
+    Ok(CountedRequests { first, number })
 }
 
 /// Replays `trace` as [`crate::replay()`] does; `calls` are those that the split delegates.
@@ -46,37 +95,20 @@ pub(crate) fn follow(
     options: &ReplayOptions<'_>,
     follower: &mut impl Follower,
 ) -> Result<(Replay, CountedRequests), Error> {
-    let chosen = chosen_requests(options, trace.requests().len())?;
-    let first_counted = chosen.get(options.warm_up_requests).copied();
     let mut replayer = Replayer::new(machine, split)?.with_calls(calls);
-    let mut counting = options.warm_up_requests == 0;
-    let mut executions = match options.requests {
-        Some(_) => trace.executions_of(&chosen),
-        None => trace.executions(),
-    };
-    let mut untold = 0;
-    let tell = |executions| options.progress.iter().for_each(|told| told(executions));
-    while let Some(execution) = executions.next()? {
-        if !counting && execution.request >= first_counted {
-            counting = true;
+    let counted = steps(trace, options, |step| match step {
+        Step::StartCounting => {
             replayer.start_counting();
             follower.start_counting();
         }
-        follower.begin(&execution);
-        let before = replayer.core_of(execution.thread);
-        let core = replayer.execute_observed(&execution, follower);
-        follower.end(core != before);
-        untold += 1;
-        if untold == EXECUTIONS_PER_REPORT {
-            tell(std::mem::take(&mut untold));
+        Step::Execution(execution) => {
+            follower.begin(&execution);
+            let before = replayer.core_of(execution.thread);
+            let core = replayer.execute_observed(&execution, follower);
+            follower.end(core != before);
         }
-    }
-    tell(untold);
-    if !counting {
-        replayer.start_counting();
-        follower.start_counting();
-    }
+    })?;
     let mut replay = replayer.finish();
-    replay.requests = (chosen.len() - options.warm_up_requests) as u64;
-    Ok((replay, CountedRequests(first_counted)))
+    replay.requests = counted.number;
+    Ok((replay, counted))
 }

@@ -6,7 +6,7 @@
 
 use super::doors::{Door, Reason};
 use super::mode::Mode;
-use corehop_traces::{Execution, RequestId, Trace};
+use corehop_traces::{Execution, RequestId, ThreadId, Trace};
 
 /// A visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,12 @@ impl<'t> Visits<'t> {
             _ => {}
         }
         Some(innermost)
+    }
+
+    /// The visit that the thread of the execution last taken entered the kernel with, if it is
+    /// there.
+    pub fn outermost(&self, thread: ThreadId) -> Option<usize> {
+        self.threads[thread.index()].open.first().copied()
     }
 
     /// All visits, by number: in the order in which they began.

@@ -16,7 +16,7 @@ use crate::report::observer::Observer;
 use crate::report::replay::Replay;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
-use corehop_traces::{Calls, Execution, ThreadId};
+use corehop_traces::{Access, Calls, Execution, ThreadId};
 
 /// Lines whose ids are found without hashing.
 const RECENT_LINES: usize = 1 << 12;
@@ -48,7 +48,15 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// [`Error::TooManyCores`] for a split that the machine is too small for.
     pub fn new(machine: &'a Machine, split: &'a Split) -> Result<Self, Error> {
-        let cores = split.cores();
+        Replayer::on_cores(machine, split, split.cores())
+    }
+
+    /// The same with so many cores, for something that runs where the split has nobody go.
+    pub(crate) fn on_cores(
+        machine: &'a Machine,
+        split: &'a Split,
+        cores: u32,
+    ) -> Result<Self, Error> {
         if cores > machine.cores {
             return Err(Error::TooManyCores {
                 cores,
@@ -94,18 +102,28 @@ impl<'a> Replayer<'a> {
         } = *execution;
         let (left, core) = self.thread_placement.come(thread, number, entry);
         self.moves[core.index()].hops += u64::from(left != core);
+        self.reference(core, execution.accesses, observer);
+        core
+    }
+
+    /// Has `core` make these accesses, whoever is there.
+    pub(crate) fn reference(
+        &mut self,
+        core: CoreId,
+        accesses: &[Access],
+        observer: &mut impl Observer,
+    ) {
         let (hierarchy, lines) = (&mut self.hierarchy, &mut self.lines);
-        let accesses = &mut self.moves[core.index()].accesses;
-        for access in execution.accesses {
+        let counted = &mut self.moves[core.index()].accesses;
+        for access in accesses {
             for line in access.lines() {
                 let id = lines.id(line, |line| {
                     hierarchy.line(line);
                 });
-                accesses[access.kind as usize] += 1;
+                counted[access.kind as usize] += 1;
                 hierarchy.access(core, access.kind, id, observer);
             }
         }
-        core
     }
 
     /// The core that `thread` is on.

@@ -1,0 +1,290 @@
+//! What it would do to the caches to make system calls on another core, or many together.
+//!
+//! Soares and Stumm's FlexSC leaves calls in a page of memory, from which threads of the kernel on
+//! another core, or on the same one a batch at a time, take them ("Operating System Techniques for
+//! Reducing Processor State Pollution", thesis, Toronto 2012, chapters 4 and 5). Here what the
+//! kernel did in a call that is posted is replayed elsewhere: at once on another core, or when so
+//! many calls wait, one after the other. The program goes on meanwhile, as it was recorded, as if
+//! it always had something else to do: that is the most that batches can save.
+//!
+//! A call is what a thread does in the kernel from its entry until it is back in user code, with
+//! interrupts that came meanwhile. What posting it takes is not in the figures.
+
+use super::doors::Reason;
+use super::followed::{Step, steps};
+use super::mode::Mode;
+use super::sums::Sums;
+use super::visits::{Visit, Visits};
+use crate::error::Error;
+use crate::ids::{CoreId, LineId};
+use crate::machine::Machine;
+use crate::options::ReplayOptions;
+use crate::report::counters::Counters;
+use crate::report::observer::{CacheLevel, Cause, Observer};
+use crate::sequential::Replayer;
+use crate::threads::split::Split;
+use crate::threads::thread_placement::delegated_calls;
+use corehop_traces::{Access, Execution, Kind, ThreadId, Trace};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+
+/// Which system calls are made where, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Posting {
+    /// Their names, as [`Visit::name`] has them.
+    pub calls: BTreeSet<String>,
+    /// The core that makes them; `None` for the one that each thread is on.
+    pub core: Option<CoreId>,
+    /// So many wait for each other and are made together; `None` has each made at once.
+    pub batch: Option<NonZeroUsize>,
+}
+
+/// What the caches did then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// Calls that were posted.
+    pub calls: u64,
+    /// How often waiting calls were made; 0 where none wait.
+    pub batches: u64,
+    /// By core.
+    pub cores: Vec<PostedCore>,
+}
+
+/// What a core's caches did. Cycles are those of the accesses, and of a split's hops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PostedCore {
+    /// For user code.
+    pub user: Counters,
+    /// For the kernel, and what it did for posted calls.
+    pub kernel: Counters,
+}
+
+/// How often each system call was made, by name; calls whose handler the trace does not name are
+/// not in it.
+///
+/// # Errors
+/// Those of [`crate::replay()`].
+pub fn system_calls(
+    trace: &Trace,
+    options: &ReplayOptions<'_>,
+) -> Result<BTreeMap<String, u64>, Error> {
+    let mut made = BTreeMap::new();
+    for visit in visits_of(trace, options)? {
+        if visit.reason == Reason::SystemCall && !visit.name.is_empty() {
+            *made.entry(visit.name).or_default() += 1;
+        }
+    }
+    Ok(made)
+}
+
+/// Replays `trace` with calls posted, as [`super::replay_by_mode`] does without.
+///
+/// # Errors
+/// Those of [`crate::replay()`]; [`Error::TooManyCores`] also when the machine has not the core
+/// that makes calls.
+pub fn replay_posted(
+    trace: &Trace,
+    (machine, split): (&Machine, &Split),
+    options: &ReplayOptions<'_>,
+    posting: &Posting,
+) -> Result<Posted, Error> {
+    // The name of a call is known only once its handler runs.
+    let visits = visits_of(trace, options)?;
+    let is_posted =
+        |visit: &Visit| visit.reason == Reason::SystemCall && posting.calls.contains(&visit.name);
+    let calls = delegated_calls(trace, [split])?;
+    let wanted = posting.core.map_or(0, |core| core.0 + 1);
+    let cores = split.cores().max(wanted);
+    let mut replay = Replaying {
+        posting,
+        posted: visits.iter().map(is_posted).collect(),
+        visits: Visits::of(trace),
+        replayer: Replayer::on_cores(machine, split, cores)?.with_calls(calls.as_ref()),
+        collector: Collector::on(cores as usize),
+        open: vec![None; trace.threads().len()],
+        waiting: vec![Vec::new(); cores as usize],
+        is_counting: options.warm_up_requests == 0,
+    };
+    steps(trace, options, |step| match step {
+        Step::StartCounting => {
+            replay.collector = Collector::on(cores as usize);
+            replay.is_counting = true;
+        }
+        Step::Execution(execution) => replay.take(trace, &execution),
+    })?;
+    Ok(replay.finish(machine))
+}
+
+fn visits_of(trace: &Trace, options: &ReplayOptions<'_>) -> Result<Vec<Visit>, Error> {
+    let mut visits = Visits::of(trace);
+    steps(trace, options, |step| {
+        if let Step::Execution(execution) = step {
+            visits.execution(&execution);
+        }
+    })?;
+    Ok(visits.all().to_vec())
+}
+
+/// A call that was posted and is not made yet.
+#[derive(Clone)]
+struct Call {
+    visit: usize,
+    core: CoreId,
+    executions: Vec<PutAside>,
+}
+
+/// An execution of it. It counts if it does where it was recorded, so that all ways of posting
+/// count the same accesses.
+#[derive(Clone)]
+struct PutAside {
+    mode: Mode,
+    counts: bool,
+    accesses: Vec<Access>,
+}
+
+struct Replaying<'t> {
+    posting: &'t Posting,
+    /// By the number of the visit that a thread entered the kernel with.
+    posted: Vec<bool>,
+    visits: Visits<'t>,
+    replayer: Replayer<'t>,
+    collector: Collector,
+    /// By thread: the call that it is in, where that waits for others.
+    open: Vec<Option<Call>>,
+    /// By the core that makes them.
+    waiting: Vec<Vec<Call>>,
+    is_counting: bool,
+}
+
+impl Replaying<'_> {
+    fn take(&mut self, trace: &Trace, execution: &Execution<'_>) {
+        let thread = execution.thread;
+        let begun = self.visits.all().len();
+        self.visits.execution(execution);
+        let visit = self.visits.outermost(thread);
+        let visit = visit.filter(|&visit| self.posted[visit]);
+        let open = &self.open[thread.index()];
+        if open.as_ref().is_some_and(|call| Some(call.visit) != visit) {
+            self.leave(thread);
+        }
+        let mode = Mode::of(trace.code_blocks()[execution.code_block as usize].start);
+        let Some(visit) = visit else {
+            return self.in_place(mode, execution);
+        };
+        let core = self.posting.core;
+        let core = core.unwrap_or_else(|| self.replayer.core_of(thread));
+        self.collector.calls += u64::from(visit >= begun);
+        if self.posting.batch.is_none() {
+            self.collector.mode = mode;
+            let observer = &mut self.collector;
+            return self.replayer.reference(core, execution.accesses, observer);
+        }
+        let call = self.open[thread.index()].get_or_insert(Call {
+            visit,
+            core,
+            executions: Vec::new(),
+        });
+        call.executions.push(PutAside {
+            mode,
+            counts: self.is_counting,
+            accesses: execution.accesses.to_vec(),
+        });
+    }
+
+    fn in_place(&mut self, mode: Mode, execution: &Execution<'_>) {
+        self.collector.mode = mode;
+        let before = self.replayer.core_of(execution.thread);
+        let core = self
+            .replayer
+            .execute_observed(execution, &mut self.collector);
+        self.collector.cores[core.index()][mode as usize].hops += u64::from(core != before);
+    }
+
+    /// The thread is out of its call, which waits for others now.
+    fn leave(&mut self, thread: ThreadId) {
+        let Some(call) = self.open[thread.index()].take() else {
+            return;
+        };
+        let core = call.core;
+        let waiting = &mut self.waiting[core.index()];
+        waiting.push(call);
+        if Some(waiting.len()) == self.posting.batch.map(NonZeroUsize::get) {
+            self.make_waiting(core);
+        }
+    }
+
+    fn make_waiting(&mut self, core: CoreId) {
+        let calls = std::mem::take(&mut self.waiting[core.index()]);
+        self.collector.batches += u64::from(!calls.is_empty());
+        for made in calls.iter().flat_map(|call| &call.executions) {
+            self.collector.mode = made.mode;
+            match made.counts || !self.is_counting {
+                true => self
+                    .replayer
+                    .reference(core, &made.accesses, &mut self.collector),
+                false => self.replayer.reference(core, &made.accesses, &mut ()),
+            }
+        }
+    }
+
+    fn finish(mut self, machine: &Machine) -> Posted {
+        (0..self.open.len()).for_each(|thread| self.leave(ThreadId::from_index(thread)));
+        (0..self.waiting.len()).for_each(|core| self.make_waiting(CoreId::from_index(core)));
+        let cores = self.collector.cores.iter();
+        let of_core = |[user, kernel]: &[Sums; 2]| PostedCore {
+            user: user.counters(machine),
+            kernel: kernel.counters(machine),
+        };
+        Posted {
+            calls: self.collector.calls,
+            batches: self.collector.batches,
+            cores: cores.map(of_core).collect(),
+        }
+    }
+}
+
+/// Counts by core and mode.
+struct Collector {
+    mode: Mode,
+    cores: Vec<[Sums; 2]>,
+    calls: u64,
+    batches: u64,
+}
+
+impl Collector {
+    fn on(cores: usize) -> Collector {
+        Collector {
+            mode: Mode::User,
+            cores: vec![Default::default(); cores],
+            calls: 0,
+            batches: 0,
+        }
+    }
+
+    fn sums(&mut self, core: CoreId) -> &mut Sums {
+        &mut self.cores[core.index()][self.mode as usize]
+    }
+}
+
+impl Observer for Collector {
+    #[inline]
+    fn accessed(&mut self, core: CoreId, kind: Kind, _line: LineId) {
+        self.sums(core).accesses[kind as usize] += 1;
+    }
+
+    fn missed(&mut self, level: CacheLevel, core: CoreId, kind: Kind, cause: Cause, _: LineId) {
+        self.sums(core).tally.count(level, kind, cause);
+    }
+
+    fn transferred(&mut self, core: CoreId, kind: Kind, _line: LineId) {
+        self.sums(core).tally.transfers[kind as usize] += 1;
+    }
+
+    fn hit_modified(&mut self, core: CoreId, kind: Kind, _line: LineId) {
+        self.sums(core).tally.hit_modified[kind as usize] += 1;
+    }
+
+    fn invalidated(&mut self, _cluster: usize, core: CoreId, _line: LineId) {
+        self.sums(core).tally.invalidated_lines += 1;
+    }
+}

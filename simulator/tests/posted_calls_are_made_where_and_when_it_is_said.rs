@@ -1,0 +1,150 @@
+//! System calls that are posted, replayed: what each core's caches count equals what an oracle
+//! counts that is told every access in the order of the rules (`docs/reference/replay.md`).
+
+mod modelled;
+mod oracle;
+mod random;
+
+use corehop_simulator::detail::{Posting, replay_by_mode, replay_posted, system_calls};
+use corehop_simulator::{CoreId, Counters, Error, Machine, ReplayOptions, Split};
+use corehop_traces::Kind;
+use modelled::{CODE, Step, modelled, naive_references, row};
+use oracle::Oracle;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use random::{equal, holds, machines};
+use std::num::NonZeroUsize;
+
+const NAMES: [(i32, &str); 5] = [
+    (0, "read"),
+    (4, "stat"),
+    (17, "pread64"),
+    (18, "pwrite64"),
+    (257, "openat"),
+];
+
+fn programs() -> impl Strategy<Value = Vec<Step>> {
+    let call = prop::sample::select(NAMES.map(|(number, _)| number).to_vec());
+    let step = (0usize..2, vec(0u64..40, 0..6), vec(call, 0..3));
+    let made = |steps: &Vec<Step>| steps.iter().any(|(_, _, calls)| !calls.is_empty());
+    vec(step, 1..12).prop_filter("a call", made)
+}
+
+/// Both are on core 0; calls of `posted` are made on `core`, `batch` of them together.
+fn naive(
+    steps: &[Step],
+    machine: &Machine,
+    posted: &[i32],
+    (core, batch): (usize, Option<usize>),
+) -> (Vec<Counters>, u64) {
+    let mut oracle = Oracle::new(machine, core as u32 + 1);
+    let make = |oracle: &mut Oracle, core, call: i32| {
+        for (kind, line) in naive_references(call as u64, row(call).unwrap()) {
+            oracle.access(core, kind, line);
+        }
+    };
+    let mut waiting = Vec::new();
+    let mut batches = 0;
+    // By thread: a call waits for others once its thread does something else.
+    let mut last: [Option<i32>; 2] = [None, None];
+    let mut wait = |oracle: &mut Oracle, call: Option<i32>, at_the_end: bool| {
+        waiting.extend(call);
+        if Some(waiting.len()) == batch || (at_the_end && !waiting.is_empty()) {
+            batches += 1;
+            waiting.drain(..).for_each(|call| make(oracle, core, call));
+        }
+    };
+    for (thread, lines, calls) in steps {
+        wait(&mut oracle, last[*thread].take(), false);
+        oracle.access(0, Kind::Fetch, CODE / 64);
+        lines
+            .iter()
+            .for_each(|&line| oracle.access(0, Kind::Load, line));
+        for &call in calls {
+            wait(&mut oracle, last[*thread].take(), false);
+            match (posted.contains(&call), batch) {
+                (false, _) => make(&mut oracle, 0, call),
+                (true, None) => make(&mut oracle, core, call),
+                (true, Some(_)) => last[*thread] = Some(call),
+            }
+        }
+    }
+    for last in &mut last {
+        wait(&mut oracle, last.take(), false);
+    }
+    wait(&mut oracle, None, true);
+    (oracle.counters(), batches)
+}
+
+#[test]
+fn every_core_counts_what_the_oracle_counts() {
+    let names = prop::sample::subsequence(NAMES.to_vec(), 0..=NAMES.len());
+    let batch = prop::option::of(1usize..5);
+    holds(
+        "posted calls equal the oracle's",
+        (programs(), machines(), names, 0u32..3, batch),
+        |(steps, machine, posted, core, batch)| {
+            let core = core % machine.cores;
+            let trace = modelled(&steps);
+            let posting = Posting {
+                calls: posted.iter().map(|(_, name)| (*name).into()).collect(),
+                core: Some(CoreId(core)),
+                batch: batch.and_then(NonZeroUsize::new),
+            };
+            let options = ReplayOptions::default();
+            let on = (&machine, &Split::default());
+            let counted = replay_posted(&trace, on, &options, &posting).unwrap();
+            let numbers: Vec<i32> = posted.iter().map(|(number, _)| *number).collect();
+            let at = (core as usize, batch);
+            let (expected, batches) = naive(&steps, &machine, &numbers, at);
+            let both = counted.cores.iter();
+            let both: Vec<Counters> = both
+                .map(|core| [core.user, core.kernel].into_iter().sum())
+                .collect();
+            equal(both, expected)?;
+            equal(counted.batches, batches)?;
+            let made = steps.iter().flat_map(|(_, _, calls)| calls);
+            let made = made.filter(|call| numbers.contains(call)).count();
+            equal(counted.calls, made as u64)
+        },
+    );
+}
+
+#[test]
+fn without_posted_calls_the_modes_count_what_they_count() {
+    holds(
+        "nothing posted is nothing changed",
+        (programs(), machines()),
+        |(steps, machine)| {
+            let trace = modelled(&steps);
+            let (split, options) = (Split::default(), ReplayOptions::default());
+            let modes = replay_by_mode(&trace, &machine, &split, &options);
+            let modes = modes.unwrap().unwrap();
+            let posting = Posting::default();
+            let counted = replay_posted(&trace, (&machine, &split), &options, &posting).unwrap();
+            equal(counted.cores[0].user, modes.user.counters)?;
+            equal(counted.cores[0].kernel, modes.kernel.counters)
+        },
+    );
+}
+
+#[test]
+fn calls_are_counted_by_name() {
+    let trace = modelled(&[(0, vec![1], vec![0, 18]), (1, vec![], vec![0])]);
+    let made = system_calls(&trace, &ReplayOptions::default()).unwrap();
+    let made: Vec<(String, u64)> = made.into_iter().collect();
+    assert_eq!(made, [("pwrite64".into(), 1), ("read".into(), 2)]);
+}
+
+#[test]
+fn a_core_that_the_machine_has_not_is_refused() {
+    let trace = modelled(&[(0, vec![1], vec![0])]);
+    let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
+    let posting = Posting {
+        core: Some(CoreId(machine.cores)),
+        ..Posting::default()
+    };
+    let on = (&machine, &Split::default());
+    let refused = replay_posted(&trace, on, &ReplayOptions::default(), &posting);
+    assert!(matches!(refused, Err(Error::TooManyCores { .. })));
+}

@@ -1,0 +1,252 @@
+//! `corehop replay --system-calls`: what it would save to make system calls on another core, or
+//! many of them together.
+//!
+//! The same calls are replayed where they were made, and then in each way that is asked for. The
+//! option says calls and where as `corehop run --system-calls` does, which does it to a server.
+
+mod told;
+
+use super::at_fault::about;
+use crate::console;
+use crate::failure::{Exit, Failure};
+use crate::line::Lines;
+use crate::machines;
+use crate::progress::Bar;
+use crate::requests::RequestList;
+use crate::taken::Taken;
+use clap::Args;
+use corehop_partitioner::progress::Progress;
+use corehop_simulator::detail::{Mode, Posting, replay_posted, system_calls};
+use corehop_simulator::{CoreId, Machine, ReplayOptions, Split};
+use corehop_traces::Trace;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use told::{Report, Way};
+
+/// The options of a replay with posted calls.
+#[derive(Args)]
+#[command(next_help_heading = "System calls")]
+pub struct PostedArguments {
+    /// Have these calls made elsewhere and tell what that saves: `read,write@1` on core 1,
+    /// `read,write@batch` many together where their threads are, `all@batch:1` all of them many
+    /// together on core 1; may be given several times
+    #[arg(
+        long,
+        value_name = "CALLS@WHERE",
+        value_parser = asked,
+        conflicts_with_all = ["timed", "detail", "baseline"]
+    )]
+    pub system_calls: Vec<Asked>,
+    /// How many calls are made together in batches, such as 1,8,64
+    #[arg(
+        long,
+        value_name = "CALLS",
+        value_delimiter = ',',
+        default_value = "64",
+        requires = "system_calls"
+    )]
+    batch: Vec<NonZeroUsize>,
+}
+
+/// Calls, and where they are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    text: String,
+    /// `None` for all.
+    calls: Option<Vec<String>>,
+    in_batches: bool,
+    core: Option<CoreId>,
+}
+
+fn asked(text: &str) -> Result<Asked, String> {
+    let Some((calls, place)) = text.split_once('@') else {
+        return Err("where? such as read,write@1 or all@batch".into());
+    };
+    let core = |text: &str| {
+        let core = text.parse().map(CoreId);
+        core.map_err(|_| format!("'{place}' is no place: a core's number, batch, or batch:CORE"))
+    };
+    let (in_batches, core) = match (place, place.strip_prefix("batch:")) {
+        ("yield", _) => return Err("caches see nothing of who yields to whom".into()),
+        ("batch", _) => (true, None),
+        (_, Some(number)) => (true, Some(core(number)?)),
+        (number, None) => (false, Some(core(number)?)),
+    };
+    let names = calls.split(',').map(str::to_owned);
+    let names: Vec<String> = names.collect();
+    if names.iter().any(String::is_empty) {
+        return Err("which calls? such as read,write@1 or all@batch".into());
+    }
+    Ok(Asked {
+        text: text.into(),
+        calls: (calls != "all").then_some(names),
+        in_batches,
+        core,
+    })
+}
+
+/// What the kernel may call what libc has under this name.
+fn in_the_kernel(name: &str) -> &[&str] {
+    match name {
+        "accept" => &["accept", "accept4"],
+        "epoll_wait" => &["epoll_wait", "epoll_pwait"],
+        "fstat" => &["fstat", "newfstatat"],
+        "fstatat" => &["newfstatat"],
+        "lstat" => &["lstat", "newfstatat"],
+        "open" => &["open", "openat"],
+        "poll" => &["poll", "ppoll"],
+        "pread" => &["pread64"],
+        "pwrite" => &["pwrite64"],
+        "recv" => &["recvfrom"],
+        "select" => &["select", "pselect6"],
+        "send" => &["sendto"],
+        "stat" => &["stat", "newfstatat"],
+        _ => &[],
+    }
+}
+
+/// What of the other options such a replay goes by.
+pub struct Setting<'a> {
+    pub trace: &'a Path,
+    pub taken: &'a Taken,
+    pub machine: &'a str,
+    pub plan: Option<&'a Path>,
+    pub requests: Option<&'a RequestList>,
+    pub warm_up: usize,
+    pub json: bool,
+}
+
+/// Replays every way and prints what they tell.
+pub fn run(arguments: &PostedArguments, setting: &Setting<'_>) -> Result<(), Failure> {
+    machines::tell_host([setting.machine]);
+    let machine = Machine::named_or_path(setting.machine)?;
+    let plan = setting.plan.map(corehop_plans::read).transpose()?;
+    let trace = setting.taken.open(setting.trace)?;
+    with_kernel(&trace, setting.trace)?;
+    let split = match &plan {
+        Some(plan) => Split::of_plan(plan, &trace).map_err(|error| about(setting.plan, error))?,
+        None => Split::default(),
+    };
+    let bar = Bar::new();
+    let progress = |executions| bar.advance(executions);
+    let requests = setting.requests;
+    let options = ReplayOptions {
+        requests: requests.map(|list| list.of(trace.requests().len())),
+        warm_up_requests: setting.warm_up,
+        progress: Some(&progress),
+    };
+    let failed = |error| about(Some(setting.trace), error);
+    bar.begin("reading system calls", None);
+    let made = system_calls(&trace, &options).map_err(failed)?;
+    let mut ways = vec![(None, Posting::default())];
+    for asked in &arguments.system_calls {
+        for posting in asked.postings(&made, &arguments.batch, setting.trace)? {
+            ways.push((Some(asked), posting));
+        }
+    }
+    let mut told = Vec::new();
+    for (asked, posting) in ways {
+        let name = asked.map_or("in place", |asked| &asked.text);
+        bar.begin(name, None);
+        let posted = replay_posted(&trace, (&machine, &split), &options, &posting);
+        told.push(Way {
+            name: name.into(),
+            batch: posting.batch.map(NonZeroUsize::get),
+            posted: posted.map_err(failed)?,
+        });
+    }
+    bar.end();
+    let report = Report {
+        trace_name: setting.trace,
+        trace: &trace,
+        machine: &machine,
+        made,
+        ways: told,
+    };
+    match setting.json {
+        true => console::print(&Lines::of_json(&told::value(&report))),
+        false => console::print(&told::text(&report)),
+    }
+}
+
+impl Asked {
+    fn postings(
+        &self,
+        made: &BTreeMap<String, u64>,
+        batches: &[NonZeroUsize],
+        trace: &Path,
+    ) -> Result<Vec<Posting>, Failure> {
+        let is_asked = |name: &str| {
+            let calls = self.calls.as_ref();
+            calls.is_none_or(|calls| {
+                let mut calls = calls.iter();
+                calls.any(|call| call == name || in_the_kernel(call).contains(&name))
+            })
+        };
+        let calls = made.keys().filter(|name| is_asked(name));
+        let calls: BTreeSet<String> = calls.cloned().collect();
+        if calls.is_empty() {
+            let names: Vec<&str> = made.keys().map(String::as_str).collect();
+            let message = format!("{}: made none of {}", trace.display(), self.text);
+            let remedy = match names.is_empty() {
+                true => "it makes no system call whose name is known".to_owned(),
+                false => format!("name some of {}", names.join(", ")),
+            };
+            return Err(Failure::new(Exit::Input, message).remedy(remedy));
+        }
+        let posting = |batch| Posting {
+            calls: calls.clone(),
+            core: self.core,
+            batch,
+        };
+        Ok(match self.in_batches {
+            true => batches.iter().copied().map(Some).map(posting).collect(),
+            false => vec![posting(None)],
+        })
+    }
+}
+
+fn with_kernel(trace: &Trace, path: &Path) -> Result<(), Failure> {
+    let mut blocks = trace.code_blocks().iter();
+    if blocks.any(|block| Mode::of(block.start) == Mode::Kernel) {
+        return Ok(());
+    }
+    let message = format!("{}: what system calls did is not in it", path.display());
+    let remedy = "add --kernel-model soares, or record the server with --system";
+    Err(Failure::new(Exit::Input, message).remedy(remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, asked};
+    use corehop_simulator::CoreId;
+
+    #[test]
+    fn calls_and_places_are_told() {
+        let of = |text| {
+            let Asked {
+                calls,
+                in_batches,
+                core,
+                ..
+            } = asked(text).unwrap();
+            (calls.map(|calls| calls.join("+")), in_batches, core)
+        };
+        assert_eq!(of("read@1"), (Some("read".into()), false, Some(CoreId(1))));
+        assert_eq!(of("all@batch"), (None, true, None));
+        let expected = (Some("read+write".into()), true, Some(CoreId(3)));
+        assert_eq!(of("read,write@batch:3"), expected);
+        for wrong in [
+            "read",
+            "@1",
+            "read,@1",
+            "read@",
+            "read@x",
+            "read@batch:",
+            "read@yield",
+        ] {
+            asked(wrong).unwrap_err();
+        }
+    }
+}
