@@ -7,8 +7,9 @@
 
 use crate::asked;
 use crate::patched::{Outcome, quartiles};
+use crate::program::build;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const THREADS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -20,13 +21,13 @@ const WAYS: [&str; 5] = ["", "yield", "batch", "batch:1", "1"];
 /// Prints a table, and gives its figures.
 pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
     let folder = tempfile::tempdir()?;
-    let program = build(folder.path())?;
+    let program = build("batches", folder.path())?;
     let (threads, calls, usual) = match is_whole {
         true => (&THREADS[..], CALLS, 7),
         false => (&THREADS[1..3], 400, 1),
     };
     let rounds = asked::rounds(usual)?;
-    println!("a byte sent or received, ns, by threads whose calls may be made together\n");
+    println!("\na byte sent or received, ns, by threads whose calls may be made together\n");
     print!("{:>8}", "threads");
     for way in WAYS {
         print!("{:>14}", name(way));
@@ -61,19 +62,6 @@ pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
 
 fn name(way: &str) -> &str {
     if way.is_empty() { "in place" } else { way }
-}
-
-fn build(folder: &Path) -> Outcome<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs/batches.c");
-    let output = folder.join("batches");
-    let mut command = Command::new("cc");
-    let command = command
-        .args(["-O2", "-pthread", "-o"])
-        .args([&output, &source]);
-    match command.status()?.success() {
-        true => Ok(output),
-        false => Err("batches.c does not compile".into()),
-    }
 }
 
 /// Nanoseconds a call, and of batches how many requests one held.

@@ -1,9 +1,10 @@
 //! System calls where they are, on another core, and in batches: what each costs, and what servers
 //! make of it.
 //!
-//! `make bench-syscalls` runs it whole. The part `cost` has one core's threads each send and
-//! receive a byte, and tells nanoseconds a call by how many threads there are to batch. The part
-//! `servers` has `corehop measure --system-calls` start five servers as they are and with their
+//! `make bench-syscalls` runs it whole. The part `pollution` tells what calls cost the code around
+//! them; `bare` what a call that does nothing costs by itself and in batches. The part `cost` has
+//! one core's threads each send and receive a byte, and tells nanoseconds a call by how many
+//! threads there are to batch. The part `servers` has `corehop measure --system-calls` start five servers as they are and with their
 //! calls posted, under 1 to 256 connections that each wait for their answers, beside what Soares
 //! found with FlexSC (thesis, Toronto 2012, chapters 5 and 6). The load is this program too,
 //! started with `--client`: it checks every answer. `COREHOP_PARTS` names parts, `COREHOP_BENCH`
@@ -12,15 +13,18 @@
 
 #[path = "../asked/mod.rs"]
 mod asked;
+mod bare;
 mod client;
 mod cost;
 mod measured;
 #[path = "../patched/mod.rs"]
 mod patched;
+mod pollution;
+mod program;
 mod servers;
 
 use patched::Outcome;
-use serde_json::json;
+use serde_json::Value;
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,16 +32,17 @@ fn main() -> Outcome<()> {
         return client::run(&arguments[1..]);
     }
     let is_whole = arguments.iter().any(|argument| argument == "--whole");
-    let parts = asked::parts(&["cost", "servers"])?;
-    let is_asked = |part: &str| parts.iter().any(|asked| asked == part);
-    let costs = match is_asked("cost") {
-        true => Some(cost::measure(is_whole)?),
-        false => None,
-    };
-    let servers = match is_asked("servers") {
-        true => Some(measured::measure(is_whole)?),
-        false => None,
-    };
-    println!("\n{}", json!({"cost": costs, "servers": servers}));
+    let parts = asked::parts(&["pollution", "bare", "cost", "servers"])?;
+    let mut told = serde_json::Map::new();
+    for part in parts {
+        let figures = match &*part {
+            "pollution" => pollution::measure(is_whole)?,
+            "bare" => bare::measure(is_whole)?.into(),
+            "cost" => cost::measure(is_whole)?.into(),
+            _ => measured::measure(is_whole)?.into(),
+        };
+        told.insert(part, figures);
+    }
+    println!("\n{}", Value::from(told));
     Ok(())
 }
