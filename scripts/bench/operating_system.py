@@ -1,7 +1,8 @@
 """What the operating system's part in a request is: redis, nginx and mariadbd recorded with it.
 
 Each server is recorded on a machine (`corehop record --system`), and what is asked of the trace is
-asked without the kernel as well: L2 misses, working sets, and the split that `partition` finds. All
+asked without the kernel as well: L2 misses, working sets, and the split that `partition` finds; and
+what it would save to make system calls on another core or in batches (`replay --system-calls`). All
 figures are counts, which differ from run to run by what kernel and server draw at random. `make
 bench-system` runs it, with the corehop that it has built, or the one that COREHOP names.
 """
@@ -184,6 +185,36 @@ def figures(folder: Path) -> dict[str, float]:
     return found
 
 
+def posted(folder: Path) -> dict[str, dict[str, float]]:
+    """By how many percent calls made elsewhere change what misses, by the way they are made."""
+    visits = replay(folder, "--warm-up", "10", "whole.trace")["modes"]["visits"]
+    calls = [visit for visit in visits if visit["reason"] == "system-call" and visit["name"]]
+    largest = max(calls, key=lambda visit: int(visit["lines"]))["name"]
+    ways = [f"{largest}@1", "all@1", "all@batch", "all@batch:1"]
+    options = [word for way in ways for word in ("--system-calls", way)]
+    counts = replay(folder, "--warm-up", "10", "--batch", "8,64", *options, "whole.trace")
+
+    def sizes(both: dict[str, Any]) -> dict[str, float]:
+        modes = [both["user"], both["kernel"]]
+        found = {f"{mode}_l2": both[mode]["l2"]["misses"] for mode in ("user", "kernel")}
+        return (
+            found
+            | {"user_l1i": both["user"]["l1i"]["misses"]}
+            | {
+                "user_l1d": both["user"]["l1d"]["misses"],
+                "cycles": sum(mode["cycles"] for mode in modes),
+            }
+        )
+
+    before = sizes(counts["in_place"])
+    found = {}
+    for way in counts["posted"]:
+        name = way["system_calls"] + (f", {way['batch']}" if way["batch"] else "")
+        after = sizes(way["all"])
+        found[name] = {key: 100 * (after[key] / before[key] - 1) for key in before}
+    return found
+
+
 ROWS = [
     ("line references", "accesses", ",.0f"),
     ("of them in the kernel", "kernel_accesses_percent", ".1f"),
@@ -200,6 +231,15 @@ ROWS = [
 ]
 
 
+WHAT = {
+    "user_l1i": "user code's L1I misses",
+    "user_l1d": "L1D",
+    "user_l2": "L2",
+    "kernel_l2": "the kernel's L2",
+    "cycles": "cycles of both",
+}
+
+
 def unit(key: str) -> str:
     """What a figure is in."""
     return {"percent": " %", "kib": " KiB"}.get(key.rsplit("_", 1)[-1], "")
@@ -209,6 +249,7 @@ def main() -> int:
     """Prints a table, and one JSON object in the last line."""
     wanted = sys.argv[1:]
     found = {}
+    calls = {}
     for server in SERVERS:
         if wanted and server.name not in wanted:
             continue
@@ -216,12 +257,19 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="corehop-") as folder:
             record(server, Path(folder))
             found[server.name] = figures(Path(folder))
+            calls[server.name] = posted(Path(folder))
     print(f"| on {MACHINE}, two cores |" + "".join(f" {name} |" for name in found))
     print("|---|" + "---:|" * len(found))
     for title, key, shape in ROWS:
         cells = (format(one[key], shape).replace(",", " ") for one in found.values())
         print(f"| {title} |" + "".join(f" {cell}{unit(key)} |" for cell in cells))
-    print(json.dumps(found))
+    print("\n| system calls made elsewhere |" + "".join(f" {name} |" for name in WHAT.values()))
+    print("|---|" + "---:|" * len(WHAT))
+    for server, ways in calls.items():
+        for way, changes in ways.items():
+            cells = (f" {changes[key]:+.1f} % |" for key in WHAT)
+            print(f"| {server}, `{way}` |" + "".join(cells))
+    print(json.dumps({"servers": found, "posted": calls}))
     return 0
 
 
