@@ -22,7 +22,7 @@ const WAYS: [(&str, &str, &str); 4] = [
 
 /// Prints a table, and gives its figures.
 pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
-    let rounds = asked::rounds(if is_whole { 6 } else { 2 })?;
+    let rounds = asked::rounds(if is_whole { 5 } else { 2 })?;
     let mut rows = Vec::new();
     println!("\nthroughput and latency (p50) with calls posted, by those of the original\n");
     println!(
@@ -158,8 +158,18 @@ fn measure_one(
         "verdict": told["verdict"],
         "latency_us": [median(&latency["original"]), median(&latency["patched"])],
         "system_calls": told["hops"]["system_calls"],
-        "text_percent": server.text,
+        "text_percent": text(server, way),
     }))
+}
+
+/// What the text has for the same number of cores.
+fn text(server: &Server, way: &str) -> Option<f64> {
+    let of_cores = server.text?;
+    match way {
+        "batch" => Some(of_cores[0]),
+        "batch:1" => Some(of_cores[1]),
+        _ => None,
+    }
 }
 
 fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
@@ -176,9 +186,7 @@ fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
     let latency = number(&row["latency_us"][1]) / number(&row["latency_us"][0]);
     let calls = &row["system_calls"];
     let [posted, declined] = ["posted", "declined"].map(|key| number(&calls[key]));
-    let text = server
-        .text
-        .map_or_else(String::new, |percent| format!("{percent:+.0} %"));
+    let text = text(server, way).map_or_else(String::new, |percent| format!("{percent:+.0} %"));
     println!(
         "{:<11}{way:<9}{connections:>12}{:>13.0}{:>9.3}{:>18}{latency:>10.2}{:>9.0}%{text:>9}",
         server.name,

@@ -265,10 +265,10 @@ def main() -> int:
         print(f"| {title} |" + "".join(f" {cell}{unit(key)} |" for cell in cells))
     print("\n| system calls made elsewhere |" + "".join(f" {name} |" for name in WHAT.values()))
     print("|---|" + "---:|" * len(WHAT))
-    for server, ways in calls.items():
+    for name, ways in calls.items():
         for way, changes in ways.items():
             cells = (f" {changes[key]:+.1f} % |" for key in WHAT)
-            print(f"| {server}, `{way}` |" + "".join(cells))
+            print(f"| {name}, `{way}` |" + "".join(cells))
     print(json.dumps({"servers": found, "posted": calls}))
     return 0
 
