@@ -4,16 +4,18 @@
 //! `make bench-syscalls` runs it whole. The part `pollution` tells what calls cost the code around
 //! them; `bare` what a call that does nothing costs by itself and in batches. The part `cost` has
 //! one core's threads each send and receive a byte, and tells nanoseconds a call by how many
-//! threads there are to batch. The part `servers` has `corehop measure --system-calls` start five servers as they are and with their
-//! calls posted, under 1 to 256 connections that each wait for their answers, beside what Soares
-//! found with FlexSC (thesis, Toronto 2012, chapters 5 and 6). The load is this program too,
-//! started with `--client`: it checks every answer. `COREHOP_PARTS` names parts, `COREHOP_BENCH`
-//! servers, `COREHOP_ROUNDS` says how many rounds. Without arguments, as under `cargo test`, a few
-//! calls show that it works.
+//! threads there are to batch. The part `servers` has `corehop measure --system-calls` start five
+//! servers as they are and with their calls posted, under 1 to 256 connections that each wait for
+//! their answers, beside what Soares found with FlexSC (thesis, Toronto 2012, chapters 5 and 6).
+//! The load is this program too, started with `--client`: it checks every answer. `COREHOP_PARTS`
+//! names parts, `COREHOP_BENCH` servers, `COREHOP_ROUNDS` says how many rounds. The first two parts
+//! are drawn, in `target/syscalls.svg`. Without arguments, as under `cargo test`, a few calls show
+//! that it works.
 
 #[path = "../asked/mod.rs"]
 mod asked;
 mod bare;
+mod chart;
 mod client;
 mod cost;
 mod measured;
@@ -25,6 +27,9 @@ mod servers;
 
 use patched::Outcome;
 use serde_json::Value;
+use std::path::Path;
+
+const PICTURE: &str = "target/syscalls.svg";
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +48,10 @@ fn main() -> Outcome<()> {
         };
         told.insert(part, figures);
     }
-    println!("\n{}", Value::from(told));
+    let told = Value::from(told);
+    if is_whole {
+        chart::draw(&told, Path::new(PICTURE))?;
+    }
+    println!("\n{told}");
     Ok(())
 }

@@ -188,11 +188,10 @@ fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
     let [posted, declined] = ["posted", "declined"].map(|key| number(&calls[key]));
     let text = text(server, way).map_or_else(String::new, |percent| format!("{percent:+.0} %"));
     println!(
-        "{:<11}{way:<9}{connections:>12}{:>13.0}{:>9.3}{:>18}{latency:>10.2}{:>9.0}%{text:>9}",
+        "{:<11}{way:<9}{connections:>12}{:>13.0}{:>9.3}{:>18}{latency:>10.2}{share:>10}{text:>9}",
         server.name,
         number(&row["original_per_second"]),
         number(&row["ratio"]),
         format!("{:.3} to {:.3}", interval[0], interval[1]),
-        100.0 * posted / (posted + declined),
     );
 }

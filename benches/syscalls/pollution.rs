@@ -11,7 +11,7 @@ use crate::program::{build, numbers};
 use serde_json::{Value, json};
 
 /// Sets that fit an L1D, and an L2 of 512 KiB or more.
-const SETS_KIB: [u32; 2] = [24, 256];
+pub const SETS_KIB: [u32; 2] = [24, 256];
 /// Between two calls.
 const LOADS: [u32; 8] = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000];
 const ALL_LOADS: u32 = 6_000_000;
