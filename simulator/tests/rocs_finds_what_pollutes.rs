@@ -123,7 +123,7 @@ fn sixteen_colours() -> Machine {
 /// misses 32 pages, and the first round 60 more.
 ///
 /// No set of pages does better. The first round misses all 92 in any case. After it a colour with
-/// more than four pages misses each once a round, as above, and one with fewer none. If more than
+/// more than four pages misses each once a round, as above, and any other none. If more than
 /// four pages are confined, the buffer misses them all, and at most 15 times 4 pages are in colours
 /// that miss none: 32 or more are missed. If one to four are confined, they are missing in at most
 /// four of the other 15 colours, each of which had five pages or more; so at most 16 pages and the
