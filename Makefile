@@ -12,8 +12,8 @@ RUFF := ../.venv/bin/ruff --config pyproject.toml
 .PHONY: help demo figures test test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
 	bench-accesstest bench-messages bench-servers bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
-	bench-fleet bench-system bench-syscalls build deb test-deb sample fuzz soak test-upstream \
-	test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
+	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb sample fuzz soak \
+	test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -42,6 +42,7 @@ help:
 	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
 	@echo 'make bench-accesstest  the same over working sets, as a thesis has it, simulated and timed'
 	@echo 'make bench-messages  a critical section under a lock, by messages and by hops, as a thesis'
+	@echo 'make bench-pollute  L2 misses of Debian programs with a pollute buffer, as a thesis has it'
 	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
 	@echo 'make bench-utilisation  times threads that take locks, beside two models, and prints a table'
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
@@ -186,6 +187,11 @@ bench-core-model: build
 bench-system: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@PYTHONPATH=scripts python3 -B -m bench.operating_system
+
+# Counts alone, too. What is not installed is left out of the table, which says so.
+bench-pollute: build
+	@scripts/setup.sh bench || [ $$? -eq 7 ]
+	@cargo bench --locked --bench pollute -- --whole
 
 # In an environment of its own, .venv, which the tests need too.
 bench-fleet: build

@@ -9,6 +9,7 @@ mod counted;
 mod detail;
 mod json;
 mod modes;
+mod pollute;
 mod posted;
 mod table;
 mod timed;
@@ -32,6 +33,7 @@ use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, r
 use corehop_traces::Trace;
 use counted::{Baseline, Counted, Report};
 use detail::{DetailArguments, Told};
+use pollute::PolluteArguments;
 use posted::PostedArguments;
 use std::path::PathBuf;
 use timed::{Asked, TimedArguments};
@@ -43,6 +45,7 @@ Example: corehop replay bank.trace --plan split.toml --warm-up 90
          corehop replay bank.trace --machine xeon-8480,epyc-9004,graviton3
          corehop replay machine.trace --index physical
          corehop replay machine.trace --system-calls read,write@1 --system-calls all@batch
+         corehop replay bank.trace --pollute auto
          corehop replay bank.trace --timed --plan split.toml --connections 1,2,4 --hop-cost 500")]
 pub struct Arguments {
     /// The trace to replay
@@ -81,6 +84,8 @@ pub struct Arguments {
     #[command(flatten)]
     posted: PostedArguments,
     #[command(flatten)]
+    pollute: PolluteArguments,
+    #[command(flatten)]
     taken: Taken,
 }
 
@@ -96,6 +101,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let warm_up = arguments.warm_up.unwrap_or(0);
     machines::tell_host(arguments.machine.iter().map(String::as_str));
+    if let Some(list) = &arguments.pollute.pollute {
+        return pollute(arguments, list);
+    }
     let machines = arguments
         .machine
         .iter()
@@ -171,6 +179,25 @@ impl Arguments {
     }
 }
 
+/// With pages confined to a part of each L2.
+fn pollute(arguments: &Arguments, list: &pollute::PageList) -> Result<(), Failure> {
+    let requests = |trace: &Trace| {
+        let requests = arguments.requests.as_ref();
+        requests.map(|list| list.of(trace.requests().len()))
+    };
+    let asked = pollute::Asked {
+        trace: &arguments.trace,
+        taken: &arguments.taken,
+        machine: &arguments.machine[0],
+        plan: arguments.plan.as_deref(),
+        baseline: arguments.baseline,
+        requests: &requests,
+        warm_up: arguments.warm_up.unwrap_or(0),
+        json: arguments.json,
+    };
+    pollute::run(&arguments.pollute, list, &asked)
+}
+
 fn say(
     arguments: &Arguments,
     report: &Report<'_>,
@@ -195,6 +222,7 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
         (arguments.detail.detail, "--detail"),
         (arguments.timed.timed, "--timed"),
         (!arguments.posted.system_calls.is_empty(), "--system-calls"),
+        (arguments.pollute.pollute.is_some(), "--pollute"),
     ];
     let of_one = of_one.into_iter().find(|(asked, _)| *asked);
     if let Some((_, option)) = of_one

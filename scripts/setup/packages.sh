@@ -56,7 +56,7 @@ missing_packages() {
     return 0
 }
 
-# The servers that `make bench-servers` measures.
+# The servers that `make bench-servers` measures, and the programs of `make bench-pollute`.
 missing_for_bench() {
     lacks /usr/sbin/dnsmasq && echo dnsmasq-base
     lacks /usr/sbin/apache2 && echo apache2-bin
@@ -70,6 +70,10 @@ missing_for_bench() {
     lacks /usr/sbin/nginx && echo nginx-light
     lacks /usr/sbin/named && echo bind9
     lacks taskset && echo util-linux
+    lacks /usr/bin/bzip2 && echo bzip2
+    lacks /usr/bin/xz && echo xz-utils
+    lacks /usr/bin/mawk && echo mawk
+    lacks sqlite3 && echo sqlite3
     return 0
 }
 

@@ -6,11 +6,12 @@
 //! against a second and naive implementation of the same words.
 //!
 //! Each folder uses only folders that come before it, and all use `ids.rs`: [`machine`] says what a
-//! machine is; `report`, what a replay tells; `hierarchy` holds the caches; `threads` says where
-//! threads run; `sequential` replays a trace access by access, and [`detail`] stands on it;
-//! [`kernel_model`] makes up what a kernel would have done;
-//! `filters` leaves out what need not be simulated, `parallel` replays the rest on all host
-//! threads, and `bounds` tells what one core misses by itself, and what it misses at least.
+//! machine is; `colours`, which part of an L2 a page takes; `report`, what a replay tells;
+//! `hierarchy` holds the caches; `threads` says where threads run; `sequential` replays a trace
+//! access by access, and [`detail`] stands on it; [`kernel_model`] makes up what a kernel would
+//! have done; `filters` leaves out what need not be simulated, `parallel` replays the rest on all
+//! host threads, [`pollution`] finds what to confine to a part of the L2s, and `bounds` tells what
+//! one core misses by itself, and what it misses at least.
 //!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
 //! caches, [`Replayer`] an execution at a time, which an [`Observer`] can follow. Both stand on
@@ -73,6 +74,7 @@
 extern crate self as corehop_simulator;
 
 mod bounds;
+mod colours;
 pub mod detail;
 mod error;
 mod filters;
@@ -83,12 +85,14 @@ pub mod machine;
 mod objects;
 mod options;
 mod parallel;
+pub mod pollution;
 mod report;
 mod sequential;
 mod threads;
 
 pub use bounds::lower_bound::{LANES, LowerBound};
 pub use bounds::private_replay::{Occurrence, PrivateReplay};
+pub use colours::{Colours, PAGE_BYTES, PolluteBuffer};
 pub use error::Error;
 pub use hierarchy::Hierarchy;
 pub use hierarchy::geometry::Geometry;
@@ -99,8 +103,9 @@ pub use machine::host;
 pub use machine::{Core, Distance, ImpossibleMachine, Inclusion, Level, Machine, Policy, Topology};
 pub use objects::{ByArgument, ObjectTable, Objects};
 pub use options::ReplayOptions;
+pub use parallel::by_page::PageUse;
 pub use parallel::prepared::Prepared;
-pub use parallel::replay::{Setting, replay, replay_all};
+pub use parallel::replay::{Setting, replay, replay_all, replay_with_buffers};
 pub use report::counters::{Counters, KindCounters, LevelCounters, MissCauses};
 pub use report::observer::{CacheLevel, Cause, Observer};
 pub use report::replay::Replay;

@@ -154,6 +154,7 @@ impl Case {
             by_argument: (self.by_argument(), self.machine.cores.min(self.other.cores)),
             delegated: self.delegated.clone(),
             start_cores: self.start_cores(),
+            confined: Vec::new(),
         }
     }
 

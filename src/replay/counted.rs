@@ -17,6 +17,12 @@ pub enum Baseline {
 }
 
 impl Baseline {
+    /// As the command line has it.
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.expect("no baseline is hidden").get_name().to_owned()
+    }
+
     /// The split by which a machine runs without a plan; `plan` says how many cores one would use.
     pub fn split(self, trace: &Trace, machine: &Machine, plan: Option<&Split>) -> Split {
         let threads = trace.threads().len().try_into().unwrap_or(u32::MAX);

@@ -1,9 +1,8 @@
 //! The counts of a replay for programs, as `docs/reference/replay.md` lists them.
 
-use super::counted::{Baseline, Counted, Report};
+use super::counted::{Counted, Report};
 use super::detail::{self, Told};
 use super::modes;
-use clap::ValueEnum;
 use corehop_explanations::{by_argument, mark};
 use corehop_simulator::Split;
 use corehop_traces::Trace;
@@ -33,7 +32,7 @@ pub fn render(report: &Report<'_>, (trace, split): (&Trace, &Split), told: Optio
 
 fn object(report: &Report<'_>, counted: &Counted<'_>) -> Value {
     let replay = counted.asked();
-    let baseline = name(report.baseline);
+    let baseline = report.baseline.name();
     let mut object = json!({
         "machine": counted.machine.name,
         "trace": report.trace,
@@ -54,10 +53,4 @@ fn object(report: &Report<'_>, counted: &Counted<'_>) -> Value {
         object["modes"] = modes::value(told);
     }
     object
-}
-
-/// As the command line has it.
-fn name(baseline: Baseline) -> String {
-    let value = baseline.to_possible_value();
-    value.expect("no baseline is hidden").get_name().to_owned()
 }

@@ -35,7 +35,7 @@ pub struct PostedArguments {
         long,
         value_name = "CALLS@WHERE",
         value_parser = asked,
-        conflicts_with_all = ["timed", "detail", "baseline"]
+        conflicts_with_all = ["timed", "detail", "baseline", "pollute"]
     )]
     pub system_calls: Vec<Asked>,
     /// How many calls are made together in batches, such as 1,8,64

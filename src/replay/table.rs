@@ -45,7 +45,12 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
     }
     // What is accessed is the same on every machine.
     let replay = report.counted[0].asked();
-    let warm_up = match report.warm_up {
+    counted_requests(text, replay, report.warm_up, &report.remarks);
+}
+
+/// What was counted, and how the trace was taken; an empty line ends it.
+pub fn counted_requests(text: &mut Lines, replay: &Replay, warm_up: usize, remarks: &[String]) {
+    let warm_up = match warm_up {
         0 => "from cold caches".into(),
         requests => format!("after {} to warm up", count(requests as u64)),
     };
@@ -55,7 +60,7 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
     };
     let accesses = count(replay.accesses);
     line!(text, "{requests} counted {warm_up}: {accesses} accesses");
-    for remark in &report.remarks {
+    for remark in remarks {
         line!(text, "{remark}");
     }
     line!(text);

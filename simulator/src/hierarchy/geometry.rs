@@ -5,6 +5,7 @@
 //! level and nowhere else, so set partitions are simulated apart, each in a hierarchy of its own.
 
 use super::cache::Cache;
+use crate::colours::{PAGE_LINES, PolluteBuffer};
 use crate::ids::{CoreId, LineId};
 use crate::machine::{Inclusion, Level, Machine};
 use crate::report::observer::CacheLevel;
@@ -27,6 +28,23 @@ pub struct Geometry {
     pub(crate) owners_know: bool,
     /// In order of their indices.
     pub(crate) caches: Vec<Cache>,
+    /// Of the L2s, if they have one.
+    pub(crate) buffer: Option<Buffer>,
+}
+
+/// A pollute buffer, for the lines of one set partition.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    of: PolluteBuffer,
+    /// Lines that a page has of it.
+    page_lines: u64,
+}
+
+impl Buffer {
+    /// The set of an L2 that a line belongs to.
+    pub(crate) fn l2_set(&self, quotient: u64) -> u32 {
+        self.of.set(quotient, self.page_lines)
+    }
 }
 
 /// What one core sees: its caches.
@@ -118,7 +136,30 @@ impl Geometry {
             owners_know: l1d.shared_by == 1,
             row_bytes: (caches.len() + 1).next_multiple_of(8),
             caches,
+            buffer: None,
         }
+    }
+
+    /// The same with this pollute buffer in each L2.
+    ///
+    /// # Panics
+    /// When it is one for L2s of another number of sets, or 64 is no multiple of the number of set
+    /// partitions.
+    #[must_use]
+    pub fn with_buffer(mut self, buffer: &PolluteBuffer) -> Geometry {
+        let sets = u64::from(self.core_views[0].l2.last_set) + 1;
+        let page_lines = sets / buffer.colours().all;
+        assert!(
+            page_lines > 0
+                && page_lines * buffer.colours().all == sets
+                && PAGE_LINES.is_multiple_of(page_lines),
+            "a pollute buffer for other L2s"
+        );
+        self.buffer = Some(Buffer {
+            of: buffer.clone(),
+            page_lines,
+        });
+        self
     }
 
     /// The largest number of set partitions, at most 64, that divides every level's sets.

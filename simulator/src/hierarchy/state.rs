@@ -32,6 +32,8 @@ use corehop_traces::Kind;
 pub(crate) struct HierarchyState {
     ways: Ways,
     lines: Vec<Line>,
+    /// By line, its set of an L2, where that does not follow from its quotient; else nothing.
+    l2_sets: Vec<u32>,
     /// By line and cache: [`HELD`] plus the way the line lies in, in the L1D of its owner perhaps
     /// with [`OWNED`]; else the [`Cause`] it lacks for.
     rows: Vec<u8>,
@@ -68,6 +70,7 @@ impl HierarchyState {
         HierarchyState {
             ways: Ways::new(&geometry.caches),
             lines: Vec::new(),
+            l2_sets: Vec::new(),
             rows: Vec::new(),
             tallies: vec![Tally::default(); geometry.core_views.len()],
         }
@@ -91,6 +94,9 @@ impl HierarchyState {
             l3_set: (quotient % geometry.l3_sets) as u32,
             holders: 0,
         });
+        let buffer = geometry.buffer.iter();
+        self.l2_sets
+            .extend(buffer.map(|buffer| buffer.l2_set(quotient)));
         let row = self.rows.len();
         self.rows.resize(row + geometry.row_bytes, 0);
         self.rows[row + geometry.owner(LineId(0))] = NOBODY;
@@ -184,10 +190,19 @@ impl HierarchyState {
             .map(usize::from)
     }
 
-    /// The set of `cache`, no L3, that `line` belongs to.
+    /// The set of `cache`, an L1, that `line` belongs to.
     #[inline(always)]
     fn set(&self, line: LineId, cache: &Cache) -> usize {
         (self.lines[line.index()].quotient & cache.last_set) as usize
+    }
+
+    /// The set of the L2 `cache` that `line` belongs to.
+    #[inline(always)]
+    fn l2_set(&self, line: LineId, cache: &Cache) -> usize {
+        match self.l2_sets.get(line.index()) {
+            Some(&set) => set as usize,
+            None => self.set(line, cache),
+        }
     }
 
     #[inline(always)]
@@ -243,7 +258,7 @@ impl HierarchyState {
         let l1 = view.l1(kind);
         self.count_miss(access, l1, observer);
         match self.way(geometry, line, &view.l2) {
-            Some(way) => self.ways.hit(&view.l2, self.set(line, &view.l2), way),
+            Some(way) => self.ways.hit(&view.l2, self.l2_set(line, &view.l2), way),
             None => self.miss_l2(access, observer),
         }
         self.share(geometry, view, line);
@@ -282,7 +297,7 @@ impl HierarchyState {
                 observer.transferred(*core, kind, line);
             }
         }
-        let victim = self.fill(access, l2, self.set(line, l2), line, observer);
+        let victim = self.fill(access, l2, self.l2_set(line, l2), line, observer);
         if victim == EMPTY {
             return;
         }

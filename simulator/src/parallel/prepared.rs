@@ -6,12 +6,14 @@
 //! ([`GuaranteedHits`]) are dropped too, since nothing depends on them. A sixth of the accesses of
 //! a recorded mariadbd are left, at four bytes each.
 
+use super::by_page::{self, ByLine, PageUse, Watch};
 use super::checks;
 use super::pass::{self, PassInput, PieceBatch};
 use super::piece_placement::{Cores, PiecePlacement};
 use super::set_partition::SetPartition;
 use super::simulate::{self, Simulation};
 use super::totals::Totals;
+use crate::colours::{Colours, PAGE_BYTES, PolluteBuffer};
 use crate::error::Error;
 use crate::filters::entry::{self, Entry};
 use crate::filters::guaranteed_hit::GuaranteedHits;
@@ -24,6 +26,7 @@ use crate::options::{ReplayOptions, chosen_requests};
 use crate::report::replay::Replay;
 use crate::report::tally::Tally;
 use crate::threads::split::Split;
+use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::{Calls, FunctionId, RequestId, Trace};
 use rayon::prelude::*;
 
@@ -47,6 +50,8 @@ pub struct Prepared {
     pub(crate) set_partition_count: u64,
     /// Those of each machine.
     caches: Vec<Vec<Level>>,
+    /// Whether L2s may have a pollute buffer.
+    buffers: bool,
     /// By function: whether a split may move threads at its entries.
     breaks: Vec<bool>,
     /// Those of all these functions, if a split may delegate them.
@@ -70,7 +75,7 @@ impl Prepared {
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
         let breaks = checks::breaks(trace.functions().len(), functions.iter().copied());
-        Prepared::prepare(trace, machines, (breaks, None), options)
+        Prepared::prepare(trace, (machines, machines), (breaks, None), options)
     }
 
     /// The same for splits that may also delegate calls of these functions. It takes more memory,
@@ -86,19 +91,49 @@ impl Prepared {
     ) -> Result<Prepared, Error> {
         let breaks = checks::breaks(trace.functions().len(), functions.iter().copied());
         let calls = Calls::of(trace, &breaks)?;
-        Prepared::prepare(trace, machines, (breaks, Some(calls)), options)
+        Prepared::prepare(trace, (machines, machines), (breaks, Some(calls)), options)
     }
 
+    /// Reads the trace for replays on `machine` with one split, and whatever pages confined to
+    /// pollute buffers of its L2s.
+    ///
+    /// # Errors
+    /// As [`crate::replay()`], and [`Error::TooFewColours`].
+    pub fn for_buffers(
+        trace: &Trace,
+        machine: &Machine,
+        split: &Split,
+        options: &ReplayOptions,
+    ) -> Result<Prepared, Error> {
+        Colours::of(machine)?;
+        // Lines that an L2 has in the same set are then any of the same place in their pages.
+        let l2 = Level {
+            size_bytes: PAGE_BYTES * u64::from(machine.l2.ways),
+            ..machine.l2
+        };
+        let of_one_colour = Machine {
+            l2,
+            ..machine.clone()
+        };
+        let breaks = checks::breaks(trace.functions().len(), split.functions());
+        let calls = delegated_calls(trace, [split])?;
+        let machines = (&[machine][..], &[&of_one_colour][..]);
+        let mut prepared = Prepared::prepare(trace, machines, (breaks, calls), options)?;
+        prepared.buffers = true;
+        Ok(prepared)
+    }
+
+    /// Reads for replays on `machines`. What is left out hits on the second ones, of the same L1s.
     fn prepare(
         trace: &Trace,
-        machines: &[&Machine],
+        (machines, hitting): (&[&Machine], &[&Machine]),
         (breaks, calls): (Vec<bool>, Option<Calls>),
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
         let chosen = chosen_requests(options, trace.requests().len())?;
         let set_partition_count = checks::set_partition_count_of(machines.iter().copied());
         let stripping = || Stripping {
-            guaranteed: GuaranteedHits::new(machines, set_partition_count),
+            guaranteed: GuaranteedHits::new(hitting, set_partition_count),
             gathered: Vec::new(),
             entries: Vec::new(),
         };
@@ -136,6 +171,7 @@ impl Prepared {
         Ok(Prepared {
             set_partition_count,
             caches: caches.collect(),
+            buffers: false,
             breaks: reading.breaks,
             calls,
             pieces,
@@ -174,6 +210,61 @@ impl Prepared {
         split: &Split,
         rounds: usize,
     ) -> Result<Replay, Error> {
+        let geometry = |cores| Geometry::new(machine, cores, self.set_partition_count);
+        let (replay, _) = self.run::<()>(machine, split, &geometry, rounds)?;
+        Ok(replay)
+    }
+
+    /// Replays it with pages confined to a pollute buffer. Equal, to the last count, to
+    /// [`crate::replay_with_buffers`].
+    ///
+    /// # Errors
+    /// As [`Prepared::replay`].
+    ///
+    /// # Panics
+    /// As [`Prepared::replay`], and when it was not prepared for buffers.
+    pub fn replay_with_buffer(
+        &self,
+        (machine, split): (&Machine, &Split),
+        buffer: &PolluteBuffer,
+    ) -> Result<Replay, Error> {
+        let geometry = |cores| self.with_buffer(machine, cores, buffer);
+        let (replay, _) = self.run::<()>(machine, split, &geometry, 1)?;
+        Ok(replay)
+    }
+
+    /// The same, and what every page of it references of the L2s and misses there.
+    ///
+    /// # Errors
+    /// As [`Prepared::replay`].
+    ///
+    /// # Panics
+    /// As [`Prepared::replay_with_buffer`].
+    pub fn pages_with_buffer(
+        &self,
+        (machine, split): (&Machine, &Split),
+        buffer: &PolluteBuffer,
+    ) -> Result<(Replay, Vec<PageUse>), Error> {
+        let geometry = |cores| self.with_buffer(machine, cores, buffer);
+        let (replay, watched) = self.run::<ByLine>(machine, split, &geometry, 1)?;
+        let set_partitions = self.set_partitions.iter().map(|(of, _)| of);
+        Ok((replay, by_page::pages(set_partitions.zip(&watched))))
+    }
+
+    fn with_buffer(&self, machine: &Machine, cores: u32, buffer: &PolluteBuffer) -> Geometry {
+        assert!(self.buffers, "prepared for L2s without a buffer");
+        Geometry::new(machine, cores, self.set_partition_count).with_buffer(buffer)
+    }
+
+    /// Replays it so many times over on the caches that `geometry` gives so many cores; and what
+    /// was watched in each set partition.
+    fn run<W: Watch>(
+        &self,
+        machine: &Machine,
+        split: &Split,
+        geometry: &dyn Fn(u32) -> Geometry,
+        rounds: usize,
+    ) -> Result<(Replay, Vec<W>), Error> {
         checks::check_cores(machine, split)?;
         self.check_machine(machine);
         self.check_functions(split);
@@ -183,27 +274,30 @@ impl Prepared {
             placement.place(self.pieces.iter())
         };
         let cores: Vec<Cores> = (0..rounds).map(place).collect();
-        let geometry = Geometry::new(machine, split.cores(), self.set_partition_count);
+        let geometry = geometry(split.cores());
         let run = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
-            let mut simulation = Simulation::new(Hierarchy::new(&geometry));
+            let mut simulation = Simulation::<W>::new(Hierarchy::new(&geometry));
             for cores in &cores {
                 simulation.run(&set_partition.lines, entries, 0, cores);
             }
-            simulation.tally().to_vec()
+            (
+                simulation.tally().to_vec(),
+                simulation.into_watch(placement.is_counting()),
+            )
         };
-        let tallies: Vec<Vec<Tally>> = self
+        let (tallies, watched): (Vec<Vec<Tally>>, Vec<W>) = self
             .set_partitions
             .par_iter()
             .with_max_len(1)
             .map(run)
-            .collect();
+            .unzip();
         let tallies = simulate::sum(split.cores(), tallies.iter().map(Vec::as_slice));
         let report = Totals {
             machine,
             placement: &placement,
             requests: self.requests,
         };
-        Ok(report.replay(&tallies))
+        Ok((report.replay(&tallies), watched))
     }
 
     /// Where every occurrence of [`crate::PrivateReplay::of_delegated`] runs under a split, in one

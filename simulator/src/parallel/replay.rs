@@ -3,11 +3,14 @@
 //! Decoding, reducing and dividing are done once for all of them, and nothing is kept, so a trace
 //! may be larger than memory.
 
+use super::by_page::{self, ByLine, PageUse, Watch};
 use super::checks;
 use super::pass::{self, PassInput};
 use super::piece_placement::PiecePlacement;
+use super::set_partition::SetPartition;
 use super::simulate::{self, Simulation};
 use super::totals::Totals;
+use crate::colours::PolluteBuffer;
 use crate::error::Error;
 use crate::filters::entry::Entry;
 use crate::hierarchy::Hierarchy;
@@ -15,7 +18,6 @@ use crate::hierarchy::geometry::Geometry;
 use crate::machine::Machine;
 use crate::options::{ReplayOptions, chosen_requests};
 use crate::report::replay::Replay;
-use crate::report::tally::Tally;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::Trace;
@@ -56,57 +58,118 @@ pub fn replay_all(
     settings: &[Setting<'_>],
     options: &ReplayOptions,
 ) -> Result<Vec<Replay>, Error> {
+    let settings = settings.iter().map(|&setting| (setting, None));
+    let settings: Vec<_> = settings.collect();
+    Ok(run::<()>(trace, &settings, options)?.replays)
+}
+
+/// Replays `trace` in one setting, in one pass over it, with each of these pollute buffers in turn,
+/// and says of each replay what every page of the trace references of the L2s and misses there.
+///
+/// # Errors
+/// As [`replay_all`].
+///
+/// # Panics
+/// When a buffer is one for other L2s.
+pub fn replay_with_buffers(
+    trace: &Trace,
+    setting: Setting<'_>,
+    buffers: &[&PolluteBuffer],
+    options: &ReplayOptions,
+) -> Result<Vec<(Replay, Vec<PageUse>)>, Error> {
+    let settings = buffers.iter().map(|&buffer| (setting, Some(buffer)));
+    let settings: Vec<_> = settings.collect();
+    let replayed = run::<ByLine>(trace, &settings, options)?;
+    let pages = |index: usize| {
+        let set_partitions = replayed.set_partitions.iter();
+        by_page::pages(set_partitions.map(|(of, watched)| (of, &watched[index])))
+    };
+    let replays = replayed.replays.into_iter().enumerate();
+    Ok(replays
+        .map(|(index, replay)| (replay, pages(index)))
+        .collect())
+}
+
+/// One replay a setting, and what was watched of each in every set partition.
+struct Replayed<W> {
+    replays: Vec<Replay>,
+    set_partitions: Vec<(SetPartition, Vec<W>)>,
+}
+
+/// A setting, and the pollute buffer of its L2s, if they have one.
+type Buffered<'a> = (Setting<'a>, Option<&'a PolluteBuffer>);
+
+/// A set partition, and its simulations by setting.
+type Simulated<W> = (SetPartition, Vec<Simulation<W>>);
+
+fn run<W: Watch>(
+    trace: &Trace,
+    settings: &[Buffered<'_>],
+    options: &ReplayOptions,
+) -> Result<Replayed<W>, Error> {
     let chosen = chosen_requests(options, trace.requests().len())?;
-    for setting in settings {
+    for (setting, _) in settings {
         checks::check_cores(setting.machine, setting.split)?;
     }
-    let set_partition_count =
-        checks::set_partition_count_of(settings.iter().map(|setting| setting.machine));
-    let planned = settings
-        .iter()
-        .flat_map(|setting| setting.split.functions());
-    let calls = delegated_calls(trace, settings.iter().map(|setting| setting.split))?;
+    let machines = settings.iter().map(|(setting, _)| setting.machine);
+    let splits = || settings.iter().map(|(setting, _)| setting.split);
+    let planned = splits().flat_map(Split::functions);
+    let calls = delegated_calls(trace, splits())?;
     let reading = PassInput {
         trace,
         requests: options.requests.as_ref().map(|_| &chosen[..]),
         breaks: checks::breaks(trace.functions().len(), planned),
         calls: calls.as_ref(),
-        set_partition_count,
+        set_partition_count: checks::set_partition_count_of(machines),
         progress: options.progress,
     };
     let first_counted = checks::first_counted(options, &chosen);
-    let placements = settings
-        .iter()
-        .map(|setting| PiecePlacement::new(setting.split, calls.as_ref(), first_counted));
+    let placements =
+        splits().map(|split| PiecePlacement::new(split, calls.as_ref(), first_counted));
     let mut placements: Vec<PiecePlacement<'_>> = placements.collect();
-    let tallies = simulate(&reading, settings, &mut placements)?;
-    let requests = (chosen.len() - options.warm_up_requests) as u64;
-    let report =
-        |(setting, (placement, tallies)): (&Setting<'_>, (&PiecePlacement<'_>, Vec<Tally>))| {
-            let machine = setting.machine;
-            let report = Totals {
-                machine,
-                placement,
-                requests,
-            };
-            report.replay(&tallies)
+    let simulated = simulate::<W>(&reading, settings, &mut placements)?;
+    let report = |(index, (setting, _)): (usize, &Buffered<'_>)| {
+        let of_setting = simulated.iter().map(|(_, simulations)| &simulations[index]);
+        let tallies = of_setting.map(Simulation::tally);
+        let report = Totals {
+            machine: setting.machine,
+            placement: &placements[index],
+            requests: (chosen.len() - options.warm_up_requests) as u64,
         };
-    let counted = placements.iter().zip(tallies);
-    Ok(settings.iter().zip(counted).map(report).collect())
+        report.replay(&simulate::sum(setting.split.cores(), tallies))
+    };
+    Ok(Replayed {
+        replays: settings.iter().enumerate().map(report).collect(),
+        set_partitions: watched(simulated, &placements),
+    })
 }
 
-/// What each core missed, by setting.
-fn simulate(
+/// What was watched of what counts.
+fn watched<W: Watch>(
+    simulated: Vec<Simulated<W>>,
+    placements: &[PiecePlacement<'_>],
+) -> Vec<(SetPartition, Vec<W>)> {
+    let of_set_partition = |(set_partition, simulations): (_, Vec<Simulation<W>>)| {
+        let simulations = simulations.into_iter().zip(placements);
+        let watched = simulations.map(|(of, placement)| of.into_watch(placement.is_counting()));
+        (set_partition, watched.collect())
+    };
+    simulated.into_iter().map(of_set_partition).collect()
+}
+
+/// The simulations of every set partition, by setting.
+fn simulate<W: Watch>(
     reading: &PassInput<'_>,
-    settings: &[Setting<'_>],
+    settings: &[Buffered<'_>],
     placements: &mut [PiecePlacement<'_>],
-) -> Result<Vec<Vec<Tally>>, Error> {
-    let geometry = |setting: &Setting<'_>| {
-        Geometry::new(
-            setting.machine,
-            setting.split.cores(),
-            reading.set_partition_count,
-        )
+) -> Result<Vec<Simulated<W>>, Error> {
+    let geometry = |(setting, buffer): &Buffered<'_>| {
+        let (machine, cores) = (setting.machine, setting.split.cores());
+        let geometry = Geometry::new(machine, cores, reading.set_partition_count);
+        match buffer {
+            Some(buffer) => geometry.with_buffer(buffer),
+            None => geometry,
+        }
     };
     let geometries: Vec<Geometry> = settings.iter().map(geometry).collect();
     let simulations = || {
@@ -133,11 +196,7 @@ fn simulate(
             }
         },
     )?;
-    let tally = |(index, setting): (usize, &Setting<'_>)| {
-        let simulations = set_partitions
-            .iter()
-            .map(|(_, (simulations, _))| &simulations[index]);
-        simulate::sum(setting.split.cores(), simulations.map(Simulation::tally))
-    };
-    Ok(settings.iter().enumerate().map(tally).collect())
+    let simulations_only =
+        |(of, (simulations, _)): (SetPartition, (_, Vec<Entry>))| (of, simulations);
+    Ok(set_partitions.into_iter().map(simulations_only).collect())
 }

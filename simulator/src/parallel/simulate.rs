@@ -1,5 +1,6 @@
 //! The loop in which a replay spends its time: one hierarchy's references through its caches.
 
+use super::by_page::Watch;
 use super::piece_placement::Cores;
 use crate::filters::entry::{Entry, PIECE, kind, line};
 use crate::hierarchy::Hierarchy;
@@ -9,19 +10,21 @@ use crate::hierarchy::state::HierarchyState;
 use crate::ids::CoreId;
 use crate::report::tally::Tally;
 
-/// A hierarchy, and where in its stream it is.
-pub(crate) struct Simulation {
+/// A hierarchy, where in its stream it is, and who watches it.
+pub(crate) struct Simulation<W> {
     hierarchy: Hierarchy,
     lines: usize,
     core: CoreId,
+    watch: W,
 }
 
-impl Simulation {
-    pub fn new(hierarchy: Hierarchy) -> Simulation {
+impl<W: Watch> Simulation<W> {
+    pub fn new(hierarchy: Hierarchy) -> Simulation<W> {
         Simulation {
             hierarchy,
             lines: 0,
             core: CoreId(0),
+            watch: W::default(),
         }
     }
 
@@ -42,6 +45,7 @@ impl Simulation {
         self.run_some(&entries[..uncounted], first_piece, &cores.cores);
         if first_counted.is_some() {
             self.hierarchy.start_counting();
+            self.watch.start_counting();
         }
         self.run_some(&entries[uncounted..], first_piece, &cores.cores);
     }
@@ -51,10 +55,19 @@ impl Simulation {
         self.hierarchy.tally()
     }
 
+    /// What its watch saw of what counts, which is nothing where counting never began.
+    pub fn into_watch(mut self, is_counting: bool) -> W {
+        if !is_counting {
+            self.watch.start_counting();
+        }
+        self.watch
+    }
+
     fn run_some(&mut self, entries: &[Entry], first_piece: usize, cores: &[CoreId]) {
         let (geometry, state) = self.hierarchy.parts();
         let core = |entry: Entry| cores[(entry >> 2) as usize - first_piece];
-        self.core = run(geometry, state, self.core, entries, core);
+        let parts = (geometry, state, &mut self.watch);
+        self.core = run(parts, self.core, entries, core);
     }
 }
 
@@ -63,9 +76,8 @@ impl Simulation {
 ///
 /// A function of its own, so that a compiler sees that nothing changes the geometry meanwhile.
 #[inline(never)]
-fn run(
-    geometry: &Geometry,
-    state: &mut HierarchyState,
+fn run<W: Watch>(
+    (geometry, state, watch): (&Geometry, &mut HierarchyState, &mut W),
     mut core: CoreId,
     entries: &[Entry],
     core_of: impl Fn(Entry) -> CoreId,
@@ -77,7 +89,7 @@ fn run(
             view = &geometry.core_views[core.index()];
             continue;
         }
-        state.access((geometry, view), kind(entry), line(entry), &mut ());
+        state.access((geometry, view), kind(entry), line(entry), watch);
     }
     core
 }

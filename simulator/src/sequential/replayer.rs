@@ -5,6 +5,7 @@
 //! nothing moves a thread it stays, also from one request to the next, as a patched server's thread
 //! does. One loop over the executions is all of it.
 
+use crate::colours::PolluteBuffer;
 use crate::error::Error;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
@@ -79,6 +80,17 @@ impl<'a> Replayer<'a> {
     #[must_use]
     pub fn with_calls(mut self, calls: Option<&'a Calls>) -> Self {
         self.thread_placement = ThreadPlacement::new(self.split, calls);
+        self
+    }
+
+    /// Confines pages to a pollute buffer of the L2s. Call it before the first execution.
+    ///
+    /// # Panics
+    /// When the buffer is one for other L2s.
+    #[must_use]
+    pub fn with_buffer(mut self, buffer: &PolluteBuffer) -> Self {
+        let geometry = Geometry::new(self.machine, self.split.cores(), 1).with_buffer(buffer);
+        self.hierarchy = Hierarchy::new(&geometry);
         self
     }
 

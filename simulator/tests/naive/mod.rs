@@ -1,6 +1,8 @@
 //! Replays recorded programs step by step, with the oracle: which core each thread is on, where its
 //! memory is, and when counting begins, each found the obvious way.
 
+#![allow(dead_code)] // Each test uses its part.
+
 use crate::homes::Known;
 use crate::located::{located, physical};
 use crate::oracle::Oracle;
@@ -23,6 +25,8 @@ pub struct Placed {
     pub by_argument: (Vec<u32>, u32),
     pub delegated: Vec<u32>,
     pub start_cores: Option<u32>,
+    /// Pages that are confined to a part of each L2.
+    pub confined: Vec<u64>,
 }
 
 impl Placed {
@@ -46,9 +50,21 @@ pub fn naive(
     steps: &[Step],
     machine: &Machine,
     placed: &Placed,
-    (chosen, warm_up): (Option<&[u32]>, usize),
+    counted: (Option<&[u32]>, usize),
     rounds: usize,
 ) -> (Vec<Counters>, u64) {
+    let (oracle, hops) = played(steps, machine, placed, counted, rounds);
+    (oracle.counters(), hops)
+}
+
+/// The oracle after these steps, and the hops.
+pub fn played(
+    steps: &[Step],
+    machine: &Machine,
+    placed: &Placed,
+    (chosen, warm_up): (Option<&[u32]>, usize),
+    rounds: usize,
+) -> (Oracle, u64) {
     let (split, start_cores) = (&placed.functions, placed.start_cores);
     let ends = ends_of_calls(&seen(steps, &placed.numbers));
     let cores = split.iter().map(|(_, core)| core + 1).max().unwrap_or(1);
@@ -61,6 +77,7 @@ pub fn naive(
     };
     let homes = homes(steps, placed, cores.into());
     let mut oracle = Oracle::new(machine, cores);
+    oracle.confine(&placed.confined);
     let requests = requests_of(steps);
     let mut order: Vec<u32> = requests.iter().flatten().copied().collect();
     order.sort();
@@ -116,7 +133,7 @@ pub fn naive(
             oracle.reference(*core, kind, located(address), 8);
         }
     }
-    (oracle.counters(), hops)
+    (oracle, hops)
 }
 
 /// By step: the core of the object that a call of a function by argument is about.

@@ -16,6 +16,8 @@ pub struct Cache {
     level: Level,
     sets: Vec<Set>,
     lost: HashMap<u64, Lost>,
+    /// Pages that have the last sets for themselves; all sets are everybody's without any.
+    confined: Vec<u64>,
 }
 
 /// A set in queue order, oldest first; or by way, with the arrow of each subtree of ways.
@@ -51,12 +53,44 @@ impl Cache {
             level,
             sets: vec![set; sets as usize],
             lost: HashMap::new(),
+            confined: Vec::new(),
         }
+    }
+
+    /// Keeps a sixteenth of the page colours for these pages.
+    pub fn confine(&mut self, pages: &[u64]) {
+        self.confined = pages.to_vec();
     }
 
     fn set(&mut self, line: u64) -> &mut Set {
         let sets = self.sets.len() as u64;
-        &mut self.sets[(line % sets) as usize]
+        if self.confined.is_empty() {
+            return &mut self.sets[(line % sets) as usize];
+        }
+        let (page, in_page) = (line / 64, line % 64);
+        let colours: Vec<u64> = (0..sets / 64).collect();
+        let kept = if colours.len() < 16 {
+            1
+        } else {
+            colours.len() / 16
+        };
+        let (ordinary, kept) = colours.split_at(colours.len() - kept);
+        let turn = |of: &[u64], number: u64| of[(number % of.len() as u64) as usize];
+        let colour = if self.confined.contains(&page) {
+            turn(kept, page)
+        } else {
+            match kept
+                .iter()
+                .position(|&colour| colour == page % colours.len() as u64)
+            {
+                None => page % colours.len() as u64,
+                Some(place) => {
+                    let rows_before = page / colours.len() as u64;
+                    turn(ordinary, rows_before * kept.len() as u64 + place as u64)
+                }
+            }
+        };
+        &mut self.sets[(colour * 64 + in_page) as usize]
     }
 
     pub fn holds(&mut self, line: u64) -> bool {

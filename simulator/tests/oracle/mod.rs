@@ -61,6 +61,11 @@ impl Oracle {
         }
     }
 
+    /// Confines these pages to a part of each L2.
+    pub fn confine(&mut self, pages: &[u64]) {
+        self.l2.iter_mut().for_each(|l2| l2.confine(pages));
+    }
+
     fn view(&self, core: usize) -> CoreView {
         CoreView {
             l1i: core / self.machine.l1i.shared_by as usize,

@@ -1,6 +1,8 @@
 //! Random programs of a few functions on two threads, recorded as traces. One function and some of
 //! the data are in the kernel's half of addresses.
 
+#![allow(dead_code)] // Each test uses its part.
+
 #[path = "../../../traces/tests/definitions/mod.rs"]
 mod definitions;
 

@@ -48,7 +48,7 @@ impl HierarchyState {
     ) {
         self.lines[line.index()].holders &= !(1 << cluster);
         let l2 = &geometry.clusters[cluster].l2;
-        self.remove(geometry, l2, self.set(line, l2), line, cause);
+        self.remove(geometry, l2, self.l2_set(line, l2), line, cause);
         self.take_from_l1s(geometry, cluster, line, cause);
     }
 

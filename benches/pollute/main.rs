@@ -1,0 +1,76 @@
+//! Programs that stream through memory, with the pages that pollute the L2 confined to a part of
+//! it.
+//!
+//! `make bench-pollute` runs it whole: Debian programs are recorded on a text of some hundred
+//! kilobytes, and `corehop replay --pollute auto` searches for their polluting pages, on the
+//! machine that Soares' ROCS ran on (`powerpc-970fx.toml`). A table has L2 misses per thousand
+//! instructions before and after beside his average, and a loop that is made for it
+//! (`benches/programs/streaming.c`); the last line has all as a JSON object. A program that is not
+//! installed is left out, and said to be. `COREHOP_PARTS` names the programs to run. Without
+//! arguments, as under `cargo test`, gzip of a small text and the loop show that it works. All is
+//! counted and nothing timed, so it may run beside anything.
+
+#[path = "../asked/mod.rs"]
+mod asked;
+#[path = "../patched/mod.rs"]
+mod patched;
+mod programs;
+mod replayed;
+mod table;
+
+use patched::Outcome;
+use programs::{LOOP, PROGRAMS, Place};
+use serde_json::{Map, json};
+
+/// Bytes of a text.
+const WHOLE: usize = 256 << 10;
+const SMALL: usize = 8 << 10;
+
+/// What runs under `cargo test`.
+const OF_TEST: [&str; 2] = ["gzip", LOOP];
+
+/// The average over his seven programs (section 3.6.2, figure 3.14).
+const TEXT_CHANGE: f64 = -0.122;
+
+fn main() -> Outcome<()> {
+    let is_whole = std::env::args().any(|argument| argument == "--whole");
+    let names = PROGRAMS.map(|program| program.name);
+    let parts = asked::parts(&names)?;
+    let is_wanted = |name: &str| {
+        let of_test = is_whole || OF_TEST.contains(&name);
+        of_test && parts.iter().any(|part| part == name)
+    };
+    let place = Place::make(if is_whole { WHOLE } else { SMALL })?;
+    let mut found = Vec::new();
+    for program in PROGRAMS.iter().filter(|program| is_wanted(program.name)) {
+        let Some(file) = program.file(&place)? else {
+            println!("{} is left out: it is not installed", program.name);
+            continue;
+        };
+        let trace = program.record(&file, &place)?;
+        let of_program = replayed::search(&trace)?;
+        if program.name == LOOP && of_program.change() >= 0.0 {
+            return Err("the loop gains nothing by a pollute buffer, which is wrong".into());
+        }
+        found.push((program.name, of_program));
+    }
+    println!(
+        "on powerpc-970fx, texts of {} KiB\n",
+        place.text_bytes >> 10
+    );
+    table::print(&found, TEXT_CHANGE);
+    println!();
+    table::miss_rates(&found);
+    let programs: Map<_, _> = found
+        .iter()
+        .map(|(name, of)| ((*name).to_owned(), of.figures()))
+        .collect();
+    let figures = json!({
+        "text_bytes": place.text_bytes,
+        "programs": programs,
+        "average_change": table::average(&found),
+        "text_average_change": TEXT_CHANGE,
+    });
+    println!("{figures}");
+    Ok(())
+}

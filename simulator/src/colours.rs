@@ -1,0 +1,182 @@
+//! Page colours of the L2s, and a pollute buffer that takes some of them.
+//!
+//! The lines of a page are 64 sets in a row, so the set-index bits above the low six are the same
+//! for all of them: the page's *colour*. Whoever chooses where pages are in physical memory chooses
+//! their colours, and so which part of an L2 they may take. Soares ("Operating System Techniques
+//! for Reducing Processor State Pollution", thesis, Toronto 2012, chapter 3) keeps a sixteenth of
+//! the colours for pages whose lines are not used again, so that these take no others' place: the
+//! pollute buffer. Only the L2s know of it: L1s and the L3 place lines as ever.
+//!
+//! The buffer has the last colours. A page that is confined to it gets the colour of its number
+//! modulo theirs, and any other page keeps its own, unless that is one of the buffer's: such pages,
+//! counted from address zero on, get the other colours in turn.
+
+use crate::error::Error;
+use crate::machine::Machine;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Bytes of a page.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// Lines of a page.
+pub(crate) const PAGE_LINES: u64 = PAGE_BYTES / 64;
+
+/// Of all colours, what a pollute buffer takes: a sixteenth, but at least one.
+const BUFFER_PART: u64 = 16;
+
+/// The page colours of a machine's L2s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Colours {
+    /// How many there are: a power of two.
+    pub all: u64,
+    /// How many of them, the last ones, a pollute buffer takes.
+    pub of_buffer: u64,
+}
+
+/// Pages that are confined to a part of each L2, and all others to the rest of it. Without pages
+/// there is no buffer, and lines are where they always are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolluteBuffer {
+    colours: Colours,
+    pages: Arc<BTreeSet<u64>>,
+}
+
+impl Colours {
+    /// Those of a machine.
+    ///
+    /// # Errors
+    /// [`Error::TooFewColours`] where a page takes all sets of an L2.
+    pub fn of(machine: &Machine) -> Result<Colours, Error> {
+        let sets = machine.l2.sets();
+        let all = sets / PAGE_LINES;
+        if all < 2 {
+            return Err(Error::TooFewColours {
+                machine: machine.name.clone(),
+                sets,
+            });
+        }
+        Ok(Colours {
+            all,
+            of_buffer: (all / BUFFER_PART).max(1),
+        })
+    }
+
+    /// The colour that a page has by its number.
+    fn own(self, page: u64) -> u64 {
+        page % self.all
+    }
+
+    /// How many are left beside a buffer.
+    fn ordinary(self) -> u64 {
+        self.all - self.of_buffer
+    }
+
+    /// The colour of a page that is confined.
+    fn confined(self, page: u64) -> u64 {
+        self.ordinary() + page % self.of_buffer
+    }
+
+    /// The colour of a page that is not, where others are.
+    fn unconfined(self, page: u64) -> u64 {
+        match self.own(page).checked_sub(self.ordinary()) {
+            None => self.own(page),
+            Some(place) => (page / self.all * self.of_buffer + place) % self.ordinary(),
+        }
+    }
+}
+
+impl PolluteBuffer {
+    /// The buffer in each L2 of `machine`, to which the pages of these numbers (addresses divided
+    /// by [`PAGE_BYTES`]) are confined.
+    ///
+    /// # Errors
+    /// Those of [`Colours::of`].
+    pub fn new(
+        machine: &Machine,
+        pages: impl IntoIterator<Item = u64>,
+    ) -> Result<PolluteBuffer, Error> {
+        Ok(PolluteBuffer {
+            colours: Colours::of(machine)?,
+            pages: Arc::new(pages.into_iter().collect()),
+        })
+    }
+
+    /// The colours of the L2s that it is made for.
+    pub fn colours(&self) -> Colours {
+        self.colours
+    }
+
+    /// The numbers of the pages that are confined, ascending.
+    pub fn pages(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.pages.iter().copied()
+    }
+
+    /// Whether the page of this number is confined.
+    pub fn confines(&self, page: u64) -> bool {
+        self.pages.contains(&page)
+    }
+
+    /// The colour of the page of this number.
+    pub fn colour(&self, page: u64) -> u64 {
+        match (self.pages.is_empty(), self.confines(page)) {
+            (true, _) => self.colours.own(page),
+            (false, true) => self.colours.confined(page),
+            (false, false) => self.colours.unconfined(page),
+        }
+    }
+
+    /// The set of an L2 that a line belongs to, where both lines and sets are those of a set
+    /// partition and a page has so many lines of it.
+    pub(crate) fn set(&self, quotient: u64, page_lines: u64) -> u32 {
+        let page = quotient / page_lines;
+        (self.colour(page) * page_lines + quotient % page_lines) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Level;
+
+    /// A machine whose L2 has so many sets of one way.
+    fn with_sets(sets: u64) -> Machine {
+        let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
+        Machine {
+            name: "coloured".into(),
+            l2: Level::new(sets * 64, 1, 1),
+            ..machine
+        }
+    }
+
+    #[test]
+    fn the_buffer_is_a_sixteenth_of_the_colours_but_at_least_one() {
+        let colours = |sets| Colours::of(&with_sets(sets)).map(|of| (of.all, of.of_buffer));
+        assert_eq!(colours(2048).unwrap(), (32, 2));
+        assert_eq!(colours(1024).unwrap(), (16, 1));
+        assert_eq!(colours(512).unwrap(), (8, 1));
+        assert_eq!(colours(128).unwrap(), (2, 1));
+        assert_eq!(
+            colours(64).unwrap_err().to_string(),
+            "a page takes all 64 sets of an L2 of machine coloured, so none can be kept for \
+             polluting pages: replay on a machine whose L2 has 128 sets or more, such as \
+             xeon-e5-2620-v4"
+        );
+    }
+
+    #[test]
+    fn pages_keep_their_colours_but_where_the_buffer_is() {
+        let buffer = |pages: &[u64]| {
+            let buffer = PolluteBuffer::new(&with_sets(2048), pages.iter().copied()).unwrap();
+            move |page| buffer.colour(page)
+        };
+        let none = buffer(&[]);
+        assert!((0..100).all(|page| none(page) == page % 32));
+        let some = buffer(&[3, 4, 31, 70]);
+        assert_eq!([3, 4, 31, 70].map(&some), [31, 30, 31, 30]);
+        assert_eq!([0, 29, 32, 71].map(&some), [0, 29, 0, 7]);
+        // Displaced, in turn: 30, 62, 63, 94, 95 and, thirty displaced later, the first again.
+        assert_eq!([30, 62, 63, 94, 95].map(&some), [0, 2, 3, 4, 5]);
+        assert_eq!([30 + 15 * 32, 31 + 15 * 32].map(&some), [0, 1]);
+    }
+}

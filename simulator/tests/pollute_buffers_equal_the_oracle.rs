@@ -1,0 +1,211 @@
+//! Replays with pages confined to a part of each L2: they count what the oracle counts that is told
+//! which pages these are, on any number of host threads, straight from the file or prepared, and
+//! execution by execution; so does each page of them.
+
+mod coloured;
+mod homes;
+#[path = "../../traces/tests/located/mod.rs"]
+mod located;
+mod naive;
+mod numbered;
+mod oracle;
+mod random;
+mod recording;
+mod steps;
+
+use coloured::{PAGES, coloured_machines, spread_programs};
+use corehop_simulator::{
+    CacheLevel, Counters, Machine, PageUse, PolluteBuffer, Prepared, Replay, ReplayOptions,
+    Replayer, Setting, Split, replay, replay_with_buffers,
+};
+use corehop_traces::{Calls, FunctionId, Index, Mapping, Page, Trace};
+use naive::{Placed, played};
+use oracle::Event;
+use proptest::prelude::*;
+use proptest::sample::subsequence;
+use random::{equal, holds};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use recording::{FUNCTIONS, mappings, pages, record_processes};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+use steps::Step;
+
+/// A recorded program, and how it is replayed.
+#[derive(Clone, Debug)]
+struct Case {
+    steps: Vec<Step>,
+    /// None for threads of one process.
+    mappings: Vec<Mapping>,
+    /// Where there are some, lines are told apart by physical addresses.
+    pages: Vec<Page>,
+    executions_per_chunk: usize,
+    machine: Machine,
+    functions: Vec<u32>,
+    delegated: Vec<u32>,
+    warm_up: usize,
+    confined: Vec<u64>,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let functions = || subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=6);
+    let confined = subsequence(PAGES.to_vec(), 0..=PAGES.len());
+    let recorded = (spread_programs(), mappings(), pages(), 1usize..20);
+    let replays = (coloured_machines(), functions(), functions(), 0usize..4);
+    (recorded, replays, confined).prop_map(|(recorded, replays, confined)| {
+        let (steps, mappings, pages, executions_per_chunk) = recorded;
+        let (machine, functions, delegated, warm_up) = replays;
+        Case {
+            steps,
+            mappings,
+            pages,
+            executions_per_chunk,
+            machine,
+            functions,
+            delegated,
+            warm_up,
+            confined,
+        }
+    })
+}
+
+static POOLS: LazyLock<[ThreadPool; 2]> = LazyLock::new(|| {
+    [1, 3].map(|threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap()
+    })
+});
+
+impl Case {
+    fn functions(&self) -> Vec<(u32, u32)> {
+        let cores = (0..self.machine.cores).cycle();
+        self.functions.iter().copied().zip(cores).collect()
+    }
+
+    fn record(&self, folder: &Path) -> Trace {
+        let path = folder.join("random.trace");
+        let memory = (&self.mappings[..], &self.pages[..]);
+        record_processes(&self.steps, &[], memory, self.executions_per_chunk, &path).unwrap();
+        let mut trace = Trace::open(&path).unwrap();
+        trace.index_by(match self.pages.is_empty() {
+            true => Index::Virtual,
+            false => Index::Physical,
+        });
+        trace
+    }
+
+    fn split(&self) -> Split {
+        let delegated = self.delegated.iter().copied().map(FunctionId);
+        numbered::split(self.functions()).delegating(delegated)
+    }
+
+    /// What the oracle counts, by core and by page, with these pages confined.
+    fn expected(&self, confined: &[u64], (requests, warm_up): (usize, usize)) -> Counted {
+        let placed = Placed {
+            mappings: self.mappings.clone(),
+            pages: self.pages.clone(),
+            numbers: Vec::new(),
+            functions: self.functions(),
+            by_argument: (Vec::new(), 1),
+            delegated: self.delegated.clone(),
+            start_cores: None,
+            confined: confined.to_vec(),
+        };
+        let (oracle, hops) = played(&self.steps, &self.machine, &placed, (None, warm_up), 1);
+        let per_core = oracle.counters();
+        let counters: Counters = per_core.iter().copied().sum();
+        let replay = Replay {
+            accesses: counters.accesses(),
+            counters,
+            per_core,
+            hops,
+            requests: (requests - warm_up) as u64,
+        };
+        (replay, by_page(&oracle.events))
+    }
+}
+
+/// A replay, and what each page that missed an L1 did.
+type Counted = (Replay, Vec<PageUse>);
+
+fn by_page(events: &[Event]) -> Vec<PageUse> {
+    let mut pages: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for event in events {
+        if let &Event::Missed(level, _, _, line) = event {
+            let (accesses, misses) = pages.entry(line / 64).or_default();
+            match level {
+                CacheLevel::L1I | CacheLevel::L1D => *accesses += 1,
+                CacheLevel::L2 => *misses += 1,
+                CacheLevel::L3 => (),
+            }
+        }
+    }
+    let used = |(page, (l2_accesses, l2_misses))| PageUse {
+        page,
+        l2_accesses,
+        l2_misses,
+    };
+    pages.into_iter().map(used).collect()
+}
+
+/// Without the pages of which nothing counts.
+fn that_count((replay, mut pages): Counted) -> Counted {
+    pages.retain(|page| page.l2_accesses > 0);
+    (replay, pages)
+}
+
+/// Counters by core, replayed execution by execution.
+fn one_by_one(trace: &Trace, case: &Case, buffer: &PolluteBuffer) -> Vec<Counters> {
+    let calls = Calls::of(trace, &[true; FUNCTIONS as usize]).unwrap();
+    let split = case.split();
+    let replayer = Replayer::new(&case.machine, &split).unwrap();
+    let mut replayer = replayer.with_calls(Some(&calls)).with_buffer(buffer);
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        replayer.execute(&execution);
+    }
+    replayer.finish().per_core
+}
+
+#[test]
+fn counters_are_equal_whatever_is_confined() {
+    holds("replays with buffers equal the oracle", cases(), |case| {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = case.record(folder.path());
+        let (machine, split) = (&case.machine, &case.split());
+        let requests = trace.requests().len();
+        let warm_up = case.warm_up.min(requests.saturating_sub(1));
+        let options = ReplayOptions {
+            warm_up_requests: warm_up,
+            ..ReplayOptions::default()
+        };
+        let counted = |confined: &[u64]| case.expected(confined, (requests, warm_up));
+        let [none, some] = [&[][..], &case.confined]
+            .map(|pages| PolluteBuffer::new(machine, pages.iter().copied()).unwrap());
+        let expected = [counted(&[]), counted(&case.confined)];
+        for pool in &*POOLS {
+            let setting = Setting { machine, split };
+            let both = || replay_with_buffers(&trace, setting, &[&none, &some], &options);
+            let both = pool.install(both).unwrap();
+            let both: Vec<Counted> = both.into_iter().map(that_count).collect();
+            equal(&both[..], &expected[..])?;
+            let plain = pool.install(|| replay(&trace, machine, split, &options));
+            equal(&plain.unwrap(), &expected[0].0)?;
+            let prepared = || Prepared::for_buffers(&trace, machine, split, &options).unwrap();
+            let prepared = pool.install(prepared);
+            for (buffer, expected) in [&none, &some].iter().zip(&expected) {
+                let on = (machine, split);
+                let replayed = pool.install(|| prepared.replay_with_buffer(on, buffer));
+                equal(&replayed.unwrap(), &expected.0)?;
+                let pages = pool.install(|| prepared.pages_with_buffer(on, buffer));
+                equal(&that_count(pages.unwrap()), expected)?;
+            }
+        }
+        if warm_up == 0 {
+            for (buffer, (expected, _)) in [&none, &some].iter().zip(&expected) {
+                equal(&one_by_one(&trace, &case, buffer), &expected.per_core)?;
+            }
+        }
+        Ok(())
+    });
+}

@@ -1,0 +1,287 @@
+//! `corehop replay --pollute`: pages whose lines are not used again, confined to a part of each L2.
+//!
+//! The model and the search are the crate `corehop-simulator`; this file has their options. Where
+//! pages are named, both replays are of one pass over the trace. A search replays it often, and
+//! holds it in memory for that.
+
+mod csv;
+mod json;
+mod pages;
+mod text;
+mod told;
+
+use super::at_fault::about;
+use super::counted::Baseline;
+use crate::console;
+use crate::failure::{Exit, Failure};
+use crate::line::Lines;
+use crate::progress::Bar;
+use crate::taken::Taken;
+use clap::{Args, ValueEnum};
+use corehop_explanations::remarks;
+use corehop_outputs::{Output, PRIVATE};
+use corehop_partitioner::progress::Progress;
+use corehop_simulator::pollution::{Judge, Search, executed_instructions, find_pollute_pages};
+use corehop_simulator::{
+    Colours, Machine, PAGE_BYTES, PolluteBuffer, Prepared, ReplayOptions, Setting, Split,
+    replay_with_buffers,
+};
+use corehop_traces::{RequestId, Trace};
+use pages::page_list;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use told::{SearchTold, Side, Told};
+
+pub use pages::PageList;
+
+/// Steps that a search takes unless it is told how many pages one has.
+const STEPS: usize = 64;
+
+/// The options.
+#[derive(Args)]
+#[command(next_help_heading = "Pollute buffer")]
+pub struct PolluteArguments {
+    /// Confine these pages to a sixteenth of each L2: hexadecimal addresses with commas between
+    /// them, @FILE with one a line, or `auto` to search for them
+    #[arg(
+        long,
+        value_name = "PAGES|auto",
+        value_parser = page_list,
+        conflicts_with_all = ["detail", "timed"]
+    )]
+    pub pollute: Option<PageList>,
+    /// Let `--pollute auto` confine so many more pages at a time. Default: a 64th of all
+    #[arg(long, value_name = "PAGES", requires = "pollute")]
+    pollute_step: Option<NonZeroUsize>,
+    /// What `--pollute auto` makes less of
+    #[arg(long, value_enum, requires = "pollute")]
+    pollute_by: Option<By>,
+    /// Write each page's L2 accesses and misses to this file, as CSV; `-` prints them instead of
+    /// the rest
+    #[arg(short, long, value_name = "FILE", requires = "pollute")]
+    output: Option<PathBuf>,
+    /// Replace that file
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// By what a search tells states apart.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum By {
+    /// Misses of the L2s (default)
+    #[default]
+    L2Misses,
+    /// Simulated cycles
+    Cycles,
+}
+
+/// What of the other options such a replay goes by.
+pub struct Asked<'a> {
+    pub trace: &'a Path,
+    pub taken: &'a Taken,
+    pub machine: &'a str,
+    pub plan: Option<&'a Path>,
+    pub baseline: Baseline,
+    pub requests: &'a dyn Fn(&Trace) -> Option<Vec<RequestId>>,
+    pub warm_up: usize,
+    pub json: bool,
+}
+
+/// What is replayed.
+struct Subject<'a> {
+    asked: &'a Asked<'a>,
+    trace: &'a Trace,
+    machine: &'a Machine,
+    split: &'a Split,
+    options: &'a ReplayOptions<'a>,
+    bar: &'a Bar,
+}
+
+/// Both replays, what was confined in the second, and how that was found.
+type Replayed = (Side, Side, PolluteBuffer, Option<SearchTold>);
+
+/// Replays without a buffer and with one, and prints both.
+pub fn run(
+    arguments: &PolluteArguments,
+    list: &PageList,
+    asked: &Asked<'_>,
+) -> Result<(), Failure> {
+    check(arguments, list)?;
+    let output = arguments.output.as_deref();
+    let output = output.map(|path| Output::at(path, arguments.force));
+    let output = output.transpose()?;
+    let machine = Machine::named_or_path(asked.machine)?;
+    Colours::of(&machine)?;
+    let named = named(list)?;
+    let plan = asked.plan.map(corehop_plans::read).transpose()?;
+    let trace = asked.taken.open(asked.trace)?;
+    let split = match &plan {
+        Some(plan) => Split::of_plan(plan, &trace).map_err(|error| about(asked.plan, error))?,
+        None => asked.baseline.split(&trace, &machine, None),
+    };
+    let bar = Bar::new();
+    let progress = |executions| bar.advance(executions);
+    let options = ReplayOptions {
+        requests: (asked.requests)(&trace),
+        warm_up_requests: asked.warm_up,
+        progress: Some(&progress),
+    };
+    let subject = Subject {
+        asked,
+        trace: &trace,
+        machine: &machine,
+        split: &split,
+        options: &options,
+        bar: &bar,
+    };
+    let (before, after, buffer, search) = match named {
+        Some(pages) => subject.with(pages)?,
+        None => subject.search(arguments)?,
+    };
+    let told = Told {
+        trace: asked.trace,
+        remarks: remarks(&trace),
+        machine: &machine,
+        placement: match plan {
+            Some(_) => "plan".into(),
+            None => asked.baseline.name(),
+        },
+        warm_up: asked.warm_up,
+        instructions: subject.instructions()?,
+        before,
+        after,
+        buffer,
+        search,
+    };
+    if let Some(output) = output {
+        output.write(csv::render(&told).as_bytes(), PRIVATE)?;
+    }
+    let is_printed = arguments.output.as_deref() == Some(Path::new("-"));
+    match (is_printed, asked.json) {
+        (true, _) => Ok(()),
+        (false, true) => console::print(&Lines::of_json(&json::render(&told, &trace))),
+        (false, false) => console::print(&text::render(&told)),
+    }
+}
+
+/// Refuses options of a search where there is none.
+fn check(arguments: &PolluteArguments, list: &PageList) -> Result<(), Failure> {
+    let of_search = [
+        (arguments.pollute_step.is_some(), "--pollute-step"),
+        (arguments.pollute_by.is_some(), "--pollute-by"),
+    ];
+    match of_search.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) if *list != PageList::Auto => {
+            let message = format!("{option} tells how to search, but --pollute names the pages");
+            let remedy = format!("leave {option} out, or have pages searched with --pollute auto");
+            Err(Failure::new(Exit::Usage, message).remedy(remedy))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The numbers of the pages that were named; `None` where they are to be searched for.
+fn named(list: &PageList) -> Result<Option<Vec<u64>>, Failure> {
+    let pages = match list {
+        PageList::Auto => return Ok(None),
+        PageList::Listed(pages) => pages.clone(),
+        PageList::File(path) => pages::read(path)?,
+    };
+    Ok(Some(pages.into_iter().collect()))
+}
+
+impl Subject<'_> {
+    fn about(&self, error: corehop_simulator::Error) -> Failure {
+        match error {
+            corehop_simulator::Error::TooManyCores { .. } => about(self.asked.plan, error),
+            _ => about(Some(self.asked.trace), error),
+        }
+    }
+
+    fn executions(&self) -> Option<u64> {
+        let all = self.options.requests.is_none();
+        all.then(|| self.trace.execution_count())
+    }
+
+    fn buffer(&self, pages: Vec<u64>) -> Result<PolluteBuffer, Failure> {
+        Ok(PolluteBuffer::new(self.machine, pages)?)
+    }
+
+    fn with(&self, pages: Vec<u64>) -> Result<Replayed, Failure> {
+        let (none, buffer) = (self.buffer(Vec::new())?, self.buffer(pages)?);
+        let (machine, split) = (self.machine, self.split);
+        self.bar.begin("replaying", self.executions());
+        let setting = Setting { machine, split };
+        let sides = replay_with_buffers(self.trace, setting, &[&none, &buffer], self.options);
+        self.bar.end();
+        let sides = sides.map_err(|error| self.about(error))?;
+        let mut sides = sides
+            .into_iter()
+            .map(|(replay, pages)| Side { replay, pages });
+        let (Some(before), Some(after)) = (sides.next(), sides.next()) else {
+            unreachable!("a replay for each buffer");
+        };
+        let is_there = |page: &u64| {
+            before
+                .pages
+                .binary_search_by_key(page, |of| of.page)
+                .is_ok()
+        };
+        if let Some(page) = buffer.pages().find(|page| !is_there(page)) {
+            let message = format!(
+                "{}: nothing that is replayed is on page {:#x}",
+                self.asked.trace.display(),
+                page * PAGE_BYTES
+            );
+            let remedy = "leave it out; `--pollute auto -o FILE` lists the pages that are there";
+            return Err(Failure::new(Exit::Input, message).remedy(remedy));
+        }
+        Ok((before, after, buffer, None))
+    }
+
+    fn search(&self, arguments: &PolluteArguments) -> Result<Replayed, Failure> {
+        let on = (self.machine, self.split);
+        self.bar.begin("reading", self.executions());
+        let prepared = Prepared::for_buffers(self.trace, self.machine, self.split, self.options);
+        self.bar.end();
+        let prepared = prepared.map_err(|error| self.about(error))?;
+        let none = self.buffer(Vec::new())?;
+        let (replay, pages) = prepared.pages_with_buffer(on, &none)?;
+        let before = Side { replay, pages };
+        let referenced = before.referenced().count();
+        let usual = NonZeroUsize::new(referenced.div_ceil(STEPS));
+        let step = arguments
+            .pollute_step
+            .or(usual)
+            .unwrap_or(NonZeroUsize::MIN);
+        let judge = match arguments.pollute_by.unwrap_or_default() {
+            By::L2Misses => Judge::L2Misses,
+            By::Cycles => Judge::Cycles,
+        };
+        self.bar
+            .begin("searching", Some((referenced / step) as u64));
+        let search = Search {
+            step,
+            judge,
+            progress: &|| self.bar.advance(1),
+        };
+        let found = find_pollute_pages(&prepared, on, (&before.replay, &before.pages), &search);
+        self.bar.end();
+        let found = found?;
+        let buffer = self.buffer(found.confined)?;
+        let (replay, pages) = prepared.pages_with_buffer(on, &buffer)?;
+        let searched = SearchTold {
+            judge,
+            step: step.get(),
+            tried: found.tried,
+        };
+        Ok((before, Side { replay, pages }, buffer, Some(searched)))
+    }
+
+    fn instructions(&self) -> Result<u64, Failure> {
+        self.bar.begin("counting instructions", self.executions());
+        let counted = executed_instructions(self.trace, self.options);
+        self.bar.end();
+        counted.map_err(|error| self.about(error))
+    }
+}
