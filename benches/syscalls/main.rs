@@ -18,6 +18,8 @@ mod bare;
 mod chart;
 mod client;
 mod cost;
+#[path = "../machine/mod.rs"]
+mod machine;
 mod measured;
 #[path = "../patched/mod.rs"]
 mod patched;
@@ -39,6 +41,7 @@ fn main() -> Outcome<()> {
     let is_whole = arguments.iter().any(|argument| argument == "--whole");
     let parts = asked::parts(&["pollution", "bare", "cost", "servers"])?;
     let mut told = serde_json::Map::new();
+    println!("{}", machine::described());
     for part in parts {
         let figures = match &*part {
             "pollution" => pollution::measure(is_whole)?,
