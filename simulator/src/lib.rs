@@ -97,7 +97,7 @@ pub use ids::{CoreId, LineId};
 pub use machine::calibrated;
 pub use machine::host;
 pub use machine::{Core, Distance, ImpossibleMachine, Inclusion, Level, Machine, Policy, Topology};
-pub use objects::{ByArgument, ObjectTable, Objects};
+pub use objects::{ByArgument, ObjectTable, Objects, calls_of};
 pub use options::ReplayOptions;
 pub use parallel::prepared::Prepared;
 pub use parallel::replay::{Setting, replay, replay_all};
