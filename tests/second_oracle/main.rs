@@ -2,8 +2,8 @@
 //!
 //! The simulator's own oracle (`simulator/tests/oracle`) is fed by the same reader of traces, and
 //! finds calls by the same rule. This one shares no line with the product: it reads what `corehop
-//! export` writes and a plan, takes calls and returns from the disassembled program and arguments of
-//! calls from what the program itself prints, and simulates the caches as docs/reference/model.md
+//! export` writes and a plan, takes calls and returns from the disassembled program and arguments
+//! from what the program itself prints, and simulates the caches as docs/reference/model.md
 //! describes them. All that it counts must be equal, key by key, to what `corehop replay --json`
 //! prints. So a mistake in the reader, the merging of threads, the finding of calls and arguments,
 //! the splitting into shards or the documents shows here, in one number or the other.
