@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Version of what a patched file and the runtime expect of each other: the note, the hook table,
 /// and how a trampoline calls.
-const ABI: u32 = 6;
+const ABI: u32 = 7;
 
 const SOURCES: [&str; 40] = [
     "core/start.c",

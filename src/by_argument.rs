@@ -15,26 +15,29 @@ pub fn add(text: &mut Lines, split: &Split, trace: &Trace) {
     line!(text);
     line!(
         text,
-        "{:<26}{:>16}{:>16}{:>16}",
+        "{:<26}{:>16}{:>16}{:>16}{:>16}",
         "by argument, in the trace",
         "calls",
         "known",
+        "early",
         "objects"
     );
     for one in objects.functions() {
         let ByArgument {
             calls,
             known,
+            early,
             objects,
             ..
         } = *one;
         let name = shortened(&trace.functions()[one.function.index()].name);
         line!(
             text,
-            "  {:<24}{:>16}{:>16}{:>16}",
-            format!("{} of {name}", one.argument.number()),
+            "  {:<24}{:>16}{:>16}{:>16}{:>16}",
+            format!("{} of {name}", one.by.argument.number()),
             grouped(calls),
             grouped(known),
+            grouped(early),
             grouped(objects)
         );
     }

@@ -122,9 +122,9 @@ pub struct Arguments {
     /// on 2 to --cores cores.
     #[arg(
         long,
-        conflicts_with_all = ["functions", "fewer", "sweep", "objective", "backend", "connections",
-            "repeat_connections", "draws", "max_calls", "group_within", "strategy", "returns",
-            "time_limit", "checkpoint", "delegate", "only", "points"]
+        conflicts_with_all = ["functions", "fewer", "sweep", "backend", "repeat_connections",
+            "draws", "max_calls", "group_within", "strategy", "returns", "time_limit",
+            "checkpoint", "delegate", "only", "points"]
     )]
     by_argument: bool,
     #[command(flatten)]
@@ -286,6 +286,7 @@ fn by_argument(
         trace_name,
         machines,
         cores: arguments.cores(),
+        objective: arguments.objective.objective(arguments.connections),
         scope: &arguments.scope,
         output,
         is_forced: arguments.anyway || arguments.force,

@@ -178,6 +178,70 @@ fn the_best_of_the_screening_is_judged_on_rounds_of_its_own() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// A server that ends by itself: its requests walk one of four tables each, of which two fit an L2.
+const TABLES: &str = r#"
+#include <stdio.h>
+enum { TABLES = 4, LINES = 300 };
+static struct table { long cells[LINES * 8]; } tables[TABLES];
+static volatile long sum;
+__attribute__((noinline, noclone)) long visit(struct table *table) {
+    long all = 0;
+    for (int line = 0; line < LINES; line++) all += table->cells[line * 8];
+    return all;
+}
+__attribute__((noinline, noclone)) void serve(int number) {
+    sum += visit(&tables[(number * 7 + number / 5) % TABLES]);
+}
+int main(void) {
+    for (int number = 0; number < 200; number++) serve(number);
+    puts("done");
+    return 0;
+}
+"#;
+
+const SMALL: &str = "\
+name = \"small\"
+cores = 2
+line_size_bytes = 64
+memory_latency_cycles = 200
+hop_cost_cycles = 1000
+l1i = { size_bytes = 8192, ways = 8, latency_cycles = 4 }
+l1d = { size_bytes = 8192, ways = 8, latency_cycles = 4 }
+l2 = { size_bytes = 65536, ways = 16, latency_cycles = 12 }
+";
+
+#[test]
+fn functions_that_go_by_an_argument_are_tried_too() {
+    let folder = folder();
+    std::fs::write(folder.path().join("tables.c"), TABLES).unwrap();
+    std::fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    let compiled = Command::new("cc")
+        .args(["-O1", "-Wl,--build-id", "tables.c", "-o", "tables"])
+        .current_dir(folder.path())
+        .status();
+    assert!(compiled.unwrap().success());
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .current_dir(folder.path())
+        .args(["optimize", "--request-at", "serve", "--requests", "60"])
+        .args(["--machine", "small.toml", "--plans", "1", "--max-rounds"])
+        .args(["2", "--json", "--", "./tables"])
+        .output()
+        .unwrap();
+    // Whether it pays is this machine's to say.
+    let code = output.status.code();
+    assert!(matches!(code, Some(0 | 1)), "{}", said(&output));
+    let figures = figures(&output);
+    let [tried] = &figures["tried"].as_array().unwrap()[..] else {
+        panic!("{figures}");
+    };
+    assert_eq!(tried["functions"][0]["symbol"], "visit", "{figures}");
+    assert_eq!(tried["functions"][0]["by"], "argument 1", "{figures}");
+    let ratio = tried["predicted"]["l2_misses_ratio"].as_f64().unwrap();
+    assert!(ratio < 0.5, "{figures}");
+    assert_eq!(figures["original"].as_array().unwrap().len(), 2);
+    assert!(figures["hops"]["hops"].as_u64().unwrap() > 0, "{figures}");
+}
+
 #[test]
 fn what_fills_the_server_is_neither_recorded_nor_measured() {
     let folder = folder();

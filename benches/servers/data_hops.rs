@@ -185,7 +185,7 @@ fn write_plan(folder: &Path) -> Outcome<PathBuf> {
             build_id: analysis.build_id().ok_or("redis has no build id")?.into(),
             offset: hooked.offset,
             symbol: HOOKED.into(),
-            to: Destination::By(Argument::ALL[0]),
+            to: Destination::By(Argument::ALL[0].into()),
             mode: Mode::Enter,
         }],
     };

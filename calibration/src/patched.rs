@@ -44,7 +44,7 @@ impl Program {
     /// # Errors
     /// Those of [`Program::of`].
     pub fn hop_by_argument() -> Result<Program, Error> {
-        let to = Destination::By(Argument::ALL[0]);
+        let to = Destination::By(Argument::ALL[0].into());
         Program::with_first("hop", HOP, HOP_FUNCTIONS, (to, Mode::Enter))
     }
 

@@ -13,7 +13,10 @@ pub fn by_argument(split: &Split, trace: &Trace) -> Vec<Value> {
     let functions = functions.unwrap_or_default().iter();
     let value = |one: &ByArgument| {
         let counts = [one.calls, one.known, one.objects];
-        called(trace, (one.function, one.argument), counts)
+        let mut value = called(trace, (one.function, one.by.argument), counts);
+        value["after"] = one.by.after.into();
+        value["early"] = one.early.into();
+        value
     };
     functions.map(value).collect()
 }

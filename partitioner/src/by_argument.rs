@@ -12,12 +12,14 @@
 //! Only what the trace tells is counted (`corehop_traces::Arguments`), and of how many calls it
 //! does is said.
 
+mod choices;
 mod find;
 mod lines;
 mod object;
 mod plan;
 mod search;
 
+pub use choices::AFTER;
 pub use find::{MOST_CALLS, ObjectArguments, object_arguments};
 pub use object::ObjectArgument;
 pub use plan::plan_of;

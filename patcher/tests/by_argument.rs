@@ -3,7 +3,7 @@
 mod workshop;
 
 use corehop_patcher::InMemory;
-use corehop_plans::{Argument, Destination, Mode, Plan};
+use corehop_plans::{Argument, By, Destination, Mode, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use workshop::objects::Objects;
@@ -34,9 +34,13 @@ fn bench_built(flags: &[&str]) -> Bench {
 }
 
 /// The plan with its first function by an argument.
-fn by_argument(mut plan: Plan, argument: Argument) -> Plan {
+fn by_argument(plan: Plan, argument: Argument) -> Plan {
+    by(plan, argument.into())
+}
+
+fn by(mut plan: Plan, by: By) -> Plan {
     plan.version = corehop_plans::VERSION_BY_ARGUMENT;
-    plan.functions[0].to = Destination::By(argument);
+    plan.functions[0].to = Destination::By(by);
     plan
 }
 
@@ -104,7 +108,10 @@ impl Walked {
 
     /// Holds what was counted at `walk` against the rules, for calls with these arguments.
     fn check(&self, cores: usize, arguments: impl IntoIterator<Item = u64>) {
-        let mut objects = Objects::new(cores);
+        self.check_after(Objects::new(cores), arguments);
+    }
+
+    fn check_after(&self, mut objects: Objects, arguments: impl IntoIterator<Item = u64>) {
         let (mut calls, mut hops, mut on) = (0, 0, 0);
         for argument in arguments {
             calls += 1;
@@ -118,6 +125,8 @@ impl Walked {
         assert_eq!(of.count("walk", "objects"), objects.seen[&0]);
         let forgotten = objects.seen[&0] - objects.known(0);
         assert_eq!(of.count("walk", "forgotten"), forgotten);
+        let early = objects.early.get(&0).copied().unwrap_or(0);
+        assert_eq!(of.count("walk", "early_calls"), early);
     }
 }
 
@@ -138,6 +147,25 @@ fn each_list_is_walked_on_one_core_and_hops_are_exact() {
         let calls = |lists: [u8; 2]| walks.bytes().filter(|list| lists.contains(list)).count();
         let expected = [calls([b'a', b'c']) as u64, calls([b'b', b'd']) as u64];
         assert_eq!(walked.by_core("walk"), expected, "{backend}");
+    }
+}
+
+#[test]
+fn calls_stay_until_enough_of_them_have_named_a_list() {
+    let bench = bench();
+    for after in [1, 3, 3000] {
+        let (argument, after) = (Argument::ALL[0], after);
+        let plan = plan_of(&bench.plain, 2, &[("walk", 0)]);
+        let program = bench.patched(&by(plan, By { argument, after }));
+        let walks = "aabacabdabeacbddbaacbabcdbbbbabdca".repeat(3);
+        for backend in BACKENDS {
+            let walked = bench.walk(&program, backend, &["5", "once", &walks]);
+            let objects = Objects::new(2).after(0, after.into());
+            let arguments = walks.bytes().map(|letter| walked.list(letter));
+            walked.check_after(objects, arguments);
+            assert_eq!(walked.statistics.count("walk", "after"), u64::from(after));
+        }
+        std::fs::remove_file(program).unwrap();
     }
 }
 

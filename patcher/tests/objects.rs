@@ -31,7 +31,7 @@ static ALONE: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
 type Named = (usize, u64, u64);
 
 /// What the runtime's table prints of these calls.
-fn followed(cores: usize, calls: &[Named]) -> String {
+fn followed(cores: usize, after: [u64; 2], calls: &[Named]) -> String {
     let mut input = tempfile::tempfile().unwrap();
     for (hook, address, times) in calls {
         writeln!(input, "{hook} {address:x} {times}").unwrap();
@@ -39,14 +39,15 @@ fn followed(cores: usize, calls: &[Named]) -> String {
     input.rewind().unwrap();
     let mut command = Command::new(&ALONE.1);
     command.args(["follow", &cores.to_string()]);
+    command.args(after.map(|calls| calls.to_string()));
     let ran = start_reading(&mut command, input.into()).finish();
     assert!(ran.status.success(), "{}", ran.errors);
     ran.output
 }
 
 /// The same of the naive one.
-fn expected(cores: usize, calls: &[Named]) -> String {
-    let mut objects = Objects::new(cores);
+fn expected(cores: usize, after: [u64; 2], calls: &[Named]) -> String {
+    let mut objects = Objects::new(cores).after(0, after[0]).after(1, after[1]);
     let mut text = String::new();
     for &(hook, address, times) in calls {
         let last = (0..times).map(|_| objects.call(hook, address)).last();
@@ -55,7 +56,8 @@ fn expected(cores: usize, calls: &[Named]) -> String {
     }
     for hook in 0..2 {
         let seen = objects.seen.get(&hook).copied().unwrap_or(0);
-        text += &format!("{seen} {}", objects.known(hook));
+        let early = objects.early.get(&hook).copied().unwrap_or(0);
+        text += &format!("{seen} {} {early}", objects.known(hook));
         let none = vec![0; cores];
         for calls in objects.by_core.get(&hook).unwrap_or(&none) {
             text += &format!(" {calls}");
@@ -77,14 +79,19 @@ fn named() -> impl Strategy<Value = Named> {
     (0..2usize, address, times)
 }
 
+fn after() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(0), 3 => 1..5u64, 1 => Just(3000)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
     fn the_table_does_what_its_rules_say(
         cores in 1..6usize,
+        after in [after(), after()],
         calls in proptest::collection::vec(named(), 1..120),
     ) {
-        prop_assert_eq!(followed(cores, &calls), expected(cores, &calls));
+        prop_assert_eq!(followed(cores, after, &calls), expected(cores, after, &calls));
     }
 }
 
@@ -93,8 +100,8 @@ fn more_objects_than_places_follow_the_rules_too() {
     let address = |object: u64| 0x5555_5555_0000 + object * 4096;
     let twice = (0..2).flat_map(|_| 0..3000);
     let calls: Vec<Named> = twice.map(|object| (0, address(object), 1)).collect();
-    let said = followed(4, &calls);
-    assert_eq!(said, expected(4, &calls));
+    let said = followed(4, [0; 2], &calls);
+    assert_eq!(said, expected(4, [0; 2], &calls));
     let objects = said.lines().nth(6000).unwrap();
     let numbers: Vec<u64> = objects.split(' ').map(|n| n.parse().unwrap()).collect();
     assert!(numbers[0] > 3000, "objects came back: {objects}");
@@ -112,7 +119,7 @@ fn what_no_call_has_named_for_long_makes_room_for_others() {
         (0, c, 1),
         (0, d, 1),
     ];
-    let said = followed(2, &calls);
+    let said = followed(2, [0; 2], &calls);
     assert_eq!(
         said.lines().take(5).collect::<Vec<_>>(),
         ["0", "1", "0", "1", "0"]
@@ -124,7 +131,7 @@ fn what_no_call_has_named_for_long_makes_room_for_others() {
         (0, c, 1),
         (0, d, 1),
     ];
-    let said = followed(2, &calls);
+    let said = followed(2, [0; 2], &calls);
     assert_eq!(
         said.lines().take(5).collect::<Vec<_>>(),
         ["0", "1", "0", "0", "1"]
@@ -132,10 +139,36 @@ fn what_no_call_has_named_for_long_makes_room_for_others() {
 }
 
 #[test]
+fn objects_named_once_make_room_for_each_other_and_for_none_that_has_a_core() {
+    let hot = |object: u64| 0x10_0000 * (1 + object % 8);
+    let once = |object: u64| 0x5555_5555_0000 + object * 4096;
+    let calls = (0..6000).flat_map(|number| [(0, hot(number), 1), (0, once(number), 1)]);
+    let calls: Vec<Named> = calls.collect();
+    let lines = |after: u64| {
+        let said = followed(2, [after, 0], &calls);
+        assert_eq!(said, expected(2, [after, 0], &calls));
+        let numbers = said.lines().nth(12_000).unwrap().split(' ');
+        numbers.map(|n| n.parse().unwrap()).collect::<Vec<u64>>()
+    };
+    // Hot ones that are forgotten come again.
+    assert!(lines(0)[0] > 6008, "{:?}", lines(0));
+    let (came, early) = (lines(1)[0], lines(1)[2]);
+    assert_eq!((came, early), (6008, 6008));
+}
+
+#[test]
 fn threads_that_race_leave_it_sound() {
-    for (cores, threads, objects) in [(2, 4, 4), (3, 8, 40), (2, 4, 900), (5, 16, 60_000)] {
+    for (cores, after, threads, objects) in [
+        (2, [0, 0], 4, 4),
+        (2, [900, 900], 4, 4),
+        (2, [3, 2000], 4, 3),
+        (3, [0, 2], 8, 40),
+        (2, [0, 0], 4, 900),
+        (5, [1, 1], 16, 60_000),
+    ] {
+        let numbers = [cores, after[0], after[1], threads, objects, 100_000];
         let words = ["race".into()].into_iter();
-        let words = words.chain([cores, threads, objects, 100_000].map(|n: u32| n.to_string()));
+        let words = words.chain(numbers.map(|n: u32| n.to_string()));
         let ran = run(Command::new(&ALONE.1).args(words));
         assert!(ran.status.success(), "{threads} {objects}: {}", ran.errors);
     }

@@ -3,7 +3,7 @@
 mod workshop;
 
 use corehop_patcher::{Analysis, patch, verify};
-use corehop_plans::{Argument, Destination, Mode};
+use corehop_plans::{Argument, By, Destination, Mode};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ static PATCHED: LazyLock<(tempfile::TempDir, PathBuf, Vec<u8>)> = LazyLock::new(
     let binary = build(folder.path(), "places", &[], &["places.cpp"]);
     let mut plan = plan_of_all_imports(&binary, 3);
     for (function, argument) in plan.functions.iter_mut().step_by(2).zip(Argument::ALL) {
-        function.to = Destination::By(argument);
+        function.to = Destination::By(argument.into());
     }
     let output = patched(&binary, &plan, folder.path()).output;
     let bytes = std::fs::read(&output).unwrap();
@@ -66,7 +66,8 @@ proptest! {
                 function.mode = Mode::Call;
             }
             if by_argument >> index & 1 == 1 {
-                function.to = Destination::By(Argument::ALL[index % 6]);
+                let (argument, after) = (Argument::ALL[index % 6], index as u32 % 3);
+                function.to = Destination::By(By { argument, after });
             }
         }
         prop_assume!(!plan.functions.is_empty());

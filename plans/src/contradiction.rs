@@ -1,5 +1,6 @@
 //! What a plan may not say, though it is well-formed.
 
+use crate::destination::MOST_AFTER;
 use crate::plan::{VERSION, VERSION_BY_ARGUMENT};
 
 /// The rule that a plan breaks, by which entry, and what to do. `name` is the entry's.
@@ -33,6 +34,9 @@ pub enum Contradiction {
     /// A core that the plan does not have.
     #[error("{name}: core {core}, but cores run from 0 to {last}")]
     Core { name: String, core: u32, last: u32 },
+    /// More calls than are counted before an object gets its core.
+    #[error("{name}: after = {after}, but at most {MOST_AFTER} calls can come before")]
+    After { name: String, after: u32 },
     /// Two entries of one function.
     #[error("{name}: listed twice: keep one of the entries")]
     Twice { name: String },

@@ -8,14 +8,34 @@
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
+/// The most calls after which an object may get its core: as many as the runtime can count.
+pub const MOST_AFTER: u32 = 3000;
+
 /// Where a planned function takes a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "Keys", into = "Keys")]
 pub enum Destination {
     /// To this plan core, from 0.
     Core(u32),
-    /// To the core of the object that this argument points to.
-    By(Argument),
+    /// To the core of the object that an argument points to.
+    By(By),
+}
+
+/// Which object a function goes by, and from when on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct By {
+    /// What points to it.
+    pub argument: Argument,
+    /// So many calls about an object leave it without a core, and their threads where they are; at
+    /// most [`MOST_AFTER`].
+    pub after: u32,
+}
+
+impl From<Argument> for By {
+    /// From an object's first call on.
+    fn from(argument: Argument) -> By {
+        By { argument, after: 0 }
+    }
 }
 
 impl Destination {
@@ -32,7 +52,70 @@ impl Display for Destination {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             Destination::Core(core) => write!(formatter, "core {core}"),
-            Destination::By(argument) => write!(formatter, "by {argument}"),
+            Destination::By(by) => write!(formatter, "by {by}"),
+        }
+    }
+}
+
+impl Display for By {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        match self.after {
+            0 => write!(formatter, "{}", self.argument),
+            1 => write!(formatter, "{} after 1 call", self.argument),
+            after => write!(formatter, "{} after {after} calls", self.argument),
+        }
+    }
+}
+
+/// The same as files have it: with `core`, or with `by` and perhaps `after`.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Keys {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Argument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u32>,
+}
+
+/// Keys that say no destination.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub(crate) enum NoDestination {
+    #[error("has `core` and `by`: keep one")]
+    Both,
+    #[error("has neither `core` nor `by`: add one")]
+    Neither,
+    #[error("has `after` without `by`: only objects get their core after calls, so take it out")]
+    After,
+}
+
+impl TryFrom<Keys> for Destination {
+    type Error = NoDestination;
+
+    fn try_from(keys: Keys) -> Result<Destination, NoDestination> {
+        match (keys.core, keys.by, keys.after) {
+            (Some(_), Some(_), _) => Err(NoDestination::Both),
+            (None, None, _) => Err(NoDestination::Neither),
+            (Some(_), None, Some(_)) => Err(NoDestination::After),
+            (Some(core), None, None) => Ok(Destination::Core(core)),
+            (None, Some(argument), after) => {
+                let after = after.unwrap_or(0);
+                Ok(Destination::By(By { argument, after }))
+            }
+        }
+    }
+}
+
+impl From<Destination> for Keys {
+    fn from(to: Destination) -> Keys {
+        let (core, by) = match to {
+            Destination::Core(core) => (Some(core), None),
+            Destination::By(by) => (None, Some(by)),
+        };
+        Keys {
+            core,
+            by: by.map(|by| by.argument),
+            after: by.map(|by| by.after).filter(|&after| after > 0),
         }
     }
 }

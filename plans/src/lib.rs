@@ -16,7 +16,7 @@ mod read;
 mod write;
 
 pub use contradiction::Contradiction;
-pub use destination::{Argument, Destination, NoArgument};
+pub use destination::{Argument, By, Destination, MOST_AFTER, NoArgument};
 pub use error::Error;
 pub use inert::{acts, inert, inert_json};
 pub use plan::{

@@ -1,6 +1,6 @@
 //! What a plan says: the functions that move a thread, and what the search expected of that.
 
-use crate::destination::{Argument, Destination};
+use crate::destination::{Argument, Destination, Keys};
 use serde::{Deserialize, Serialize};
 
 /// Version of a plan all of whose functions name a core.
@@ -95,7 +95,7 @@ pub struct PlannedFunction {
     pub mode: Mode,
 }
 
-/// The same as the file has it: with `core` or `by`.
+/// The same as the file has it: with `core`, or with `by` and perhaps `after`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -107,6 +107,8 @@ struct Written {
     core: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     by: Option<Argument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<u32>,
     mode: Mode,
 }
 
@@ -114,19 +116,11 @@ impl TryFrom<Written> for PlannedFunction {
     type Error = String;
 
     fn try_from(written: Written) -> Result<PlannedFunction, String> {
-        let symbol = &written.symbol;
-        let to = match (written.core, written.by) {
-            (Some(core), None) => Destination::Core(core),
-            (None, Some(argument)) => Destination::By(argument),
-            (Some(_), Some(_)) => {
-                return Err(format!("function {symbol} has `core` and `by`: keep one"));
-            }
-            (None, None) => {
-                return Err(format!(
-                    "function {symbol} has neither `core` nor `by`: add one"
-                ));
-            }
-        };
+        let Written {
+            core, by, after, ..
+        } = written;
+        let to = Destination::try_from(Keys { core, by, after })
+            .map_err(|problem| format!("function {} {problem}", written.symbol))?;
         Ok(PlannedFunction {
             module: written.module,
             build_id: written.build_id,
@@ -140,10 +134,7 @@ impl TryFrom<Written> for PlannedFunction {
 
 impl From<PlannedFunction> for Written {
     fn from(function: PlannedFunction) -> Written {
-        let (core, by) = match function.to {
-            Destination::Core(core) => (Some(core), None),
-            Destination::By(argument) => (None, Some(argument)),
-        };
+        let Keys { core, by, after } = function.to.into();
         Written {
             module: function.module,
             build_id: function.build_id,
@@ -151,6 +142,7 @@ impl From<PlannedFunction> for Written {
             symbol: function.symbol,
             core,
             by,
+            after,
             mode: function.mode,
         }
     }

@@ -4,7 +4,7 @@
 //! and compare build ids without looking again.
 
 use crate::contradiction::Contradiction;
-use crate::destination::Destination;
+use crate::destination::{Destination, MOST_AFTER};
 use crate::error::Error;
 use crate::plan::{Mode, Plan, VERSION, VERSION_BY_ARGUMENT};
 use std::collections::HashSet;
@@ -81,6 +81,10 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Contradiction> {
             }
             Destination::By(_) if plan.version < VERSION_BY_ARGUMENT => {
                 return Err(Contradiction::TooOld { name });
+            }
+            Destination::By(by) if by.after > MOST_AFTER => {
+                let after = by.after;
+                return Err(Contradiction::After { name, after });
             }
             Destination::Core(_) | Destination::By(_) => {}
         }

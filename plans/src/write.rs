@@ -62,7 +62,8 @@ const PREAMBLE: &str = "\
 
 const BY_ARGUMENT: &str = "\
 # A function that has `by` instead of `core` moves the thread to the core of the object that this
-# argument points to. Objects get their cores while the program runs, which no replay can foretell.
+# argument points to. Objects get their cores while the program runs, each when it is first named,
+# or, with `after`, when so many calls have named it.
 
 ";
 

@@ -1,7 +1,7 @@
 //! A plan survives writing and reading, and a broken one is refused with the rule it breaks.
 
 use corehop_plans::{
-    Argument, Comparison, Destination, Expected, Mode, Plan, PlannedFunction, Request, parse,
+    Argument, By, Comparison, Destination, Expected, Mode, Plan, PlannedFunction, Request, parse,
     render,
 };
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ fn by_argument() -> Plan {
         version: 2,
         ..example()
     };
-    plan.functions[1].to = Destination::By(Argument::ALL[0]);
+    plan.functions[1].to = Destination::By(Argument::ALL[0].into());
     plan
 }
 
@@ -150,6 +150,33 @@ fn a_function_may_go_by_an_argument() {
 }
 
 #[test]
+fn objects_may_get_their_cores_after_some_calls() {
+    let mut plan = by_argument();
+    let by = |after| {
+        let argument = Argument::ALL[0];
+        Destination::By(By { argument, after })
+    };
+    plan.functions[1].to = by(7);
+    let text = render(&plan);
+    let expected = "by = \"argument 1\"\nafter = 7\nmode = \"call\"\n";
+    assert!(text.contains(expected), "{text}");
+    assert_eq!(parse(&text, Path::new("p.toml")).unwrap(), plan);
+    let said = refusal(&text.replace("after = 7", "after = 3001"));
+    let expected = "after = 3001, but at most 3000 calls can come before";
+    assert!(said.contains(expected), "{said}");
+    let said = refusal(&text.replace("by = \"argument 1\"", "core = 1"));
+    let expected = "function f600000 has `after` without `by`: ";
+    assert!(said.contains(expected), "{said}");
+    let names = [0, 1, 7].map(|after| by(after).to_string());
+    let expected = [
+        "by argument 1",
+        "by argument 1 after 1 call",
+        "by argument 1 after 7 calls",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
 fn a_plan_that_an_older_corehop_would_read_has_no_function_by_argument() {
     let text = render(&by_argument()).replace("version = 2", "version = 1");
     let expected = "p.toml: function f600000 in /usr/sbin/mariadbd: `by` is of plan version 2: \
@@ -198,11 +225,12 @@ proptest! {
         machine in "\\PC*",
         counts in any::<bool>(),
         by_argument in 0usize..9,
+        after in 0u32..=3000,
     ) {
         let mut functions: Vec<_> =
             offsets.iter().map(|&o| function(o, o as u32 % cores)).collect();
         for (function, argument) in functions.iter_mut().skip(by_argument).zip(Argument::ALL) {
-            function.to = Destination::By(argument);
+            function.to = Destination::By(By { argument, after });
         }
         let request = example().request.filter(|_| counts);
         let plan =

@@ -7,9 +7,11 @@
  * argument points into:
  *
  * - The table has BUCKETS buckets of WAYS places; an object's bucket follows from its address.
- * - One that is not there gets the core with the fewest objects, the lowest of equals. Where all
- *   places of its bucket are taken, the object named longest ago is forgotten first, the one in the
- *   lowest place of equals.
+ * - One that is not there takes a place. Where all are taken, the object named longest ago is
+ *   forgotten first, of those without a core if there are any, the one in the lowest place of
+ *   equals.
+ * - When as many calls have named it as the function of the plan says, none for most, it gets the
+ *   core with the fewest objects, the lowest of equals. Until then its calls stay where they are.
  * - Time is counted in calls: each EPOCH calls of a thread that name an object begin a new epoch.
  *   What no call has named in LONG epochs is then forgotten.
  * - What cannot be an object (below 64 KiB, where nothing is mapped, or not an address of user
@@ -20,10 +22,12 @@
  * follows from the sequence of arguments. Where threads race for a place, one of them tries again;
  * two may make an object known twice, in which case the first in its bucket counts.
  *
- * An object and its core are one word, changed by compare-and-swap. A call that finds its object
- * writes nothing but, once an epoch, when that was, so that cores do not take the table's lines
- * from each other. Rejected: to tell time by the clock, which a replay does not know, and to hash
- * objects to cores, which puts half of few objects on one core too often.
+ * An object and its core, or the number of its calls before it gets one, are one word, changed by
+ * compare-and-swap. A call that finds its object on a core writes nothing but, once an epoch, when
+ * that was, so that cores do not take the table's lines from each other. Rejected: to tell time by
+ * the clock, which a replay does not know; to hash objects to cores, which puts half of few objects
+ * on one core too often; and to hop by how much a call will access, which no entry can tell, nor
+ * how much the object's earlier calls did without a hook at their returns.
  */
 #include "objects.h"
 #include "offsets.h"
@@ -36,11 +40,12 @@
 #define GRANULE_LOG 4
 #define LOWEST 0x10000ul
 #define HIGHEST ((1ul << 56) - 1)
-#define CORE_BITS 10
-#define MOST_CORES (1u << CORE_BITS)
+#define MOST_CORES 1024u
+#define STATE_BITS 12 /* a core, or from MOST_CORES on so many calls without one */
+#define STATES (1u << STATE_BITS)
 
 struct object {
-    uint64_t word;  /* its address / 16 and its core, or 0 in a place that is free */
+    uint64_t word;  /* its address / 16 and its state, or 0 in a place that is free */
     uint32_t named; /* the epoch */
     uint32_t hook;  /* at which it came */
 };
@@ -51,11 +56,20 @@ static struct {
     uint32_t number;
 } __attribute__((aligned(64))) epoch; /* on a line of its own, which is seldom written */
 
-/* Of a function, on one thread: the objects that came by it, and its calls by core. */
-#define COUNTERS (1 + program.cores)
+/* Of a function, on one thread: the objects that came by it, its calls about objects without a
+ * core, and the others by core. */
+#define CAME 0
+#define EARLY 1
+#define BY_CORE 2
+#define COUNTERS (BY_CORE + program.cores)
 static inline uint64_t *counters_of(uint32_t hook)
 {
     return place.objects + hook * COUNTERS;
+}
+
+static inline bool has_core(uint64_t word)
+{
+    return word % STATES < MOST_CORES;
 }
 
 /* Whether this thread has changed what the place holds. */
@@ -64,10 +78,10 @@ static bool replace(struct object *object, uint64_t from, uint64_t to)
     if (!__atomic_compare_exchange_n(&object->word, &from, to, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return false;
-    if (from != 0)
-        __atomic_sub_fetch(&counts[from % MOST_CORES], 1, __ATOMIC_RELAXED);
-    if (to != 0)
-        __atomic_add_fetch(&counts[to % MOST_CORES], 1, __ATOMIC_RELAXED);
+    if (from != 0 && has_core(from))
+        __atomic_sub_fetch(&counts[from % STATES], 1, __ATOMIC_RELAXED);
+    if (to != 0 && has_core(to))
+        __atomic_add_fetch(&counts[to % STATES], 1, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -101,45 +115,71 @@ static uint32_t emptiest_core(void)
     return emptiest;
 }
 
-/* The first of them in the bucket that is named longest ago. */
+/* The first of them in the bucket that is named longest ago, of those without a core if any. */
 static struct object *oldest_in(struct object *bucket, uint32_t now)
 {
-    struct object *oldest = bucket;
-    for (int way = 1; way < WAYS; way++)
-        if (age_of(&bucket[way], now) > age_of(oldest, now))
+    struct object *oldest = NULL;
+    bool is_placed = true;
+    for (int way = 0; way < WAYS; way++) {
+        bool has = has_core(__atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED));
+        bool is_older = oldest == NULL || age_of(&bucket[way], now) > age_of(oldest, now);
+        if (has == is_placed ? is_older : is_placed) {
             oldest = &bucket[way];
+            is_placed = has;
+        }
+    }
     return oldest;
 }
 
-/* An object that was not in its bucket comes; gives its core. */
-static __attribute__((noinline)) uint32_t arrive(struct object *bucket, uint64_t granule,
-                                                 uint32_t now, uint32_t hook)
+/* What an object's state is at a call of a function that waits for `after` calls, of which there
+ * were so many. */
+static uint32_t next_state(uint32_t calls, uint32_t after)
 {
+    return calls >= after ? emptiest_core() : MOST_CORES + calls + 1;
+}
+
+/* An object has no core yet, or is not in its bucket and comes; gives the state it then has. */
+static __attribute__((noinline)) uint32_t count_call(struct object *bucket, uint64_t granule,
+                                                     uint32_t now, uint32_t hook)
+{
+    uint32_t after = after_of(hook);
     for (;;) {
-        struct object *place_free = NULL, *oldest = oldest_in(bucket, now);
-        uint64_t longest_ago = __atomic_load_n(&oldest->word, __ATOMIC_RELAXED);
-        for (int way = 0; way < WAYS; way++) {
+        struct object *known = NULL, *place_free = NULL, *oldest = oldest_in(bucket, now);
+        uint64_t longest_ago = __atomic_load_n(&oldest->word, __ATOMIC_RELAXED), own = 0;
+        for (int way = 0; way < WAYS && known == NULL; way++) {
             uint64_t word = __atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED);
-            if (word >> CORE_BITS == granule)
-                return word % MOST_CORES;
-            if (word == 0 && place_free == NULL)
+            if (word >> STATE_BITS == granule)
+                known = &bucket[way], own = word;
+            else if (word == 0 && place_free == NULL)
                 place_free = &bucket[way];
         }
-        if (place_free == NULL) {
+        if (known != NULL && has_core(own))
+            return own % STATES;
+        if (known == NULL && place_free == NULL) {
             replace(oldest, longest_ago, 0);
             continue;
         }
-        uint32_t core = emptiest_core();
-        if (!replace(place_free, 0, granule << CORE_BITS | core))
+        uint32_t state = next_state(known == NULL ? 0 : own % STATES - MOST_CORES, after);
+        struct object *object = known == NULL ? place_free : known;
+        if (!replace(object, own, granule << STATE_BITS | state))
             continue;
-        __atomic_store_n(&place_free->named, now, __ATOMIC_RELAXED);
-        __atomic_store_n(&place_free->hook, hook, __ATOMIC_RELAXED);
-        bump(&counters_of(hook)[0]);
-        return core;
+        __atomic_store_n(&object->named, now, __ATOMIC_RELAXED);
+        if (known == NULL) {
+            __atomic_store_n(&object->hook, hook, __ATOMIC_RELAXED);
+            bump(&counters_of(hook)[CAME]);
+        }
+        return state;
     }
 }
 
-static uint32_t core_of(uint32_t hook, uintptr_t address)
+/* Counts a call that leaves its object without a core; false where it does not. */
+static inline bool stays_early(struct object *object, uint64_t word, uint32_t hook)
+{
+    return word % STATES - MOST_CORES < after_of(hook) && replace(object, word, word + 1);
+}
+
+/* The core of an object at a call of a function, or a state from MOST_CORES on. */
+static uint32_t state_of(uint32_t hook, uintptr_t address)
 {
     uint64_t granule = address >> GRANULE_LOG;
     struct object *bucket = objects[granule * 0x9e3779b97f4a7c15ul >> (64 - BUCKETS_LOG)];
@@ -149,13 +189,16 @@ static uint32_t core_of(uint32_t hook, uintptr_t address)
     uint32_t now = __atomic_load_n(&epoch.number, __ATOMIC_RELAXED);
     for (int way = 0; way < WAYS; way++) {
         uint64_t word = __atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED);
-        if (word >> CORE_BITS != granule)
+        if (word >> STATE_BITS != granule)
             continue;
+        bool is_early = UNLIKELY(!has_core(word));
+        if (is_early && !stays_early(&bucket[way], word, hook))
+            break;
         if (UNLIKELY(__atomic_load_n(&bucket[way].named, __ATOMIC_RELAXED) != now))
             __atomic_store_n(&bucket[way].named, now, __ATOMIC_RELAXED);
-        return word % MOST_CORES;
+        return (word + is_early) % STATES;
     }
-    return arrive(bucket, granule, now, hook);
+    return count_call(bucket, granule, now, hook);
 }
 
 /* Where enter.S has saved the register of each argument. */
@@ -167,9 +210,9 @@ int32_t core_by_argument(uint32_t hook, uintptr_t at)
     uintptr_t address = *(const uintptr_t *)(at - saved[number - 1]);
     if (UNLIKELY(address < LOWEST || address > HIGHEST))
         return -1;
-    uint32_t core = core_of(hook, address);
-    bump(&counters_of(hook)[1 + core]);
-    return (int32_t)core;
+    uint32_t state = state_of(hook, address);
+    bump(&counters_of(hook)[state < MOST_CORES ? BY_CORE + state : EARLY]);
+    return state < MOST_CORES ? (int32_t)state : -1;
 }
 
 size_t size_of_objects(void)
@@ -206,12 +249,17 @@ static uint64_t sum_of(uint32_t hook, uint32_t counter)
 
 uint64_t objects_seen(uint32_t hook)
 {
-    return sum_of(hook, 0);
+    return sum_of(hook, CAME);
+}
+
+uint64_t early_calls(uint32_t hook)
+{
+    return sum_of(hook, EARLY);
 }
 
 uint64_t calls_by_core(uint32_t hook, uint32_t core)
 {
-    return sum_of(hook, 1 + core);
+    return sum_of(hook, BY_CORE + core);
 }
 
 uint64_t objects_known(uint32_t hook)

@@ -51,7 +51,7 @@ struct planned {
 
 struct hook {
     uint64_t offset;  /* of the function in the ELF file */
-    uint16_t core;    /* plan core; where no thread ever is if it has none */
+    uint16_t core;    /* plan core; from NO_CORE on where no thread ever is, if it has none */
     uint8_t mode;     /* STAYS, GOES_BACK or IS_COUNTED */
     uint8_t argument; /* from 1, whose object says the core; or 0 */
     uint32_t name;    /* distance of its symbol from note.names */

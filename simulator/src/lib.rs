@@ -101,7 +101,7 @@ pub use ids::{CoreId, LineId};
 pub use machine::calibrated;
 pub use machine::host;
 pub use machine::{Core, Distance, ImpossibleMachine, Inclusion, Level, Machine, Policy, Topology};
-pub use objects::{ByArgument, ObjectTable, Objects};
+pub use objects::{ByArgument, ObjectTable, Objects, calls_of};
 pub use options::ReplayOptions;
 pub use parallel::by_page::PageUse;
 pub use parallel::prepared::Prepared;

@@ -101,7 +101,7 @@ fn a_plan_by_an_argument_is_refused_where_functions_have_cores() {
     let modules = [module("/usr/bin/server", "0a1b")];
     let mut plan = plan(&[("0a1b", 0x40, 0), ("0a1b", 0x80, 0)]);
     plan.version = corehop_plans::VERSION_BY_ARGUMENT;
-    plan.functions[1].to = Destination::By(Argument::ALL[2]);
+    plan.functions[1].to = Destination::By(Argument::ALL[2].into());
     let recorded = [function(0, 0x40), function(0, 0x80)];
     let expected = "function f80 of /usr/bin/server goes by argument 3, and this takes only plans \
                     whose functions have cores: see the plan's counts with `corehop replay --plan`";

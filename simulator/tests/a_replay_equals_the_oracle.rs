@@ -12,7 +12,7 @@ mod random;
 mod recording;
 mod steps;
 
-use corehop_plans::{Argument, Mode};
+use corehop_plans::{Argument, By, Mode};
 use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
     replay_all,
@@ -65,6 +65,8 @@ struct Case {
     functions: Vec<u32>,
     /// Those that go by argument 1 instead.
     by_argument: Vec<u32>,
+    /// By function: the calls that an object's core waits for.
+    after: Vec<u32>,
     delegated: Vec<u32>,
     every_other: bool,
     warm_up: usize,
@@ -75,8 +77,12 @@ fn cases() -> impl Strategy<Value = Case> {
     let functions = || subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=6);
     let some = || prop_oneof![Just(Vec::new()), functions()];
     let (by_argument, delegated) = (some(), some());
+    let after = prop_oneof![
+        Just(vec![0; FUNCTIONS as usize]),
+        vec(0..4u32, FUNCTIONS as usize)
+    ];
     let replays = (
-        (functions(), by_argument, delegated),
+        (functions(), (by_argument, after), delegated),
         any::<bool>(),
         0usize..4,
         prop::bool::weighted(0.2),
@@ -87,8 +93,12 @@ fn cases() -> impl Strategy<Value = Case> {
     (recordings, replays).prop_map(
         |((recorded, executions_per_chunk, machine, other), replays)| {
             let (steps, mappings, pages, left_out) = recorded;
-            let ((functions, by_argument, delegated), every_other, warm_up, thread_per_core) =
-                replays;
+            let (
+                (functions, (by_argument, after), delegated),
+                every_other,
+                warm_up,
+                thread_per_core,
+            ) = replays;
             let numbers = (1..).zip(left_out).filter(|(_, left_out)| !left_out);
             let requests = steps.iter().filter(|step| step.begins_request).count();
             let numbers = numbers.map(|(number, _)| number).take(requests).collect();
@@ -102,6 +112,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 other,
                 functions,
                 by_argument,
+                after,
                 delegated,
                 every_other,
                 warm_up,
@@ -151,7 +162,11 @@ impl Case {
             pages: self.pages.clone(),
             numbers: self.numbers.clone(),
             functions: self.functions(),
-            by_argument: (self.by_argument(), self.machine.cores.min(self.other.cores)),
+            by_argument: (
+                self.by_argument(),
+                self.machine.cores.min(self.other.cores),
+                self.after.clone(),
+            ),
             delegated: self.delegated.clone(),
             start_cores: self.start_cores(),
             confined: Vec::new(),
@@ -183,7 +198,11 @@ impl Case {
                 true => Mode::Call,
                 false => Mode::Enter,
             };
-            (FunctionId(function), Argument::ALL[0], mode)
+            let by = By {
+                argument: Argument::ALL[0],
+                after: self.after[function as usize],
+            };
+            (FunctionId(function), by, mode)
         });
         let by_argument: Vec<_> = by_argument.collect();
         match by_argument.is_empty() {

@@ -126,7 +126,7 @@ fn load(text: &mut Lines, explained: &Explanation<'_>) {
         };
         let by_argument = explained.by_argument().map(|of| {
             let name = shortened(explained.name(of.function));
-            format!("{name} by argument {}", of.argument.number())
+            format!("{name} by {}", of.by)
         });
         let names: Vec<String> = entered.map(name).chain(by_argument).collect();
         line!(

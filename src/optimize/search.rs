@@ -2,19 +2,21 @@
 //!
 //! Each number of cores has a best split by L2 misses, which are what hops are for, and one by
 //! cycles, which also weigh what a hop costs here; they differ where the one hops more often than
-//! it gains. All are judged on requests that the search did not see, and the best by cycles come
-//! first. Several searches often find the same plan, which is kept once.
+//! it gains. Where the trace tells arguments, so has going by one: the best function by L2 misses
+//! and the best by cycles. All are judged on requests that the search did not see, and the best by
+//! cycles come first. Several searches often find the same plan, which is kept once.
 
 use crate::failure::{Exit, Failure};
 use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use corehop_measurer::machine::cpus::{can_carry, physical_cores};
+use corehop_partitioner::by_argument::{self, Sought};
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
 use corehop_partitioner::weights::Weighted;
-use corehop_partitioner::{Error, Settings, partition, plan};
+use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
 use corehop_plans::{Destination, Mode, Plan};
 use corehop_simulator::Machine;
 use corehop_traces::{FunctionId, Trace};
@@ -64,6 +66,16 @@ pub struct Predicted {
 }
 
 impl Predicted {
+    fn new(plan: Plan, judged: &Comparison) -> Predicted {
+        let ratio = |objective| judged.ratio(objective).unwrap_or(1.0);
+        Predicted {
+            plan,
+            l2_misses_ratio: ratio(Objective::L2),
+            cycles_ratio: ratio(Objective::Cycles),
+            hops_per_request: judged.hops as f64 / judged.requests.max(1) as f64,
+        }
+    }
+
     /// Whether a replay speaks for it.
     fn is_promising(&self) -> bool {
         self.l2_misses_ratio < 1.0 || self.cycles_ratio < 1.0
@@ -122,26 +134,50 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             }
             other => other?,
         };
-        let judged = outcome.evaluated.verdict();
-        let ratio = |objective| judged.ratio(objective).unwrap_or(1.0);
-        found.add(Predicted {
-            l2_misses_ratio: ratio(Objective::L2),
-            cycles_ratio: ratio(Objective::Cycles),
-            hops_per_request: judged.hops as f64 / judged.requests.max(1) as f64,
-            plan: plan::of(&plan::SearchResult {
-                machines: &machines,
-                trace_name: &trace_name,
-                trace,
-                settings: &settings,
-                outcome: &outcome,
-            }),
+        let plan = plan::of(&plan::SearchResult {
+            machines: &machines,
+            trace_name: &trace_name,
+            trace,
+            settings: &settings,
+            outcome: &outcome,
         });
+        found.add(Predicted::new(plan, outcome.evaluated.verdict()));
     }
+    let by_argument = by_argument(trace, &trace_name, &machines[0], (here.cores, searched))?;
+    by_argument.into_iter().for_each(|plan| found.add(plan));
     found
         .plans
         .sort_by(|one, other| one.cycles_ratio.total_cmp(&other.cycles_ratio));
     found.plans.truncate(most);
     Ok(found)
+}
+
+/// The plans of functions that go by an argument; none where the trace does not tell arguments, or
+/// none that is one of several objects.
+fn by_argument(
+    trace: &Trace,
+    trace_name: &str,
+    machine: &Weighted,
+    (cores, searched): (u32, usize),
+) -> Result<Vec<Predicted>, Failure> {
+    if !trace.has_pointers() {
+        return Ok(Vec::new());
+    }
+    let Settings { seed, rule, .. } = Settings::default();
+    let sought = Sought {
+        cores,
+        searched: Searched::Sample(searched.max(1)),
+        seed,
+        min_share: rule.min_share,
+    };
+    let objectives = [Objective::L2, Objective::Cycles];
+    let found = by_argument::search(trace, machine, &sought, &objectives, &Bar::new())?;
+    let named = (&*machine.machine.name, seed);
+    let predicted = |found: &by_argument::Found| {
+        let plan = by_argument::plan_of(found, trace, trace_name, named);
+        Predicted::new(plan, found.verdict())
+    };
+    Ok(found.iter().map(predicted).collect())
 }
 
 /// What is searched for.

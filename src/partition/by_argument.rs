@@ -24,6 +24,8 @@ pub struct Asked<'a> {
     pub machines: &'a [Weighted],
     /// On 2 to so many cores.
     pub cores: u32,
+    /// What is to be small.
+    pub objective: Objective,
     pub scope: &'a Scope,
     pub output: Option<&'a Output>,
     /// The plan is written whatever it gains.
@@ -43,7 +45,9 @@ pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
         seed: asked.scope.seed,
         min_share: asked.scope.rule().min_share,
     };
-    let Some(found) = search(asked.trace, machine, &sought, &Bar::new())? else {
+    let objectives = [asked.objective];
+    let found = search(asked.trace, machine, &sought, &objectives, &Bar::new())?;
+    let Some(found) = found.into_iter().next() else {
         let message = format!(
             "{}: no function's argument is known to be one of several objects",
             asked.trace_name
@@ -53,7 +57,7 @@ pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     };
     let named = (&*machine.machine.name, asked.scope.seed);
     let plan = plan_of(&found, asked.trace, asked.trace_name, named);
-    let pays = ratio(&found).is_some_and(|ratio| ratio < 1.0);
+    let pays = ratio(asked, &found).is_some_and(|ratio| ratio < 1.0);
     let output = asked.output.filter(|_| pays || asked.is_forced);
     let is_stdout = |output: Option<&Output>| output.is_some_and(Output::is_standard_output);
     if let Some(output) = output.filter(|_| !is_stdout(asked.output)) {
@@ -73,36 +77,33 @@ pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     match asked.output.is_some() && output.is_none() {
         false => Ok(()),
         true => {
-            let message = format!("no plan was written: {}", verdict(machine, &found));
+            let message = format!("no plan was written: {}", verdict(asked, machine, &found));
             Err(Failure::new(Exit::Refused, message)
                 .remedy("--anyway writes it all the same; try fewer or more --cores"))
         }
     }
 }
 
-/// L2 misses beside one core, on requests not searched where there are any.
-fn ratio(found: &Found) -> Option<f64> {
-    let judged = found.held_out.as_ref().unwrap_or(&found.searched);
-    judged.ratio(Objective::L2)
+/// What is to be small beside one core, on requests not searched where there are any.
+fn ratio(asked: &Asked<'_>, found: &Found) -> Option<f64> {
+    found.verdict().ratio(asked.objective)
 }
 
-fn verdict(machine: &Weighted, found: &Found) -> String {
-    let judged = found.held_out.as_ref().unwrap_or(&found.searched);
+fn verdict(asked: &Asked<'_>, machine: &Weighted, found: &Found) -> String {
+    let judged = found.verdict();
     let requests = counted(judged.requests, "request", "requests");
     let searched = if found.held_out.is_some() {
         "not searched"
     } else {
         "searched"
     };
-    let what = match ratio(found) {
-        None => return "nothing to gain: no L2 misses on one core".into(),
+    let name = asked.objective.name();
+    let what = match ratio(asked, found) {
+        None => return format!("nothing to gain: no {name} on one core"),
         Some(ratio) if ratio >= 1.0 => {
-            return format!(
-                "going by data does not pay here: {} L2 misses",
-                change(ratio)
-            );
+            return format!("going by data does not pay here: {} {name}", change(ratio));
         }
-        Some(ratio) => format!("{} L2 misses on {requests} {searched}", change(ratio)),
+        Some(ratio) => format!("{} {name} on {requests} {searched}", change(ratio)),
     };
     match judged.break_even_cycles(&machine.machine) {
         None => what,
@@ -156,13 +157,18 @@ fn text_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, output: Option<
     line!(
         lines,
         "{name} goes by {}: {} objects, known of {} of its calls, on {} cores",
-        one.argument,
+        found.by(),
         one.objects,
         share(one.known, one.calls, 1),
         found.cores
     );
     line!(lines);
-    line!(lines, "{:<11} {}", "verdict", verdict(machine, found));
+    line!(
+        lines,
+        "{:<11} {}",
+        "verdict",
+        verdict(asked, machine, found)
+    );
     if let Some(output) = output {
         line!(lines, "{:<11} {}", "plan", output.path().display());
     }
@@ -170,16 +176,17 @@ fn text_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, output: Option<
 }
 
 fn json_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, plan: &Plan) -> Value {
-    let judged = found.held_out.as_ref().unwrap_or(&found.searched);
+    let judged = found.verdict();
     let one = &found.argument;
     let mut object = json!({
         "machine": plan.machine,
         "trace": plan.trace,
         "cores": plan.cores,
         "seed": plan.seed,
+        "objective": asked.objective,
         "candidates": found.tried,
         "replays": found.replays,
-        "verdict": verdict(machine, found),
+        "verdict": verdict(asked, machine, found),
         "searched": comparison::value(&found.searched),
         "held_out": found.held_out.as_ref().map(comparison::value),
         "hops_per_request": judged.hops as f64 / judged.requests as f64,
@@ -188,6 +195,7 @@ fn json_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, plan: &Plan) ->
         "calls": one.calls,
         "known": one.known,
         "objects": one.objects,
+        "after": found.after,
         "plan": plan.functions,
         "request": plan.request,
     });

@@ -228,11 +228,8 @@ fn a_plan_by_argument_is_explained_and_reported() {
     assert!(page.contains("visit"));
 }
 
-#[test]
-fn the_search_finds_the_function_whose_objects_overflow_a_cache_together() {
-    let mut recording = Recording::of(SOURCE);
-    recording.trace();
-    // Two tables of 300 lines fit an L2, four do not.
+/// What a search on a machine says where two tables of 300 lines fit an L2 and four do not.
+fn searched(recording: &Recording, plan: &str, more: &[&str]) -> Value {
     let machine = recording.folder().join("tiny.toml");
     let described = "name = \"tiny\"\ncores = 4\nline_size_bytes = 64\n\
         memory_latency_cycles = 200\nhop_cost_cycles = 1000\n\
@@ -240,27 +237,25 @@ fn the_search_finds_the_function_whose_objects_overflow_a_cache_together() {
         l1d = { size_bytes = 8192, ways = 8, latency_cycles = 4 }\n\
         l2 = { size_bytes = 65536, ways = 16, latency_cycles = 12 }\n";
     std::fs::write(&machine, described).unwrap();
-    let search = |jobs: &str, plan: &str| -> Value {
-        let plan = recording.folder().join(plan);
-        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-            .args([
-                "partition",
-                "--by-argument",
-                "--cores",
-                "3",
-                "--json",
-                "--jobs",
-                jobs,
-            ])
-            .args(["--requests", "40", "--machine"])
-            .arg(&machine)
-            .args(["-o".as_ref(), plan.as_os_str()])
-            .arg(recording.path())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice(&output.stdout).unwrap()
-    };
+    let plan = recording.folder().join(plan);
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["partition", "--by-argument", "--cores", "3", "--json"])
+        .args(["--requests", "40", "--machine"])
+        .arg(&machine)
+        .args(["-o".as_ref(), plan.as_os_str()])
+        .args(more)
+        .arg(recording.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_search_finds_the_function_whose_objects_overflow_a_cache_together() {
+    let mut recording = Recording::of(SOURCE);
+    recording.trace();
+    let search = |jobs: &str, plan: &str| searched(&recording, plan, &["--jobs", jobs]);
     let (said, again) = (search("1", "one.toml"), search("3", "three.toml"));
     assert_eq!(said, again);
     let plans = ["one.toml", "three.toml"];
@@ -275,4 +270,62 @@ fn the_search_finds_the_function_whose_objects_overflow_a_cache_together() {
     let before = expected.baseline_data_misses;
     assert!(expected.split_data_misses * 4 < before, "{expected:?}");
     assert_eq!(said["objects"], 4);
+}
+
+/// Every other request is about one of the four tables, the rest each about a small one of its own.
+const ONCE: &str = r#"
+enum { TABLES = 4, LINES = 300, REQUESTS = 240 };
+struct table { long lines, cells[LINES * 8]; };
+static struct table tables[TABLES] __attribute__((aligned(4096)));
+static struct small { long lines, cells[4 * 8]; } small[REQUESTS];
+static volatile long sum;
+#define ENTRY __attribute__((noinline, noclone))
+ENTRY long visit(struct table *table) {
+    long all = 0, lines = table->lines;
+    for (long line = 0; line < lines; line++) all += table->cells[line * 8];
+    return all;
+}
+ENTRY void serve(int number) {
+    struct table *table = &tables[(number * 7 + number / 5) % TABLES];
+    if (number % 2 == 1) table = (struct table *)&small[number];
+    sum += visit(table);
+}
+int main(void) {
+    for (int table = 0; table < TABLES; table++) tables[table].lines = LINES;
+    for (int number = 0; number < REQUESTS; number++) small[number].lines = 4;
+    for (int number = 0; number < REQUESTS; number++) serve(number);
+    return 0;
+}
+"#;
+
+#[test]
+fn the_search_has_objects_wait_that_are_named_once() {
+    let mut recording = Recording::of(ONCE);
+    recording.trace();
+    let said = searched(&recording, "plan.toml", &["--objective", "cycles"]);
+    assert_eq!(said["objective"], "cycles");
+    assert_eq!(said["name"], "visit");
+    let after = said["after"].as_u64().unwrap();
+    assert!((1..=16).contains(&after), "{said}");
+    let plan = recording.folder().join("plan.toml");
+    let written = corehop_plans::read(&plan).unwrap();
+    assert!(
+        written.functions[0]
+            .to
+            .to_string()
+            .starts_with("by argument 1 after ")
+    );
+    // Half of the requests are about objects that have no core.
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "--json", "--plan"])
+        .args([&plan, &recording.path()])
+        .output()
+        .unwrap();
+    let replayed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let one = &replayed["by_argument"][0];
+    assert_eq!(
+        (&one["calls"], &one["after"]),
+        (&json!(240), &said["after"])
+    );
+    assert_eq!(one["early"], 120 + 4 * after);
 }

@@ -2,11 +2,11 @@
 //!
 //! The simulator's own oracle (`simulator/tests/oracle`) is fed by the same reader of traces, and
 //! finds calls by the same rule. This one shares no line with the product: it reads what `corehop
-//! export` writes and a plan, takes calls and returns from the disassembled program, and simulates
-//! the caches as docs/reference/model.md describes them. All that it counts must be equal, key by
-//! key, to what `corehop replay --json` prints. So a mistake in the reader, the merging of threads,
-//! the finding of calls, the splitting into shards or the documents shows here, in one number or
-//! the other.
+//! export` writes and a plan, takes calls and returns from the disassembled program and arguments
+//! from what the program itself prints, and simulates the caches as docs/reference/model.md
+//! describes them. All that it counts must be equal, key by key, to what `corehop replay --json`
+//! prints. So a mistake in the reader, the merging of threads, the finding of calls and arguments,
+//! the splitting into shards or the documents shows here, in one number or the other.
 //!
 //! It is slow and simple on purpose. Read `exported.rs`, `placement.rs` and `caches.rs`, in this
 //! order.
@@ -18,6 +18,7 @@ mod counts;
 mod exported;
 mod machine;
 mod mixed;
+mod objects;
 mod placement;
 mod random;
 mod recording;
@@ -135,6 +136,35 @@ fn every_count_is_the_oracles_on_a_program_of_four_threads() {
     }
     for seed in 1..=40 {
         subject.compare_hops(&subject.plan(4, &mut Random(seed)));
+    }
+}
+
+#[test]
+fn every_count_is_the_oracles_where_functions_go_by_an_argument() {
+    /// Each with the arguments that tell its object.
+    const NAMED: [(&str, &[usize]); 4] = [
+        ("visit", &[1]),
+        ("change", &[2]),
+        ("maybe", &[3]),
+        ("both", &[1]),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let trace = recording::program(folder.path(), "objects.c");
+    let said = std::fs::read_to_string(folder.path().join(recording::SAID)).unwrap();
+    let subject = Subject::new(&trace, None, true).whose_program_told(&said);
+    subject.compare_entries();
+    let mut hops = 0;
+    for seed in 1..=16 {
+        let mut random = Random(seed);
+        let machine = Machine::random(&format!("seed-{seed}"), &mut random);
+        let plan = subject.plan_by_objects(&NAMED, 2 + random.below(3), &mut random);
+        let counted = subject.compare(&machine, &plan, seed % 2 == 0);
+        hops += counted["hops"].as_u64().unwrap();
+    }
+    assert!(hops > 1000, "{hops}");
+    for seed in 25..=48 {
+        let mut random = Random(seed);
+        subject.compare_hops(&subject.plan_by_objects(&NAMED, 4, &mut random));
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::code::{Code, Transfer};
 use crate::exported::{Execution, Instruction};
+use crate::objects::{ByObject, Objects, Told};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -18,10 +19,17 @@ pub struct Function {
     pub address: u64,
 }
 
+/// Where entering it takes a thread.
+#[derive(Clone, Copy, Debug)]
+pub enum To {
+    Core(usize),
+    Object(ByObject),
+}
+
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub function: Function,
-    pub core: usize,
+    pub to: To,
     /// Whether its mode is "call".
     pub goes_back: bool,
 }
@@ -37,18 +45,21 @@ impl Plan {
     pub fn write_into(&self, folder: &Path) -> PathBuf {
         let cores = self.cores;
         let mut text =
-            format!("version = 1\nmachine = \"any\"\ntrace = \"any\"\ncores = {cores}\nseed = 1\n");
+            format!("version = 2\nmachine = \"any\"\ntrace = \"any\"\ncores = {cores}\nseed = 1\n");
         for planned in &self.functions {
             let function = &planned.function;
+            let to = match planned.to {
+                To::Core(core) => format!("core = {core}"),
+                To::Object(by) => by.to_toml(),
+            };
             write!(
                 text,
                 "[[function]]\nmodule = {:?}\nbuild_id = {:?}\noffset = {}\nsymbol = {:?}\n\
-                 core = {}\nmode = {:?}\n",
+                 {to}\nmode = {:?}\n",
                 function.module,
                 function.build_id,
                 function.offset,
                 function.symbol,
-                planned.core,
                 if planned.goes_back { "call" } else { "enter" },
             )
             .unwrap();
@@ -75,6 +86,7 @@ pub struct Walk<'a> {
     placement: Placement<'a>,
     by_address: HashMap<u64, &'a Planned>,
     threads: Vec<Thread>,
+    pub objects: Objects<'a>,
     /// Times that a thread moved to another core.
     pub hops: u64,
 }
@@ -97,16 +109,17 @@ struct Call {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(code: &'a Code, placement: Placement<'a>) -> Walk<'a> {
-        let functions = match placement {
-            Placement::Plan(plan) => plan.functions.as_slice(),
-            _ => &[],
+    pub fn new(code: &'a Code, placement: Placement<'a>, told: &'a Told) -> Walk<'a> {
+        let (functions, cores) = match placement {
+            Placement::Plan(plan) => (plan.functions.as_slice(), plan.cores),
+            _ => (&[][..], 1),
         };
         Walk {
             code,
             placement,
             by_address: functions.iter().map(|p| (p.function.address, p)).collect(),
             threads: Vec::new(),
+            objects: Objects::new(told, cores),
             hops: 0,
         }
     }
@@ -133,7 +146,14 @@ impl<'a> Walk<'a> {
             None => {}
         }
         if let Some(planned) = self.by_address.get(&execution.start) {
-            thread.enter(planned);
+            let core = match planned.to {
+                To::Core(core) => Some(core),
+                To::Object(by) => {
+                    let symbol = &planned.function.symbol;
+                    self.objects.core_of(execution.thread, symbol, by)
+                }
+            };
+            thread.enter(planned, core);
         }
         self.hops += u64::from(thread.core != was_on);
         thread.core
@@ -141,12 +161,12 @@ impl<'a> Walk<'a> {
 }
 
 impl Thread {
-    fn enter(&mut self, planned: &Planned) {
+    fn enter(&mut self, planned: &Planned, core: Option<usize>) {
         if planned.goes_back {
             let call = self.open.last_mut().unwrap();
             call.back_to.get_or_insert(self.core);
         }
-        self.core = planned.core;
+        self.core = core.unwrap_or(self.core);
     }
 
     fn call(&mut self, slot: u64) {

@@ -1,10 +1,14 @@
 //! Records programs, as their users do: with `corehop record`, in a folder of their own.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// A file beside the trace: what the recorded program printed.
+pub const SAID: &str = "said";
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -29,7 +33,8 @@ impl Recording {
         command.arg(trace).args(arguments);
         command.env("COREHOP_QEMU_PLUGIN", plugin());
         command.current_dir(trace.parent().unwrap());
-        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let said = File::create(trace.with_file_name(SAID)).unwrap();
+        command.stdin(Stdio::null()).stdout(said);
         Recording(command.spawn().expect("corehop runs"))
     }
 

@@ -5,7 +5,8 @@ use crate::code::Code;
 use crate::counts::Counts;
 use crate::exported::Exported;
 use crate::machine::Machine;
-use crate::placement::{Function, Placement, Plan, Planned, Walk};
+use crate::objects::{ByObject, Told};
+use crate::placement::{Function, Placement, Plan, Planned, To, Walk};
 use crate::random::Random;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -27,6 +28,8 @@ pub struct Subject {
     functions: Vec<(Function, u64)>,
     /// Of threads as they first come, their numbers in the trace.
     thread_numbers: Vec<usize>,
+    /// What its program says it called functions with.
+    told: Told,
     /// For machines and plans.
     folder: TempDir,
 }
@@ -72,6 +75,7 @@ impl Subject {
                 .collect(),
             functions: Vec::new(),
             thread_numbers: Vec::new(),
+            told: Told::default(),
             folder: tempfile::tempdir().unwrap(),
         };
         let detail = subject.replay(&["--detail"]);
@@ -112,6 +116,12 @@ impl Subject {
         }
     }
 
+    /// The same trace, whose program has told what it called functions with.
+    pub fn whose_program_told(self, text: &str) -> Subject {
+        let told = Told::new(text, &self.exported.threads);
+        Subject { told, ..self }
+    }
+
     fn replay(&self, options: &[&str]) -> Value {
         let mut arguments = vec!["replay", "--json", self.trace.to_str().unwrap()];
         arguments.extend(self.requests.iter().flat_map(|list| ["--requests", list]));
@@ -143,7 +153,7 @@ impl Subject {
         let delegates = random.below(3) > 0;
         let functions = (0..count).map(|_| Planned {
             function: entered.swap_remove(random.below(entered.len())).clone(),
-            core: random.below(cores),
+            to: To::Core(random.below(cores)),
             goes_back: delegates && random.below(3) > 0,
         });
         Plan {
@@ -152,15 +162,48 @@ impl Subject {
         }
     }
 
+    /// A plan like [`Subject::plan`], in which these functions go by one of these arguments.
+    pub fn plan_by_objects(
+        &self,
+        named: &[(&str, &[usize])],
+        cores: usize,
+        random: &mut Random,
+    ) -> Plan {
+        let mut plan = self.plan(cores, random);
+        let is_named = |of: &Planned| named.iter().any(|(name, _)| *name == of.function.symbol);
+        plan.functions.retain(|planned| !is_named(planned));
+        let first = random.below(named.len());
+        for number in 0..1 + random.below(named.len()) {
+            let (symbol, arguments) = named[(first + number) % named.len()];
+            let (function, entries) = self.entered(symbol);
+            assert_eq!(*entries, self.told.calls(symbol), "{symbol}");
+            let by = ByObject {
+                argument: random.one_of(arguments),
+                after: random.one_of(&[0, 0, 1, 2, 20]),
+            };
+            plan.functions.push(Planned {
+                function: function.clone(),
+                to: To::Object(by),
+                goes_back: random.below(3) == 0,
+            });
+        }
+        plan
+    }
+
+    fn entered(&self, symbol: &str) -> &(Function, u64) {
+        let mut functions = self.functions.iter();
+        let found = functions.find(|(function, _)| function.symbol == symbol);
+        found.expect("it was entered")
+    }
+
     /// A plan that goes to core 1 for the calls of one function.
     pub fn delegating(&self, symbol: &str) -> Plan {
-        let is_it = |(function, _): &&(Function, u64)| function.symbol == symbol;
-        let (function, _) = self.functions.iter().find(is_it).expect("it was entered");
+        let (function, _) = self.entered(symbol);
         Plan {
             cores: 2,
             functions: vec![Planned {
                 function: function.clone(),
-                core: 1,
+                to: To::Core(1),
                 goes_back: true,
             }],
         }
@@ -214,6 +257,8 @@ impl Subject {
                 mode.remove("working_set").expect("working sets");
             }
         }
+        let by_argument = said_of_objects(&mut counted);
+        assert_eq!(by_argument, with_plan.by_argument, "{plan:#?}");
         let mut differences = Vec::new();
         differ("", &expected, &counted, &mut differences);
         assert!(
@@ -227,7 +272,7 @@ impl Subject {
     pub fn compare_hops(&self, plan: &Plan) {
         let plan_file = plan.write_into(self.folder.path());
         let counted = self.replay(&["--plan", plan_file.to_str().unwrap()]);
-        let mut walk = Walk::new(&self.code, Placement::Plan(plan));
+        let mut walk = Walk::new(&self.code, Placement::Plan(plan), &self.told);
         for execution in &self.exported.executions {
             walk.core_of(execution);
         }
@@ -256,7 +301,7 @@ impl Subject {
 
     fn simulate(&self, machine: &Machine, placement: Placement) -> Simulated {
         let mut caches = Caches::new(machine);
-        let mut walk = Walk::new(&self.code, placement);
+        let mut walk = Walk::new(&self.code, placement, &self.told);
         for (execution, accesses) in self.exported.executed() {
             caches.executes(execution.start);
             let before = walk.hops;
@@ -277,6 +322,7 @@ impl Subject {
         Simulated {
             counts: user.clone().plus(kernel),
             modes,
+            by_argument: walk.objects.to_json(),
             hops: walk.hops,
         }
     }
@@ -288,7 +334,25 @@ struct Simulated {
     counts: Counts,
     /// Of each.
     modes: Value,
+    /// Of each function that goes by an argument.
+    by_argument: Vec<Value>,
     hops: u64,
+}
+
+/// Takes what a replay says of functions that go by an argument, by symbol, without what the plan
+/// says of where they are.
+fn said_of_objects(counted: &mut Value) -> Vec<Value> {
+    let keys = counted.as_object_mut().unwrap();
+    let Some(Value::Array(mut functions)) = keys.remove("by_argument") else {
+        return Vec::new();
+    };
+    for function in &mut functions {
+        for key in ["name", "module", "offset"] {
+            function.as_object_mut().unwrap().remove(key).expect(key);
+        }
+    }
+    functions.sort_by_key(|function| text(function, "symbol").to_owned());
+    functions
 }
 
 /// Says at which keys two values differ.

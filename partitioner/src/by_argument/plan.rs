@@ -33,7 +33,7 @@ pub fn plan_of(
             build_id: module.build_id.clone(),
             offset: function.offset,
             symbol: function.symbol.clone(),
-            to: Destination::By(found.argument.argument),
+            to: Destination::By(found.by()),
             mode: Mode::Enter,
         }],
     }

@@ -1,21 +1,26 @@
-//! The search by argument: which function, by which argument, on how many cores.
+//! The search by argument: which function, by which argument, on how many cores, and after how many
+//! calls an object has one of them.
 //!
 //! Candidates are few: the arguments that are objects ([`object_arguments`]), those first whose
 //! objects' lines are referenced again most. So nothing needs bounds. Each is replayed in full
-//! on the searched requests, once for each number of cores, and the one with the fewest L2 misses
-//! is taken; of equals the one with fewer cores, then the one that is first among the candidates.
-//! The verdict is of requests that were not searched, after others have warmed the caches.
+//! on the searched requests, once for each number of cores and each of [`super::AFTER`] calls that
+//! any of its objects exceeds. The one with the smallest value, L2 misses or whatever is to be
+//! small, is taken; of equals the one with fewer cores, then with fewer hops, then the one that is
+//! first among the candidates, then the one after fewer calls. The verdict is of requests that were
+//! not searched, after others have warmed the caches.
 
+use super::choices::{Choice, Choices};
 use super::find::object_arguments;
 use super::object::ObjectArgument;
 use crate::Error;
 use crate::comparison::{Comparison, compare};
 use crate::evaluate::rounds;
 use crate::held_out::compare_on;
+use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::{Searched, TrainTestSplit};
 use crate::weights::Weighted;
-use corehop_plans::Mode;
+use corehop_plans::By;
 use corehop_simulator::{Prepared, ReplayOptions, Split};
 use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
@@ -43,6 +48,8 @@ pub struct Found {
     pub argument: ObjectArgument,
     /// On so many cores.
     pub cores: u32,
+    /// The calls after which an object has one of them.
+    pub after: u32,
     /// Arguments that were tried.
     pub tried: usize,
     /// Replays that were compared.
@@ -55,7 +62,23 @@ pub struct Found {
     pub held_out: Option<Comparison>,
 }
 
-/// Searches; `None` where no function's argument is known to be one of several objects.
+impl Found {
+    /// The comparison to believe: on requests that were not searched, where there are any.
+    pub fn verdict(&self) -> &Comparison {
+        self.held_out.as_ref().unwrap_or(&self.searched)
+    }
+
+    /// What the function goes by.
+    pub fn by(&self) -> By {
+        By {
+            argument: self.argument.argument,
+            after: self.after,
+        }
+    }
+}
+
+/// Searches for what makes each of these objectives small, in their order; finds none at all where
+/// no function's argument is known to be one of several objects.
 ///
 /// # Errors
 /// As [`object_arguments`], and what replaying says.
@@ -63,8 +86,9 @@ pub fn search(
     trace: &Trace,
     machine: &Weighted,
     sought: &Sought,
+    objectives: &[Objective],
     progress: &dyn Progress,
-) -> Result<Option<Found>, Error> {
+) -> Result<Vec<Found>, Error> {
     let train_test = TrainTestSplit::of(trace.requests(), sought.searched, sought.seed)?;
     progress.begin("following arguments", None);
     let candidates = object_arguments(trace, sought.min_share);
@@ -72,7 +96,7 @@ pub fn search(
     let mut candidates = candidates?.all;
     candidates.truncate(MOST_TRIED);
     if candidates.is_empty() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let functions: Vec<FunctionId> = candidates.iter().map(|one| one.function).collect();
     let options = ReplayOptions {
@@ -80,43 +104,53 @@ pub fn search(
         ..ReplayOptions::default()
     };
     let prepared = Prepared::new(trace, &[&machine.machine], &functions, &options)?;
-    let choices =
-        (0..candidates.len()).flat_map(|place| (2..=sought.cores).map(move |cores| (place, cores)));
-    let choices: Vec<(usize, u32)> = choices.collect();
-    progress.begin("replaying objects on cores", Some(choices.len() as u64));
+    let choices = Choices::of(trace, &candidates)?;
+    let all = choices.all(sought.cores);
+    progress.begin("replaying objects on cores", Some(all.len() as u64));
     let rounds = rounds(train_test.searched.len());
-    let misses = choices.par_iter().map(|&(place, cores)| {
-        let split = split_of(trace, &candidates[place], cores)?;
+    let values = all.par_iter().map(|choice| {
+        let split = choices.split(choice)?;
         let replay = prepared.replay_rounds(&machine.machine, &split, rounds)?;
         progress.advance(1);
-        Ok((replay.counters.l2.misses(), cores, place))
+        let values = objectives.iter().map(|objective| objective.of(&replay));
+        Ok((values.collect(), replay.hops))
     });
-    let misses: Vec<(u64, u32, usize)> = misses.collect::<Result<_, Error>>()?;
+    let values: Vec<(Vec<u64>, u64)> = values.collect::<Result<_, Error>>()?;
     progress.end();
-    let (_, cores, place) = *misses.iter().min().expect("there is a candidate");
-    let split = split_of(trace, &candidates[place], cores)?;
+    let found = (0..objectives.len()).map(|objective| {
+        let ranks = all.iter().zip(&values);
+        let ranks = ranks.map(|(choice, (values, hops))| choice.rank(values[objective], *hops));
+        let best = ranks.min().expect("there is a candidate").choice;
+        let (searched, held_out) = judge(&choices, best, machine, (&prepared, &train_test))?;
+        Ok(Found {
+            argument: candidates[best.place].clone(),
+            cores: best.cores,
+            after: best.after,
+            tried: functions.len(),
+            replays: all.len(),
+            train_test: train_test.clone(),
+            searched,
+            held_out,
+        })
+    });
+    found.collect()
+}
+
+/// A choice beside one core: on the requests searched, which are prepared, and on those held out.
+fn judge(
+    choices: &Choices<'_>,
+    choice: Choice,
+    machine: &Weighted,
+    (prepared, train_test): (&Prepared, &TrainTestSplit),
+) -> Result<(Comparison, Option<Comparison>), Error> {
+    let split = choices.split(&choice)?;
     let one_core = prepared.replay(&machine.machine, &Split::default())?;
-    let searched = compare(
-        one_core.counters,
-        &prepared.replay(&machine.machine, &split)?,
-    );
+    let with_split = prepared.replay(&machine.machine, &split)?;
+    let searched = compare(one_core.counters, &with_split);
     let machines = std::slice::from_ref(machine);
     let held_out = match train_test.held_out.is_empty() {
         true => None,
-        false => compare_on(trace, machines, &train_test, &[split])?.pop(),
+        false => compare_on(choices.trace, machines, train_test, &[split])?.pop(),
     };
-    Ok(Some(Found {
-        argument: candidates.swap_remove(place),
-        cores,
-        tried: functions.len(),
-        replays: misses.len(),
-        train_test,
-        searched,
-        held_out,
-    }))
-}
-
-fn split_of(trace: &Trace, one: &ObjectArgument, cores: u32) -> Result<Split, Error> {
-    let by_argument = [(one.function, one.argument, Mode::Enter)];
-    Ok(Split::default().by_argument(trace, &by_argument, cores)?)
+    Ok((searched, held_out))
 }

@@ -55,11 +55,11 @@ impl Chosen {
             sum = crc32c::crc32c_append(sum, id.as_bytes());
             for hook in &file.hooks {
                 sum = crc32c::crc32c_append(sum, &hook.offset.to_le_bytes());
-                let (core, argument) = match hook.to {
+                let (core_or_after, argument) = match hook.to {
                     Destination::Core(core) => (core, 0),
-                    Destination::By(argument) => (0, argument.number()),
+                    Destination::By(by) => (by.after, by.argument.number()),
                 };
-                sum = crc32c::crc32c_append(sum, &core.to_le_bytes());
+                sum = crc32c::crc32c_append(sum, &core_or_after.to_le_bytes());
                 sum = crc32c::crc32c_append(sum, &[number(hook.mode), argument]);
             }
         }

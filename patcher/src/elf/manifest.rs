@@ -8,7 +8,7 @@ use corehop_plans::{Destination, Mode};
 use serde::{Deserialize, Serialize};
 
 /// Version of the manifest.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 
 /// What a patched file says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

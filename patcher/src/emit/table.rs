@@ -6,8 +6,9 @@ use crate::Hook;
 use crate::elf::{RuntimeNote, Whole};
 use corehop_plans::{Destination, Mode};
 
-/// In the core's place: where no thread ever is.
-const NO_CORE: u16 = u16::MAX;
+/// In the core's place: where no thread ever is. A function by argument adds the calls before an
+/// object gets its core.
+const NO_CORE: u16 = 0x8000;
 
 /// As `runtime/core/runtime.h` numbers modes.
 pub(crate) fn number(mode: Mode) -> u8 {
@@ -43,7 +44,9 @@ impl Table {
             let (core, argument) = match (hook.mode, hook.to) {
                 (Mode::Count, _) => (NO_CORE, 0),
                 (Mode::Enter | Mode::Call, Destination::Core(core)) => (core as u16, 0),
-                (Mode::Enter | Mode::Call, Destination::By(by)) => (NO_CORE, by.number()),
+                (Mode::Enter | Mode::Call, Destination::By(by)) => {
+                    (NO_CORE + by.after as u16, by.argument.number())
+                }
             };
             bytes.extend(core.to_le_bytes());
             bytes.extend([number(hook.mode), argument]);

@@ -11,7 +11,9 @@ struct Known {
     object: u64,
     bucket: u64,
     place: usize,
-    core: usize,
+    /// None while too few calls have named it.
+    core: Option<usize>,
+    calls: u64,
     named: u64,
     hook: usize,
 }
@@ -21,8 +23,12 @@ pub struct Objects {
     known: Vec<Known>,
     calls: u64,
     cores: usize,
+    /// By hook: the calls that an object's core waits for, if any.
+    after: BTreeMap<usize, u64>,
     /// How many objects came, by hook.
     pub seen: BTreeMap<usize, u64>,
+    /// Calls about objects without a core, by hook.
+    pub early: BTreeMap<usize, u64>,
     /// Calls by hook and core.
     pub by_core: BTreeMap<usize, Vec<u64>>,
 }
@@ -33,12 +39,20 @@ impl Objects {
             known: Vec::new(),
             calls: 0,
             cores,
+            after: BTreeMap::new(),
             seen: BTreeMap::new(),
+            early: BTreeMap::new(),
             by_core: BTreeMap::new(),
         }
     }
 
-    /// The core of a call at `hook` with this argument.
+    /// The same, whose objects wait for so many calls at this hook.
+    pub fn after(mut self, hook: usize, calls: u64) -> Objects {
+        self.after.insert(hook, calls);
+        self
+    }
+
+    /// The core of a call at `hook` with this argument, if it has one.
     pub fn call(&mut self, hook: usize, argument: u64) -> Option<usize> {
         if !(0x1_0000..1 << 56).contains(&argument) {
             return None;
@@ -50,23 +64,36 @@ impl Objects {
                 .retain(|known| known.named + FORGOTTEN_AFTER > epoch);
         }
         let object = argument / 16;
-        let core = match self.known.iter_mut().find(|known| known.object == object) {
-            Some(known) => {
-                known.named = epoch;
-                known.core
-            }
-            None => self.arrive(hook, object, epoch),
-        };
+        if !self.known.iter().any(|known| known.object == object) {
+            self.arrive(hook, object, epoch);
+        }
         let by_core = self.by_core.entry(hook);
-        by_core.or_insert_with(|| vec![0; self.cores])[core] += 1;
-        Some(core)
+        let by_core = by_core.or_insert_with(|| vec![0; self.cores]);
+        let on = |core| {
+            let on = self.known.iter().filter(|known| known.core == Some(core));
+            (on.count(), core)
+        };
+        let emptiest = (0..self.cores).min_by_key(|&core| on(core));
+        let mut known = self.known.iter_mut();
+        let known = known.find(|known| known.object == object).unwrap();
+        known.named = epoch;
+        if known.core.is_none() && known.calls >= *self.after.get(&hook).unwrap_or(&0) {
+            known.core = emptiest;
+        }
+        known.calls += 1;
+        match known.core {
+            Some(core) => by_core[core] += 1,
+            None => *self.early.entry(hook).or_default() += 1,
+        }
+        known.core
     }
 
-    fn arrive(&mut self, hook: usize, object: u64, epoch: u64) -> usize {
+    fn arrive(&mut self, hook: usize, object: u64, epoch: u64) {
         let bucket = bucket(object);
         let here = || self.known.iter().filter(|known| known.bucket == bucket);
         if here().count() == PLACES {
-            let oldest = here().min_by_key(|known| (known.named, known.place));
+            let oldest =
+                here().min_by_key(|known| (known.core.is_some(), known.named, known.place));
             let oldest = oldest.unwrap().object;
             self.known.retain(|known| known.object != oldest);
         }
@@ -75,20 +102,16 @@ impl Objects {
             known.any(|known| (known.bucket, known.place) == (bucket, place))
         };
         let place = (0..PLACES).find(|&place| !here(place)).unwrap();
-        let on = |core| self.known.iter().filter(|known| known.core == core).count();
-        let core = (0..self.cores)
-            .min_by_key(|&core| (on(core), core))
-            .unwrap();
         self.known.push(Known {
             object,
             bucket,
             place,
-            core,
+            core: None,
+            calls: 0,
             named: epoch,
             hook,
         });
         *self.seen.entry(hook).or_default() += 1;
-        core
     }
 
     /// How many of the objects that came by `hook` are known.

@@ -14,8 +14,8 @@ pub use table::ObjectTable;
 
 use crate::error::Error;
 use crate::ids::CoreId;
-use corehop_plans::Argument;
-use corehop_traces::{Arguments, Calls, FunctionId, ThreadId, Trace};
+use corehop_plans::By;
+use corehop_traces::{Arguments, Calls, EnteredCall, FunctionId, ThreadId, Trace};
 use std::collections::HashMap;
 
 /// A function that goes by an argument, and what the trace tells of it.
@@ -24,11 +24,13 @@ pub struct ByArgument {
     /// The function.
     pub function: FunctionId,
     /// What it goes by.
-    pub argument: Argument,
+    pub by: By,
     /// Its calls in all of the trace.
     pub calls: u64,
     /// Those whose argument is known; the others move nobody.
     pub known: u64,
+    /// Those of the known ones whose object had no core yet; they move nobody either.
+    pub early: u64,
     /// How many objects came by calls of it; one that was forgotten and comes again counts again.
     pub objects: u64,
 }
@@ -42,39 +44,32 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Gives the objects of these functions' calls one of `cores` cores. A thread goes back when a
-    /// call of those that are `delegated`, by function, ends: as in a patched program such a call
-    /// is none in a signal handler.
+    /// Gives the objects of these functions' calls, which are among `calls` in the order of the
+    /// trace, one of `cores` cores. A thread goes back when a call of those that are `delegated`,
+    /// by function, ends: as in a patched program such a call is none in a signal handler.
     pub(crate) fn of(
         trace: &Trace,
-        functions: &[(FunctionId, Argument)],
+        calls: &[EnteredCall],
+        functions: &[(FunctionId, By)],
         delegated: &[bool],
         cores: u32,
     ) -> Result<Objects, Error> {
-        let new = |&(function, argument)| ByArgument {
-            function,
-            argument,
-            calls: 0,
-            known: 0,
-            objects: 0,
-        };
-        let mut functions: Vec<ByArgument> = functions.iter().map(new).collect();
+        let mut functions: Vec<ByArgument> =
+            functions.iter().copied().map(ByArgument::new).collect();
         functions.sort_unstable_by_key(|one| one.function);
         functions.dedup_by_key(|one| one.function);
-        let mut wanted = vec![false; trace.functions().len()];
-        for one in &functions {
-            wanted[one.function.index()] = true;
-        }
         let is_delegated = |function: FunctionId| delegated.get(function.index()) == Some(&true);
         let any = functions.iter().any(|one| is_delegated(one.function));
         let ended = any.then(|| Calls::of(trace, delegated)).transpose()?;
         let mut tables: HashMap<u32, ObjectTable> = HashMap::new();
         let mut homes = vec![Vec::new(); trace.threads().len()];
-        for call in Arguments::of(trace, wanted)? {
+        for call in calls {
             let place = functions.binary_search_by_key(&call.function, |one| one.function);
-            let one = &mut functions[place.expect("calls of these were asked for")];
+            let Some(one) = place.ok().map(|place| &mut functions[place]) else {
+                continue;
+            };
             one.calls += 1;
-            let argument = call.arguments[usize::from(one.argument.number()) - 1];
+            let argument = call.arguments[usize::from(one.by.argument.number()) - 1];
             one.known += u64::from(argument.is_some());
             let begins = |calls: &Calls| calls.begun_by(call.thread, call.number).is_some();
             let is_none = is_delegated(call.function) && !ended.as_ref().is_some_and(begins);
@@ -85,11 +80,12 @@ impl Objects {
             let table = tables
                 .entry(process)
                 .or_insert_with(|| ObjectTable::new(cores));
-            let objects = table.objects();
-            if let Some(core) = table.name(call.thread, address) {
+            let before = (table.objects(), table.early());
+            if let Some(core) = table.name(call.thread, address, one.by.after) {
                 homes[call.thread.index()].push((call.number, core));
             }
-            one.objects += table.objects() - objects;
+            one.objects += table.objects() - before.0;
+            one.early += table.early() - before.1;
         }
         Ok(Objects { homes, functions })
     }
@@ -107,4 +103,37 @@ impl Objects {
     pub fn functions(&self) -> &[ByArgument] {
         &self.functions
     }
+}
+
+impl ByArgument {
+    /// A function of which no call was seen yet.
+    fn new((function, by): (FunctionId, By)) -> ByArgument {
+        ByArgument {
+            function,
+            by,
+            calls: 0,
+            known: 0,
+            early: 0,
+            objects: 0,
+        }
+    }
+}
+
+/// All calls of these functions, as far as the trace tells them.
+///
+/// # Errors
+/// [`Error::NoArguments`] when the trace does not tell arguments, [`Error::Trace`] for a trace that
+/// cannot be read.
+pub fn calls_of(
+    trace: &Trace,
+    functions: impl IntoIterator<Item = FunctionId>,
+) -> Result<Vec<EnteredCall>, Error> {
+    if !trace.has_pointers() {
+        return Err(Error::NoArguments);
+    }
+    let mut wanted = vec![false; trace.functions().len()];
+    for function in functions {
+        wanted[function.index()] = true;
+    }
+    Ok(Arguments::of(trace, wanted)?)
 }

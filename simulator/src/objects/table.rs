@@ -24,15 +24,24 @@ pub struct ObjectTable {
     /// By thread, how many of its calls have named an object.
     named: Vec<u64>,
     objects: u64,
+    early: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Object {
     /// Its address / 16.
     granule: u64,
-    core: CoreId,
+    home: Home,
     /// The epoch in which it was named last.
     named: u64,
+}
+
+/// Where an object is.
+#[derive(Clone, Copy, Debug)]
+enum Home {
+    /// Nowhere yet: so many calls have named it.
+    None(u32),
+    Core(CoreId),
 }
 
 impl ObjectTable {
@@ -44,6 +53,7 @@ impl ObjectTable {
             epoch: 0,
             named: Vec::new(),
             objects: 0,
+            early: 0,
         }
     }
 
@@ -52,8 +62,14 @@ impl ObjectTable {
         self.objects
     }
 
-    /// A call of a thread has this argument: the core of the object that it names, if it names one.
-    pub fn name(&mut self, thread: ThreadId, address: u64) -> Option<CoreId> {
+    /// How many calls have named one that had no core yet.
+    pub fn early(&self) -> u64 {
+        self.early
+    }
+
+    /// A call of a thread has this argument: the core of the object that it names, if it names one
+    /// and that has a core. It gets one when `after` calls have named it before.
+    pub fn name(&mut self, thread: ThreadId, address: u64, after: u32) -> Option<CoreId> {
         if !(LOWEST..=HIGHEST).contains(&address) {
             return None;
         }
@@ -66,38 +82,67 @@ impl ObjectTable {
         }
         let granule = address >> GRANULE_LOG;
         let bucket = granule.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BUCKETS_LOG);
-        let bucket = &mut self.buckets[bucket as usize];
-        let mut known = bucket.iter_mut().flatten();
-        if let Some(object) = known.find(|object| object.granule == granule) {
-            object.named = self.epoch;
-            return Some(object.core);
-        }
-        let place = bucket.iter().position(Option::is_none).unwrap_or_else(|| {
-            // The first of those that were named longest ago.
-            let named = |&way: &usize| bucket[way].map(|object| object.named);
-            (0..WAYS).min_by_key(named).expect("a bucket has places")
-        });
-        if let Some(forgotten) = bucket[place].take() {
-            self.counts[forgotten.core.index()] -= 1;
+        let bucket = bucket as usize;
+        let is_it = |place: &Option<Object>| place.is_some_and(|object| object.granule == granule);
+        let place = self.buckets[bucket].iter().position(is_it);
+        let place = place.unwrap_or_else(|| self.arrive(bucket, granule));
+        let object = self.buckets[bucket][place].as_mut().expect("it was found");
+        object.named = self.epoch;
+        match &mut object.home {
+            Home::Core(core) => return Some(*core),
+            Home::None(calls) if *calls < after => {
+                *calls += 1;
+                self.early += 1;
+                return None;
+            }
+            Home::None(_) => {}
         }
         let emptiest = (0..self.counts.len()).min_by_key(|&core| self.counts[core]);
         let core = CoreId(emptiest.expect("there is a core") as u32);
-        bucket[place] = Some(Object {
-            granule,
-            core,
-            named: self.epoch,
-        });
+        object.home = Home::Core(core);
         self.counts[core.index()] += 1;
-        self.objects += 1;
         Some(core)
+    }
+
+    /// An object comes into its bucket; gives its place.
+    fn arrive(&mut self, bucket: usize, granule: u64) -> usize {
+        let bucket = &mut self.buckets[bucket];
+        let place = bucket.iter().position(Option::is_none).unwrap_or_else(|| {
+            // The first of those that were named longest ago, and have no core if any has none.
+            let rank = |&way: &usize| bucket[way].map(|object| (object.has_core(), object.named));
+            (0..WAYS).min_by_key(rank).expect("a bucket has places")
+        });
+        let arrived = Object {
+            granule,
+            home: Home::None(0),
+            named: self.epoch,
+        };
+        if let Some(forgotten) = bucket[place].replace(arrived) {
+            forgotten.leave(&mut self.counts);
+        }
+        self.objects += 1;
+        place
     }
 
     fn begin_epoch(&mut self) {
         self.epoch += 1;
         for place in self.buckets.iter_mut().flatten() {
             if let Some(old) = place.take_if(|object| self.epoch - object.named >= LONG) {
-                self.counts[old.core.index()] -= 1;
+                old.leave(&mut self.counts);
             }
+        }
+    }
+}
+
+impl Object {
+    fn has_core(&self) -> bool {
+        matches!(self.home, Home::Core(_))
+    }
+
+    /// It is forgotten.
+    fn leave(self, counts: &mut [u64]) {
+        if let Home::Core(core) = self.home {
+            counts[core.index()] -= 1;
         }
     }
 }

@@ -5,9 +5,9 @@
 
 use crate::error::Error;
 use crate::ids::CoreId;
-use crate::objects::Objects;
-use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction};
-use corehop_traces::{Function, FunctionId, Module, ThreadId, Trace};
+use crate::objects::{Objects, calls_of};
+use corehop_plans::{Argument, By, Destination, Mode, Plan, PlannedFunction};
+use corehop_traces::{EnteredCall, Function, FunctionId, Module, ThreadId, Trace};
 use std::sync::Arc;
 
 /// A split of a traced program over cores; the default one leaves everything on core 0.
@@ -111,20 +111,33 @@ impl Split {
     /// [`Error::NoArguments`] when the trace does not tell arguments, [`Error::Trace`] for a trace
     /// that cannot be read.
     pub fn by_argument(
-        mut self,
+        self,
         trace: &Trace,
-        functions: &[(FunctionId, Argument, Mode)],
+        functions: &[(FunctionId, By, Mode)],
         cores: u32,
     ) -> Result<Self, Error> {
-        if !trace.has_pointers() {
-            return Err(Error::NoArguments);
-        }
+        let calls = calls_of(trace, functions.iter().map(|(function, _, _)| *function))?;
+        self.by_arguments_of(&calls, trace, functions, cores)
+    }
+
+    /// The same, where all their calls are known: they are among `calls`, in the order of the
+    /// trace.
+    ///
+    /// # Errors
+    /// [`Error::Trace`] for a trace that cannot be read.
+    pub fn by_arguments_of(
+        mut self,
+        calls: &[EnteredCall],
+        trace: &Trace,
+        functions: &[(FunctionId, By, Mode)],
+        cores: u32,
+    ) -> Result<Self, Error> {
         self.cores = self.cores.max(cores);
         let mut arguments = Vec::new();
         let mut delegated = self.delegated.clone();
-        for &(function, argument, mode) in functions {
+        for &(function, by, mode) in functions {
             self.place(function, Target::Object);
-            arguments.push((function, argument));
+            arguments.push((function, by));
             if mode == Mode::Call {
                 delegated.push(function);
             }
@@ -134,7 +147,7 @@ impl Split {
         for function in split.delegated() {
             goes_back[function.index()] = true;
         }
-        let objects = Objects::of(trace, &arguments, &goes_back, split.cores)?;
+        let objects = Objects::of(trace, calls, &arguments, &goes_back, split.cores)?;
         Ok(Split {
             objects: Some(Arc::new(objects)),
             ..split
@@ -165,9 +178,9 @@ impl Split {
         let split = Split::from_plan(&fixed, modules, functions)?;
         let mut by_argument = Vec::new();
         for planned in &plan.functions {
-            if let Destination::By(argument) = planned.to {
+            if let Destination::By(by) = planned.to {
                 let found = found(planned, modules, functions)?;
-                by_argument.extend(found.map(|function| (function, argument, planned.mode)));
+                by_argument.extend(found.map(|function| (function, by, planned.mode)));
             }
         }
         match by_argument.is_empty() {
@@ -199,7 +212,7 @@ impl Split {
         for planned in &plan.functions {
             let core = match planned.to {
                 Destination::Core(core) => core,
-                Destination::By(argument) => return Err(by_argument(planned, argument)),
+                Destination::By(by) => return Err(by_argument(planned, by.argument)),
             };
             for function in found(planned, modules, functions)? {
                 split.place(function, Target::Core(CoreId(core)));

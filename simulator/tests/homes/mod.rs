@@ -1,18 +1,21 @@
 //! Which object has which core, once more, as slow and obvious as docs/reference/objects.md has it.
 
+use std::collections::HashMap;
+
 /// The objects that a process knows, in no order.
 #[derive(Default)]
 pub struct Known {
     objects: Vec<Object>,
     epoch: u64,
-    named_by_thread: [u64; 2],
+    named_by_thread: HashMap<usize, u64>,
     pub came: u64,
 }
 
 struct Object {
     granule: u64,
     way: u64,
-    core: u64,
+    core: Option<u64>,
+    calls: u64,
     named: u64,
 }
 
@@ -21,24 +24,46 @@ fn bucket_of(granule: u64) -> u64 {
 }
 
 impl Known {
-    /// A call of a thread has this argument; the core, if that is an object's.
-    pub fn name(&mut self, thread: usize, argument: u64, cores: u64) -> Option<u64> {
+    /// A call of a thread has this argument; the core, if that is an object's which has one. It
+    /// gets one when so many calls have named it before.
+    pub fn name(
+        &mut self,
+        thread: usize,
+        argument: u64,
+        (cores, after): (u64, u64),
+    ) -> Option<u64> {
         if !(65_536..1 << 56).contains(&argument) {
             return None;
         }
-        self.named_by_thread[thread] += 1;
-        if self.named_by_thread[thread].is_multiple_of(4096) {
+        let named = self.named_by_thread.entry(thread).or_default();
+        *named += 1;
+        if named.is_multiple_of(4096) {
             self.epoch += 1;
             let epoch = self.epoch;
             self.objects.retain(|object| epoch - object.named < 16);
         }
         let granule = argument / 16;
         let epoch = self.epoch;
-        let mut known = self.objects.iter_mut();
-        if let Some(object) = known.find(|object| object.granule == granule) {
-            object.named = epoch;
-            return Some(object.core);
+        if !self.objects.iter().any(|object| object.granule == granule) {
+            self.arrive(granule);
         }
+        let on = |core: u64| {
+            let objects = self.objects.iter();
+            objects.filter(|object| object.core == Some(core)).count()
+        };
+        let emptiest = (0..cores).min_by_key(|&core| on(core));
+        let mut known = self.objects.iter_mut();
+        let object = known.find(|object| object.granule == granule).unwrap();
+        object.named = epoch;
+        if object.core.is_none() && object.calls >= after {
+            object.core = emptiest;
+        }
+        object.calls += 1;
+        object.core
+    }
+
+    /// An object that is not known comes into its bucket.
+    fn arrive(&mut self, granule: u64) {
         let in_bucket = |object: &Object| bucket_of(object.granule) == bucket_of(granule);
         if self
             .objects
@@ -48,11 +73,9 @@ impl Known {
             == 4
         {
             let bucket = self.objects.iter().filter(|object| in_bucket(object));
-            let oldest = bucket
-                .map(|object| (object.named, object.way))
-                .min()
-                .unwrap();
-            let is_oldest = |object: &Object| (object.named, object.way) == oldest;
+            let rank = |object: &Object| (object.core.is_some(), object.named, object.way);
+            let oldest = bucket.map(rank).min().unwrap();
+            let is_oldest = |object: &Object| rank(object) == oldest;
             self.objects
                 .retain(|object| !(in_bucket(object) && is_oldest(object)));
         }
@@ -61,20 +84,13 @@ impl Known {
             objects.any(|object| in_bucket(object) && object.way == way)
         };
         let way = (0..4).find(|&way| !is_taken(way)).unwrap();
-        let on = |core: u64| {
-            self.objects
-                .iter()
-                .filter(|object| object.core == core)
-                .count()
-        };
-        let core = (0..cores).min_by_key(|&core| on(core)).unwrap();
         self.came += 1;
         self.objects.push(Object {
             granule,
             way,
-            core,
-            named: epoch,
+            core: None,
+            calls: 0,
+            named: self.epoch,
         });
-        Some(core)
     }
 }

@@ -21,8 +21,9 @@ pub struct Placed {
     /// Of the requests.
     pub numbers: Vec<u64>,
     pub functions: Vec<(u32, u32)>,
-    /// Functions that go by argument 1, and how many cores their objects have.
-    pub by_argument: (Vec<u32>, u32),
+    /// Functions that go by argument 1, how many cores their objects have, and after how many
+    /// calls each function gives an object one.
+    pub by_argument: (Vec<u32>, u32, Vec<u32>),
     pub delegated: Vec<u32>,
     pub start_cores: Option<u32>,
     /// Pages that are confined to a part of each L2.
@@ -150,7 +151,8 @@ fn homes(steps: &[Step], placed: &Placed, cores: u64) -> Vec<Option<usize>> {
         } else {
             thread
         };
-        let core = processes[process].name(thread, argument, cores)?;
+        let after = placed.by_argument.2[step.block as usize];
+        let core = processes[process].name(thread, argument, (cores, after.into()))?;
         Some(core as usize)
     };
     steps.iter().enumerate().map(home).collect()
