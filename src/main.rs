@@ -44,6 +44,7 @@ mod report;
 mod requests;
 mod run;
 mod sample;
+mod schema;
 mod scope;
 mod screen;
 mod taken;
@@ -89,6 +90,7 @@ enum Command {
     Measure(measure::Arguments),
     Calibrate(calibrate::Arguments),
     Doctor(doctor::Arguments),
+    Schema(schema::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
 }
@@ -164,6 +166,7 @@ fn main() -> ExitCode {
         Command::Measure(arguments) => measure::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions(arguments) => manual::complete(&arguments, Cli::command()),
         Command::Man(arguments) => manual::write(&arguments, Cli::command()),
     };

@@ -4,6 +4,7 @@
 //! numbers that were written down before, and by them a plan pays or does not. These tests need
 //! `qemu-x86_64`, `redis-server` and the symbolizer, as those of `corehop record` do.
 
+mod conforming;
 mod interrupting;
 
 use interrupting::interrupt;
@@ -42,8 +43,8 @@ fn said(output: &Output) -> String {
 }
 
 fn figures(output: &Output) -> Value {
-    let parsed = serde_json::from_slice(&output.stdout);
-    parsed.unwrap_or_else(|error| panic!("{error}: {}", said(output)))
+    assert!(!output.stdout.is_empty(), "{}", said(output));
+    conforming::read(&["optimize"], &output.stdout)
 }
 
 /// Whether no server listens at the socket in `folder`.
@@ -194,7 +195,7 @@ fn what_fills_the_server_is_neither_recorded_nor_measured() {
         .arg(trace)
         .output()
         .unwrap();
-    let info: Value = serde_json::from_slice(&info.stdout).unwrap();
+    let info = conforming::read(&["info"], &info.stdout);
     assert_eq!(info["complete_requests"], 2, "{info}");
     let first = info["request_numbers"][0].as_u64().unwrap();
     assert!(first > 1, "requests before it were seen and not recorded");
