@@ -111,7 +111,7 @@ Exit codes:
   4  an output cannot be written, or exists and --force was not given
   5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started;
      of `calibrate`: the machine was busy
-  6  this machine lacks something (QEMU, the plugin, the symbolizer; a scheduler)
+  6  this machine lacks something (QEMU, the plugin, the symbolizer; a scheduler; CPUs)
   7  the server that was started, or the load on it, failed
   8  measure has shown that the patched server is slower
   130  interrupted";

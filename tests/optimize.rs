@@ -87,6 +87,36 @@ fn trace() -> &'static Path {
     trace
 }
 
+#[test]
+fn a_static_program_is_refused_before_it_is_recorded() {
+    let folder = folder();
+    std::fs::write(
+        folder.path().join("still.c"),
+        "int main(void) { return 0; }",
+    )
+    .unwrap();
+    for flag in ["-static", "-static-pie"] {
+        let mut compiler = Command::new("cc");
+        compiler.args([flag, "still.c", "-o", "still"]);
+        let built = compiler.current_dir(folder.path()).status().unwrap();
+        assert!(built.success(), "{flag}");
+        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+            .args(["optimize", "--load", "true", "--", "./still"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = said(&output);
+        // On one CPU there is nothing to hop to, which comes first.
+        if output.status.code() == Some(6) {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(5), "{said}");
+        let remedy = "link it dynamically, to glibc (without -static and -static-pie)\n";
+        assert!(said.ends_with(remedy), "{said}");
+        assert!(!folder.path().join("corehop-optimize").exists());
+    }
+}
+
 /// A load that reaches the server and prints the next of these numbers each time that it is run.
 fn recorded(folder: &Path, numbers: &str) -> String {
     std::fs::write(folder.join("numbers"), numbers.replace(' ', "\n")).unwrap();
