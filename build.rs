@@ -41,8 +41,11 @@ fn variable(name: &str) -> String {
 /// In a folder of its own for each API: the one that this build uses is locked.
 fn build(carried: &Path, target: &Path, api: &str) {
     let mut cargo = Command::new(variable("CARGO"));
-    cargo.args(["build", "--release", "--quiet", "--target-dir"]);
-    cargo.arg(target);
+    // As a cdylib alone: beside an rlib Cargo leaves link-time optimization out.
+    cargo.args(["rustc", "--release", "--quiet", "--lib"]);
+    cargo
+        .args(["--crate-type", "cdylib", "--target-dir"])
+        .arg(target);
     let built = match Path::new(IN_CHECKOUT).exists() {
         true => {
             cargo.args(["--locked", "--manifest-path", IN_CHECKOUT]);
