@@ -12,8 +12,8 @@ RUFF := ../.venv/bin/ruff --config pyproject.toml
 .PHONY: help demo figures test test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
 	bench-accesstest bench-messages bench-servers bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
-	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb sample fuzz soak \
-	test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
+	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package sample fuzz \
+	soak test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -55,6 +55,7 @@ help:
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
 	@echo 'make deb    build the Debian package and its file of symbols (target/deb)'
 	@echo 'make test-deb  installs it into an empty Debian, and goes through the tutorial there; as root'
+	@echo 'make package  packs each crate as it is published, and builds what was packed'
 	@echo 'make sample records the bundled sample traces anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
@@ -208,6 +209,10 @@ deb:
 
 test-deb: deb
 	@scripts/test-deb.sh target/deb/*.deb
+
+# Of a checkout with changes, too.
+package:
+	cargo package --workspace --exclude corehop-tpcc --locked --allow-dirty
 
 sample: build
 	@scripts/sample.sh

@@ -3,15 +3,23 @@
 //! Cargo installs programs and no libraries, hence this second run of Cargo. The plugin stays a
 //! work of its own under its own licence: the command holds its file and hands it to QEMU, as an
 //! archive would. Only release builds carry it: others lie in a checkout, with the plugin beside.
+//!
+//! A published package holds no other package, so its build has Cargo take the plugin's package of
+//! the same version from where it takes all others. Rejected: a dependency on the plugin, which
+//! would link a work under QEMU's licence into the command.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+const IN_CHECKOUT: &str = "qemu-plugin/Cargo.toml";
+
 fn main() {
-    for watched in ["build.rs", "qemu-plugin", "elision", "ring", "Cargo.lock"] {
+    let watched = ["build.rs", "qemu-plugin", "elision", "processes", "ring"];
+    // Of what is missing Cargo would say each time that it has changed.
+    let watched = watched.into_iter().filter(|path| Path::new(path).exists());
+    for watched in watched.chain(["Cargo.lock"]) {
         println!("cargo::rerun-if-changed={watched}");
     }
-    let variable = |name: &str| std::env::var(name).expect("cargo sets it");
     let folder = variable("OUT_DIR");
     for (file, environment, api) in [
         ("plugin.so", "COREHOP_CARRIED_PLUGIN", "api-v1"),
@@ -19,21 +27,39 @@ fn main() {
     ] {
         let carried = Path::new(&folder).join(file);
         match variable("PROFILE").as_str() {
-            "release" => build(&carried, &variable("CARGO"), &folder, api),
+            "release" => build(&carried, &Path::new(&folder).join(api), api),
             _ => std::fs::write(&carried, []).expect("the output folder can be written to"),
         }
         println!("cargo::rustc-env={environment}={}", carried.display());
     }
 }
 
+fn variable(name: &str) -> String {
+    std::env::var(name).expect("cargo sets it")
+}
+
 /// In a folder of its own for each API: the one that this build uses is locked.
-fn build(carried: &Path, cargo: &str, folder: &str, api: &str) {
-    let target = Path::new(folder).join(api);
-    let status = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--quiet"])
-        .args(["--manifest-path", "qemu-plugin/Cargo.toml"])
-        .args(["--no-default-features", "--features", api, "--target-dir"])
-        .arg(&target)
+fn build(carried: &Path, target: &Path, api: &str) {
+    let mut cargo = Command::new(variable("CARGO"));
+    // As a cdylib alone: beside an rlib Cargo leaves link-time optimization out.
+    cargo.args(["rustc", "--release", "--quiet", "--lib"]);
+    cargo
+        .args(["--crate-type", "cdylib", "--target-dir"])
+        .arg(target);
+    let built = match Path::new(IN_CHECKOUT).exists() {
+        true => {
+            cargo.args(["--locked", "--manifest-path", IN_CHECKOUT]);
+            cargo.args(["--no-default-features", "--features", api]);
+            "libcorehop_qemu_plugin.so"
+        }
+        false => {
+            cargo
+                .arg("--manifest-path")
+                .arg(package_around(target, api));
+            "libcarried_plugin.so"
+        }
+    };
+    let status = cargo
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         // A panic cannot leave a callback of QEMU's anyway; without unwinding each is shorter.
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
@@ -42,6 +68,27 @@ fn build(carried: &Path, cargo: &str, folder: &str, api: &str) {
         status.as_ref().is_ok_and(|status| status.success()),
         "the QEMU plugin does not build ({status:?})"
     );
-    let built = target.join("release/libcorehop_qemu_plugin.so");
-    std::fs::copy(&built, carried).expect("it was just built");
+    std::fs::copy(target.join("release").join(built), carried).expect("it was just built");
+}
+
+/// A package that is the plugin's library and nothing else, with the versions that this one is
+/// built of; where its manifest is.
+fn package_around(target: &Path, api: &str) -> PathBuf {
+    let folder = target.join("package");
+    let version = variable("CARGO_PKG_VERSION");
+    let manifest = format!(
+        "[package]\nname = \"carried-plugin\"\nversion = \"{version}\"\nedition = \"2024\"\n\
+         license = \"GPL-2.0-or-later\"\n\n[lib]\ncrate-type = [\"cdylib\"]\npath = \"lib.rs\"\n\n\
+         [dependencies.corehop-qemu-plugin]\nversion = \"={version}\"\n\
+         default-features = false\nfeatures = [\"{api}\"]\n\n[workspace]\n\n\
+         [profile.release]\nlto = \"thin\"\nstrip = \"debuginfo\"\n"
+    );
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text);
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| write("Cargo.toml", &manifest))
+        .and_then(|()| write("lib.rs", "extern crate corehop_qemu_plugin;\n"))
+        .expect("the output folder can be written to");
+    // Where there is none, Cargo takes the newest that fit.
+    let _ = std::fs::copy("Cargo.lock", folder.join("Cargo.lock"));
+    folder.join("Cargo.toml")
 }

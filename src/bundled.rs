@@ -6,7 +6,7 @@
 use crate::failure::{Exit, Failure};
 use crate::open;
 use clap::ValueEnum;
-use corehop_traces::Trace;
+use corehop_traces::{Trace, samples};
 use std::io::Write;
 use std::path::Path;
 
@@ -28,8 +28,8 @@ impl Sample {
     /// The trace's file.
     pub fn bytes(self) -> &'static [u8] {
         match self {
-            Sample::OneConnection => include_bytes!("../traces/samples/mariadb-tpcc.trace"),
-            Sample::FourConnections => include_bytes!("../traces/samples/mariadb-tpcc-4.trace"),
+            Sample::OneConnection => samples::MARIADB_TPCC,
+            Sample::FourConnections => samples::MARIADB_TPCC_4,
         }
     }
 }

@@ -107,7 +107,7 @@ fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
         _ => arguments.output.display().to_string(),
     };
     Failure::new(Exit::Output, format!("{name}: cannot write: {error}"))
-        .remedy("make room there, or name another file with -o")
+        .remedy(corehop_outputs::remedy(&arguments.output, error))
 }
 
 /// The requests asked for, once it is sure that the trace has them; `None` for everything.

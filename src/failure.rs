@@ -138,9 +138,6 @@ impl Failure {
     }
 }
 
-/// What to do about an output that the system would not take.
-const WRITABLE: &str = "make room there, or name another place with -o";
-
 const CORRECT_MACHINE: &str = "correct the file; docs/reference/machines.md says what it holds";
 
 impl Display for Failure {
@@ -158,7 +155,13 @@ impl From<corehop_outputs::Error> for Failure {
                 .remedy("name a file; a pipe or a character device is written through"),
             Error::NoFile { .. } => Failure::new(Exit::Output, error)
                 .remedy("name a file with -o: it gets its name when it is whole"),
-            Error::Write { .. } => Failure::new(Exit::Output, error).remedy(WRITABLE),
+            Error::Write {
+                ref path,
+                ref source,
+            } => {
+                let remedy = corehop_outputs::remedy(path, source);
+                Failure::new(Exit::Output, error).remedy(remedy)
+            }
         }
     }
 }
@@ -237,7 +240,13 @@ impl From<corehop_traces::Error> for Failure {
     fn from(error: corehop_traces::Error) -> Self {
         use corehop_traces::Error;
         match error {
-            Error::Write { .. } => Failure::new(Exit::Output, error).remedy(WRITABLE),
+            Error::Write {
+                ref path,
+                ref source,
+            } => {
+                let remedy = corehop_outputs::remedy(path, source);
+                Failure::new(Exit::Output, error).remedy(remedy)
+            }
             Error::Read { .. } => {
                 Failure::new(Exit::Input, error).remedy("name a trace that `corehop record` wrote")
             }
@@ -331,8 +340,16 @@ impl From<corehop_partitioner::checkpoint::Error> for Failure {
     fn from(error: corehop_partitioner::checkpoint::Error) -> Self {
         use corehop_partitioner::checkpoint::Error;
         match error {
-            Error::Output(_) => Failure::new(Exit::Output, error)
-                .remedy("name another file with --checkpoint, or make room there"),
+            Error::Output(corehop_outputs::Error::Write {
+                ref path,
+                ref source,
+            }) => {
+                let remedy = corehop_outputs::remedy(path, source);
+                Failure::new(Exit::Output, error).remedy(remedy)
+            }
+            Error::Output(_) => {
+                Failure::new(Exit::Output, error).remedy("name another file with --checkpoint")
+            }
             Error::Read { .. } => Failure::new(Exit::Input, error)
                 .remedy("name a checkpoint that can be read, or leave --checkpoint out"),
             _ => Failure::new(Exit::Input, error).explained(),

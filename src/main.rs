@@ -44,6 +44,7 @@ mod report;
 mod requests;
 mod run;
 mod sample;
+mod schema;
 mod scope;
 mod screen;
 mod taken;
@@ -89,6 +90,7 @@ enum Command {
     Measure(measure::Arguments),
     Calibrate(calibrate::Arguments),
     Doctor(doctor::Arguments),
+    Schema(schema::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
 }
@@ -109,7 +111,7 @@ Exit codes:
   4  an output cannot be written, or exists and --force was not given
   5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started;
      of `calibrate`: the machine was busy
-  6  this machine lacks something (QEMU, the plugin, the symbolizer; a scheduler)
+  6  this machine lacks something (QEMU, the plugin, the symbolizer; a scheduler; CPUs)
   7  the server that was started, or the load on it, failed
   8  measure has shown that the patched server is slower
   130  interrupted";
@@ -164,6 +166,7 @@ fn main() -> ExitCode {
         Command::Measure(arguments) => measure::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions(arguments) => manual::complete(&arguments, Cli::command()),
         Command::Man(arguments) => manual::write(&arguments, Cli::command()),
     };

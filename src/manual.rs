@@ -45,7 +45,7 @@ pub fn write(arguments: &Man, program: Command) -> Result<(), Failure> {
     let folder = &arguments.folder;
     let failed = |error: std::io::Error| {
         Failure::new(Exit::Output, format!("{}: {error}", folder.display()))
-            .remedy("name a folder that can be written to")
+            .remedy(corehop_outputs::remedy(folder, &error))
     };
     std::fs::create_dir_all(folder).map_err(failed)?;
     for (name, page) in pages(program).map_err(failed)? {

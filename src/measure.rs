@@ -4,6 +4,7 @@
 //! The crate `corehop-measurer` measures; `arguments` is the command line.
 
 mod arguments;
+mod cpus;
 mod json;
 mod predicted;
 mod result;
@@ -32,6 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let prediction = match &plan {
         Some(plan) => {
             check(arguments, plan)?;
+            cpus::check(plan)?;
             Prediction::prepare(arguments, plan)?
         }
         None => Prediction::none(),

@@ -27,17 +27,20 @@ use crate::progress::Bar;
 use corehop_measurer::Setup;
 use corehop_measurer::rounds::{Contest, Limits, Measured};
 use corehop_measurer::server::{Backend, UnderLoad};
+use corehop_patcher::InMemory;
+use corehop_processes::find;
 use corehop_report::{Options, Outputs};
 use folder::Folder;
 use outcome::Outcome;
 use search::{Found, Here};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let here = Here::look(&arguments.machine, arguments.cores)?;
+    can_be_hooked(arguments)?;
     let folder = Folder::new(arguments)?;
     let under = arguments.under.under_load();
     interrupt::listen()?;
@@ -67,6 +70,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     outcome.keep()?;
     interrupt::at_once(&outcome.left(), || write_report(&outcome, &trace_path))??;
     outcome.tell()
+}
+
+/// Refuses a program that nothing can bring hooks into, before minutes are spent on it.
+fn can_be_hooked(arguments: &Arguments) -> Result<(), Failure> {
+    let program = find(OsStr::new(&arguments.command[0]))?;
+    match InMemory::without_plan(&program) {
+        Err(refused @ corehop_patcher::Error::Refused { .. }) => Err(refused.into()),
+        // What else is wrong with it, starting it tells better.
+        _ => Ok(()),
+    }
 }
 
 /// The third stage: original and plans in turn on the real machine; `left` is what a signal leaves.

@@ -1,5 +1,7 @@
 //! Plans of functions that go by an argument: patched, and replayed where a trace tells arguments.
 
+mod conforming;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -30,7 +32,7 @@ fn corehop(folder: &Path, words: &[&str]) -> Output {
 /// The plan, of a function that the bundled sample has.
 fn plan_of_sample(folder: &Path) -> String {
     let json = |words: &[&str]| -> serde_json::Value {
-        serde_json::from_slice(&corehop(folder, words).stdout).unwrap()
+        conforming::read(words, corehop(folder, words).stdout)
     };
     let listed = json(&["candidates", "--json"]);
     let function = &listed["candidates"][0];
@@ -107,7 +109,7 @@ fn patch_tells_what_a_function_goes_by() {
         "--json",
     ];
     let output = corehop(folder.path(), &words);
-    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = conforming::read(&words, &output.stdout);
     let hook = &said["files"][0]["hooks"][0];
     assert_eq!(
         (&hook["by"], &hook["core"]),

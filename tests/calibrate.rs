@@ -2,12 +2,12 @@
 
 #[path = "../patcher/tests/workshop/busy.rs"]
 mod busy;
+mod conforming;
 mod interrupting;
 
 use busy::Busy;
 use corehop_simulator::Machine;
 use interrupting::interrupt;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -48,7 +48,7 @@ fn what_it_writes_is_machine_host_from_then_on() {
     for _ in 0..2 {
         let calibrated = corehop(&host, &["calibrate", "--quick", "--force", "--json"]);
         assert!(calibrated.status.success(), "{calibrated:?}");
-        let told: Value = serde_json::from_slice(&calibrated.stdout).unwrap();
+        let told = conforming::read(&["calibrate"], &calibrated.stdout);
         assert_eq!(told["file"], host.to_str().unwrap());
         let text = std::fs::read_to_string(&host).unwrap();
         let machine = Machine::from_toml(&text, &host).unwrap();

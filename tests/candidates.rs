@@ -1,5 +1,6 @@
 //! `corehop candidates` on a small trace of two threads, and beside `partition` on the sample.
 
+mod conforming;
 mod server;
 
 use serde_json::Value;
@@ -17,7 +18,7 @@ fn said(arguments: &[&str]) -> String {
 }
 
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&said(arguments)).expect("one JSON object")
+    conforming::read(arguments, said(arguments))
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `corehop characterize` on a small trace of two threads, and on a bundled sample of four
 //! connections.
 
+mod conforming;
 mod server;
 
 use serde_json::Value;
@@ -23,7 +24,7 @@ fn said(arguments: &[&str]) -> String {
 }
 
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&said(arguments)).expect("one JSON object")
+    conforming::read(arguments, said(arguments))
 }
 
 fn small(folder: &Path) -> PathBuf {

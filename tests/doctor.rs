@@ -1,5 +1,7 @@
 //! `corehop doctor` as a shell sees it: every check has its line, and what is missing its remedy.
 
+mod conforming;
+
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -31,7 +33,7 @@ fn doctor(environment: &[(&str, &str)], arguments: &[&str]) -> Output {
 }
 
 fn checks(output: &Output) -> Vec<Value> {
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = conforming::read(&["doctor"], &output.stdout);
     assert_eq!(told["ok"], output.status.success());
     told["checks"].as_array().unwrap().clone()
 }

@@ -1,5 +1,6 @@
 //! `corehop functions` on a small trace of two threads.
 
+mod conforming;
 mod server;
 
 use serde_json::{Value, json};
@@ -37,7 +38,7 @@ fn what_every_request_enters_once_is_listed_in_the_order_of_entry() {
 
 #[test]
 fn scripts_get_what_request_at_takes() {
-    let told: Value = serde_json::from_str(&said(&["--json", "--top", "1"])).unwrap();
+    let told: Value = conforming::read(&["functions"], said(&["--json", "--top", "1"]));
     let keys = ["requests", "entered_once", "request_at"].map(|key| told[key].clone());
     assert_eq!(keys, [json!(4), json!(4), json!("parse")]);
     let functions = json!([{
@@ -47,6 +48,6 @@ fn scripts_get_what_request_at_takes() {
     }]);
     assert_eq!(told["functions"], functions);
     // Half of the requests enter `flush`.
-    let told: Value = serde_json::from_str(&said(&["--json", "--min-share", "0.5"])).unwrap();
+    let told: Value = conforming::read(&["functions"], said(&["--json", "--min-share", "0.5"]));
     assert_eq!(told["entered_once"], 5);
 }

@@ -1,5 +1,6 @@
 //! `corehop explain` on a small server whose phases fit a core each, and not one together.
 
+mod conforming;
 mod server;
 
 use serde_json::Value;
@@ -51,7 +52,7 @@ fn a_plan_is_told_by_core_by_function_and_by_hop() {
 
 #[test]
 fn scripts_find_the_same_figures() {
-    let object: Value = serde_json::from_str(&said(&folder(), &["--json"])).unwrap();
+    let object = conforming::read(&["explain"], said(&folder(), &["--json"]));
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
     let expected = [
         "alternatives",

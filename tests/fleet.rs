@@ -1,5 +1,7 @@
 //! `corehop fleet` before its Python program takes over; what that does is tested in `fleet/tests`.
 
+mod conforming;
+
 use std::process::{Command, Output};
 
 fn fleet(arguments: &[&str], program: &str) -> Output {
@@ -38,7 +40,7 @@ fn its_exit_code_is_that_of_the_program() {
 fn the_machines_are_listed_with_the_text_of_their_files() {
     let output = fleet(&["--list-machines"], "/nowhere");
     assert_eq!(output.status.code(), Some(0));
-    let machines: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let machines = conforming::read(&["fleet", "--list-machines"], &output.stdout);
     let machines = machines.as_object().expect("an object");
     assert_eq!(machines.len(), 11);
     for (name, text) in machines {

@@ -1,6 +1,7 @@
 //! What lies in the working directory is never run, whoever asks for a server's functions there.
 
-use serde_json::Value;
+mod conforming;
+
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -105,7 +106,7 @@ fn nothing_is_run_from_there(corehop: &Path) {
     let hostile = Hostile::new();
     let corehop = Installed::new(corehop);
     hostile.run(&corehop, &["doctor", "--json"], |output| {
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let told = conforming::read(&["doctor"], &output.stdout);
         let checks = told["checks"].as_array().unwrap();
         let symbolizer = checks.iter().find(|check| check["name"] == "symbolizer");
         assert_eq!(symbolizer.unwrap()["state"], "ok", "{symbolizer:?}");

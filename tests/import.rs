@@ -1,11 +1,11 @@
 //! `corehop import`: traces of other tools from files and pipes, what is said of them, and what
 //! becomes of one that is broken, in the way, or interrupted.
 
+mod conforming;
 mod interrupting;
 mod server;
 
 use interrupting::interrupt;
-use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -112,7 +112,7 @@ fn a_recorded_server_goes_out_and_comes_back_in_drmemtraces_records() {
     said(&folder, &import, b"");
     let of = |trace| {
         let (told, _) = said(&folder, &["info", "--json", trace], b"");
-        let told: Value = serde_json::from_str(&told).unwrap();
+        let told = conforming::read(&["info"], &told);
         [
             "loads",
             "stores",

@@ -1,6 +1,7 @@
 //! Whatever the texts of a trace, a plan or a machine are, nothing that corehop prints or writes
 //! for people does more to a terminal than stand there, and no text begins a line of its own.
 
+mod conforming;
 mod memcached;
 
 use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
@@ -154,7 +155,7 @@ fn shown(folder: &TempDir, arguments: &[&str]) {
 #[track_caller]
 fn shown_to_scripts(folder: &TempDir, arguments: &[&str]) {
     let [out, _] = said(folder, 0, arguments);
-    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let value = conforming::read(arguments, &out);
     assert!(holds(&value, HOSTILE), "{arguments:?}: {out}");
 }
 

@@ -1,8 +1,9 @@
 //! `corehop info --system-calls` on a trace of a machine: why the kernel ran, by its entries.
 
+mod conforming;
 mod machine_trace;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use std::process::Command;
 
 fn info(option: &str) -> String {
@@ -41,7 +42,7 @@ accesses                             2           5           5
 
 #[test]
 fn scripts_get_the_same_with_these_keys() {
-    let told: Value = serde_json::from_str(&info("--json")).unwrap();
+    let told = conforming::read(&["info"], info("--json"));
     let kinds = &told["kernel_visits"]["by_name"];
     let read = json!({
         "reason": "system-call", "name": "read", "visits": 2, "visits_per_request": 1.0,

@@ -1,7 +1,9 @@
 //! `corehop info --system-calls`: calls by name and by request, and what lies between them.
 
+mod conforming;
+
 use corehop_traces::{CodeBlock, EndReason, Header, Kind, ThreadId, Writer, WriterOptions};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
@@ -110,7 +112,7 @@ fn a_trace_from_before_traces_told_system_calls_says_so() {
 
 #[test]
 fn scripts_get_the_same_with_these_keys() {
-    let told: Value = serde_json::from_str(&info(&["--json"])).unwrap();
+    let told = conforming::read(&["info"], info(&["--json"]));
     let named = |name, number, calls, share, failed, not_returned| {
         json!({
             "name": name, "number": number, "calls": calls, "calls_per_request": share,

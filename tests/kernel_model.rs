@@ -1,10 +1,10 @@
 //! `corehop replay --kernel-model`: what is synthetic is called so, and what it cannot do is
 //! refused.
 
+mod conforming;
 mod machine_trace;
 
 use corehop_traces::{CodeBlock, EndReason, Error, Header, Writer, WriterOptions};
-use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -43,7 +43,7 @@ fn what_a_modelled_kernel_does_is_called_synthetic() {
     assert!(said.contains("  read (modelled)\n"), "{said}");
 
     let said = replay(write, &["--json"]).stdout;
-    let said: Value = serde_json::from_slice(&said).unwrap();
+    let said = conforming::read(&["replay"], &said);
     assert_eq!(said["kernel_model"], "soares");
     let read = &said["modes"]["visits"][0];
     assert_eq!(

@@ -3,6 +3,7 @@
 //! No verdict here hangs on how fast this machine is: where one is asserted, the load prints
 //! numbers that were written down before.
 
+mod conforming;
 mod interrupting;
 
 use corehop_patcher::Analysis;
@@ -64,7 +65,8 @@ fn folder() -> tempfile::TempDir {
 
 fn figures(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    assert!(!output.stdout.is_empty(), "{said}");
+    conforming::read(&["measure"], &output.stdout)
 }
 
 /// Prints the next of these numbers each time that it is run.
@@ -325,4 +327,30 @@ fn posted_calls_are_counted_under_load_without_a_plan() {
         assert_eq!(figures["latency"]["patched"], serde_json::json!([3.5, 3.5]));
         assert_eq!(figures["system_calls"], format!("read,write@{way}"));
     }
+}
+
+#[test]
+fn on_fewer_cpus_than_the_plan_has_cores_nothing_is_measured() {
+    let folder = folder();
+    let load = ["--load", "redis-cli -s socket ping", "--rounds", "2"];
+    let command = measure(folder.path(), &load);
+    let cpu = corehop_measurer::machine::cpus::allowed()[0].to_string();
+    let on_it = |backend: &str| {
+        let mut pinned = Command::new("taskset");
+        pinned.args(["-c", &cpu]).arg(command.get_program());
+        pinned.args(command.get_args()).current_dir(folder.path());
+        pinned
+            .env("COREHOP_BACKEND", backend)
+            .env_remove("COREHOP_CPUS");
+        pinned.output().unwrap()
+    };
+    let refused = on_it("affinity");
+    assert_eq!(refused.status.code(), Some(6), "{refused:?}");
+    let expected = "corehop: the plan needs 2 cores, and corehop and what it starts may run on 1 \
+                    CPU: nothing would hop\n  remedy: widen the mask (taskset, the container's \
+                    CPUs)\n";
+    assert_eq!(String::from_utf8_lossy(&refused.stderr), expected);
+    // Counting takes no further CPU.
+    let counted = on_it("count");
+    assert_eq!(counted.status.code(), Some(0), "{counted:?}");
 }

@@ -1,5 +1,6 @@
 //! `corehop replay` on a trace of a machine: user code and the kernel apart, in tables and keys.
 
+mod conforming;
 mod machine_trace;
 
 use serde_json::{Value, json};
@@ -92,7 +93,7 @@ page_fault                             1      2      0      2        2 / 2      
 
 #[test]
 fn scripts_get_the_same_counts() {
-    let said: Value = serde_json::from_str(&replay(&["--json"])).unwrap();
+    let said = conforming::read(&["replay"], replay(&["--json"]));
     let modes = &said["modes"];
     let replaced = json!({
         "user_by_user": 2, "kernel_by_user": 4, "user_by_kernel": 6, "kernel_by_kernel": 8,
@@ -148,7 +149,7 @@ accesses of the kernel                 6.0           6.0    +0.0 %
   L3 misses                            1.0           1.0    +0.0 %";
     assert_eq!(table.join("\n"), expected);
     let told = said(&folder(), &[&EXPLAIN[..], &["--json"]].concat());
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let told = conforming::read(&["explain"], &told);
     for side in ["baseline", "split"] {
         let of = |part: &Value| part["l2"]["misses"].as_u64().unwrap();
         let modes = &told["modes"][side];

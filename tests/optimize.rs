@@ -4,6 +4,7 @@
 //! numbers that were written down before, and by them a plan pays or does not. These tests need
 //! `qemu-x86_64`, `redis-server` and the symbolizer, as those of `corehop record` do.
 
+mod conforming;
 mod interrupting;
 
 use interrupting::interrupt;
@@ -42,8 +43,8 @@ fn said(output: &Output) -> String {
 }
 
 fn figures(output: &Output) -> Value {
-    let parsed = serde_json::from_slice(&output.stdout);
-    parsed.unwrap_or_else(|error| panic!("{error}: {}", said(output)))
+    assert!(!output.stdout.is_empty(), "{}", said(output));
+    conforming::read(&["optimize"], &output.stdout)
 }
 
 /// Whether no server listens at the socket in `folder`.
@@ -84,6 +85,36 @@ fn trace() -> &'static Path {
         (folder, trace)
     });
     trace
+}
+
+#[test]
+fn a_static_program_is_refused_before_it_is_recorded() {
+    let folder = folder();
+    std::fs::write(
+        folder.path().join("still.c"),
+        "int main(void) { return 0; }",
+    )
+    .unwrap();
+    for flag in ["-static", "-static-pie"] {
+        let mut compiler = Command::new("cc");
+        compiler.args([flag, "still.c", "-o", "still"]);
+        let built = compiler.current_dir(folder.path()).status().unwrap();
+        assert!(built.success(), "{flag}");
+        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+            .args(["optimize", "--load", "true", "--", "./still"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = said(&output);
+        // On one CPU there is nothing to hop to, which comes first.
+        if output.status.code() == Some(6) {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(5), "{said}");
+        let remedy = "link it dynamically, to glibc (without -static and -static-pie)\n";
+        assert!(said.ends_with(remedy), "{said}");
+        assert!(!folder.path().join("corehop-optimize").exists());
+    }
 }
 
 /// A load that reaches the server and prints the next of these numbers each time that it is run.
@@ -258,7 +289,7 @@ fn what_fills_the_server_is_neither_recorded_nor_measured() {
         .arg(trace)
         .output()
         .unwrap();
-    let info: Value = serde_json::from_slice(&info.stdout).unwrap();
+    let info = conforming::read(&["info"], &info.stdout);
     assert_eq!(info["complete_requests"], 2, "{info}");
     let first = info["request_numbers"][0].as_u64().unwrap();
     assert!(first > 1, "requests before it were seen and not recorded");

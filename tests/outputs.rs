@@ -4,7 +4,7 @@
 mod server;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -204,4 +204,58 @@ fn manual_pages_replace_files_and_follow_no_link() {
     let said = refused(&folder, &["man", "man1"]);
     assert!(said.contains("a symbolic link to a file"), "{said}");
     assert_eq!(std::fs::read(at("precious")).unwrap(), b"precious");
+}
+
+/// As a user who may not write to `shut`: root may write everywhere, so it becomes nobody first.
+fn as_nobody(folder: &TempDir, arguments: &[&str]) -> Output {
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open.clone()).unwrap();
+    let program = folder.path().join("corehop");
+    std::fs::copy(env!("CARGO_BIN_EXE_corehop"), &program).unwrap();
+    let trace = folder.path().join("bank.trace");
+    std::fs::set_permissions(trace, open).unwrap();
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => {
+            let mut nobody = Command::new("setpriv");
+            nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+            nobody.arg(program);
+            nobody
+        }
+        false => Command::new(program),
+    };
+    command.args(arguments).current_dir(folder.path());
+    command.output().unwrap()
+}
+
+#[test]
+fn where_a_user_may_not_write_the_remedy_is_another_place_and_not_room() {
+    let folder = folder();
+    let shut = folder.path().join("shut");
+    std::fs::create_dir(&shut).unwrap();
+    std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let remedy = "  remedy: name a place that you may write to: this user may not write to shut,";
+    let ways: [&[&str]; 4] = [
+        &[&EXPORT[..], &["shut/bank.lackey"]].concat(),
+        &[&PARTITION[..], &["shut/split.toml", "bank.trace"]].concat(),
+        &["sample", "mariadb-tpcc", "-o", "shut/one.trace"],
+        &["man", "shut"],
+    ];
+    for words in ways {
+        let output = as_nobody(&folder, words);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{words:?}: {said}");
+        assert!(said.contains(remedy), "{words:?}: {said}");
+        assert!(!said.contains("room"), "{words:?}: {said}");
+    }
+    assert_eq!(std::fs::read_dir(&shut).unwrap().count(), 0);
+}
+
+#[test]
+fn where_there_is_no_folder_the_remedy_is_to_make_it() {
+    let folder = folder();
+    let output = corehop(&folder, &[&EXPORT[..], &["missing/bank.lackey"]].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    let remedy = "  remedy: make the folder first: missing is not there\n";
+    assert!(said.ends_with(remedy), "{said}");
 }

@@ -1,5 +1,6 @@
 //! `corehop patch` as scripts see it: exit codes, JSON keys, and nothing half-written.
 
+mod conforming;
 mod memcached;
 
 use memcached::SERVER;
@@ -30,7 +31,15 @@ fn corehop(arguments: &[&str]) -> Output {
 }
 
 fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap()
+    conforming::read(&["patch"], &output.stdout)
+}
+
+fn verification(output: &Output) -> Value {
+    conforming::read(&["patch", "--verify"], &output.stdout)
+}
+
+fn listing(output: &Output) -> Value {
+    conforming::read(&["patch", "--list-unsafe"], &output.stdout)
 }
 
 impl Bench {
@@ -75,7 +84,10 @@ fn patching_reports_what_it_wrote() {
     let verified = corehop(&["--verify", &bench.output(), "--original", SERVER, "--json"]);
     assert_eq!(verified.status.code(), Some(0));
     assert_eq!(
-        (&json(&verified)["sound"], &json(&verified)["hooks"]),
+        (
+            &verification(&verified)["sound"],
+            &verification(&verified)["hooks"]
+        ),
         (&true.into(), &3.into())
     );
     let mut bytes = std::fs::read(bench.output()).unwrap();
@@ -83,8 +95,11 @@ fn patching_reports_what_it_wrote() {
     std::fs::write(bench.output(), bytes).unwrap();
     let damaged = corehop(&["--verify", &bench.output(), "--json"]);
     assert_eq!(damaged.status.code(), Some(1));
-    assert_eq!(json(&damaged)["sound"], false);
-    assert_eq!(json(&damaged)["findings"].as_array().unwrap().len(), 1);
+    assert_eq!(verification(&damaged)["sound"], false);
+    assert_eq!(
+        verification(&damaged)["findings"].as_array().unwrap().len(),
+        1
+    );
 }
 
 #[test]
@@ -243,7 +258,7 @@ fn a_full_disk_leaves_nothing() {
 
 #[test]
 fn unsafe_entries_are_listed_with_their_share() {
-    let listed = json(&corehop(&["--list-unsafe", "/usr/sbin/nginx", "--json"]));
+    let listed = listing(&corehop(&["--list-unsafe", "/usr/sbin/nginx", "--json"]));
     let (functions, safe) = (
         listed["functions"].as_u64().unwrap(),
         listed["safe"].as_u64(),
@@ -270,7 +285,7 @@ fn unsafe_entries_are_listed_with_their_share() {
 #[test]
 fn entries_of_a_library_are_told_like_those_of_a_program() {
     let library = "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0";
-    let listed = json(&corehop(&["--list-unsafe", library, "--json"]));
+    let listed = listing(&corehop(&["--list-unsafe", library, "--json"]));
     assert!(listed["safe_share"].as_f64().unwrap() >= 0.99);
     assert!(listed["refusal"].is_null());
 }

@@ -1,10 +1,11 @@
 //! `corehop replay --index physical`: lines are where the trace of a machine says their pages are.
 
+mod conforming;
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
 use corehop_traces::{EndReason, Kind, Page, WriterOptions};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
@@ -51,7 +52,7 @@ fn two_pages_in_one_place_are_the_same_lines_by_physical_addresses_alone() {
     };
     let folder = folder(&[page(1), page(2)]);
     let cold = |index| {
-        let said: Value = serde_json::from_slice(&replay(&folder, index).stdout).unwrap();
+        let said = conforming::read(&["replay"], replay(&folder, index).stdout);
         let l3 = &said["counters"]["l3"];
         json!([l3["load"]["cold"], l3["store"]["cold"], said["index"]])
     };

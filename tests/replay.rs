@@ -1,5 +1,6 @@
 //! `corehop replay` on a small trace: what it says, to whom, and what it refuses.
 
+mod conforming;
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
@@ -136,7 +137,7 @@ fn a_plan_for_a_call_only_hops_back() {
         only.functions[0].mode = mode;
         corehop_plans::write(&only, &folder.path().join("split.toml")).unwrap();
         let said = said(&folder, &["--plan", "split.toml", "--json"]);
-        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let said = conforming::read(&["replay"], &said);
         said["hops"].as_u64().unwrap()
     };
     // The thread stays at the first call; or it goes four times, and comes back but for the last.
@@ -177,7 +178,7 @@ fn scripts_get_an_array_of_what_each_machine_counts_alone() {
     for arguments in [&plan[..], &plan[2..], &[]] {
         let json = |more: &[&str]| {
             let said = said(&folder, &[arguments, &["--json"], more].concat());
-            serde_json::from_str::<serde_json::Value>(&said).unwrap()
+            conforming::read(&["replay"], &said)
         };
         let [all, tiny] = [&["--machine", "roomy.toml,tiny.toml"][..], &["--jobs", "1"]].map(json);
         let machines = [0, 1, 2].map(|index| all[index]["machine"].as_str().unwrap());
@@ -200,7 +201,7 @@ fn without_a_plan_threads_use_as_many_cores_as_there_are() {
     let cores = |threads| {
         let folder = folder_of_threads(true, threads);
         let said = said(&folder, &["--baseline", "thread-per-core", "--json"]);
-        let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let object = conforming::read(&["replay"], &said);
         assert_eq!(object["placement"], "thread-per-core");
         object["cores"].as_u64().unwrap()
     };
@@ -217,7 +218,7 @@ fn a_detailed_replay_is_of_one_machine_and_follows_the_baseline() {
         "corehop: --detail tells of one machine at a time\n  remedy: name one --machine\n"
     );
     let arguments = ["--detail", "--json", "--baseline", "thread-per-core"];
-    let object: serde_json::Value = serde_json::from_str(&said(&folder, &arguments)).unwrap();
+    let object = conforming::read(&["replay"], said(&folder, &arguments));
     assert_eq!(object["cores"], 2);
     assert_eq!(object["segments"][0]["counters"], object["counters"]);
 }
@@ -229,14 +230,14 @@ fn scripts_get_exactly_these_keys() {
         &["--json", "--plan", "split.toml", "--requests", "1,2-3"],
     );
     assert_eq!(said.lines().count(), 1);
-    let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let object = conforming::read(&["replay"], &said);
     insta::assert_snapshot!(serde_json::to_string_pretty(&object).unwrap());
 }
 
 #[test]
 fn scripts_get_the_same_counts_as_people() {
     let said = said(&folder(true), &["--json"]);
-    let object: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let object = conforming::read(&["replay"], &said);
     assert_eq!(object["cores"], 1);
     assert_eq!(object["hops"], 0);
     assert_eq!(object["accesses"], 32);
@@ -349,7 +350,7 @@ fn in_detail_scripts_get_exactly_these_keys_more() {
         "1",
     ];
     let said = said(&folder(true), &arguments);
-    let mut object: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let mut object = conforming::read(&["replay"], &said);
     let totals = object["counters"].take();
     object["baseline"]["counters"].take();
     for part in ["functions", "segments"] {

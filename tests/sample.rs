@@ -1,8 +1,9 @@
 //! `corehop sample`: the traces that the executable carries, and that the second one is what
 //! replays of several connections need.
 
+mod conforming;
+
 use corehop_traces::Trace;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -65,7 +66,7 @@ fn the_second_sample_is_sound_and_replays() {
     assert!(corehop(&["check", path]).status.success());
     let output = corehop(&["replay", "--json", "--baseline", "thread-per-core", path]);
     assert!(output.status.success(), "{output:?}");
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = conforming::read(&["replay"], &output.stdout);
     let l2 = &told["counters"]["l2"];
     let [missed, lost] = ["misses", "coherence_misses"].map(|key| l2[key].as_u64().unwrap());
     // Connections write what others have read, on cores of their own too.

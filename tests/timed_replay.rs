@@ -1,5 +1,6 @@
 //! `corehop replay --timed` on a small trace: what it says, and what it refuses.
 
+mod conforming;
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
@@ -157,7 +158,7 @@ fn scripts_get_the_same_whatever_the_number_of_jobs() {
     ];
     let one = said(&[&arguments[..], &["--jobs", "1"]].concat());
     assert_eq!(one, said(&[&arguments[..], &["--jobs", "2"]].concat()));
-    let object: Value = serde_json::from_str(&one).unwrap();
+    let object = conforming::read(&["replay", "--timed"], &one);
     assert_eq!(object["load"]["loop"], "open");
     let names: Vec<&str> = object["settings"]
         .as_array()
@@ -184,7 +185,7 @@ fn two_requests(model: &str) -> (Value, u64) {
     ];
     let two = ["--warm-up", "2", "--count", "2", "--json", "--core-model"];
     let said = said(&[&alone[..], &two, &[model]].concat());
-    let object: Value = serde_json::from_str(&said).unwrap();
+    let object = conforming::read(&["replay", "--timed"], &said);
     let cycles = object["settings"][0]["elapsed_cycles"].as_u64();
     (object, cycles.unwrap())
 }
@@ -227,7 +228,7 @@ fn a_prefetcher_is_told_with_what_became_of_its_prefetches() {
     let of = |more: &[&str]| said(&[&alone[..], &counted, more].concat());
     insta::assert_snapshot!(of(&["next-line"]));
     for name in ["none", "next-line", "stride"] {
-        let object: Value = serde_json::from_str(&of(&[name, "--json"])).unwrap();
+        let object = conforming::read(&["replay", "--timed"], of(&[name, "--json"]));
         assert_eq!(object["prefetcher"], name);
         let prefetches = &object["settings"][0]["prefetches"];
         assert_eq!(

@@ -186,6 +186,11 @@ fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
     let latency = number(&row["latency_us"][1]) / number(&row["latency_us"][0]);
     let calls = &row["system_calls"];
     let [posted, declined] = ["posted", "declined"].map(|key| number(&calls[key]));
+    // A server that has become another user cannot tell.
+    let share = match posted + declined {
+        all if all > 0.0 => format!("{:.0}%", 100.0 * posted / all),
+        _ => "-".to_owned(),
+    };
     let text = text(server, way).map_or_else(String::new, |percent| format!("{percent:+.0} %"));
     println!(
         "{:<11}{way:<9}{connections:>12}{:>13.0}{:>9.3}{:>18}{latency:>10.2}{share:>10}{text:>9}",

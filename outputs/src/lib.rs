@@ -25,9 +25,11 @@
 
 mod error;
 mod place;
+mod remedy;
 
 pub use error::Error;
 pub use place::folder_of;
+pub use remedy::remedy;
 
 use error::failed;
 use place::Place;

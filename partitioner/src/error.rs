@@ -1,5 +1,7 @@
 //! Why a search could not be done.
 
+use crate::candidates::{CandidateRule, Candidates};
+
 /// What stands between a trace and a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -35,6 +37,17 @@ pub enum Error {
         /// Complete requests in the trace.
         complete: usize,
     },
+    /// What could be a candidate cannot be patched, whatever the rule.
+    #[error(
+        "of {functions} candidate functions none can be patched: {reason} (so the first of them; \
+         `corehop candidates` lists all)"
+    )]
+    NonePatchable {
+        /// How many the rule admits.
+        functions: usize,
+        /// Why the first of them cannot.
+        reason: String,
+    },
     /// Too few functions at which a thread could change core.
     #[error(
         "{found} {} of candidate functions, of which {wanted} were to be chosen: {}widen the \
@@ -53,4 +66,58 @@ pub enum Error {
         /// The rule's most calls in one request.
         max_calls: u32,
     },
+}
+
+impl Error {
+    /// Of candidates that are fewer than `wanted`: which of the two it is.
+    pub(crate) fn too_few(candidates: &Candidates, wanted: u32, rule: &CandidateRule) -> Error {
+        match (candidates.groups, candidates.unpatchable.first()) {
+            (0, Some(first)) => Error::NonePatchable {
+                functions: candidates.unpatchable.len(),
+                reason: first.reason.clone(),
+            },
+            _ => Error::TooFewCandidates {
+                found: candidates.groups as usize,
+                wanted,
+                min_share: rule.min_share,
+                max_calls: rule.max_calls,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::{Called, Unpatchable};
+    use corehop_traces::FunctionId;
+
+    #[test]
+    fn where_nothing_can_be_patched_no_wider_choice_is_advised() {
+        let called = Called {
+            least: 1,
+            median: 1,
+            most: 1,
+            share: 1.0,
+            position: 0.0,
+        };
+        let unpatchable = |reason: &str| Unpatchable {
+            function: FunctionId(0),
+            called,
+            reason: reason.into(),
+        };
+        let rule = CandidateRule::default();
+        let mut candidates = Candidates {
+            unpatchable: vec![unpatchable("statically linked"), unpatchable("too short")],
+            ..Candidates::default()
+        };
+        let said = |of: &Candidates| Error::too_few(of, 2, &rule).to_string();
+        let expected = "of 2 candidate functions none can be patched: statically linked (so the \
+                        first of them; `corehop candidates` lists all)";
+        assert_eq!(said(&candidates), expected);
+        candidates.groups = 1;
+        assert!(said(&candidates).contains("widen the choice with --min-share"));
+        candidates = Candidates::default();
+        assert!(said(&candidates).contains("widen the choice with --min-share"));
+    }
 }

@@ -117,12 +117,11 @@ fn candidates_of(
     progress.end();
     match candidates.groups < settings.functions {
         false => Ok(candidates),
-        true => Err(Error::TooFewCandidates {
-            found: candidates.groups as usize,
-            wanted: settings.functions,
-            min_share: settings.rule.min_share,
-            max_calls: settings.rule.max_calls,
-        }),
+        true => Err(Error::too_few(
+            &candidates,
+            settings.functions,
+            &settings.rule,
+        )),
     }
 }
 

@@ -165,6 +165,9 @@ fn a_static_program_is_refused() {
         let plan = plan_of(&binary, 1, &[("plain", 0)]);
         let reason = bench.reason(&binary, &plan);
         assert!(reason.contains("static"), "{reason}");
+        assert!(
+            reason.ends_with("link it dynamically, to glibc (without -static and -static-pie)")
+        );
     }
 }
 

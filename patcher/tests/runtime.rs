@@ -4,7 +4,7 @@ mod workshop;
 
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Finished, Statistics, build, patched, plan_of, run};
+use workshop::{Finished, Statistics, build, patched, plan_of, run, two_of_its_own};
 
 struct Places {
     folder: tempfile::TempDir,
@@ -164,6 +164,33 @@ fn settings_that_make_no_sense_leave_the_program_unhooked() {
     assert!(complaint("COREHOP_CPUS", "0").contains("names 1 CPUs, but the plan needs 2"));
     assert!(complaint("COREHOP_CPUS", "0,8000").contains("names CPU 8000"));
     assert!(complaint("COREHOP_CPUS", "0,99999999999999999999").contains("not a list"));
+}
+
+#[test]
+fn on_one_cpu_alone_no_backend_has_a_core_to_hop_to_and_one_line_says_so() {
+    let places = places(2);
+    let first =
+        two_of_its_own().map_or("0".to_owned(), |two| two.split(',').next().unwrap().into());
+    let pinned = |backend: &str| {
+        let command = places.command(backend, "places");
+        let mut pinned = Command::new("taskset");
+        pinned.args(["-c", &first]).arg(command.get_program());
+        pinned.args(command.get_args());
+        for (name, value) in command.get_envs() {
+            value.map(|value| pinned.env(name, value));
+        }
+        pinned.env_remove("COREHOP_CPUS");
+        pinned
+    };
+    for backend in ["affinity", "carrier"] {
+        let finished = run(&mut pinned(backend));
+        assert_eq!(finished.status.code(), Some(0), "{backend}");
+        let expected = "corehop: the plan needs 2 cores, but this process may run on one CPU \
+                        alone: widen its mask (taskset, the container's CPUs); running without \
+                        hops\n";
+        let told = finished.errors.matches(expected).count();
+        assert_eq!(told, 1, "{backend}: {}", finished.errors);
+    }
 }
 
 #[test]

@@ -204,11 +204,11 @@ impl Error {
             }
             Error::Write { source, partial } => {
                 let remedy = match source {
-                    corehop_traces::Error::Write { source, .. } => match source.kind() {
-                        ErrorKind::FileTooLarge => RAISE_FILE_LIMIT,
-                        _ => "make room or name another place with -o",
+                    corehop_traces::Error::Write { source, path } => match source.kind() {
+                        ErrorKind::FileTooLarge => RAISE_FILE_LIMIT.into(),
+                        _ => corehop_outputs::remedy(path, source),
                     },
-                    _ => "please report this",
+                    _ => "please report this".into(),
                 };
                 let partial = partial.display();
                 format!("{remedy}; what was recorded until then is in {partial}").into()

@@ -121,10 +121,19 @@ static bool choose_own(uint32_t *chosen, uint64_t most)
         program.teams++;
     if (program.teams != 0)
         return true;
-    complain("the plan needs %u cores, but this process may run on %u CPUs: widen its mask "
-             "(taskset), name CPUs in COREHOP_CPUS (one may repeat), or search a plan for %u "
-             "cores; running without hops",
-             program.cores, size_of(&own_mask), size_of(&own_mask));
+    static bool told;
+    uint32_t allowed = size_of(&own_mask);
+    if (!told && allowed < 2)
+        complain("the plan needs %u cores, but this process may run on one CPU alone: widen its "
+                 "mask (taskset, the container's CPUs); running without hops",
+                 program.cores);
+    else if (!told)
+        complain("the plan needs %u cores, but this process may run on %u CPUs: widen its mask "
+                 "(taskset, the container's CPUs), name CPUs in COREHOP_CPUS (one may repeat), or "
+                 "search a plan for %u cores; running without hops",
+                 program.cores, allowed, allowed);
+    /* Each backend that is tried in turn finds the same. */
+    told = true;
     return false;
 }
 

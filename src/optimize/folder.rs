@@ -24,8 +24,10 @@ impl Folder {
     pub fn new(arguments: &Arguments) -> Result<Folder, Failure> {
         let path = arguments.output.clone();
         std::fs::create_dir_all(&path).map_err(|error| {
-            Failure::new(Exit::Output, format!("{}: {error}", path.display()))
-                .remedy("name a folder that can be written to with --output")
+            Failure::new(Exit::Output, format!("{}: {error}", path.display())).remedy(format!(
+                "{}; --output names another folder",
+                corehop_outputs::remedy(&path, &error)
+            ))
         })?;
         let folder = Folder { path };
         for file in folder.results() {
@@ -58,8 +60,16 @@ impl Folder {
                      run has left there{trace}"
                 )))
             }
-            Err(error) => Err(Failure::new(Exit::Output, error)
-                .remedy("name a folder that can be written to with --output")),
+            Err(error) => {
+                let remedy = match &error {
+                    corehop_outputs::Error::Write { path, source } => format!(
+                        "{}; --output names another folder",
+                        corehop_outputs::remedy(path, source)
+                    ),
+                    _ => "name another folder with --output".to_owned(),
+                };
+                Err(Failure::new(Exit::Output, error).remedy(remedy))
+            }
         }
     }
 

@@ -122,6 +122,10 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
             ..Settings::default()
         };
         let outcome = match partition(trace, &machines, &settings, &bar) {
+            Err(error @ Error::NonePatchable { .. }) => {
+                found.none.get_or_insert_with(|| error.to_string());
+                continue;
+            }
             Err(Error::TooFewCandidates { found: few, .. }) => {
                 found.none.get_or_insert_with(|| {
                     format!(

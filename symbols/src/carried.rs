@@ -35,7 +35,7 @@ const PACKAGE: &str = "corehop_symbolizer";
 /// A file of the package, by its name.
 macro_rules! carried {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../symbolizer/src/corehop_symbolizer/", $name)))),*]
+        [$(($name, include_str!(concat!("../corehop_symbolizer/", $name)))),*]
     };
 }
 
@@ -68,9 +68,7 @@ mod tests {
     /// One that is not carried would be missed by installed commands alone.
     #[test]
     fn all_of_the_symbolizer_is_carried() {
-        let package = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../symbolizer/src")
-            .join(PACKAGE);
+        let package = Path::new(env!("CARGO_MANIFEST_DIR")).join(PACKAGE);
         let files = std::fs::read_dir(package)
             .unwrap()
             .flatten()

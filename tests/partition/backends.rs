@@ -1,5 +1,6 @@
 //! The verdict tells what the split does to time with each backend, and is decided by that.
 
+use crate::conforming::read;
 use crate::partition;
 use serde_json::Value;
 use std::process::Output;
@@ -13,7 +14,7 @@ fn four(more: &[&str]) -> Output {
 fn json(more: &[&str]) -> Value {
     let output = four(&[&["--json"], more].concat());
     assert!(output.status.success(), "{output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    read(&["partition"], &output.stdout)
 }
 
 #[test]

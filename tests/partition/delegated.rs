@@ -1,5 +1,6 @@
 //! Calls that are delegated: found, told, written as a plan, listed beforehand.
 
+use crate::conforming::read;
 use crate::{SAMPLE, partition, refused};
 use serde_json::Value;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::process::Command;
 fn json(arguments: &[&str]) -> Value {
     let output = partition(&[arguments, &["--json", "--draws", "1"]].concat());
     assert!(output.status.success(), "{output:?}");
-    serde_json::from_slice(&output.stdout).expect("one JSON object")
+    read(&["partition"], &output.stdout)
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn what_calls_are_searched_is_what_candidates_lists() {
         .args(["candidates", "--delegate", "--requests", "3", "--json"])
         .output()
         .unwrap();
-    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let listed = read(&["candidates"], &output.stdout);
     let rows = listed["candidates"].as_array().unwrap();
     let searched = rows.iter().filter(|row| row["unpatchable"].is_null());
     assert_eq!(found["delegated"]["candidates"], searched.count());

@@ -1,11 +1,14 @@
 //! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
 
 mod backends;
+#[path = "../conforming/mod.rs"]
+mod conforming;
 mod delegated;
 mod points;
 mod report;
 mod space;
 
+use conforming::read;
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -39,7 +42,7 @@ fn json(more: &[&str]) -> Value {
     };
     let output = partition(&[&SHORT[..], &["--json"], draws, more].concat());
     assert!(output.status.success(), "{output:?}");
-    serde_json::from_slice(&output.stdout).expect("one JSON object")
+    read(&["partition"], &output.stdout)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Requests that are named, of which the last counts, and threads that may move at any code block.
 
+use crate::conforming::read;
 use crate::{json, partition, refused};
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ fn named(more: &[&str]) -> Value {
     ];
     let output = partition(&[&only, more].concat());
     assert!(output.status.success(), "{output:?}");
-    serde_json::from_slice(&output.stdout).expect("one JSON object")
+    read(&["partition"], &output.stdout)
 }
 
 #[test]

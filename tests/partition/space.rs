@@ -1,5 +1,6 @@
 //! What is searched and by what measure, and how a search goes on that was stopped.
 
+use crate::conforming::read;
 use crate::{SAMPLE, SHORT, json, partition, refused};
 use serde_json::Value;
 use std::path::Path;
@@ -43,7 +44,7 @@ fn fewer_cores_are_compared_on_the_same_requests() {
     let of = |arguments: &[&str]| -> Value {
         let output = partition(&[&three[..], arguments].concat());
         assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice(&output.stdout).expect("one JSON object")
+        read(&["partition"], &output.stdout)
     };
     let found = of(&[]);
     let fewer = found["fewer"].as_array().unwrap();

@@ -1,8 +1,8 @@
 //! Which memory the processes of a recorded server share, and which is their own.
 
+use crate::conforming::read;
 use crate::recording::{Recording, compile};
 use corehop_traces::{Kind, Owner, Trace};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -167,7 +167,7 @@ fn l2_misses(trace: &Path, baseline: &str) -> [u64; 2] {
     replay.args(["--machine", "xeon-e5-2620-v4", "--baseline", baseline]);
     let output = replay.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let replay: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let replay = read(&["replay"], &output.stdout);
     let l2 = &replay["counters"]["l2"];
     ["misses", "coherence_misses"].map(|key| l2[key].as_u64().unwrap())
 }

@@ -1,5 +1,6 @@
 //! What functions were called with is in the trace, and objects are told from it.
 
+use crate::conforming::read;
 use crate::recording::Recording;
 use corehop_traces::{Arguments, EnteredCall};
 use serde_json::{Value, json};
@@ -86,7 +87,7 @@ fn the_functions_whose_argument_is_an_object_are_listed() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = read(&["candidates", "--by-argument"], &output.stdout);
     assert_eq!(said["requests"], REQUESTS - 1, "the last one is cut short");
     let arguments = said["arguments"].as_array().unwrap();
     let of = |symbol: &str| {
@@ -170,7 +171,7 @@ fn a_plan_by_argument_hops_in_the_replay_as_the_rules_say() {
             .output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice(&output.stdout).unwrap()
+        read(&["replay"], &output.stdout)
     };
     let said = replayed("argument 2");
     assert_eq!(said["hops"], hops_of(REQUESTS));
@@ -204,7 +205,7 @@ fn a_plan_by_argument_is_explained_and_reported() {
     };
     let explain = ["explain", "--plan", "plan.toml", "--warm-up", "0"];
     let said = corehop(&[&explain[..], &["--json"]].concat());
-    let said: Value = serde_json::from_str(&said).unwrap();
+    let said = read(&["explain"], &said);
     // Of the last request, which is cut short, nothing counts.
     assert_eq!(said["split"]["hops"], hops_of(REQUESTS - 1));
     assert_eq!(said["by_argument"][0]["symbol"], "visit");
@@ -222,7 +223,7 @@ fn a_plan_by_argument_is_explained_and_reported() {
         "--warm-up",
         "0",
     ]);
-    let said: Value = serde_json::from_str(&said).unwrap();
+    let said = read(&["report"], &said);
     assert_eq!(said["split"]["hops"], hops_of(REQUESTS - 1));
     let page = std::fs::read_to_string(recording.folder().join("page.html")).unwrap();
     assert!(page.contains("visit"));
@@ -248,7 +249,7 @@ fn searched(recording: &Recording, plan: &str, more: &[&str]) -> Value {
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    read(&["partition", "--by-argument"], &output.stdout)
 }
 
 #[test]

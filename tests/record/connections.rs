@@ -1,6 +1,7 @@
 //! Requests inferred from system calls alone: as many as clients sent, each with its connection, in
 //! event loops, threads and processes.
 
+use crate::conforming::read;
 use crate::recording::{Recording, compile, connect, free_port, send};
 use crate::redis::{self, send_commands};
 use corehop_traces::Trace;
@@ -88,7 +89,7 @@ fn a_function_that_is_entered_once_in_every_request_begins_them_as_well() {
         .args(["--json", "--top", "1000"])
         .output()
         .unwrap();
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = read(&["functions"], &output.stdout);
     let listed = told["functions"].as_array().unwrap();
     let sends = listed.iter().position(|of| of["sends"] == true).unwrap();
     let before = &listed[..sends];

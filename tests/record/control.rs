@@ -1,5 +1,6 @@
 //! A recording that runs is started, stopped, marked and watched from another terminal.
 
+use crate::conforming::read;
 use crate::recording::Recording;
 use crate::redis;
 use corehop_traces::{EndReason, Ending, Note, Trace};
@@ -19,7 +20,7 @@ fn told(recording: &Recording, order: &str, rest: &[&str]) -> serde_json::Value 
     let output = control(recording, order, &[rest, &["--json"]].concat());
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    read(&["control"], &output.stdout)
 }
 
 #[test]

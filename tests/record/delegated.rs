@@ -1,5 +1,6 @@
 //! A call that `partition --delegate` finds is made by the patched program as often as it said.
 
+use crate::conforming::read;
 use crate::recording::Recording;
 use corehop_patcher::patch;
 use std::process::Command;
@@ -36,7 +37,7 @@ fn the_patched_program_hops_as_often_as_the_search_said() {
         .output()
         .unwrap();
     assert!(searched.status.success(), "{searched:?}");
-    let found: serde_json::Value = serde_json::from_slice(&searched.stdout).unwrap();
+    let found = read(&["partition"], &searched.stdout);
     assert_eq!(found["delegated"]["functions"][0], "look_up");
     // There and back, twice; from within itself it goes nowhere.
     assert_eq!(found["hops_per_request"], 4.0);

@@ -109,7 +109,8 @@ pub fn predicted(recording: &Recording, plan: &Plan) -> u64 {
         .args([path, recording.path()])
         .output()
         .unwrap();
-    number(&replayed.stdout, "hops")
+    let told = crate::conforming::read(&["replay"], &replayed.stdout);
+    told["hops"].as_u64().unwrap()
 }
 
 /// How often the program hops in a replay of its trace, and how often when it runs.

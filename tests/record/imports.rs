@@ -1,5 +1,6 @@
 //! Calls of functions in other files are found, replayed and hooked where the program makes them.
 
+use crate::conforming::read;
 use crate::going_back::{number, predicted};
 use crate::recording::Recording;
 use crate::redis;
@@ -44,7 +45,7 @@ fn corehop(arguments: &[&str]) -> Value {
         .output()
         .unwrap();
     assert!(ran.status.success(), "{ran:?}");
-    serde_json::from_slice(&ran.stdout).unwrap()
+    read(arguments, &ran.stdout)
 }
 
 /// Calls of these imported functions on core 1, all else on core 0.

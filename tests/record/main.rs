@@ -7,6 +7,8 @@ mod address_spaces;
 mod arguments;
 mod choosing;
 mod coming_and_going;
+#[path = "../conforming/mod.rs"]
+mod conforming;
 mod connections;
 mod control;
 mod datagrams;

@@ -2,6 +2,7 @@
 
 use super::browser::Browser;
 use super::recorded::{HOSTILE, REQUESTS, folder, report, said};
+use crate::conforming::read;
 use serde_json::{Value, json};
 
 fn names(folder: &std::path::Path) -> Vec<String> {
@@ -103,7 +104,7 @@ fn delegated_calls_are_drawn_with_the_lines_that_functions_keep_to_themselves() 
 #[test]
 fn programs_get_what_explain_tells_and_how_to_repeat_it() {
     let folder = folder();
-    let object: Value = serde_json::from_str(&said(&folder, &["--json"])).unwrap();
+    let object = read(&["report"], said(&folder, &["--json"]));
     let explained = ["baseline", "split", "cores", "movers"].map(|key| !object[key].is_null());
     assert_eq!(explained, [true; 4]);
     let pictured = object["pictured"].as_array().unwrap();
@@ -264,10 +265,10 @@ fn a_sweep_that_was_made_is_drawn_row_by_row() {
         .output()
         .unwrap();
     assert!(sweep.status.success(), "{sweep:?}");
-    let printed: Value = serde_json::from_slice(&sweep.stdout).unwrap();
+    let printed = read(&["partition", "--sweep"], &sweep.stdout);
     std::fs::write(folder.path().join("sweep.json"), &sweep.stdout).unwrap();
     let asked = ["--sweep", "sweep.json", "--csv", "csv", "--json"];
-    let told: Value = serde_json::from_str(&said(&folder, &asked)).unwrap();
+    let told = read(&["report"], said(&folder, &asked));
     let csv = std::fs::read_to_string(folder.path().join("csv/sweep.csv")).unwrap();
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 3, "a head and a row for each machine");

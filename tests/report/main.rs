@@ -1,6 +1,8 @@
 //! `corehop report`: the page in a real browser, and what leaves as files.
 
 mod browser;
+#[path = "../conforming/mod.rs"]
+mod conforming;
 mod files;
 mod page;
 mod recorded;

@@ -1,7 +1,8 @@
 //! Where functions are written: told where the recorded build is here and has line tables.
 
 use super::recorded::{folder_of_module, said};
-use serde_json::{Value, json};
+use crate::conforming::read;
+use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
@@ -28,7 +29,7 @@ fn functions_have_the_lines_that_they_are_written_at() {
     let [parse, commit] = [1, 5].map(|line| format!("{}:{line}", source.display()));
 
     let folder = folder_of_module(&module, "0a1b2c3d", offsets);
-    let object: Value = serde_json::from_str(&said(&folder, &["--json", "--csv", "csv"])).unwrap();
+    let object = read(&["report"], said(&folder, &["--json", "--csv", "csv"]));
     assert_eq!(
         object["sources"],
         json!({ "parse": parse, "commit": commit })
@@ -45,7 +46,7 @@ fn functions_have_the_lines_that_they_are_written_at() {
 
     // Of another build nothing is told, and no empty column is shown.
     let folder = folder_of_module(&module, "ffffffff", offsets);
-    let object: Value = serde_json::from_str(&said(&folder, &["--json", "--csv", "csv"])).unwrap();
+    let object = read(&["report"], said(&folder, &["--json", "--csv", "csv"]));
     assert_eq!(object["sources"], json!({}));
     let functions = folder.path().join("csv/misses-by-function.csv");
     let functions = std::fs::read_to_string(functions).unwrap();

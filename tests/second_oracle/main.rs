@@ -14,6 +14,8 @@
 mod cache;
 mod caches;
 mod code;
+#[path = "../conforming/mod.rs"]
+mod conforming;
 mod counts;
 mod exported;
 mod machine;

@@ -2,6 +2,7 @@
 
 use crate::caches::Caches;
 use crate::code::Code;
+use crate::conforming::read;
 use crate::counts::Counts;
 use crate::exported::Exported;
 use crate::machine::Machine;
@@ -40,7 +41,7 @@ fn corehop(arguments: &[&str]) -> Value {
     let output = command.args(arguments).output().expect("corehop runs");
     let problem = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {problem}");
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    read(arguments, &output.stdout)
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {

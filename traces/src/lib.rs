@@ -48,6 +48,7 @@ mod codec;
 mod format;
 mod model;
 mod read;
+pub mod samples;
 mod write;
 
 // The generated code knows itself by this path.

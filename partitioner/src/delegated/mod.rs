@@ -172,12 +172,7 @@ impl CallsWanted<'_> {
         found.groups = found.chosen.len() as u32;
         match found.chosen.is_empty() && self.base.is_empty() {
             false => Ok(found),
-            true => Err(Error::TooFewCandidates {
-                found: 0,
-                wanted: 1,
-                min_share: rule.min_share,
-                max_calls: rule.max_calls,
-            }),
+            true => Err(Error::too_few(&found, 1, rule)),
         }
     }
 }

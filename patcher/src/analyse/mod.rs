@@ -17,5 +17,6 @@ pub use analysis::{Analysis, STUB_SUFFIX};
 pub(crate) use displaced::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
 pub use functions::Function;
 pub(crate) use obstacle::Obstacle;
+pub(crate) use refusal::DYNAMIC;
 pub use refusal::Refusal;
 pub(crate) use sites::{Site, sites};

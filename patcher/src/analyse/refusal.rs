@@ -5,6 +5,9 @@ use super::targets;
 use crate::elf::abi::{PT_DYNAMIC, PT_INTERP};
 use crate::elf::{self, Image};
 
+/// What to do about a program that is linked statically.
+pub(crate) const DYNAMIC: &str = "link it dynamically, to glibc (without -static and -static-pie)";
+
 /// Why no function of a file can be patched, and what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -16,10 +19,10 @@ pub enum Refusal {
     #[error("packed with UPX: unpack it first (upx -d)")]
     Packed,
     /// Nothing loads libraries into it.
-    #[error("statically linked: there is no loader to bring in the runtime")]
+    #[error("statically linked: there is no loader to bring in the runtime; {DYNAMIC}")]
     Static,
     /// The same, of a program that can lie anywhere.
-    #[error("a static-pie program: there is no loader to bring in the runtime")]
+    #[error("a static-pie program: there is no loader to bring in the runtime; {DYNAMIC}")]
     StaticPie,
     /// Its loader brings in another libc.
     #[error("its loader is not glibc's, and the runtime needs glibc")]

@@ -11,7 +11,7 @@ macro_rules! bundled {
     ($name:literal) => {
         (
             $name,
-            include_str!(concat!("../../../configs/machines/", $name, ".toml")),
+            include_str!(concat!("../../machines/", $name, ".toml")),
         )
     };
 }

@@ -7,7 +7,7 @@
 //! which instructions refer to what. The layout is that of `runtime/core/in_memory.c`.
 
 use crate::Error;
-use crate::analyse::Analysis;
+use crate::analyse::{Analysis, DYNAMIC};
 use crate::apply::choose::{Chosen, ChosenFile, choose};
 use crate::apply::privileges::privileges;
 use crate::elf::abi::{PT_INTERP, PT_LOAD};
@@ -62,7 +62,8 @@ fn preloading(program: &Path) -> Result<Image, Error> {
     let image = Image::new(bytes, program)?;
     privileges(program)?;
     if image.segment(PT_INTERP).is_none() {
-        let reason = "statically linked: there is no loader to bring in the runtime";
+        let reason =
+            format!("statically linked: there is no loader to bring in the runtime; {DYNAMIC}");
         return Err(Error::refused(program, reason));
     }
     Ok(image)

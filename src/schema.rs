@@ -1,0 +1,196 @@
+//! `corehop schema`: what the JSON of each command looks like, as a JSON Schema.
+//!
+//! The schemas are files of `schemas/`, kept by hand and strict: a key that one does not name is an
+//! error, and the tests hold what the commands print to them. What several have in common is kept
+//! once, in `definitions.json`; a schema that is printed has a copy of what it refers to, so that
+//! it needs no other file.
+
+use crate::console;
+use crate::failure::Failure;
+use crate::line::{Lines, line};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde_json::{Map, Value};
+
+/// Print the JSON Schema of a command's JSON, or list those that there are
+///
+/// They are of draft 2020-12. A command may have several, one for each kind of output.
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop schema
+         corehop schema partition > partition.schema.json")]
+pub struct Arguments {
+    /// Which one; all are listed when none is named
+    #[arg(value_parser = PossibleValuesParser::new(NAMED.map(|(name, _)| name)))]
+    name: Option<String>,
+}
+
+/// The schemas' texts by name, each in the file of that name.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../schemas/", $name, ".json")))),*]
+    };
+}
+
+/// In the order of the commands.
+const NAMED: [(&str, &str); 24] = files![
+    "optimize",
+    "screen",
+    "control",
+    "info",
+    "check",
+    "replay",
+    "replay-timed",
+    "functions",
+    "candidates",
+    "candidates-by-argument",
+    "characterize",
+    "characterize-perf-script",
+    "partition",
+    "partition-sweep",
+    "partition-by-argument",
+    "fleet-list-machines",
+    "explain",
+    "report",
+    "patch",
+    "patch-verify",
+    "patch-list-unsafe",
+    "measure",
+    "calibrate",
+    "doctor",
+];
+
+/// What several schemas refer to.
+const DEFINITIONS: &str = include_str!("../schemas/definitions.json");
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    console::print(&match &arguments.name {
+        Some(name) => printed(name),
+        None => listed(),
+    })
+}
+
+/// A line for each schema.
+fn listed() -> Lines {
+    let mut lines = Lines::new();
+    for (name, text) in NAMED {
+        let schema = object(text);
+        let title = schema["title"].as_str().unwrap_or_default();
+        line!(lines, "{name:<26}{title}");
+    }
+    lines
+}
+
+/// One schema, whole.
+fn printed(name: &str) -> Lines {
+    let text = NAMED.iter().find(|(known, _)| *known == name);
+    let schema = whole(object(text.map_or("{}", |(_, text)| text)));
+    Lines::of_text(&format!("{:#}", Value::Object(schema)))
+}
+
+/// A file of the folder. The tests read each, so none is broken.
+fn object(text: &str) -> Map<String, Value> {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// The schema with the definitions that it refers to, and those that these refer to.
+fn whole(mut schema: Map<String, Value>) -> Map<String, Value> {
+    let shared = object(DEFINITIONS);
+    let mut definitions = match schema.remove("$defs") {
+        Some(Value::Object(own)) => own,
+        _ => Map::new(),
+    };
+    let mut wanted = Vec::new();
+    refer(&Value::Object(schema.clone()), &mut wanted);
+    definitions.values().for_each(|own| refer(own, &mut wanted));
+    while let Some(name) = wanted.pop() {
+        if definitions.contains_key(&name) {
+            continue;
+        }
+        if let Some(definition) = shared["$defs"].get(&name) {
+            refer(definition, &mut wanted);
+            definitions.insert(name, definition.clone());
+        }
+    }
+    if !definitions.is_empty() {
+        schema.insert("$defs".into(), definitions.into());
+    }
+    schema
+}
+
+/// Adds the definitions that a part of a schema names.
+fn refer(part: &Value, wanted: &mut Vec<String>) {
+    match part {
+        Value::Object(keys) => {
+            let reference = keys.get("$ref").and_then(Value::as_str);
+            let name = reference.and_then(|path| path.strip_prefix("#/$defs/"));
+            wanted.extend(name.map(ToOwned::to_owned));
+            keys.values().for_each(|value| refer(value, wanted));
+        }
+        Value::Array(parts) => parts.iter().for_each(|value| refer(value, wanted)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, CommandFactory};
+
+    /// The names of all commands under this one that print JSON when asked to.
+    fn with_json(command: &Command, name: &str) -> Vec<String> {
+        let has_json = command.get_arguments().any(|one| one.get_id() == "json");
+        let below = command.get_subcommands().flat_map(|below| {
+            let name = match name {
+                "" => below.get_name().to_owned(),
+                name => name.to_owned(),
+            };
+            with_json(below, &name)
+        });
+        let own = has_json.then(|| name.to_owned());
+        own.into_iter().chain(below).collect()
+    }
+
+    #[test]
+    fn every_command_with_json_has_a_schema() {
+        let commands = with_json(&crate::Cli::command(), "");
+        assert!(commands.len() > 10, "{commands:?}");
+        for command in commands {
+            let has_schema = NAMED.iter().any(|(name, _)| *name == command);
+            assert!(has_schema, "schemas/{command}.json is missing");
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_there_for_a_name() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas");
+        let files = std::fs::read_dir(folder).unwrap();
+        let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut files: Vec<String> = files.collect();
+        let named = NAMED.iter().map(|(name, _)| *name).chain(["definitions"]);
+        let mut named: Vec<String> = named.map(|name| format!("{name}.json")).collect();
+        files.sort();
+        named.sort();
+        assert_eq!(files, named);
+    }
+
+    #[test]
+    fn every_definition_is_referred_to_and_every_reference_is_to_one() {
+        let shared = object(DEFINITIONS);
+        let shared = shared["$defs"].as_object().unwrap();
+        let mut used = std::collections::BTreeSet::new();
+        for (name, text) in NAMED {
+            let schema = whole(object(text));
+            let mut wanted = Vec::new();
+            refer(&Value::Object(schema.clone()), &mut wanted);
+            for of in wanted {
+                let is_there = schema["$defs"].get(&of).is_some();
+                assert!(is_there, "schemas/{name}.json: no definition of {of}");
+                used.insert(of);
+            }
+        }
+        let unused: Vec<_> = shared.keys().filter(|name| !used.contains(*name)).collect();
+        assert!(unused.is_empty(), "{unused:?}");
+    }
+}

@@ -1,0 +1,64 @@
+//! Reads what a command printed as JSON, and holds it to the schema that `corehop schema` prints.
+
+use jsonschema::Validator;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::process::Command;
+use std::sync::{Arc, LazyLock, Mutex};
+
+/// Options by which a command prints JSON of another schema.
+const KINDS: [(&str, &str); 8] = [
+    ("--timed", "replay-timed"),
+    ("--by-argument", "candidates-by-argument"),
+    ("--by-argument", "partition-by-argument"),
+    ("--perf-script", "characterize-perf-script"),
+    ("--sweep", "partition-sweep"),
+    ("--verify", "patch-verify"),
+    ("--list-unsafe", "patch-list-unsafe"),
+    ("--list-machines", "fleet-list-machines"),
+];
+
+static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
+
+/// What `corehop schema NAME` prints.
+pub fn schema(name: &str) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let output = command.args(["schema", name]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The schema of what these words of a command line print.
+fn name_of(words: &[&str]) -> String {
+    let command = words[0];
+    let of_option = |(option, name): &&(&str, &str)| {
+        words.contains(option) && name.starts_with(&format!("{command}-"))
+    };
+    let kind = KINDS.iter().find(of_option);
+    kind.map_or(command, |(_, name)| name).to_owned()
+}
+
+fn compiled(name: &str) -> Arc<Validator> {
+    let mut all = COMPILED.lock().unwrap_or_else(|broken| broken.into_inner());
+    let new = || Arc::new(jsonschema::draft202012::new(&schema(name)).unwrap());
+    all.entry(name.to_owned()).or_insert_with(new).clone()
+}
+
+/// What of this value its schema does not say, and the other way round.
+pub fn deviations(name: &str, value: &Value) -> Vec<String> {
+    let validator = compiled(name);
+    let errors = validator.iter_errors(value);
+    let told = errors.map(|error| format!("{}: {}", error.instance_path(), error.masked()));
+    told.collect()
+}
+
+/// The JSON that a command printed; `words` are its name, and of its options at least those that
+/// say what kind of output it is.
+#[track_caller]
+pub fn read(words: &[&str], printed: impl AsRef<[u8]>) -> Value {
+    let value = serde_json::from_slice(printed.as_ref()).expect("one JSON value");
+    let name = name_of(words);
+    let wrong = deviations(&name, &value);
+    assert!(wrong.is_empty(), "schemas/{name}.json: {wrong:#?}");
+    value
+}

@@ -1,0 +1,116 @@
+//! Each crate that is to be published packs whole: with the files that its code includes, with what
+//! a registry asks for, and depending on versions. `make package` builds what was packed.
+
+use regex::Regex;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+/// What Cargo prints, offline.
+fn cargo(words: &[&str]) -> String {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output = cargo.args(words).arg("--offline").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The members of the workspace that are to be published.
+fn published() -> Vec<Value> {
+    let told = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    let mut told: Value = serde_json::from_str(&told).unwrap();
+    let Value::Array(mut packages) = told["packages"].take() else {
+        panic!("no list of packages");
+    };
+    packages.retain(|package| package["publish"].is_null());
+    assert!(packages.len() > 20);
+    packages
+}
+
+/// The files of a package, as paths within it.
+fn packed(name: &str) -> BTreeSet<PathBuf> {
+    let listed = cargo(&["package", "--list", "--allow-dirty", "--package", name]);
+    listed.lines().map(PathBuf::from).collect()
+}
+
+/// A path from a file of the package, within it; `None` where it leads out.
+fn within(file: &Path, path: &str) -> Option<PathBuf> {
+    let mut found = file.parent()?.to_path_buf();
+    for component in Path::new(path).components() {
+        match component {
+            Component::ParentDir => {
+                if !found.pop() {
+                    return None;
+                }
+            }
+            other => found.push(other),
+        }
+    }
+    Some(found)
+}
+
+#[test]
+fn what_code_includes_is_packed_with_it() {
+    let included = Regex::new(r#"include_(?:str|bytes)!\(\s*(?:concat!\(\s*)?"([^"]+)""#).unwrap();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for package in published() {
+        let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+        let name = package["name"].as_str().unwrap();
+        let files = packed(name);
+        let code = files
+            .iter()
+            .filter(|file| file.extension().is_some_and(|e| e == "rs"));
+        for file in code {
+            let text = std::fs::read_to_string(manifest.with_file_name(file)).unwrap();
+            for found in included.captures_iter(&text) {
+                count += 1;
+                let path = within(file, &found[1]);
+                let is_packed = |path: &PathBuf| files.iter().any(|file| file.starts_with(path));
+                if !path.as_ref().is_some_and(is_packed) {
+                    wrong.push(format!("{name}: {} includes {}", file.display(), &found[1]));
+                }
+            }
+        }
+    }
+    assert!(count > 10, "{count} files are included");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_package_has_what_a_registry_asks_for() {
+    let mut wrong = Vec::new();
+    for package in published() {
+        let name = package["name"].as_str().unwrap();
+        for key in ["description", "license", "readme", "rust_version"] {
+            if package[key].as_str().is_none_or(str::is_empty) {
+                wrong.push(format!("{name} has no {key}"));
+            }
+        }
+        for key in ["keywords", "categories"] {
+            let words = package[key].as_array().map_or(0, Vec::len);
+            if !(1..=5).contains(&words) {
+                wrong.push(format!("{name} has {words} {key}"));
+            }
+        }
+        let licence = match name {
+            "corehop-qemu-plugin" => "GPL-2.0-or-later",
+            _ => "MIT OR Apache-2.0",
+        };
+        if package["license"] != licence {
+            wrong.push(format!("{name} is under {}", package["license"]));
+        }
+        let version = format!("^{}", package["version"].as_str().unwrap());
+        for dependency in package["dependencies"].as_array().unwrap() {
+            if dependency["path"].is_string() && dependency["req"] != *version {
+                wrong.push(format!(
+                    "{name} takes any version of {}",
+                    dependency["name"]
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,8 @@
+//! The bundled samples' bytes: real traces, for a program that carries them.
+//!
+//! They are statics, which a program that names none of them does not hold.
+
+/// MariaDB under TPC-C on one connection.
+pub static MARIADB_TPCC: &[u8] = include_bytes!("../samples/mariadb-tpcc.trace");
+/// MariaDB under TPC-C on four connections.
+pub static MARIADB_TPCC_4: &[u8] = include_bytes!("../samples/mariadb-tpcc-4.trace");
